@@ -1,0 +1,440 @@
+"""The catalogue: one YAML file a part, model or assumption, read when it is asked for.
+
+An id is a file's name, so a part is found without reading the others; part numbers and aliases are searched only when
+no id fits. The user's own part folders win over the built-in data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bomgen import parts, schema
+from bomgen.figures import Assumed, Cited, Figure, Given, Mark, Origin, Reference
+from bomgen.problems import PlanErrors, Problem
+from bomgen.quantities import parse
+from bomgen.resources import folder
+from bomgen.source import Path as Steps
+from bomgen.source import Source, read
+
+KINDS = ("gpu", "server", "nic", "switch", "transceiver", "cable", "model")
+UNVERIFIED = "unverified"
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_LENGTH_CODE = re.compile(r"(?<=[nhcewvx])([0-9]{2}[0-9a])(?=v?$)")
+"""The length in a cable's part number: `030` is 30 m, `01a` is 1.5 m."""
+_ANY_LENGTH = "xxx"
+_HALF = Fraction(1, 2)
+_INLINE = "inline"
+
+T = TypeVar("T")
+
+
+class UnknownPart(Exception):
+    """No part fits a name, or several do; `hint` says what would."""
+
+    def __init__(self, kind: str, name: str, hint: str) -> None:
+        super().__init__(f"no {kind} '{name}'; {hint}")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The data of one part, model or assumption, and how to read figures from it."""
+
+    kind: str
+    id: str
+    source: Source
+    steps: Steps = ()
+    built_in: bool = True
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The record's mapping."""
+        data = self.source.data
+        for step in self.steps:
+            data = data[step]
+        return dict(data)
+
+    def value(self, *keys: str | int) -> Any:
+        """The value at a key without its source; None when it is not there or not known."""
+        data: Any = self.data
+        for key in keys:
+            if isinstance(data, dict):
+                data = data.get(str(key))
+            elif isinstance(data, list):
+                data = data[int(key)]
+            else:
+                return None
+        return data["value"] if isinstance(data, dict) and "value" in data else data
+
+    def figure(self, key: str, unit: str, *above: str | int) -> Figure | None:
+        """The value at a key as a figure in `unit`, or None when the record does not know it.
+
+        Raises PlanErrors when it is no quantity of that unit.
+        """
+        raw = self.value(*above, key)
+        if raw is None:
+            return None
+        try:
+            number = parse(raw, unit)
+        except ValueError as error:
+            mark = self.source.mark((*self.steps, *above, key))
+            raise PlanErrors([Problem(mark, "error", str(error), "unit")]) from None
+        return Figure(number, unit, self.origin(key, *above))
+
+    def need(self, key: str, unit: str, *above: str | int) -> Figure:
+        """As `figure`, for what the record cannot do without. Raises PlanErrors when it does not know it."""
+        found = self.figure(key, unit, *above)
+        if found is None:
+            mark = self.source.mark((*self.steps, *above, key))
+            message = f"no figure '{key}' is known for the {self.kind} {self.id}; describe the part in the plan"
+            raise PlanErrors([Problem(mark, "error", message, "unknown-figure")])
+        return found
+
+    def origin(self, key: str, *above: str | int) -> Origin:
+        """Where the value at a key comes from: its documents, or for a bare value the file it stands in."""
+        data: Any = self.data
+        for step in above:
+            data = data[step]
+        raw = data[key]
+        if not isinstance(raw, dict) or "value" not in raw:
+            if not self.built_in:
+                return Given(self.source.mark((*self.steps, *above, key)))
+            raw = self.data
+        names = raw.get("source", ())
+        names = [names] if isinstance(names, str) else names
+        return Cited(
+            f"{self.kind} {self.id}, {key.replace('_', ' ')}",
+            self.references(names),
+            str(raw.get("confidence", "low" if self.built_in else "high")),
+            raw.get("note"),
+        )
+
+    def references(self, names: list[str]) -> tuple[Reference, ...]:
+        """The documents of source names, as the record's `sources` describe them; `unverified` is none."""
+        table = self.data.get("sources", {})
+        found = []
+        for name in names:
+            if name != UNVERIFIED:
+                entry = table.get(name, {})
+                found.append(Reference(str(entry.get("title", name)), entry.get("url"), entry.get("read")))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The folders that records are looked up in, in this order, before the built-in data."""
+
+    folders: tuple[Path, ...] = ()
+    shown: Mapping[Path, str] = field(default_factory=dict)
+    """What messages call a folder."""
+    _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
+    inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Files of the user's own folders that were read, by shown name."""
+
+    def find(self, kind: str, name: str) -> Record:
+        """The record of a kind by id, part number or alias; for cables also by the part number of one length.
+
+        Raises UnknownPart, and PlanErrors for a part file of the user's own that is wrong.
+        """
+        wanted = name.lower()
+        key = (kind, wanted)
+        if key not in self._records:
+            self._records[key] = self._by_id(kind, wanted) or self._by_alias(kind, wanted, name)
+        return self._records[key]
+
+    def ids(self, kind: str) -> list[str]:
+        """The ids of a kind, in alphabetical order."""
+        return sorted({path.stem for place in self._places(kind) for path in place.glob("*.yaml")})
+
+    def all(self, kind: str) -> Iterator[Record]:
+        """Every record of a kind, by id."""
+        return (self.find(kind, id) for id in self.ids(kind))
+
+    def assumption(self, id: str) -> Figure:
+        """An assumption as a figure that says so."""
+        record = self.find("assumption", id)
+        data = record.data
+        value, unit = data["value"], str(data["unit"])
+        if isinstance(value, str) and unit not in ("word", "words"):
+            value = parse(value, unit)
+        references = record.references(list(data.get("source", ())))
+        origin = Assumed(str(data["name"]), str(data["why"]), references, str(data["confidence"]))
+        return Figure(value, unit, origin)
+
+    def _places(self, kind: str) -> list[Path]:
+        return [place / kind for place in (*self.folders, folder("data")) if (place / kind).is_dir()]
+
+    def _by_id(self, kind: str, id: str) -> Record | None:
+        if not _ID.fullmatch(id):
+            return None
+        family = _LENGTH_CODE.sub(_ANY_LENGTH, id) if kind == "cable" else id
+        for place in self._places(kind):
+            for stem in (id, family):
+                path = place / f"{stem}.yaml"
+                if path.is_file():
+                    return self._read(kind, stem, path)
+        return None
+
+    def _read(self, kind: str, id: str, path: Path) -> Record:
+        place = path.parent.parent
+        built_in = place not in self.folders
+        content = path.read_bytes()
+        shown = f"{kind}/{id}.yaml" if built_in else f"{self.shown.get(place, place)}/{kind}/{path.name}"
+        source = read(content.decode("utf-8"), shown, trusted=built_in)
+        if not built_in:
+            self.inputs[shown] = content
+            problems = schema.check(source, "model" if kind == "model" else f"part/{kind}")
+            if problems:
+                raise PlanErrors(problems)
+        return Record(kind, id, source, (), built_in)
+
+    def _by_alias(self, kind: str, wanted: str, name: str) -> Record:
+        names: dict[str, set[str]] = {}
+        for place in self._places(kind):
+            for path in place.glob("*.yaml"):
+                record = self.find(kind, path.stem)
+                for alias in (path.stem, *_names(record)):
+                    names.setdefault(alias, set()).add(path.stem)
+        fits = names.get(wanted, set())
+        if len(fits) > 1:
+            raise UnknownPart(kind, name, f"the name fits several: {', '.join(sorted(fits))}")
+        if fits:
+            return self.find(kind, fits.pop())
+        from difflib import get_close_matches
+
+        close = get_close_matches(wanted, names, n=1)
+        if close:
+            hint = f"did you mean '{sorted(names[close[0]])[0]}'?"
+        else:
+            hint = f"`bomgen catalog {kind}` lists what there is, and a mapping describes a part of your own"
+        raise UnknownPart(kind, name, hint)
+
+
+def _names(record: Record) -> Iterator[str]:
+    """Part numbers and aliases of a record, in lower case."""
+    data = record.data
+    yield from (str(alias).lower() for alias in data.get("aliases", ()))
+    for number in (record.value("part_number"), record.value("ordering_number")):
+        if number:
+            yield str(number).lower()
+
+
+def inline(kind: str, source: Source, steps: Steps) -> Record:
+    """The record of a part that a plan describes by a mapping. Raises PlanErrors when the mapping is wrong."""
+    problems = schema.check(source, f"part/{kind}", steps)
+    if problems:
+        raise PlanErrors(problems)
+    return Record(kind, _INLINE, source, steps, built_in=False)
+
+
+def at_length(id: str, length_m: Fraction | int | float) -> str:
+    """The id of a cable family's part of one length: `mfp7e10-nxxx` at 30 m is `mfp7e10-n030`; others stay as they are.
+
+    Lengths are whole or half metres (`01a` is 1.5 m).
+    """
+    whole, rest = divmod(Fraction(length_m), 1)
+    code = f"{whole:03d}" if rest == 0 else f"{whole:02d}a"
+    return id.replace(_ANY_LENGTH, code)
+
+
+def length_of(id: str, wanted: str) -> Fraction | None:
+    """The length [m] that the name of a cable asks for, when it names one length of the family `id`."""
+    match = _LENGTH_CODE.search(wanted.lower())
+    if match is None or id == wanted.lower() or _ANY_LENGTH not in id:
+        return None
+    code = match.group(1)
+    return Fraction(code) if code.isdecimal() else Fraction(code[:-1]) + _HALF
+
+
+def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
+    """What a record's part is called."""
+    data = record.data
+    described = record.id == _INLINE
+    part_number, ordering_number = record.value("part_number"), record.value("ordering_number")
+    unverified = tuple(
+        key
+        for key, raw in data.items()
+        if isinstance(raw, dict) and raw.get("source") in (UNVERIFIED, [UNVERIFIED]) and raw.get("value") is not None
+    )
+    return parts.Identity(
+        kind=record.kind,
+        id=record.id,
+        name=str(data.get("name", "")),
+        vendor=data.get("vendor"),
+        part_number=str(part_number) if part_number else None,
+        ordering_number=str(ordering_number) if ordering_number else None,
+        mark=mark or (record.source.mark(record.steps) if described else None),
+        inline=described,
+        generic=bool(data.get("generic", False)),
+        availability=str(data.get("availability", parts.AVAILABLE)),
+        replaces=tuple(data.get("replaces", ())),
+        warnings=tuple(data.get("warnings", ())),
+        unverified=unverified,
+    )
+
+
+def _named(called: parts.Identity, description: str) -> parts.Identity:
+    """The identity of a part, with a name made from its figures when the plan gives none."""
+    name = called.name or f"unnamed {description}"
+    if not called.inline:
+        return called if called.name else replace(called, name=name)
+    return replace(called, name=name, id=re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-") or called.kind)
+
+
+def gpu(record: Record) -> parts.Gpu:
+    """A record of kind gpu as data."""
+    sparse = _by_precision(record, "_sparse_tflops")
+    dense = {name: figure for name, figure in _by_precision(record, "_tflops").items() if not name.endswith("_sparse")}
+    called = _named(identity(record), "GPU")
+    return parts.Gpu(called, dense, sparse, record.figure("memory", "bytes"), record.figure("power", "W"))
+
+
+def _by_precision(record: Record, suffix: str) -> dict[str, Figure]:
+    found = {key.removesuffix(suffix): record.figure(key, "TFLOP/s") for key in record.data if key.endswith(suffix)}
+    return {name: figure for name, figure in found.items() if figure is not None and not name.startswith("measured")}
+
+
+def nic(record: Record) -> parts.Nic:
+    """A record of kind nic as data. Raises PlanErrors when ports or rate are unknown."""
+    ports, rate = record.need("ports", "count"), record.need("port_gbps", "Gb/s")
+    return parts.Nic(
+        identity=_named(identity(record), f"NIC {ports.value} x {rate.value}G"),
+        ports=ports,
+        port_gbps=rate,
+        cage=str(record.value("cage") or parts.ANY),
+        ports_per_cage=int(record.value("ports_per_cage") or 1),
+        protocols=tuple(record.value("protocols") or ()),
+        power_w=record.figure("power", "W"),
+    )
+
+
+def server(record: Record) -> parts.Server:
+    """A record of kind server as data. Raises PlanErrors when its GPUs are unknown."""
+    gpus = record.need("gpus", "count")
+    return parts.Server(
+        identity=_named(identity(record), f"server with {gpus.value} GPUs"),
+        gpu=record.value("gpu"),
+        gpus=gpus,
+        gpus_included=record.value("gpus_included") is not False,
+        trays=record.figure("trays", "count"),
+        nic=record.value("nic") if isinstance(record.value("nic"), str) else None,
+        compute=_server_ports(record, "nics", "port_gbps", "cage"),
+        storage=_server_ports(record, "storage_ports", "storage_port_gbps", "storage_cage"),
+        bmc_ports=record.figure("bmc_ports", "count"),
+        rack_units=record.figure("rack_units", "U"),
+        power_w=record.figure("power", "W"),
+    )
+
+
+def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.ServerPorts | None:
+    ports, gbps = record.figure(count, "count"), record.figure(rate, "Gb/s")
+    if ports is None or gbps is None:
+        return None
+    per_cage = int(record.value("ports_per_cage") or 1) if count == "nics" else 1
+    return parts.ServerPorts(ports, gbps, str(record.value(cage) or parts.ANY), per_cage)
+
+
+def switch(record: Record) -> parts.Switch:
+    """A record of kind switch as data. Raises PlanErrors when its ports are unknown."""
+    listed = record.value("port_groups")
+    if listed:
+        groups = tuple(_port_group(record, "port_groups", index) for index in range(len(listed)))
+    else:
+        groups = (_port_group(record),)
+    description = " + ".join(f"{group.ports.value} x {group.port_gbps.value}G" for group in groups)
+    return parts.Switch(
+        identity=_named(identity(record), f"switch {description}"),
+        protocol=record.value("protocol"),
+        groups=groups,
+        switches_per_unit=int(record.value("switches_per_unit") or 1),
+        rack_units=record.figure("rack_units", "U"),
+        power_w=record.figure("power", "W") or record.figure("power_typical", "W"),
+    )
+
+
+def _port_group(record: Record, *above: str | int) -> parts.PortGroup:
+    modes = record.value(*above, "modes") or {}
+    return parts.PortGroup(
+        ports=record.need("ports", "count", *above),
+        port_gbps=record.need("port_gbps", "Gb/s", *above),
+        ports_per_cage=int(record.value(*above, "ports_per_cage") or 1),
+        split=int(record.value(*above, "split") or 1),
+        cage=str(record.value(*above, "cage") or parts.ANY),
+        modes={int(parse(rate, "Gb/s")): int(ports) for rate, ports in modes.items()},
+    )
+
+
+def module(record: Record) -> parts.Module:
+    """A record of kind transceiver as data."""
+    return parts.Module(
+        identity=identity(record),
+        rate_gbps=int(record.need("rate_gbps", "Gb/s").value),
+        ports=int(record.value("ports") or 1),
+        cage=str(record.value("cage") or parts.ANY),
+        optic=str(record.value("optic") or parts.ANY),
+        fibre=str(record.value("fibre") or parts.ANY),
+        connector=str(record.value("connector") or parts.ANY),
+        reach_m=record.figure("reach", "m"),
+        protocols=tuple(record.value("protocols") or ()),
+        power_w=record.figure("power", "W"),
+    )
+
+
+def cable(record: Record) -> parts.Cable:
+    """A record of kind cable as data."""
+    rate = record.value("link_gbps")
+    return parts.Cable(
+        identity=identity(record),
+        medium=str(record.value("kind")),
+        link_gbps=None if rate is None else int(rate),
+        links=int(record.value("links") or 1),
+        a=_cable_end(record, "a"),
+        b=_cable_end(record, "b"),
+        lengths_m=tuple(float(length) for length in record.value("lengths_m") or ()),
+        fibre=record.value("fibre"),
+        connector=record.value("connector"),
+        protocols=tuple(record.value("protocols") or ()),
+        ordering_numbers=dict(record.value("ordering_numbers") or {}),
+    )
+
+
+def _cable_end(record: Record, side: str) -> parts.CableEnd | None:
+    end = record.value(side)
+    if not end:
+        return None
+    return parts.CableEnd(str(end.get("cage", parts.ANY)), int(end.get("ports", 1)), int(end.get("ends", 1)))
+
+
+SHAPE = (
+    *("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "context"),
+    *("ffn_dense", "ffn_expert", "experts", "topk", "shared", "dense_layers"),
+)
+
+
+def model(record: Record) -> parts.Model:
+    """A record of kind model as data; active parameters are all parameters unless it says otherwise."""
+    parameters = record.need("parameters", "parameters")
+    shape = {key: record.figure(key, "count") for key in SHAPE}
+    return parts.Model(
+        identity=_named(identity(record), "model"),
+        parameters=parameters,
+        active_parameters=record.figure("active_parameters", "parameters") or parameters,
+        moe=record.value("type") == "moe" or record.value("experts") is not None,
+        shape={key: figure for key, figure in shape.items() if figure is not None},
+    )
+
+
+BUILDERS: dict[str, Callable[[Record], Any]] = {
+    "gpu": gpu,
+    "server": server,
+    "nic": nic,
+    "switch": switch,
+    "transceiver": module,
+    "cable": cable,
+    "model": model,
+}
+"""How a record of each kind becomes data."""

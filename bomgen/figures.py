@@ -1,0 +1,239 @@
+"""Numbers that know where they come from.
+
+A figure is a value with a unit and an origin. The origin says whether the value was given in a file, cited from a
+document, assumed (cited, and marked as an assumption) or derived by a formula from other figures. Nothing else is
+possible, so every number of a result can be explained down to the lines and documents it rests on.
+
+Formulas are plain functions of plain numbers under `@formula`. Applied to figures they give a figure; the text shown
+for it is the function's own return expression, read from the source file the first time somebody asks.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+Number = int | float | Fraction
+Value = Number | str
+
+UNIT_OF_SUFFIX = {
+    "_gbps": "Gb/s",
+    "_w": "W",
+    "_m": "m",
+    "_days": "days",
+    "_bytes": "bytes",
+    "_flops": "FLOPs",
+    "_u": "U",
+}
+"""Units that the end of a parameter's name promises; `formula` refuses a figure of another unit."""
+
+
+class Mark(NamedTuple):
+    """A place in a file that a person wrote; line and column start at 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A document that a value was read in."""
+
+    title: str
+    url: str | None = None
+    read: str | None = None
+
+    def __str__(self) -> str:
+        return self.title if self.url is None else f"{self.title} ({self.url})"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Written by the user, in a plan or a file that the plan names."""
+
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """Read in a document; `of` names the part or model that it describes."""
+
+    of: str
+    references: tuple[Reference, ...]
+    confidence: str
+    note: str | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Whether somebody looked the value up: it has a reference."""
+        return bool(self.references)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """Taken because the plan is silent; `name` is what the assumptions chapter calls it."""
+
+    name: str
+    why: str
+    references: tuple[Reference, ...]
+    confidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Worked out by a formula from other figures, in the order of the formula's parameters."""
+
+    formula: Formula
+    inputs: tuple[tuple[str, Figure], ...]
+
+
+Origin = Given | Cited | Assumed | Derived
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """A value, its unit and its origin; two figures are the same only when they are one object."""
+
+    value: Any
+    unit: str
+    origin: Origin
+
+    @property
+    def inputs(self) -> tuple[tuple[str, Figure], ...]:
+        """What the value was worked out from; empty unless derived."""
+        return self.origin.inputs if isinstance(self.origin, Derived) else ()
+
+
+class Formula:
+    """A function of plain numbers that, applied to figures, gives a figure.
+
+    `unit` is the unit of the result, or the name of a parameter in angle brackets whose unit the result takes over.
+    `source` is the paper, equation or table the expression comes from.
+    """
+
+    def __init__(self, function: Callable[..., Value], unit: str, source: str | None) -> None:
+        self.function = function
+        self.unit = unit
+        self.source = source
+        self.name = function.__name__
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        code = function.__code__
+        self.parameters = code.co_varnames[: code.co_argcount]
+
+    def __call__(self, *positional: Figure, **named: Figure) -> Figure:
+        """The figure that the formula gives for these figures.
+
+        Raises TypeError when an argument is missing, not a figure, or of another unit than its name promises.
+        """
+        inputs = dict(zip(self.parameters, positional, strict=False)) | named
+        if len(inputs) != len(self.parameters) or len(positional) + len(named) != len(self.parameters):
+            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}; got {', '.join(inputs)}")
+        for name, figure in inputs.items():
+            _check_unit(self.name, name, figure)
+        ordered = tuple((name, inputs[name]) for name in self.parameters)
+        value = self.function(**{name: figure.value for name, figure in ordered})
+        unit = inputs[self.unit[1:-1]].unit if self.unit.startswith("<") else self.unit
+        return Figure(value, unit, Derived(self, ordered))
+
+    def plain(self, *arguments: Any) -> Any:
+        """The function itself, for a search that needs numbers before it has figures."""
+        return self.function(*arguments)
+
+    @property
+    def text(self) -> str:
+        """The return expression of the function, on one line."""
+        code = self.function.__code__
+        return _return_expressions(code.co_filename)[self.name]
+
+
+def formula(unit: str, source: str | None = None) -> Callable[[Callable[..., Any]], Formula]:
+    """Make a function of plain numbers a `Formula` whose results have `unit` and rest on `source`."""
+    return lambda function: Formula(function, unit, source)
+
+
+def _check_unit(formula_name: str, parameter: str, figure: object) -> None:
+    if not isinstance(figure, Figure):
+        raise TypeError(f"{formula_name}: {parameter} must be a figure, not {figure!r}")
+    for suffix, unit in UNIT_OF_SUFFIX.items():
+        if parameter.endswith(suffix) and figure.unit != unit:
+            raise TypeError(f"{formula_name}: {parameter} is in {unit}, the figure given in {figure.unit}")
+
+
+@cache
+def _return_expressions(file: str) -> dict[str, str]:
+    """The return expression of every top-level function of a source file, by function name."""
+    with open(file, encoding="utf-8") as stream:
+        tree = ast.parse(stream.read())
+    return {
+        node.name: ast.unparse(statement.value)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        for statement in node.body
+        if isinstance(statement, ast.Return) and statement.value is not None
+    }
+
+
+def walk(*figures: Figure) -> Iterator[Figure]:
+    """These figures and all that they rest on, each once, inputs after what they explain."""
+    seen: set[int] = set()
+    stack = list(reversed(figures))
+    while stack:
+        figure = stack.pop()
+        if id(figure) in seen:
+            continue
+        seen.add(id(figure))
+        yield figure
+        stack.extend(value for _, value in reversed(figure.inputs))
+
+
+def first_given(figure: Figure) -> Mark | None:
+    """The first place in a plan that a figure rests on, or None."""
+    for node in walk(figure):
+        if isinstance(node.origin, Given):
+            return node.origin.mark
+    return None
+
+
+def origin_text(figure: Figure) -> str:
+    """Where a figure comes from, in one line: its formula, its place in the plan, or its document."""
+    match figure.origin:
+        case Derived(formula=derivation):
+            return derivation.text
+        case Given(mark=mark):
+            return str(mark)
+        case Assumed() as assumed:
+            return f"assumed: {_reference_text(assumed.references)}"
+        case Cited() as cited:
+            mark_of_confidence = "" if cited.confidence == "high" else f" [{cited.confidence} confidence]"
+            return f"{cited.of}: {_reference_text(cited.references)}{mark_of_confidence}"
+
+
+def _reference_text(references: tuple[Reference, ...]) -> str:
+    return "; ".join(reference.title for reference in references) or "unverified"
+
+
+def explain(name: str, figure: Figure, show: Callable[[Figure], str]) -> Iterator[str]:
+    """The derivation of a figure as indented lines: name, value and origin of it and of all that it rests on.
+
+    `show` writes a figure's value with its unit. A derived figure that was already explained is only named again.
+    """
+    explained: set[int] = set()
+    stack = [(0, name, figure)]
+    while stack:
+        depth, label, node = stack.pop()
+        again = id(node) in explained and bool(node.inputs)
+        origin = "(explained above)" if again else origin_text(node)
+        yield f"{'  ' * depth}{label} = {show(node)}    {origin}"
+        if not again:
+            explained.add(id(node))
+            stack.extend((depth + 1, parameter, value) for parameter, value in reversed(node.inputs))

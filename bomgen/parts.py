@@ -1,0 +1,189 @@
+"""The catalogue's parts and models as data: what a part is called and the figures known of it.
+
+A figure that nobody knows is None; whoever needs it says so instead of guessing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bomgen.figures import Figure, Mark
+
+AVAILABLE = "available"
+ANY = "any"
+"""A cage, optic or fibre of a generic part: it stands for whatever fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a part is called, where its record is, and whether it can be ordered."""
+
+    kind: str
+    id: str
+    """Catalogue id; for a mapping in the plan a slug of its name."""
+    name: str
+    vendor: str | None = None
+    part_number: str | None = None
+    ordering_number: str | None = None
+    mark: Mark | None = None
+    """Where the plan names or describes it."""
+    inline: bool = False
+    """Described by a mapping in the plan: no orderable part."""
+    generic: bool = False
+    """Stands for any vendor's part of its kind."""
+    availability: str = AVAILABLE
+    replaces: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
+    """Names of its figures that nobody looked up."""
+
+    @property
+    def sku(self) -> str | None:
+        """Part number with the ordering number beside it, or None for a part without one."""
+        numbers = [number for number in (self.part_number, self.ordering_number) if number]
+        return " / ".join(numbers) or None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """An accelerator. Dense and sparse peaks are apart: dense is never a sparse number [TFLOP/s]."""
+
+    identity: Identity
+    dense: Mapping[str, Figure]
+    sparse: Mapping[str, Figure]
+    memory_bytes: Figure | None
+    power_w: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """A network adapter: ports of one rate, each in a cage of its own unless `ports_per_cage` says otherwise."""
+
+    identity: Identity
+    ports: Figure
+    port_gbps: Figure
+    cage: str
+    ports_per_cage: int
+    protocols: tuple[str, ...]
+    power_w: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPorts:
+    """The network ports that a server comes with, for one purpose."""
+
+    count: Figure
+    gbps: Figure
+    cage: str
+    ports_per_cage: int
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server with its GPUs; for a rack-scale system one compute tray, bought by the rack of `trays`."""
+
+    identity: Identity
+    gpu: str | None
+    gpus: Figure
+    gpus_included: bool
+    trays: Figure | None
+    nic: str | None
+    compute: ServerPorts | None
+    storage: ServerPorts | None
+    bmc_ports: Figure | None
+    rack_units: Figure | None
+    power_w: Figure | None
+    """Maximum of what is bought: the server, or the whole rack."""
+
+    @property
+    def rack_scale(self) -> bool:
+        """Whether it is bought by the rack."""
+        return self.trays is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PortGroup:
+    """Equal ports of a switch: `ports` at full rate, `ports_per_cage` of them in a cage, each splitting into `split`."""
+
+    ports: Figure
+    port_gbps: Figure
+    ports_per_cage: int
+    split: int
+    cage: str
+    modes: Mapping[int, int]
+    """Ports by rate [Gb/s] where the vendor's table says something else than `split` gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch. `switches_per_unit` independent switches may share one box that is bought."""
+
+    identity: Identity
+    protocol: str | None
+    groups: tuple[PortGroup, ...]
+    switches_per_unit: int
+    rack_units: Figure | None
+    power_w: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A pluggable transceiver of `ports` independent optical engines; a twin-port module has two."""
+
+    identity: Identity
+    rate_gbps: int
+    ports: int
+    cage: str
+    optic: str
+    fibre: str
+    connector: str
+    reach_m: Figure | None
+    protocols: tuple[str, ...]
+    power_w: Figure | None
+
+    @property
+    def engine_gbps(self) -> int:
+        """The rate of one engine, and so of one link."""
+        return self.rate_gbps // self.ports
+
+
+@dataclass(frozen=True, slots=True)
+class CableEnd:
+    """One end of a cable: the cage its plugs fit, the links a plug carries, and how many plugs there are."""
+
+    cage: str
+    ports: int
+    ends: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """A cable family by length: copper or optical with both ends, or a fibre between modules."""
+
+    identity: Identity
+    medium: str
+    """dac, acc, aoc, fibre or copper."""
+    link_gbps: int | None
+    links: int
+    a: CableEnd | None
+    b: CableEnd | None
+    lengths_m: tuple[float, ...]
+    """Lengths sold; empty when unknown."""
+    fibre: str | None
+    connector: str | None
+    protocols: tuple[str, ...]
+    ordering_numbers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A transformer: parameter counts, and the shape where it is known."""
+
+    identity: Identity
+    parameters: Figure
+    active_parameters: Figure
+    moe: bool
+    shape: Mapping[str, Figure]
+    """layers, hidden, heads, kv_heads, head_dim, ffn, vocab, context and, for mixtures of experts, ffn_dense,
+    ffn_expert, experts, topk, shared, dense_layers: those that are known."""

@@ -1,0 +1,55 @@
+"""What is wrong with a plan, as values: collected until the plan is bound, then shown together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from bomgen.figures import Figure, Mark
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding at one place. `message` says what is wrong, and what would be right after a semicolon."""
+
+    mark: Mark
+    severity: Severity
+    message: str
+    rule: str
+    path: str = ""
+    """The plan key or bom.json path that it is about, dotted; may be empty."""
+
+    def __str__(self) -> str:
+        return f"{self.mark}: {self.severity}: {self.message} [{self.rule}]"
+
+
+class PlanErrors(Exception):
+    """A plan that cannot be used, with every problem found in it."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class Infeasible(Exception):
+    """A demand that nothing can meet; `because` is the figure that broke, traced back to the plan for the user."""
+
+    def __init__(self, message: str, because: Figure, rule: str = "infeasible") -> None:
+        super().__init__(message)
+        self.message = message
+        self.because = because
+        self.rule = rule
+
+
+def excerpt(problem: Problem, text: str) -> list[str]:
+    """The line a problem stands on and a caret below its column; empty when the place is not in `text`."""
+    lines = text.splitlines()
+    if not 1 <= problem.mark.line <= len(lines):
+        return []
+    line = lines[problem.mark.line - 1].replace("\t", " ")
+    number = str(problem.mark.line)
+    caret = " " * (problem.mark.column - 1) + "^"
+    return [f"  {number} | {line}", f"  {' ' * len(number)} | {caret}"]

@@ -1,0 +1,21 @@
+"""Where the schemas, templates and data files lie.
+
+In a checkout (and so in an editable install) `schemas/` and `templates/` lie beside the package; a wheel carries them
+inside it. `data/` is always inside.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+
+@cache
+def folder(name: str) -> Path:
+    """The folder `schemas`, `templates` or `data`. Raises FileNotFoundError when the installation lacks it."""
+    for place in (PACKAGE / name, PACKAGE.parent / name):
+        if place.is_dir():
+            return place
+    raise FileNotFoundError(f"the installation of bomgen lacks its folder {name}")

@@ -1,0 +1,156 @@
+"""JSON Schema errors as problems at their line and column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from bomgen.problems import Problem
+from bomgen.resources import folder
+from bomgen.source import Path, Source
+
+TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+
+
+@cache
+def document(name: str) -> dict[str, Any]:
+    """The schema file `name` (`plan`, `bom`, `part/switch`, ...). Raises FileNotFoundError for another name."""
+    text = (folder("schemas") / f"{name}.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(document(name))
+
+
+def check(source: Source, name: str, path: Path = ()) -> list[Problem]:
+    """What is wrong with the value at `path` of a source, by the schema `name`; in the order of the file."""
+    data = source.data
+    for step in path:
+        data = data[step]
+    errors = _validator(name).iter_errors(data)
+    problems = [problem for error in errors for problem in _problems(error, source, path)]
+    return sorted(set(problems), key=lambda problem: (problem.mark.line, problem.mark.column, problem.message))
+
+
+def _problems(error: ValidationError, source: Source, prefix: Path) -> Iterator[Problem]:
+    """The problems that one schema error stands for: of several alternatives the one that got furthest."""
+    if error.context:
+        deepest = max(len(inner.absolute_path) for inner in error.context)
+        if deepest > len(error.absolute_path):
+            for inner in error.context:
+                if len(inner.absolute_path) == deepest:
+                    yield from _problems(inner, source, prefix)
+            return
+    path = (*prefix, *error.absolute_path)
+    dotted = ".".join(str(step) for step in path)
+    if error.validator == "additionalProperties":
+        allowed = list(error.schema.get("properties", {}))
+        for key in error.instance:
+            if key not in allowed:
+                yield Problem(source.key_mark((*path, key)), "error", _unknown(key, allowed), "unknown-key", dotted)
+        return
+    if error.validator == "required":
+        for key in error.validator_value:
+            if key not in error.instance:
+                where = f" in {dotted}" if dotted else ""
+                hint = _purpose(error.schema, key)
+                message = f"the key '{key}' is missing{where}; {hint}"
+                yield Problem(source.key_mark(path), "error", message, "missing-key", dotted)
+        return
+    message, rule = _explained(error)
+    mark = source.key_mark(path) if error.validator == "propertyNames" else source.mark(path)
+    yield Problem(mark, "error", message, rule, dotted)
+
+
+def _unknown(key: str, allowed: list[str]) -> str:
+    close = get_close_matches(key, allowed, n=1)
+    right = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(allowed) or 'none'}"
+    return f"unknown key '{key}'; {right}"
+
+
+def _purpose(schema: Any, key: str) -> str:
+    """What a missing key is for, from its schema: its title and an example."""
+    properties = schema.get("properties", {}).get(key, {})
+    examples = properties.get("examples") or ([properties["const"]] if "const" in properties else [])
+    example = f", for example `{key}: {_shown(examples[0])}`" if examples and _short(examples[0]) else ""
+    title = str(properties.get("title", "required"))
+    return f"{title[:1].lower()}{title[1:]}{example}"
+
+
+def _short(value: Any) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _explained(error: ValidationError) -> tuple[str, str]:
+    """Message and rule for an error about a value."""
+    value = _shown(error.instance)
+    wanted = error.validator_value
+    match error.validator:
+        case "type":
+            names = [wanted] if isinstance(wanted, str) else wanted
+            return f"{value} is {_kind(error.instance)}; write {_either([TYPES[name] for name in names])}", "type"
+        case "enum":
+            words = [_shown(word) for word in wanted]
+            close = get_close_matches(str(error.instance), [str(word) for word in wanted], n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"one of {', '.join(words)}"
+            return f"{value} is not known here; {hint}", "value"
+        case "const":
+            return f"{value} is not what belongs here; write {_shown(wanted)}", "value"
+        case "minimum" | "exclusiveMinimum":
+            word = "at least" if error.validator == "minimum" else "more than"
+            return f"{value} is too small; {word} {wanted}", "range"
+        case "maximum" | "exclusiveMaximum":
+            word = "at most" if error.validator == "maximum" else "less than"
+            return f"{value} is too large; {word} {wanted}", "range"
+        case "maxProperties" | "minProperties" | "oneOf":
+            allowed = list(error.schema.get("properties", {}))
+            return f"{len(error.instance)} keys here; exactly one of {', '.join(allowed)}", "one-of"
+        case "minLength" | "minItems":
+            return f"{value} is empty; something must stand here", "empty"
+        case "pattern" | "propertyNames":
+            title = error.schema.get("description") or error.schema.get("title") or wanted
+            return f"{value} does not fit; {title}", "pattern"
+        case _:
+            return error.message, str(error.validator)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        text = value if len(value) <= 40 else value[:37] + "..."
+        return f"'{text}'"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    return "nothing" if value is None else str(float(value) if value % 1 else int(value))
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "empty"
+    if isinstance(value, dict | list):
+        return "not right here"
+    return "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a number"
+
+
+def _either(words: list[str]) -> str:
+    return " or ".join(words)

@@ -1,0 +1,282 @@
+"""YAML text to plain data with a mark for every key and value.
+
+Scalars follow the core schema of YAML 1.2 (`15e12` is a number, `012` is 12, `on` is a string); a float becomes the
+exact fraction that was written, an integral one an integer. Duplicate keys, tags and whatever only makes sense in an
+attack (deep nesting, exploding aliases, numbers of a thousand digits) are refused with line and column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import yaml
+
+from bomgen.figures import Mark
+from bomgen.problems import PlanErrors, Problem
+
+Path = tuple[str | int, ...]
+"""Where a value stands in plain data: keys and list positions from the root."""
+
+MAX_CHARACTERS = 1 << 20
+MAX_DEPTH = 50
+MAX_NODES = 100_000
+MAX_DIGITS = 40
+MAX_EXPONENT = 60
+OVERRIDES = "<set>"
+"""The file name that `--set` values are marked with; the line is the number of the option."""
+
+_NULL = re.compile(r"null|Null|NULL|~|")
+_TRUE = re.compile(r"true|True|TRUE")
+_FALSE = re.compile(r"false|False|FALSE")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_OCTAL = re.compile(r"0o[0-7]+")
+_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_DEFAULT_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Composes nodes without YAML 1.1's implicit types: every plain scalar stays text for `_scalar`."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A YAML file as plain data, with the marks of all keys and values in it."""
+
+    file: str
+    text: str
+    data: Any
+    keys: dict[Path, Mark]
+    """The mark of each mapping key, by the path of its value."""
+    values: dict[Path, Mark]
+    """The mark of each value; the root's is the empty path."""
+
+    def mark(self, path: Path) -> Mark:
+        """The mark of the value at a path, or of the nearest enclosing value that is there."""
+        while path not in self.values:
+            path = path[:-1]
+        return self.values[path]
+
+    def key_mark(self, path: Path) -> Mark:
+        """The mark of the key at a path, or of its value when it has no key of its own."""
+        return self.keys.get(path) or self.mark(path)
+
+
+def read(text: str, file: str, trusted: bool = False) -> Source:
+    """The data and marks of YAML text; `file` is what marks call it. Trusted text skips the checks against attacks.
+
+    Raises PlanErrors when the text is no YAML 1.2, or not data that a plan can hold.
+    """
+    text = text.removeprefix("\ufeff")
+    try:
+        if not trusted:
+            _check_limits(text, file)
+        node = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise PlanErrors([_syntax_problem(error, text, file)]) from None
+    builder = _Builder(file)
+    data = None if node is None else builder.build(node, (), 0)
+    if builder.problems:
+        raise PlanErrors(builder.problems)
+    return Source(file, text, data, builder.keys, builder.values or {(): Mark(file, 1, 1)})
+
+
+def override(source: Source, settings: Sequence[str]) -> Source:
+    """The source with `KEY=VALUE` settings laid over it: dotted keys, YAML values, marks in the file `<set>`.
+
+    Raises PlanErrors for a setting without `=`, with a value that is no YAML, or with a key below a plain value.
+    """
+    data = _copy(source.data)
+    keys, values = dict(source.keys), dict(source.values)
+    for number, setting in enumerate(settings, start=1):
+        mark = Mark(OVERRIDES, number, 1)
+        key, equals, text = setting.partition("=")
+        if not equals or not all(key.split(".")):
+            message = f"'{setting}' is no setting; write KEY=VALUE, with dots between the keys"
+            raise PlanErrors([Problem(mark, "error", message, "set")])
+        value = _read_setting(text, number, len(key) + 1)
+        path: Path = ()
+        parent = data
+        *above, last = key.split(".")
+        for step in above:
+            parent, path = _descend(parent, path, step, mark)
+            keys.setdefault(path, mark)
+            values.setdefault(path, mark)
+        position = _position(parent, last, mark, key)
+        parent[position] = value.data
+        path = (*path, position)
+        for known in [known for known in values if known[: len(path)] == path]:
+            del values[known]
+            keys.pop(known, None)
+        keys[path] = mark
+        values.update({path + below: at for below, at in value.values.items()})
+        keys.update({path + below: at for below, at in value.keys.items()})
+    return replace(source, data=data, keys=keys, values=values)
+
+
+def _read_setting(text: str, number: int, offset: int) -> Source:
+    """A setting's value, its marks moved to where it stands in the option."""
+
+    def moved(mark: Mark) -> Mark:
+        return Mark(OVERRIDES, number, mark.column + offset)
+
+    try:
+        value = read(text, OVERRIDES)
+    except PlanErrors as errors:
+        raise PlanErrors([replace(problem, mark=moved(problem.mark)) for problem in errors.problems]) from None
+    return replace(
+        value,
+        keys={path: moved(mark) for path, mark in value.keys.items()},
+        values={path: moved(mark) for path, mark in value.values.items()},
+    )
+
+
+def _copy(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _copy(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_copy(value) for value in data]
+    return data
+
+
+def _position(parent: Any, step: str, mark: Mark, key: str) -> str | int:
+    if isinstance(parent, dict):
+        return step
+    if isinstance(parent, list) and step.isdecimal() and int(step) < len(parent):
+        return int(step)
+    message = f"'{key}': there is nothing to set below a plain value; set the whole mapping"
+    raise PlanErrors([Problem(mark, "error", message, "set")])
+
+
+def _descend(parent: Any, path: Path, step: str, mark: Mark) -> tuple[Any, Path]:
+    """The mapping or list at a step, made when it is not there yet."""
+    position = _position(parent, step, mark, step)
+    if isinstance(parent, dict) and parent.get(step) is None:
+        parent[step] = {}
+    return parent[position], (*path, position)
+
+
+class _Builder:
+    """Turns composed nodes into data, noting marks and problems on the way."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.keys: dict[Path, Mark] = {}
+        self.values: dict[Path, Mark] = {}
+        self.problems: list[Problem] = []
+
+    def build(self, node: yaml.Node, path: Path, depth: int) -> Any:
+        mark = self.mark(node)
+        self.values[path] = mark
+        if depth > MAX_DEPTH or len(self.values) > MAX_NODES:
+            message = f"too much data: over {MAX_NODES} values or {MAX_DEPTH} levels once aliases are written out"
+            raise PlanErrors([Problem(mark, "error", message, "yaml-limit")])
+        if node.tag not in _DEFAULT_TAGS:
+            self.problem(node, f"the tag {node.tag}; plans are plain data without tags", "yaml-tag")
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, path, depth)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*path, index), depth + 1) for index, item in enumerate(node.value)]
+        if node.style:
+            return node.value
+        try:
+            return _scalar(node.value)
+        except ValueError as error:
+            self.problem(node, str(error), "number")
+            return None
+
+    def mapping(self, node: yaml.MappingNode, path: Path, depth: int) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                self.problem(key, "a list or mapping as key; keys are plain words", "yaml-key")
+                continue
+            name = str(key.value)
+            if name in data:
+                first = self.keys[(*path, name)].line
+                self.problem(key, f"the key '{name}' stands twice, first in line {first}; keep one", "duplicate-key")
+                continue
+            self.keys[(*path, name)] = self.mark(key)
+            data[name] = self.build(value, (*path, name), depth + 1)
+        return data
+
+    def mark(self, node: yaml.Node) -> Mark:
+        return Mark(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+
+    def problem(self, node: yaml.Node, message: str, rule: str) -> None:
+        self.problems.append(Problem(self.mark(node), "error", message, rule))
+
+
+def _scalar(text: str) -> Any:
+    """The value of a plain scalar in YAML 1.2's core schema. Raises ValueError for numbers that nobody can mean."""
+    if _NULL.fullmatch(text):
+        return None
+    if _TRUE.fullmatch(text):
+        return True
+    if _FALSE.fullmatch(text):
+        return False
+    if _NOT_FINITE.fullmatch(text):
+        raise ValueError(f"{text}; a finite number is needed")
+    if _FLOAT.fullmatch(text):
+        return exact_number(text)
+    if _OCTAL.fullmatch(text) or _HEXADECIMAL.fullmatch(text):
+        _check_digits(text)
+        return int(text, 0)
+    return text
+
+
+def exact_number(text: str) -> int | Fraction:
+    """A decimal number exactly as written: an integer when it is one, else a fraction.
+
+    Raises ValueError when it has more digits or a larger exponent than any quantity needs.
+    """
+    _check_digits(text)
+    mantissa, _, exponent = text.lower().partition("e")
+    if exponent and abs(int(exponent)) > MAX_EXPONENT:
+        raise ValueError(f"{text}; an exponent of at most {MAX_EXPONENT} is meant")
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    value = Fraction(Decimal(f"{mantissa}e{exponent or 0}"))
+    return value.numerator if value.denominator == 1 else value
+
+
+def _check_digits(text: str) -> None:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(text)} characters; at most {MAX_DIGITS} are read")
+
+
+def _check_limits(text: str, file: str) -> None:
+    """Refuse text too large or nested too deeply to compose safely."""
+    if len(text) > MAX_CHARACTERS:
+        message = f"{len(text)} characters; a file of at most {MAX_CHARACTERS} is read"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            mark = Mark(file, event.start_mark.line + 1, event.start_mark.column + 1)
+            raise PlanErrors([Problem(mark, "error", f"nested over {MAX_DEPTH} levels deep", "yaml-limit")])
+
+
+def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
+    """A YAML error as a problem at its place, in words for somebody who does not know the parser."""
+    place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if place is None:
+        position = min(int(getattr(error, "position", 0) or 0), len(text))
+        before = text[:position]
+        mark = Mark(file, before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1)
+        return Problem(mark, "error", "a character that YAML does not allow; remove it", "yaml-syntax")
+    mark = Mark(file, place.line + 1, place.column + 1)
+    lines = text.split("\n")
+    if place.line < len(lines) and lines[place.line][place.column : place.column + 1] == "\t":
+        return Problem(mark, "error", "a tab; YAML is indented with spaces", "yaml-tab")
+    message = " ".join(str(part) for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part)
+    return Problem(mark, "error", f"no valid YAML: {message}", "yaml-syntax")
