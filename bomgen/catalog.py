@@ -94,6 +94,14 @@ class Record:
             raise PlanErrors([Problem(mark, "error", message, "unknown-figure")])
         return found
 
+    def or_one(self, key: str, *above: str | int) -> Figure:
+        """As `figure` in unit count, and one where the record says nothing: a port in a cage of its own, unsplit."""
+        found = self.figure(key, "count", *above)
+        if found is not None:
+            return found
+        absent = Cited(f"{self.kind} {self.id}, no {key.replace('_', ' ')}", (), "high")
+        return Figure(1, "count", absent)
+
     def origin(self, key: str, *above: str | int) -> Origin:
         """Where the value at a key comes from: its documents, or for a bare value the file it stands in."""
         data: Any = self.data
@@ -306,7 +314,7 @@ def nic(record: Record) -> parts.Nic:
         ports=ports,
         port_gbps=rate,
         cage=str(record.value("cage") or parts.ANY),
-        ports_per_cage=int(record.value("ports_per_cage") or 1),
+        ports_per_cage=record.or_one("ports_per_cage"),
         protocols=tuple(record.value("protocols") or ()),
         power_w=record.figure("power", "W"),
     )
@@ -334,7 +342,7 @@ def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.Ser
     ports, gbps = record.figure(count, "count"), record.figure(rate, "Gb/s")
     if ports is None or gbps is None:
         return None
-    per_cage = int(record.value("ports_per_cage") or 1) if count == "nics" else 1
+    per_cage = record.or_one("ports_per_cage" if count == "nics" else f"{count}_per_cage")
     return parts.ServerPorts(ports, gbps, str(record.value(cage) or parts.ANY), per_cage)
 
 
@@ -361,10 +369,10 @@ def _port_group(record: Record, *above: str | int) -> parts.PortGroup:
     return parts.PortGroup(
         ports=record.need("ports", "count", *above),
         port_gbps=record.need("port_gbps", "Gb/s", *above),
-        ports_per_cage=int(record.value(*above, "ports_per_cage") or 1),
-        split=int(record.value(*above, "split") or 1),
+        ports_per_cage=record.or_one("ports_per_cage", *above),
+        split=record.or_one("split", *above),
         cage=str(record.value(*above, "cage") or parts.ANY),
-        modes={int(parse(rate, "Gb/s")): int(ports) for rate, ports in modes.items()},
+        modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes") for rate in modes},
     )
 
 

@@ -64,7 +64,7 @@ class Nic:
     ports: Figure
     port_gbps: Figure
     cage: str
-    ports_per_cage: int
+    ports_per_cage: Figure
     protocols: tuple[str, ...]
     power_w: Figure | None
 
@@ -76,7 +76,7 @@ class ServerPorts:
     count: Figure
     gbps: Figure
     cage: str
-    ports_per_cage: int
+    ports_per_cage: Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +104,14 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class PortGroup:
-    """Equal ports of a switch: `ports` at full rate, `ports_per_cage` of them in a cage, each splitting into `split`."""
+    """Equal ports of a switch at full rate, several to a cage where that is so, each splitting into `split` links."""
 
     ports: Figure
     port_gbps: Figure
-    ports_per_cage: int
-    split: int
+    ports_per_cage: Figure
+    split: Figure
     cage: str
-    modes: Mapping[int, int]
+    modes: Mapping[int, Figure]
     """Ports by rate [Gb/s] where the vendor's table says something else than `split` gives."""
 
 

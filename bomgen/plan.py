@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from bomgen import catalog as records
 from bomgen import parts
 from bomgen.catalog import Catalog, Record, UnknownPart
+from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Given, Mark, Origin
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quantities import parse
@@ -86,18 +87,6 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class TierPlan:
-    """What a plan fixes of one tier of switches; None is left to the rules."""
-
-    switch: parts.Switch
-    servers: Figure | None = None
-    per_pod: Figure | None = None
-    count: Figure | None = None
-    downlinks: Figure | None = None
-    uplinks: Figure | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class LinkPlan:
     """How one kind of link is built. `modules` holds a part id for each kind of device at its ends, where named."""
 
@@ -129,7 +118,7 @@ class FabricPlan:
     spine_oversubscription: Figure
     scalable_unit: Figure | None
     build_out: Figure
-    tier_plans: Mapping[str, TierPlan]
+    tier_plans: Mapping[str, TierChoice]
     """By leaf, spine and core."""
     pod_leaves: Figure | None
     reserved_ports: Figure | None
@@ -502,12 +491,12 @@ def _default_fabric(fabrics: Section, role: str) -> Section:
     return Section(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
 
 
-def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierPlan | None:
+def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoice | None:
     own = section.below(tier)
     model = own.part("switch", "switch", records.switch) or switch
     if model is None:
         return None
-    return TierPlan(
+    return TierChoice(
         switch=model,
         servers=own.figure("servers", "count"),
         per_pod=own.figure("per_pod", "count"),

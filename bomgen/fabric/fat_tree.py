@@ -1,0 +1,732 @@
+"""The folded Clos: endpoints fill leaf after leaf, spines and cores follow by even spread.
+
+Of all ways to divide a leaf's ports that keep the ratio asked, the one whose fabric has the fewest switches, then the
+fewest links, then the fewest up-links is built. With three tiers the leaves stand in pods with spines of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
+from typing import Any, NamedTuple
+
+from bomgen.fabric import clos
+from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
+from bomgen.figures import Figure, formula
+from bomgen.problems import Infeasible
+
+NAME = "fat-tree"
+LIMITS = "one to three tiers; P^2 / 2 endpoints in two and P^3 / 4 in three tiers of P-port switches at 1:1"
+MAX_TIERS = 3
+_WORDS = {1: "one tier", 2: "two tiers", MAX_TIERS: "three tiers"}
+
+
+class Numbers(NamedTuple):
+    """A demand in plain numbers, as the search for the smallest fabric wants it; 0 stands for what is not fixed."""
+
+    tiers: int
+    nic_ports: int
+    reserved_ports: int
+    down_gbps: int
+    up_gbps: int
+    core_gbps: int
+    oversubscription: Fraction
+    spine_oversubscription: Fraction
+    radix: int
+    up_radix: int
+    cages: int
+    """Cages that links down and up share; 0 when each kind has ports of its own."""
+    spine_radix: int
+    spine_up_radix: int
+    spine_cages: int
+    core_radix: int
+    leaf_down: int
+    leaf_up: int
+    pod_leaves: int
+    spine_count: int
+    spines_per_pod: int
+    spine_down: int
+    spine_up: int
+    core_count: int
+
+
+class Shape(NamedTuple):
+    """A candidate in plain numbers; spines and their up-links are those of one pod."""
+
+    down: int
+    up: int
+    leaves: int
+    pods: int
+    spines: int
+    spine_up: int
+    cores: int
+
+    @property
+    def cost(self) -> tuple[int, int, int]:
+        """Switches, then links between them, then up-links of a leaf: what the smallest fabric has least of."""
+        switches = self.leaves + self.pods * self.spines + self.cores
+        links = self.leaves * self.up + self.pods * self.spines * self.spine_up
+        return switches, links, self.up
+
+
+def best(numbers: Numbers) -> Shape | None:
+    """The smallest fabric of so many tiers, or None when none carries the demand."""
+    build = _two_tiers if numbers.tiers == 2 and not numbers.pod_leaves else _with_pods
+    shapes = [shape for down, up in divisions(numbers) if (shape := build(numbers, down, up))]
+    return min(shapes, key=lambda shape: shape.cost, default=None)
+
+
+def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:
+    """Ways to divide a leaf's ports into down and up: those that keep the ratio, or that the plan fixes."""
+    for up in [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1):
+        room = ports_beside(up, numbers.radix, numbers.up_radix, numbers.cages)
+        down = numbers.leaf_down or room
+        if not 1 <= down <= room:
+            continue
+        if numbers.leaf_up or down * numbers.down_gbps <= numbers.oversubscription * up * numbers.up_gbps:
+            yield down, up
+
+
+def ports_beside(up: int, radix: int, up_radix: int, cages: int) -> int:
+    """Links down that fit beside `up` links up; `cages` hold both kinds, 0: each kind has ports of its own."""
+    if up > up_radix:
+        return 0
+    if not cages:
+        return radix
+    if radix == up_radix:
+        return radix - up
+    return (cages - ceil(up / (up_radix // cages))) * (radix // cages)
+
+
+def _leaves(numbers: Numbers, down: int, free_above: int) -> int:
+    """Leaves; one or more extra when reserved ports find no free port on them nor above."""
+    leaves = ceil(numbers.nic_ports / down)
+    above = numbers.reserved_ports - (leaves * down - numbers.nic_ports)
+    return leaves if above <= free_above else ceil((numbers.nic_ports + numbers.reserved_ports) / down)
+
+
+def _spread(below: int, uplinks: int, ports: int, fixed: int) -> int:
+    """Switches above by even spread; 0 when it is impossible, or not with the number that the plan fixes."""
+    if not fixed:
+        return clos.smallest_spread(below, uplinks, ports)
+    return fixed if uplinks % fixed == 0 and below * (uplinks // fixed) <= ports else 0
+
+
+def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
+    ports = numbers.spine_down or numbers.spine_radix
+    fixed = numbers.spine_count or numbers.spines_per_pod
+    leaves = ceil(numbers.nic_ports / down)
+    spines = _spread(leaves, up, ports, fixed)
+    free = spines * (ports - leaves * up // spines) if spines else 0
+    if _leaves(numbers, down, free) != leaves:
+        leaves = _leaves(numbers, down, free)
+        spines = _spread(leaves, up, ports, fixed)
+    return Shape(down, up, leaves, 1, spines, 0, 0) if spines else None
+
+
+def _with_pods(numbers: Numbers, down: int, up: int) -> Shape | None:
+    leaves = _leaves(numbers, down, 0)
+    limit = numbers.pod_leaves or spine_ports_down(numbers)
+    pods = ceil(leaves / limit)
+    pod_leaves = ceil(leaves / pods)
+    spines = spines_of_pod(numbers, pod_leaves, up, pods)
+    if not spines:
+        return None
+    if numbers.tiers == 2:
+        return Shape(down, up, leaves, pods, spines, 0, 0)
+    spine_down = pod_leaves * (up // spines)
+    spine_up = up_links_of_spine(numbers, spine_down)
+    cores = _spread(pods, spines * spine_up, numbers.core_radix, numbers.core_count)
+    if not cores or spine_down > _beside_spine_up(numbers, spine_up):
+        return None
+    return Shape(down, up, leaves, pods, spines, spine_up, cores)
+
+
+def _beside_spine_up(numbers: Numbers, spine_up: int) -> int:
+    return ports_beside(spine_up, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
+
+
+def spine_ports_down(numbers: Numbers) -> int:
+    """The ports that a spine of a pod may face down with: as given, all without a core, else half of them."""
+    if numbers.spine_down:
+        return numbers.spine_down
+    if numbers.tiers == 2:
+        return numbers.spine_radix
+    return min(numbers.spine_radix // 2, numbers.spine_radix - numbers.spine_up)
+
+
+def up_links_of_spine(numbers: Numbers, down: int) -> int:
+    """The up-links of a spine that uses `down` ports: as given, else what the ratio asks."""
+    asked = Fraction(down * numbers.up_gbps) / (numbers.spine_oversubscription * numbers.core_gbps)
+    return numbers.spine_up or ceil(asked)
+
+
+def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
+    """Spines of a pod by even spread, or as given; 0 when up-links do not spread evenly.
+
+    In a pod whose size the plan gives, a spine faces down with whatever its own up-links leave.
+    """
+    if numbers.spine_count % pods:
+        return 0
+    fixed = numbers.spines_per_pod or numbers.spine_count // pods
+    if not numbers.pod_leaves or numbers.spine_down or numbers.tiers == 2:
+        return _spread(pod_leaves, up, spine_ports_down(numbers), fixed)
+    for spines in [fixed] if fixed else clos.divisors(up):
+        down = pod_leaves * up // spines
+        if up % spines == 0 and down <= _beside_spine_up(numbers, up_links_of_spine(numbers, down)):
+            return spines
+    return 0
+
+
+def largest(numbers: Numbers) -> int:
+    """The most endpoints that any division of the leaf's ports reaches in so many tiers."""
+    if numbers.tiers == 1:
+        return numbers.radix
+    return max((_reach(numbers, down, up) for down, up in divisions(numbers)), default=0)
+
+
+def _reach(numbers: Numbers, down: int, up: int) -> int:
+    """Endpoints when the top tier's every port leads elsewhere: one link to each switch, more where counts are fixed."""
+    if numbers.tiers == 2 and not numbers.pod_leaves:
+        return (numbers.spine_down or numbers.spine_radix) // _pair(up, numbers.spine_count) * down
+    if numbers.tiers == 2:
+        return numbers.nic_ports
+    limit = numbers.pod_leaves or spine_ports_down(numbers)
+    spines = spines_of_pod(numbers._replace(spine_count=0), limit, up, 1)
+    if not spines:
+        return 0
+    uplinks = spines * up_links_of_spine(numbers, limit * (up // spines))
+    return numbers.core_radix // _pair(uplinks, numbers.core_count) * limit * down
+
+
+def _pair(uplinks: int, fixed: int) -> int:
+    """Links between one switch and one above it when the upper ones are as many as can be, or as given."""
+    return uplinks // fixed if fixed and uplinks % fixed == 0 else 1
+
+
+def build(demand: Demand) -> Fabric:
+    """The smallest folded Clos that serves every endpoint.
+
+    Raises Infeasible, with the largest demand that would fit, when none does.
+    """
+    asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand), MAX_TIERS + 1)
+    for tiers in asked:
+        if tiers == 1:
+            if _endpoints(demand).value <= clos.radix(demand.leaf.switch, demand.rates["server-leaf"]).value:
+                return one_switch(demand, NAME)
+            continue
+        figures = _figures(demand, tiers)
+        shape = best(_numbers(figures))
+        if shape is not None:
+            return _Builder(demand, figures, shape).fabric()
+    raise _refusal(demand, asked[-1])
+
+
+def _fewest_tiers(demand: Demand) -> int:
+    """The fewest tiers that hold everything the plan fixes."""
+    leaf, spine = demand.leaf, demand.spine
+    if demand.pod_leaves or demand.core.count or spine.uplinks:
+        return MAX_TIERS
+    fixed = (leaf.servers, leaf.uplinks, leaf.downlinks, spine.count, spine.per_pod, spine.downlinks)
+    return 2 if any(fixed) else 1
+
+
+@formula("count")
+def not_fixed() -> int:
+    """What the plan leaves to the rules."""
+    return 0
+
+
+def _figures(demand: Demand, tiers: int) -> dict[str, Figure]:
+    """The demand as the figures that `Numbers` are the values of."""
+    nothing = not_fixed()
+    down_gbps, up_gbps, core_gbps = (demand.rates[kind] for kind in ("server-leaf", "leaf-spine", "spine-core"))
+    leaf, spine, core = demand.leaf, demand.spine, demand.core
+    leaf_down = clos.ports_of_servers(leaf.servers, demand.ports_per_server) if leaf.servers else leaf.downlinks
+    three = tiers == MAX_TIERS
+    found = {
+        "tiers": two_tiers() if tiers == 2 else three_tiers(),
+        "nic_ports": clos.nic_endpoints(demand.servers, demand.ports_per_server),
+        "reserved_ports": demand.reserved_ports,
+        "down_gbps": down_gbps,
+        "up_gbps": up_gbps,
+        "core_gbps": core_gbps,
+        "oversubscription": demand.oversubscription,
+        "spine_oversubscription": demand.spine_oversubscription,
+        "radix": clos.radix(leaf.switch, down_gbps),
+        "up_radix": clos.radix(leaf.switch, up_gbps),
+        "cages": clos.shared_cages(leaf.switch, down_gbps, up_gbps),
+        "spine_radix": clos.radix(spine.switch, up_gbps),
+        "spine_up_radix": clos.radix(spine.switch, core_gbps) if three else None,
+        "spine_cages": clos.shared_cages(spine.switch, up_gbps, core_gbps) if three else None,
+        "core_radix": clos.radix(core.switch, core_gbps) if three else None,
+        "leaf_down": leaf_down,
+        "leaf_up": leaf.uplinks,
+        "pod_leaves": demand.pod_leaves,
+        "spine_count": spine.count,
+        "spines_per_pod": spine.per_pod,
+        "spine_down": spine.downlinks,
+        "spine_up": spine.uplinks,
+        "core_count": core.count,
+    }
+    return {name: figure if figure is not None else nothing for name, figure in found.items()}
+
+
+@formula("tiers")
+def two_tiers() -> int:
+    """Leaves and spines."""
+    return 2
+
+
+@formula("tiers")
+def three_tiers() -> int:
+    """Leaves, spines and cores."""
+    return MAX_TIERS
+
+
+def _numbers(figures: dict[str, Figure]) -> Numbers:
+    return Numbers(**{name: figure.value for name, figure in figures.items()})
+
+
+def _refusal(demand: Demand, tiers: int) -> Infeasible:
+    """Why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly."""
+    because = _endpoints(demand)
+    choices = (demand.leaf, demand.spine, demand.core)[:tiers]
+    switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
+    reached = largest(_numbers(_figures(demand, tiers)))
+    wanted = _spaced(because.value)
+    if reached >= because.value:
+        message = (
+            f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
+            f"{_WORDS[tiers]} of {switches}; leave some of leaf, spine, core and pod to the rules"
+        )
+        return Infeasible(message, because, rule="uneven")
+    more = ""
+    if demand.tiers and tiers < MAX_TIERS:
+        above = largest(_numbers(_figures(demand, tiers + 1)))
+        more = f"; {_WORDS[tiers + 1]} reach {_spaced(above)}" if above > reached else ""
+    servers = reached // demand.ports_per_server.value
+    message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} reach {_spaced(reached)}: at most {servers} servers"
+    return Infeasible(message + more, because)
+
+
+def _spaced(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def _endpoints(demand: Demand) -> Figure:
+    nic_ports = clos.nic_endpoints(demand.servers, demand.ports_per_server)
+    return clos.endpoints_with_reserved(nic_ports, demand.reserved_ports) if demand.reserved_ports else nic_ports
+
+
+def one_switch(demand: Demand, topology: str) -> Fabric:
+    """All endpoints on one leaf. Raises Infeasible when it has too few ports."""
+    rate = demand.rates["server-leaf"]
+    radix = clos.radix(demand.leaf.switch, rate)
+    nic_ports = clos.nic_endpoints(demand.servers, demand.ports_per_server)
+    endpoints = _endpoints(demand)
+    if endpoints.value > radix.value:
+        servers = radix.value // demand.ports_per_server.value
+        message = (
+            f"{_spaced(endpoints.value)} endpoints; one {demand.leaf.switch.identity.name} has "
+            f"{_spaced(radix.value)} ports at {rate.value} Gb/s, so at most {servers} servers; fat-tree reaches more"
+        )
+        raise Infeasible(message, because=endpoints)
+    count = leaves_of_one_switch(endpoints, radix)
+    populated = endpoints if demand.exact else clos.ports_at_full_rate(radix)
+    tier = Tier("leaf", demand.leaf.switch, count, radix, radix, None, (Fitted(count, populated, None),), None)
+    return Fabric(
+        topology=topology,
+        endpoints=endpoints,
+        ports_per_server=demand.ports_per_server,
+        tier_count=tier_count(count),
+        tiers=(tier,),
+        links=(Links("server-leaf", endpoints, nic_ports, rate),),
+        switches=count,
+        bisection_gbps=clos.bisection_of_switch(nic_ports, rate),
+        largest=radix,
+    )
+
+
+@formula("switches")
+def leaves_of_one_switch(endpoints: int, radix: int) -> int:
+    """One switch, when all endpoints fit on it."""
+    return ceil(endpoints / radix)
+
+
+@formula("tiers")
+def tier_count(leaves: int) -> int:
+    """One switch is one tier."""
+    return leaves
+
+
+@formula("tiers")
+def tiers_with_spines(spines: int) -> int:
+    """Leaves and spines."""
+    return 2 if spines else 1
+
+
+@formula("tiers")
+def tiers_with_cores(spine_tiers: int, cores: int) -> int:
+    """Leaves, spines and cores."""
+    return spine_tiers + (1 if cores else 0)
+
+
+@formula("endpoints")
+def reach_of_two_tiers(spine_ports: int, down: int) -> int:
+    """Endpoints when every port of a spine leads to another leaf."""
+    return spine_ports * down
+
+
+@formula("endpoints")
+def reach_of_three_tiers(core_ports: int, pod_leaves: int, down: int) -> int:
+    """Endpoints when every port of a core leads to another pod, and every pod is full."""
+    return core_ports * pod_leaves * down
+
+
+@formula("switches")
+def fixed_count(count: int) -> int:
+    """The number that the plan fixes, which the up-links spread evenly over."""
+    return count
+
+
+@formula("switches")
+def fixed_count_of_pod(count: int, pods: int) -> int:
+    """The number that the plan fixes for all pods, of one pod."""
+    return count // pods
+
+
+@formula("ports")
+def partly_filled(nic_ports: int, leaves: int, down: int, reserved_on_leaves: int) -> int:
+    """Ports in use on the last leaf."""
+    return nic_ports - (leaves - 1) * down + reserved_on_leaves
+
+
+@formula("ports")
+def shrunk_uplinks(filled: int, down_gbps: int, up_gbps: int, oversubscription: Fraction, spines: int) -> int:
+    """The smallest multiple of the spines that keeps the ratio for the ports in use on a leaf."""
+    return ceil(Fraction(filled * down_gbps) / (oversubscription * up_gbps * spines)) * spines
+
+
+@formula("links")
+def links_of_partly_filled(leaves: int, up: int, last_up: int) -> int:
+    """Links up of full leaves and of the last one."""
+    return (leaves - 1) * up + last_up
+
+
+@formula("switches")
+def all_but(switches: int, others: int) -> int:
+    """Switches that are not among the others."""
+    return switches - others
+
+
+@formula("switches")
+def one(switches: int) -> int:
+    """One of them."""
+    return min(switches, 1)
+
+
+@formula("ports")
+def reserved_elsewhere(reserved_ports: int, leaves: int, down: int, nic_ports: int) -> int:
+    """Reserved ports that find no free port on a leaf."""
+    return max(reserved_ports - (leaves * down - nic_ports), 0)
+
+
+@formula("ports")
+def reserved_on_leaves(reserved_ports: int, elsewhere: int) -> int:
+    """Reserved ports on leaves."""
+    return reserved_ports - elsewhere
+
+
+@formula("switches")
+def larger_pods(leaves: int, pods: int, per_pod: int) -> int:
+    """Spines of the pods that have one leaf more than the others; of all pods when they are equal."""
+    return (leaves % pods or pods) * per_pod
+
+
+@formula("ports")
+def one_leaf_less(down: int, up: int, per_pod: int) -> int:
+    """Ports down of a spine in a pod with one leaf less."""
+    return down - up // per_pod
+
+
+@formula("ports")
+def up_of_fewest_switches(
+    tiers: int,
+    nic_ports: int,
+    reserved_ports: int,
+    down_gbps: int,
+    up_gbps: int,
+    core_gbps: int,
+    oversubscription: Fraction,
+    spine_oversubscription: Fraction,
+    radix: int,
+    up_radix: int,
+    cages: int,
+    spine_radix: int,
+    spine_up_radix: int,
+    spine_cages: int,
+    core_radix: int,
+    leaf_down: int,
+    leaf_up: int,
+    pod_leaves: int,
+    spine_count: int,
+    spines_per_pod: int,
+    spine_down: int,
+    spine_up: int,
+    core_count: int,
+) -> int:
+    """The up-links of a leaf in the fabric of fewest switches, where more than the ratio needs spread more evenly."""
+    return uplinks_of_best(
+        Numbers(
+            tiers,
+            nic_ports,
+            reserved_ports,
+            down_gbps,
+            up_gbps,
+            core_gbps,
+            oversubscription,
+            spine_oversubscription,
+            radix,
+            up_radix,
+            cages,
+            spine_radix,
+            spine_up_radix,
+            spine_cages,
+            core_radix,
+            leaf_down,
+            leaf_up,
+            pod_leaves,
+            spine_count,
+            spines_per_pod,
+            spine_down,
+            spine_up,
+            core_count,
+        )
+    )
+
+
+def uplinks_of_best(numbers: Numbers) -> int:
+    """The up-links of a leaf in the smallest fabric; 0 when there is none."""
+    shape = best(numbers)
+    return shape.up if shape else 0
+
+
+@formula("ports")
+def spine_down_beside(radix: int, spine_up: int) -> int:
+    """Ports of a spine that its own up-links leave."""
+    return radix - spine_up
+
+
+@formula("switches", source="even spread beside the spine's own up-links")
+def spines_beside_uplinks(
+    pod_leaves: int, up: int, radix: int, up_gbps: int, core_gbps: int, oversubscription: Fraction
+) -> int:
+    """The fewest spines of a pod whose ports hold their links to the leaves and as many up as the ratio asks."""
+    return next(
+        spines
+        for spines in clos.divisors(up)
+        if pod_leaves * up // spines + ceil(pod_leaves * up // spines * up_gbps / (oversubscription * core_gbps))
+        <= radix
+    )
+
+
+class _Builder:
+    """Turns a shape found in plain numbers into figures."""
+
+    def __init__(self, demand: Demand, figures: dict[str, Figure], shape: Shape) -> None:
+        self.demand, self.figures, self.shape = demand, figures, shape
+        self.rates = demand.rates
+        self.nic_ports = figures["nic_ports"]
+
+    def fabric(self) -> Fabric:
+        """The shape as a fabric."""
+        up = self._up()
+        down = self._down(up)
+        leaves = self._leaves(down)
+        pods, pod_leaves = self._pods(leaves)
+        below = pod_leaves or leaves
+        of_pod = self._spines_of_pod(below, up, pods)
+        spines = clos.switches_of_pods(pods, of_pod) if pods else of_pod
+        spine_down = clos.ports_down(below, up, of_pod)
+        spine_up = self._spine_up(spine_down) if self.shape.cores else None
+        leaf = self._leaf_tier(leaves, down, up, of_pod)
+        spine = self._spine_tier(leaves, spines, of_pod, spine_down, spine_up, up, pods)
+        tiers, links = [leaf, spine], [self._server_links(), self._leaf_links(leaf, leaves, up)]
+        switches = clos.sum_of_switches(leaves, spines)
+        if spine_up is not None and pods is not None:
+            core = self._core_tier(pods, of_pod, spine_up)
+            tiers.append(core)
+            core_links = clos.links_up(spines, spine_up)
+            links.append(Links("spine-core", core_links, core_links, self.rates["spine-core"]))
+            switches = clos.sum_of_switches(switches, core.count)
+        return Fabric(
+            topology=NAME,
+            endpoints=_endpoints(self.demand),
+            ports_per_server=self.demand.ports_per_server,
+            tier_count=self.figures["tiers"],
+            tiers=tuple(tiers),
+            links=tuple(links),
+            switches=switches,
+            bisection_gbps=self._bisection(down, up, leaves, pods, of_pod, spine_up),
+            largest=self._largest(down, pod_leaves),
+            pods=pods,
+        )
+
+    def _up(self) -> Figure:
+        """Up-links of a leaf: as given, the fewest that keep the ratio, or more where that saves switches."""
+        if self.demand.leaf.uplinks:
+            return self.demand.leaf.uplinks
+        figures, rates = self.figures, self.rates
+        ratio = self.demand.oversubscription
+        if self._fixed_down() is not None:
+            least = clos.up_ports_for(self._fixed_down(), rates["server-leaf"], rates["leaf-spine"], ratio)
+        elif figures["cages"].value == 0:
+            least = clos.up_ports_for(figures["radix"], rates["server-leaf"], rates["leaf-spine"], ratio)
+        else:
+            least = clos.up_ports(figures["radix"], ratio)
+        return least if least.value == self.shape.up else up_of_fewest_switches(**figures)
+
+    def _fixed_down(self) -> Any:
+        return self.figures["leaf_down"] if self.figures["leaf_down"].value else None
+
+    def _down(self, up: Figure) -> Figure:
+        figures = self.figures
+        if self._fixed_down() is not None:
+            return figures["leaf_down"]
+        if figures["cages"].value == 0:
+            return figures["radix"]
+        if figures["radix"].value == figures["up_radix"].value:
+            return clos.ports_left(figures["radix"], up)
+        return ports_left_in_cages(up, figures["radix"], figures["up_radix"], figures["cages"])
+
+    def _leaves(self, down: Figure) -> Figure:
+        leaves = clos.leaves(self.nic_ports, down)
+        if leaves.value == self.shape.leaves or self.demand.reserved_ports is None:
+            return leaves
+        return clos.leaves_with_reserved(self.nic_ports, down, self.demand.reserved_ports)
+
+    def _pods(self, leaves: Figure) -> tuple[Figure | None, Figure | None]:
+        """Pods and the leaves of the largest; none in two tiers without pods."""
+        if not self.shape.cores and not self.demand.pod_leaves:
+            return None, None
+        pods = clos.pods(leaves, self.demand.pod_leaves or self._spine_ports_down())
+        return pods, clos.leaves_of_largest_pod(leaves, pods)
+
+    def _spine_ports_down(self) -> Figure:
+        """The ports that a spine may face down with."""
+        radix, uplinks = self.figures["spine_radix"], self.demand.spine.uplinks
+        if self.demand.spine.downlinks:
+            return self.demand.spine.downlinks
+        if not self.shape.cores:
+            return radix
+        if uplinks and radix.value - uplinks.value < radix.value // 2:
+            return spine_down_beside(radix, uplinks)
+        return clos.half(radix)
+
+    def _spines_of_pod(self, below: Figure, up: Figure, pods: Figure | None) -> Figure:
+        spine = self.demand.spine
+        fixed = spine.per_pod or (spine.count if pods is None else None)
+        if fixed:
+            return fixed_count(fixed)
+        if spine.count and pods is not None:
+            return fixed_count_of_pod(spine.count, pods)
+        if self.demand.pod_leaves and self.shape.cores and not spine.downlinks:
+            radix = self.figures["spine_radix"]
+            if spine.uplinks:
+                return clos.even_spread(below, up, spine_down_beside(radix, spine.uplinks))
+            rates, ratio = self.rates, self.demand.spine_oversubscription
+            return spines_beside_uplinks(below, up, radix, rates["leaf-spine"], rates["spine-core"], ratio)
+        return clos.even_spread(below, up, self._spine_ports_down())
+
+    def _spine_up(self, down: Figure) -> Figure:
+        rates = self.rates
+        asked = clos.up_ports_for(down, rates["leaf-spine"], rates["spine-core"], self.demand.spine_oversubscription)
+        return self.demand.spine.uplinks or asked
+
+    def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Tier:
+        fitted: tuple[Fitted, ...] = (Fitted(leaves, down, up),)
+        rates, reserved = self.rates, self.figures["reserved_ports"]
+        if self.demand.exact:
+            above = reserved_elsewhere(reserved, leaves, down, self.nic_ports)
+            filled = partly_filled(self.nic_ports, leaves, down, reserved_on_leaves(reserved, above))
+            if filled.value < down.value:
+                last = one(leaves)
+                ratio = self.demand.oversubscription
+                shrunk = shrunk_uplinks(filled, rates["server-leaf"], rates["leaf-spine"], ratio, spines)
+                last_up = shrunk if shrunk.value < up.value and not self.demand.leaf.uplinks else up
+                fitted = (Fitted(all_but(leaves, last), down, up), Fitted(last, filled, last_up))
+        built = clos.ratio_built(down, rates["server-leaf"], up, rates["leaf-spine"])
+        return Tier("leaf", self.demand.leaf.switch, leaves, self.figures["radix"], down, up, fitted, built)
+
+    def _leaf_links(self, leaf: Tier, leaves: Figure, up: Figure) -> Links:
+        last = leaf.fitted[-1]
+        partly = len(leaf.fitted) > 1 and last.up is not None
+        count = links_of_partly_filled(leaves, up, last.up) if partly and last.up else clos.links_up(leaves, up)
+        return Links("leaf-spine", count, count, self.rates["leaf-spine"])
+
+    def _server_links(self) -> Links:
+        return Links("server-leaf", _endpoints(self.demand), self.nic_ports, self.rates["server-leaf"])
+
+    def _spine_tier(
+        self,
+        leaves: Figure,
+        spines: Figure,
+        of_pod: Figure,
+        down: Figure,
+        up: Figure | None,
+        leaf_up: Figure,
+        pods: Figure | None,
+    ) -> Tier:
+        fitted: tuple[Fitted, ...] = (Fitted(spines, down, up),)
+        if pods is not None and leaves.value % pods.value:
+            larger = larger_pods(leaves, pods, of_pod)
+            smaller = all_but(spines, larger)
+            fitted = (Fitted(larger, down, up), Fitted(smaller, one_leaf_less(down, leaf_up, of_pod), up))
+        ratio = None
+        if up is not None:
+            ratio = clos.ratio_built(down, self.rates["leaf-spine"], up, self.rates["spine-core"])
+        radix = self.figures["spine_radix"]
+        return Tier("spine", self.demand.spine.switch, spines, radix, down, up, fitted, ratio)
+
+    def _core_tier(self, pods: Figure, of_pod: Figure, spine_up: Figure) -> Tier:
+        uplinks = clos.uplinks_of_pod(of_pod, spine_up)
+        radix = self.figures["core_radix"]
+        fixed = self.demand.core.count
+        count = fixed_count(fixed) if fixed else clos.even_spread(pods, uplinks, radix)
+        down = clos.ports_down(pods, uplinks, count)
+        return Tier("core", self.demand.core.switch, count, radix, down, None, (Fitted(count, down, None),), None)
+
+    def _bisection(
+        self,
+        down: Figure,
+        up: Figure,
+        leaves: Figure,
+        pods: Figure | None,
+        of_pod: Figure,
+        spine_up: Figure | None,
+    ) -> Figure:
+        rates = self.rates
+        below = (self.nic_ports, down, rates["server-leaf"], up, rates["leaf-spine"])
+        if pods is None:
+            return clos.bisection_of_leaves(*below)
+        if spine_up is None:
+            return clos.bisection_of_pods(*below, leaves, pods, clos.no_bisection())
+        pod_gbps = clos.bandwidth(clos.uplinks_of_pod(of_pod, spine_up), rates["spine-core"])
+        return clos.bisection_of_pods(*below, leaves, pods, pod_gbps)
+
+    def _largest(self, down: Figure, pod_leaves: Figure | None) -> Figure:
+        if pod_leaves is None:
+            return reach_of_two_tiers(self._spine_ports_down(), down)
+        if not self.shape.cores:
+            return self.nic_ports
+        return reach_of_three_tiers(
+            self.figures["core_radix"], self.demand.pod_leaves or self._spine_ports_down(), down
+        )
+
+
+@formula("ports")
+def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int) -> int:
+    """Links down that the cages left over by the links up carry, where the two have different rates."""
+    return ports_beside(up, radix, up_radix, cages)

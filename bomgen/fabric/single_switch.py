@@ -1,0 +1,14 @@
+"""All endpoints on one switch."""
+
+from __future__ import annotations
+
+from bomgen.fabric.fat_tree import one_switch
+from bomgen.fabric.model import Demand, Fabric
+
+NAME = "single-switch"
+LIMITS = "as many endpoints as the switch has ports at the rate of the links"
+
+
+def build(demand: Demand) -> Fabric:
+    """One leaf that every endpoint is plugged into. Raises Infeasible when it has too few ports."""
+    return one_switch(demand, NAME)
