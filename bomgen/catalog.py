@@ -33,7 +33,7 @@ _INLINE = "inline"
 T = TypeVar("T")
 
 
-class UnknownPart(Exception):
+class UnknownPart(LookupError):
     """No part fits a name, or several do; `hint` says what would."""
 
     def __init__(self, kind: str, name: str, hint: str) -> None:
@@ -111,7 +111,7 @@ class Record:
         if not isinstance(raw, dict) or "value" not in raw:
             if not self.built_in:
                 return Given(self.source.mark((*self.steps, *above, key)))
-            raw = self.data
+            raw = self._common_source(above)
         names = raw.get("source", ())
         names = [names] if isinstance(names, str) else names
         return Cited(
@@ -120,6 +120,13 @@ class Record:
             str(raw.get("confidence", "low" if self.built_in else "high")),
             raw.get("note"),
         )
+
+    def _common_source(self, above: tuple[str | int, ...]) -> dict[str, Any]:
+        """Source and confidence that a record gives once for a list of figures, such as its port groups."""
+        data = self.data
+        if above and above[0] == "port_groups":
+            return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
+        return data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
         """The documents of source names, as the record's `sources` describe them; `unverified` is none."""
@@ -172,6 +179,14 @@ class Catalog:
         references = record.references(list(data.get("source", ())))
         origin = Assumed(str(data["name"]), str(data["why"]), references, str(data["confidence"]))
         return Figure(value, unit, origin)
+
+    def naming(self, kind: str, key: str, id: str) -> Iterator[Record]:
+        """The records of a kind whose value at a key is a plain id; files that do not name it are not parsed."""
+        wanted = f"\n{key}: {id}\n".encode()
+        for place in self._places(kind):
+            for path in sorted(place.glob("*.yaml")):
+                if wanted in path.read_bytes():
+                    yield self.find(kind, path.stem)
 
     def _places(self, kind: str) -> list[Path]:
         return [place / kind for place in (*self.folders, folder("data")) if (place / kind).is_dir()]
@@ -233,7 +248,7 @@ def _names(record: Record) -> Iterator[str]:
 
 def inline(kind: str, source: Source, steps: Steps) -> Record:
     """The record of a part that a plan describes by a mapping. Raises PlanErrors when the mapping is wrong."""
-    problems = schema.check(source, f"part/{kind}", steps)
+    problems = schema.check(source, "model" if kind == "model" else f"part/{kind}", steps)
     if problems:
         raise PlanErrors(problems)
     return Record(kind, _INLINE, source, steps, built_in=False)
@@ -358,7 +373,7 @@ def switch(record: Record) -> parts.Switch:
         identity=_named(identity(record), f"switch {description}"),
         protocol=record.value("protocol"),
         groups=groups,
-        switches_per_unit=int(record.value("switches_per_unit") or 1),
+        switches_per_unit=record.or_one("switches_per_unit"),
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W") or record.figure("power_typical", "W"),
     )
@@ -381,7 +396,7 @@ def module(record: Record) -> parts.Module:
     return parts.Module(
         identity=identity(record),
         rate_gbps=int(record.need("rate_gbps", "Gb/s").value),
-        ports=int(record.value("ports") or 1),
+        ports=record.or_one("ports"),
         cage=str(record.value("cage") or parts.ANY),
         optic=str(record.value("optic") or parts.ANY),
         fibre=str(record.value("fibre") or parts.ANY),
@@ -399,7 +414,7 @@ def cable(record: Record) -> parts.Cable:
         identity=identity(record),
         medium=str(record.value("kind")),
         link_gbps=None if rate is None else int(rate),
-        links=int(record.value("links") or 1),
+        links=record.or_one("links"),
         a=_cable_end(record, "a"),
         b=_cable_end(record, "b"),
         lengths_m=tuple(float(length) for length in record.value("lengths_m") or ()),

@@ -122,7 +122,7 @@ class Switch:
     identity: Identity
     protocol: str | None
     groups: tuple[PortGroup, ...]
-    switches_per_unit: int
+    switches_per_unit: Figure
     rack_units: Figure | None
     power_w: Figure | None
 
@@ -133,7 +133,7 @@ class Module:
 
     identity: Identity
     rate_gbps: int
-    ports: int
+    ports: Figure
     cage: str
     optic: str
     fibre: str
@@ -145,7 +145,7 @@ class Module:
     @property
     def engine_gbps(self) -> int:
         """The rate of one engine, and so of one link."""
-        return self.rate_gbps // self.ports
+        return int(self.rate_gbps // self.ports.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Cable:
     medium: str
     """dac, acc, aoc, fibre or copper."""
     link_gbps: int | None
-    links: int
+    links: Figure
     a: CableEnd | None
     b: CableEnd | None
     lengths_m: tuple[float, ...]

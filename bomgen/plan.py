@@ -16,6 +16,7 @@ from bomgen import parts
 from bomgen.catalog import Catalog, Record, UnknownPart
 from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Given, Mark, Origin
+from bomgen.interconnect import Wish
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quantities import parse
 from bomgen.source import Path, Source
@@ -87,19 +88,6 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkPlan:
-    """How one kind of link is built. `modules` holds a part id for each kind of device at its ends, where named."""
-
-    medium: Figure
-    modules: Mapping[str, str]
-    rate_gbps: Figure | None
-    length_m: Figure
-    mark: Mark
-    named: bool
-    """Whether the plan itself names medium or module."""
-
-
-@dataclass(frozen=True, slots=True)
 class FabricPlan:
     """One fabric of the plan."""
 
@@ -122,7 +110,7 @@ class FabricPlan:
     """By leaf, spine and core."""
     pod_leaves: Figure | None
     reserved_ports: Figure | None
-    links: Mapping[str, LinkPlan]
+    links: Mapping[str, Wish]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +210,7 @@ class Section:
         """The section's mapping; empty when there is none."""
         data = self.source.data
         for step in self.path:
-            data = data.get(step) if isinstance(data, dict) else data[step]
+            data = data.get(step) if isinstance(data, dict) else None
         return data if isinstance(data, dict) else {}
 
     @property
@@ -403,6 +391,13 @@ def _cluster(section: Section) -> Cluster | None:
         "servers": section.figure("servers", "count"),
         "spare_servers": section.figure("spare_servers", "count", zero=True),
     }
+    if gpu is None and not section.has("gpu") and server is not None and server.gpu:
+        with suppress(UnknownPart):
+            gpu = records.gpu(section.catalog.find("gpu", server.gpu))
+    if gpu is None and not section.has("gpu") and not section.problems:
+        section.problems.append(
+            Problem(section.mark, "error", "the key 'gpu' is missing in cluster; name a GPU, for example `gpu: h100-sxm`",
+                    "missing-key", "cluster"))
     if gpu is None or rounding is None:
         return None
     if server is None and not section.has("server"):
@@ -419,10 +414,8 @@ def _cluster(section: Section) -> Cluster | None:
 
 def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
     """The server marked as the default of a GPU, if there is one."""
-    for record in catalog.all("server"):
-        if record.value("gpu") == gpu and record.value("default"):
-            return records.server(record)
-    return None
+    fits = (record for record in catalog.naming("server", "gpu", gpu) if record.value("default"))
+    return next((records.server(record) for record in fits), None)
 
 
 def _server_nic(section: Section, server: parts.Server | None) -> parts.Nic | None:
@@ -506,7 +499,7 @@ def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoic
     )
 
 
-def _link(links: Section, kind: str, fabric_mark: Mark) -> LinkPlan:
+def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
     section = links.below(kind)
     named = section.data.get("module")
     ends = LINK_KINDS[kind]
@@ -515,13 +508,12 @@ def _link(links: Section, kind: str, fabric_mark: Mark) -> LinkPlan:
         if end not in ends:
             message = f"a {kind} link has no {end} end; its ends are {' and '.join(ends)}"
             section.below("module").problem(end, message, "link-end")
-    return LinkPlan(
+    return Wish(
         medium=section.word("medium", "link-medium"),
         modules={end: str(part) for end, part in modules.items()},
         rate_gbps=section.figure("rate", "Gb/s"),
         length_m=section.quantity("length", "m", "link-length"),
         mark=section.mark if section.data else fabric_mark,
-        named=section.has("module") or section.data.get("medium", AUTO) != AUTO,
     )
 
 

@@ -572,7 +572,13 @@ class _Builder:
             bisection_gbps=self._bisection(down, up, leaves, pods, of_pod, spine_up),
             largest=self._largest(down, pod_leaves),
             pods=pods,
+            reserved_above=self._reserved_above(leaves, down),
         )
+
+    def _reserved_above(self, leaves: Figure, down: Figure) -> Figure | None:
+        if self.demand.reserved_ports is None:
+            return None
+        return reserved_elsewhere(self.demand.reserved_ports, leaves, down, self.nic_ports)
 
     def _up(self) -> Figure:
         """Up-links of a leaf: as given, the fewest that keep the ratio, or more where that saves switches."""

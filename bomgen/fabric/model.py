@@ -92,6 +92,8 @@ class Fabric:
     largest: Figure
     """The most endpoints that the same switches, tiers and ratios reach."""
     pods: Figure | None = None
+    reserved_above: Figure | None = None
+    """Reserved ports that stand on spines because the leaves are full."""
 
     def tier(self, name: str) -> Tier | None:
         """The tier of that name, or None."""

@@ -1,0 +1,198 @@
+"""The bill: parts and quantities, without money. A line is one part in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+
+from bomgen.catalog import at_length
+from bomgen.design import BuiltFabric, Design, boxes
+from bomgen.facility import units_bought
+from bomgen.figures import Figure, formula
+from bomgen.interconnect import CableUse, ModuleUse
+from bomgen.parts import Cable, Identity
+
+NO_PART = "no part known"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One part in one place: fabric, kind of link, end."""
+
+    id: str
+    category: str
+    fabric: str | None
+    role: str | None
+    part: str | None
+    sku: str | None
+    vendor: str | None
+    description: str
+    quantity: Figure
+    spare: Figure | None = None
+    path: str | None = None
+    """The bom.json path that the quantity stands at."""
+    identity: Identity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """All lines, in the order that a reader expects: servers first, racks last."""
+
+    lines: tuple[Line, ...]
+
+
+@formula("pieces")
+def share_of(quantity: int, share: Fraction) -> int:
+    """Spare pieces: a share of all pieces of a part, rounded up."""
+    return ceil(quantity * share)
+
+
+@formula("pieces")
+def spare_pieces(pieces: int) -> int:
+    """Spare pieces of a part as the plan gives them."""
+    return pieces
+
+
+@formula("pieces")
+def sum_of_spares(pieces: int, more_pieces: int) -> int:
+    """Spare pieces asked for in two places of the plan."""
+    return pieces + more_pieces
+
+
+@formula("pieces")
+def sum_of_quantities(quantity: int, more: int) -> int:
+    """Pieces of one part over several lines."""
+    return quantity + more
+
+
+def bill(design: Design) -> Bill:
+    """The parts of a design with their quantities and spares."""
+    lines = [*_servers(design), *(line for fabric in design.fabrics for line in _fabric(fabric)), *_racks(design)]
+    return Bill(tuple(_with_spares([line for line in lines if line.quantity.value], design.plan.spares)))
+
+
+def _part(line_id: str, category: str, identity: Identity, quantity: Figure, **place: str | None) -> Line:
+    """A line for a part of the catalogue."""
+    return Line(
+        id=line_id,
+        category=category,
+        fabric=place.get("fabric"),
+        role=place.get("role"),
+        part=identity.id,
+        sku=identity.sku,
+        vendor=identity.vendor,
+        description=identity.name,
+        quantity=quantity,
+        path=place.get("path"),
+        identity=identity,
+    )
+
+
+def _servers(design: Design) -> Iterator[Line]:
+    cluster, servers = design.plan.cluster, design.sizing.servers
+    server = cluster.server
+    if server is None:
+        yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
+        return
+    line = _part("server", "server", server.identity, units_bought(servers, server), role="compute", path="cluster.servers")
+    if cluster.spare_servers:
+        line = replace(line, spare=units_bought(cluster.spare_servers, server))
+    yield line
+    if not server.gpus_included:
+        yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
+
+
+def _fabric(built: BuiltFabric) -> Iterator[Line]:
+    name, base = built.plan.name, f"fabrics.{built.plan.name}"
+    if built.bought_nic:
+        identity = built.bought_nic.identity
+        yield _part(f"{name}.nic", "nic", identity, built.nics, fabric=name, role="server", path="cluster.nics")
+    for tier in built.fabric.tiers:
+        count = tier.count
+        if tier.switch.switches_per_unit.value > 1:
+            count = boxes(tier.count, tier.switch.switches_per_unit)
+        path = f"{base}.switches.{tier.name}"
+        line_id = f"{name}.switch.{tier.name}"
+        yield _part(line_id, "switch", tier.switch.identity, count, fabric=name, role=tier.name, path=path)
+    for use in built.interconnect.modules:
+        yield _module(use, name)
+    for cable in built.interconnect.cables:
+        yield _cable(cable, name)
+
+
+def _module(use: ModuleUse, fabric: str) -> Line:
+    line_id = f"{fabric}.transceiver.{use.kind}.{use.device}"
+    role = f"{use.kind}/{use.device}"
+    path = f"fabrics.{fabric}.transceivers.{use.device}"
+    return _part(line_id, "transceiver", use.module.identity, use.quantity, fabric=fabric, role=role, path=path)
+
+
+def cable_id(use: CableUse) -> str:
+    """The id of a cable at its length, or what stands for one that nobody knows."""
+    return at_length(use.cable.identity.id, use.length_m) if use.cable else "unknown"
+
+
+def _cable(use: CableUse, fabric: str) -> Line:
+    metres = f"{float(use.length_m):g} m"
+    path = f"fabrics.{fabric}.cables.{use.kind}.{cable_id(use)}"
+    line_id = f"{fabric}.cable.{use.kind}"
+    if use.cable is None:
+        description = f"{NO_PART}: {use.kind} link, {metres}"
+        return Line(line_id, "cable", fabric, use.kind, None, None, None, description, use.quantity, path=path)
+    identity = use.cable.identity
+    line = _part(line_id, "cable", identity, use.quantity, fabric=fabric, role=use.kind, path=path)
+    return replace(
+        line, part=cable_id(use), sku=_cable_sku(use.cable, use.length_m), description=f"{identity.name}, {metres}"
+    )
+
+
+def _cable_sku(cable: Cable, length_m: Fraction) -> str | None:
+    """Part number with the length in it, and the ordering number of that length where it is known."""
+    if cable.identity.part_number is None:
+        return None
+    number = at_length(cable.identity.part_number, length_m).upper()
+    ordering = cable.ordering_numbers.get(f"{float(length_m):g}")
+    return f"{number} / {ordering}" if ordering else number
+
+
+def _racks(design: Design) -> Iterator[Line]:
+    site, facility = design.plan.site, design.facility
+    if site is None:
+        return
+    server = design.plan.cluster.server
+    rack = f"rack, {site.rack_units.value} U, {site.rack_power_w.value} W"
+    bought = not (server and server.rack_scale)
+    rows = (
+        ("rack.compute", "rack", "compute", rack, facility.compute_racks if bought else None),
+        ("rack.management", "rack", "management", rack, facility.management_racks),
+        ("pdu.compute", "pdu", "compute", "rack PDU", facility.compute_pdus if bought else None),
+        ("pdu.management", "pdu", "management", "rack PDU", facility.management_pdus),
+    )
+    for line_id, category, role, description, quantity in rows:
+        if quantity is not None:
+            path = f"site.{role}_{category}s"
+            yield Line(line_id, category, None, role, None, None, None, description, quantity, path=path)
+
+
+def _with_spares(lines: list[Line], spares: Mapping[str, Figure]) -> Iterable[Line]:
+    """The lines with the spares of each part on the first line that it stands on."""
+    totals: dict[tuple[str, str], Figure] = {}
+    for line in lines:
+        key = _key(line)
+        totals[key] = sum_of_quantities(totals[key], line.quantity) if key in totals else line.quantity
+    given: set[tuple[str, str]] = set()
+    for line in lines:
+        wanted = spares.get(line.category)
+        key = _key(line)
+        if wanted is None or key in given:
+            yield line
+            continue
+        given.add(key)
+        pieces = share_of(totals[key], wanted) if wanted.unit == "share" else spare_pieces(wanted)
+        yield replace(line, spare=sum_of_spares(line.spare, pieces) if line.spare else pieces)
+
+
+def _key(line: Line) -> tuple[str, str]:
+    return line.category, line.part or line.description

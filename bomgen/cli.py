@@ -1,0 +1,332 @@
+"""The command. Everything but click is imported by the command that needs it: help must come at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bomgen.figures import Figure
+    from bomgen.pipeline import PlanFile
+    from bomgen.problems import Problem
+    from bomgen.report import Report
+
+WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN = 1, 2, 3
+ALL_FORMATS = "md,html,xlsx,json,csv"
+SCHEMAS = ("plan", "bom", "part")
+
+_set = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a value of the plan; dots between keys."
+)
+_root = click.option("--root", metavar="DIR", help="Folder that the plan's paths must stay below. [default: its checkout]")
+_plans = click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="bomgen", prog_name="bomgen")
+def main() -> None:
+    """Bills of materials for AI clusters from a short YAML plan.
+
+    A plan says which model, how many tokens, how many days, which GPU, which network. bomgen works out GPUs, servers,
+    NICs, switches, modules, cables, racks, power and price, and writes quotes with the reason for every number.
+
+    \b
+      bomgen build plans/llama65b.yaml                 quote and bill into dist/llama65b/
+      bomgen check plans/*.yaml                        only say what is wrong
+      bomgen explain plans/llama65b.yaml fabrics.compute.switches.spine
+      bomgen catalog switch qm9700                     what is known of a part, with sources
+
+    Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written.
+    """
+
+
+@main.command()
+@_plans
+@click.option("-o", "--output", default="dist", show_default=True, metavar="DIR", help="Folder of the results.")
+@click.option("-f", "--formats", default=ALL_FORMATS, show_default=True, metavar="LIST", help="What to write.")
+@_set
+@_root
+def build(plans: tuple[str, ...], output: str, formats: str, settings: tuple[str, ...], root: str | None) -> None:
+    """Write quote.md, quote.html, quote.xlsx, bom.json and bom.csv into DIR/NAME/ for each plan (- is standard input).
+
+    Several plans are built each by itself; the worst exit code is returned.
+    """
+    from bomgen.pipeline import FORMATS, OutputError, render, write
+
+    wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
+    unknown = [form for form in wanted if form not in FORMATS]
+    if unknown or not wanted:
+        raise click.UsageError(f"unknown format '{', '.join(unknown)}'; there are {ALL_FORMATS}")
+    code, names = 0, dict[str, str]()
+    for number, file in _opened(plans, root):
+        _progress(number, len(plans), file.name)
+        report = _worked_out(file, settings)
+        if report is None:
+            code = max(code, WRONG_PLAN)
+            continue
+        name = report.plan.name
+        if name in names:
+            raise click.UsageError(f"{names[name]} and {file.name} are both named {name}; give one another name")
+        names[name] = file.name
+        try:
+            written = write(render(report, wanted), Path(output) / name)
+        except OutputError as error:
+            click.echo(f"bomgen: not written: {error}", err=True)
+            code = max(code, NOT_WRITTEN)
+            continue
+        for line in _summary(report):
+            click.echo(line)
+        for path in written:
+            click.echo(f"  {path}")
+    sys.exit(code)
+
+
+@main.command()
+@_plans
+@click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
+@_set
+@_root
+def check(plans: tuple[str, ...], form: str, settings: tuple[str, ...], root: str | None) -> None:
+    """Say what is wrong with plans, and whether they can be built; write nothing."""
+    from bomgen.pipeline import work_out
+    from bomgen.problems import PlanErrors
+
+    code, found = 0, list["Problem"]()
+    for number, file in _opened(plans, root):
+        _progress(number, len(plans), file.name)
+        try:
+            problems: Sequence[Problem] = work_out(file, settings).problems
+        except PlanErrors as errors:
+            problems = errors.problems
+            code = WRONG_PLAN
+        if form == "text":
+            _show(problems, file)
+            if not any(problem.severity == "error" for problem in problems):
+                click.echo(f"{file.name}: can be built{_count_of(problems)}")
+        found += problems
+    if form == "json":
+        import json
+
+        click.echo(json.dumps([_problem_data(problem) for problem in found], ensure_ascii=False, indent=1))
+    elif form == "github":
+        for problem in found:
+            mark = problem.mark
+            text = f"{problem.message} [{problem.rule}]".replace("%", "%25").replace("\n", "%0A")
+            click.echo(f"::{problem.severity} file={mark.file},line={mark.line},col={mark.column}::{text}")
+    sys.exit(code)
+
+
+@main.command()
+@click.argument("plan")
+@click.argument("path", required=False)
+@_set
+@_root
+def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | None) -> None:
+    """Show how a number of bom.json was worked out, down to the plan and the documents; without PATH all of them.
+
+    PATH is dotted, such as fabrics.compute.switches.leaf; the start of a path explains all numbers below it.
+    """
+    from bomgen.figures import explain as derivation
+    from bomgen.report import dotted, numbers
+
+    (_, file) = next(_opened((plan,), root))
+    report = _worked_out(file, settings, quiet=True)
+    if report is None:
+        sys.exit(WRONG_PLAN)
+    found = {dotted(steps): figure for steps, figure in numbers(report).items()}
+    wanted = {
+        name: figure for name, figure in found.items() if path is None or name == path or name.startswith(f"{path}.")
+    }
+    if not wanted:
+        from difflib import get_close_matches
+
+        close = get_close_matches(path or "", found, n=3, cutoff=0.4)
+        raise click.UsageError(f"the result has no number '{path}'; near: {', '.join(close) or ', '.join(found)}")
+    for position, (name, figure) in enumerate(wanted.items()):
+        if len(wanted) > 1:
+            click.echo(("\n" if position else "") + f"{name}:")
+        for line in derivation(name.rpartition(".")[2], figure, _value):
+            click.echo(f"  {line}" if len(wanted) > 1 else line)
+
+
+@main.command()
+@click.argument("kind", required=False)
+@click.argument("id", required=False)
+def catalog(kind: str | None, id: str | None) -> None:
+    """List the kinds of part, the parts of a KIND, or all that is known of one with its sources."""
+    from bomgen.catalog import KINDS, Catalog, UnknownPart
+    from bomgen.fabric import topologies
+    from bomgen.listing import kinds, part, parts_of
+
+    shelves = Catalog()
+    if kind is None:
+        for line in kinds(shelves):
+            click.echo(line)
+        return
+    if kind == "topology":
+        from importlib import import_module
+
+        for name, module in topologies():
+            click.echo(f"{name:16} {import_module(module).LIMITS}")
+        return
+    if kind not in KINDS:
+        from difflib import get_close_matches
+
+        close = get_close_matches(kind, KINDS, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join((*KINDS, 'topology'))}"
+        raise click.UsageError(f"no kind '{kind}'; {hint}")
+    try:
+        lines = parts_of(shelves, kind) if id is None else part(shelves, kind, id)
+        for line in lines:
+            click.echo(line)
+    except UnknownPart as error:
+        raise click.UsageError(str(error)) from None
+
+
+@main.command()
+@click.argument("name", type=click.Choice(SCHEMAS), default="plan")
+@click.argument("kind", required=False)
+def schema(name: str, kind: str | None) -> None:
+    """Print the JSON Schema of plans, of bom.json, or of part files (of one KIND, or of all)."""
+    from bomgen.resources import folder
+
+    schemas = folder("schemas")
+    if name != "part":
+        click.echo((schemas / f"{name}.schema.json").read_text(encoding="utf-8"), nl=False)
+        return
+    kinds = sorted(path.name.removesuffix(".schema.json") for path in (schemas / "part").glob("*.json"))
+    if kind is None:
+        import json
+
+        texts = {part: json.loads((schemas / "part" / f"{part}.schema.json").read_text("utf-8")) for part in kinds}
+        click.echo(
+            json.dumps(
+                {
+                    "$schema": "https://json-schema.org/draft/2020-12/schema",
+                    "title": "A part file of any kind",
+                    "anyOf": [{"$ref": f"#/$defs/{part}"} for part in kinds],
+                    "$defs": texts,
+                },
+                indent=2,
+                ensure_ascii=False,
+            )
+        )
+        return
+    if kind not in kinds:
+        raise click.UsageError(f"no kind of part '{kind}'; there are {', '.join(kinds)}")
+    click.echo((schemas / "part" / f"{kind}.schema.json").read_text(encoding="utf-8"), nl=False)
+
+
+def _opened(plans: Sequence[str], root: str | None) -> Iterator[tuple[int, PlanFile]]:
+    """The plan files by number. A plan that cannot be read is wrong usage."""
+    from bomgen.pipeline import open_plan
+
+    for number, plan in enumerate(plans, start=1):
+        try:
+            yield number, open_plan(plan, root)
+        except OSError as error:
+            raise click.UsageError(f"cannot read the plan '{plan}': {error.strerror}") from None
+
+
+def _worked_out(file: PlanFile, settings: Sequence[str], quiet: bool = False) -> Report | None:
+    """The report of a plan; its problems are shown, and None is returned when there is an error among them."""
+    from bomgen.pipeline import work_out
+    from bomgen.problems import PlanErrors
+
+    try:
+        report = work_out(file, settings)
+    except PlanErrors as errors:
+        _show(errors.problems, file)
+        return None
+    if not quiet:
+        _show(report.problems, file)
+    return report
+
+
+def _show(problems: Sequence[Problem], file: PlanFile) -> None:
+    from bomgen.problems import excerpt
+
+    text = file.content.decode("utf-8", "replace")
+    for problem in problems:
+        click.echo(str(problem), err=True)
+        if problem.mark.file == file.name and problem.severity == "error":
+            for line in excerpt(problem, text):
+                click.echo(line, err=True)
+
+
+def _progress(number: int, of: int, name: str) -> None:
+    if of > 1:
+        click.echo(f"[{number}/{of}] {name}", err=True)
+
+
+def _count_of(problems: Sequence[Problem]) -> str:
+    return f", {len(problems)} warning{'s' if len(problems) > 1 else ''}" if problems else ""
+
+
+def _problem_data(problem: Problem) -> dict[str, Any]:
+    mark = problem.mark
+    return {
+        "file": mark.file,
+        "line": mark.line,
+        "column": mark.column,
+        "severity": problem.severity,
+        "message": problem.message,
+        "rule": problem.rule,
+        "path": problem.path,
+    }
+
+
+def _value(figure: Figure) -> str:
+    from bomgen.language import language
+
+    if isinstance(figure.value, bool | str | tuple):
+        return str(figure.value)
+    return language("en").value(figure.value, figure.unit)
+
+
+def _summary(report: Report) -> Iterator[str]:
+    """The result on a few lines: what fits a screen."""
+    from bomgen.language import language
+    from bomgen.report import dotted, numbers
+
+    words = language("en")
+    found = {dotted(steps): figure for steps, figure in numbers(report).items()}
+    cluster = report.plan.cluster
+
+    def shown(path: str) -> str:
+        return words.number(found[path].value)
+
+    yield click.style(f"{report.plan.name}  {report.plan.title}", bold=True)
+    text = f"{shown('cluster.gpus')} x {cluster.gpu.identity.name}"
+    if cluster.server:
+        text += f" in {shown('cluster.servers')} x {cluster.server.identity.name}"
+    if "workload.gpus_required" in found:
+        text += f" ({shown('workload.gpus_required')} required)"
+    yield f"  GPUs       {text}"
+    if "workload.days" in found:
+        mfu = words.share(found["workload.mfu"].value)
+        yield f"  training   {float(found['workload.days'].value):.2f} days at {mfu} MFU"
+    for built in report.design.fabrics:
+        tiers = " + ".join(
+            f"{words.number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in built.fabric.tiers
+        )
+        links = " + ".join(words.number(link.count.value) for link in built.fabric.links)
+        modules = found.get(f"fabrics.{built.plan.name}.transceivers.total")
+        tail = f", {words.number(modules.value)} modules" if modules else ""
+        yield f"  {built.plan.name:10} {tiers}; {links} links{tail}"
+    if "site.power_w" in found:
+        yield f"  power      {words.number(found['site.power_w'].value)} W at most"
+    totals = report.quote.totals
+    if totals.priced_lines == 0:
+        yield f"  price      none of {totals.lines} lines has a price"
+    else:
+        least = "" if totals.complete else "at least "
+        yield f"  price      {least}{words.money(totals.amount, totals.currency)}, {totals.priced_lines} of {totals.lines} lines"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""One design out of sizing, fabrics, interconnect and facility: everything that is built, without money."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from bomgen import facility, interconnect, network
+from bomgen import catalog as records
+from bomgen.catalog import Catalog
+from bomgen.facility import Facility
+from bomgen.fabric.model import Fabric
+from bomgen.figures import Figure, formula
+from bomgen.interconnect import Cage, Interconnect, Stock
+from bomgen.network import Attachment
+from bomgen.parts import Nic
+from bomgen.plan import FabricPlan, Plan
+from bomgen.problems import PlanErrors
+from bomgen.sizing import Sizing
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltFabric:
+    """A fabric of the plan, built."""
+
+    plan: FabricPlan
+    attachment: Attachment
+    fabric: Fabric
+    interconnect: Interconnect
+    nics: Figure
+    """NICs of all servers on this fabric."""
+
+    @property
+    def bought_nic(self) -> Nic | None:
+        """The NIC that is bought for it."""
+        return self.attachment.bought
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The cluster that is proposed."""
+
+    plan: Plan
+    sizing: Sizing
+    fabrics: tuple[BuiltFabric, ...]
+    nics: Figure | None
+    """NICs of all fabrics of role compute."""
+    power_w: Figure | None
+    """Servers at maximum."""
+    facility: Facility
+
+
+@formula("NICs")
+def nics_of_servers(servers: int, nics_per_server: int) -> int:
+    """NICs of all servers."""
+    return servers * nics_per_server
+
+
+@formula("NICs")
+def sum_of_nics(nics: int, more_nics: int) -> int:
+    """NICs of several fabrics."""
+    return nics + more_nics
+
+
+@formula("boxes")
+def boxes(switches: int, switches_per_unit: int) -> int:
+    """Boxes that are bought, where several switches share one."""
+    return -(-switches // switches_per_unit)
+
+
+def stock(catalog: Catalog) -> Stock:
+    """The catalogue's modules and cables, each record turned into data once, when it is asked for."""
+    modules = cache(lambda id: records.module(catalog.find("transceiver", id)))
+    cables = cache(lambda id: records.cable(catalog.find("cable", id)))
+    return Stock(
+        module=modules,
+        cable=cables,
+        modules=lambda: [modules(id) for id in catalog.ids("transceiver")],
+        cables=lambda: [cables(id) for id in catalog.ids("cable")],
+    )
+
+
+def design(plan: Plan, sizing: Sizing, parts: Stock, bmc_gbps: Figure) -> Design:
+    """Everything that is built for a plan of that size.
+
+    Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built.
+    """
+    built = tuple(_build(fabric, plan, sizing.servers, parts, bmc_gbps) for fabric in plan.fabrics)
+    errors = [problem for each in built for problem in each.interconnect.problems if problem.severity == "error"]
+    if errors:
+        raise PlanErrors(errors)
+    nics: Figure | None = None
+    for each in built:
+        if each.plan.role == network.COMPUTE:
+            nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
+    server = plan.cluster.server
+    power = None
+    if server and server.power_w:
+        power = facility.power_of(facility.units_bought(sizing.servers, server), server.power_w)
+    machines = tuple(
+        (tier.count, tier.switch.power_w, tier.switch.rack_units) for each in built for tier in each.fabric.tiers
+    )
+    installed = facility.install(
+        plan.site, server, sizing.servers, plan.cluster.spare_servers, machines, sizing.days
+    )
+    return Design(plan, sizing, built, nics, power, installed)
+
+
+def _build(fabric: FabricPlan, plan: Plan, servers: Figure, parts: Stock, bmc_gbps: Figure) -> BuiltFabric:
+    attached = network.attachment(fabric, plan.cluster, bmc_gbps)
+    built = network.build(fabric, attached, servers)
+    name = attached.bought.identity.name if attached.bought else _server_name(plan)
+    cage = Cage(interconnect.SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
+    connected = interconnect.connect(built, servers, cage, fabric.links, parts)
+    return BuiltFabric(fabric, attached, built, connected, nics_of_servers(servers, attached.nics_per_server))
+
+
+def _server_name(plan: Plan) -> str:
+    return plan.cluster.server.identity.name if plan.cluster.server else plan.cluster.gpu.identity.name

@@ -1,0 +1,238 @@
+"""Racks and power: how many racks the servers fill, what all draws, and what a run costs in energy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from bomgen.figures import Figure, formula
+from bomgen.parts import Server
+from bomgen.plan import Site
+
+WATTS_A_KILOWATT = 1000
+HOURS_A_DAY = 24
+DAYS_A_YEAR = 365
+
+
+@dataclass(frozen=True, slots=True)
+class Facility:
+    """Racks, PDUs, power and energy; None is what the plan does not ask for or the catalogue does not know."""
+
+    racks: Figure | None
+    compute_racks: Figure | None
+    management_racks: Figure | None
+    servers_per_rack: Figure | None
+    compute_pdus: Figure | None
+    management_pdus: Figure | None
+    power_w: Figure | None
+    facility_power_w: Figure | None
+    energy_cost_per_year: Figure | None
+    run_energy_kwh: Figure | None
+    run_energy_cost: Figure | None
+    warnings: tuple[tuple[str, str], ...]
+    """Message and rule."""
+
+
+@formula("servers")
+def servers_that_fit(rack_units: int, rack_power_w: int, server_units: int, server_power_w: int) -> int:
+    """Servers of a rack, by its height and by its power."""
+    return min(rack_units // server_units, rack_power_w // server_power_w)
+
+
+@formula("servers")
+def servers_by_height(rack_units: int, server_units: int) -> int:
+    """Servers of a rack by its height, where their power is not known."""
+    return rack_units // server_units
+
+
+@formula("servers")
+def given_servers(servers: int) -> int:
+    """Servers of a rack as the plan gives them."""
+    return servers
+
+
+@formula("racks")
+def racks_of_servers(servers: int, servers_per_rack: int) -> int:
+    """Racks that hold the servers."""
+    return ceil(servers / servers_per_rack)
+
+
+@formula("racks")
+def racks_of_systems(servers: int, trays: int) -> int:
+    """Racks of a rack-scale system: each is one."""
+    return ceil(servers / trays)
+
+
+@formula("racks")
+def racks_of_switches(switch_units: int, rack_units: int) -> int:
+    """Racks that hold the switches by their height."""
+    return ceil(switch_units / rack_units)
+
+
+@formula("racks")
+def given_racks(racks: int) -> int:
+    """Racks as the plan gives them."""
+    return racks
+
+
+@formula("racks")
+def sum_of_racks(compute_racks: int, management_racks: int) -> int:
+    """All racks."""
+    return compute_racks + management_racks
+
+
+@formula("pieces")
+def pdus_of_racks(racks: int, pdus_per_rack: int) -> int:
+    """PDUs of equal racks."""
+    return racks * pdus_per_rack
+
+
+@formula("servers")
+def bought_servers(servers: int, spare_servers: int) -> int:
+    """Servers in use and spare ones: both stand in racks."""
+    return servers + spare_servers
+
+
+@formula("W")
+def power_of(count: int, each_w: int) -> int:
+    """Power of equal machines at their maximum."""
+    return count * each_w
+
+
+@formula("W")
+def sum_of_power(power_w: int, more_power_w: int) -> int:
+    """Power of all machines."""
+    return power_w + more_power_w
+
+
+@formula("W")
+def with_cooling(power_w: int, pue: Fraction) -> Fraction:
+    """Power of the facility: that of the machines times its power usage effectiveness."""
+    return power_w * pue
+
+
+@formula("U")
+def height_of(count: int, each_u: int) -> int:
+    """Height of equal machines."""
+    return count * each_u
+
+
+@formula("U")
+def sum_of_heights(height_u: int, more_height_u: int) -> int:
+    """Height of all machines."""
+    return height_u + more_height_u
+
+
+@formula("kWh")
+def energy_of_run(facility_power_w: Fraction, run_days: Fraction) -> Fraction:
+    """Energy of the facility over the run, all machines at their maximum: an upper bound."""
+    return Fraction(facility_power_w) / WATTS_A_KILOWATT * run_days * HOURS_A_DAY
+
+
+@formula("money")
+def cost_of_energy(energy_kwh: Fraction, electricity: Fraction) -> Fraction:
+    """Price of energy, in the currency of the quote."""
+    return energy_kwh * electricity
+
+
+@formula("money")
+def cost_of_a_year(facility_power_w: Fraction, electricity: Fraction) -> Fraction:
+    """Price of a year's energy, all machines at their maximum: an upper bound."""
+    return Fraction(facility_power_w) / WATTS_A_KILOWATT * HOURS_A_DAY * DAYS_A_YEAR * electricity
+
+
+def units_bought(servers: Figure, server: Server) -> Figure:
+    """What is bought for so many servers: as many, or whole racks of a rack-scale system."""
+    return racks_of_systems(servers, server.trays) if server.trays else servers
+
+
+def install(
+    site: Site | None,
+    server: Server | None,
+    servers: Figure,
+    spare_servers: Figure | None,
+    machines: tuple[tuple[Figure, Figure | None, Figure | None], ...],
+    run_days: Figure | None,
+) -> Facility:
+    """The racks and power of servers and of other machines, each a count with the power and height of one.
+
+    Racks are worked out where the plan describes a site; power wherever it is known.
+    """
+    warnings: list[tuple[str, str]] = []
+    power = power_of(units_bought(servers, server), server.power_w) if server and server.power_w else None
+    for count, each_w, _ in machines:
+        if each_w is None:
+            warnings.append(("the power of a part is not known: the sum leaves it out", "unknown-power"))
+        else:
+            more = power_of(count, each_w)
+            power = more if power is None else sum_of_power(power, more)
+    in_all = bought_servers(servers, spare_servers) if spare_servers else servers
+    per_rack = _servers_per_rack(site, server, warnings) if site and server else None
+    compute = None
+    if site and server and server.trays:
+        compute = racks_of_systems(in_all, server.trays)
+    elif per_rack:
+        compute = racks_of_servers(in_all, per_rack)
+    management = _management_racks(site, machines) if site else None
+    facility_power = with_cooling(power, site.pue) if site and site.pue and power else None
+    price = site.electricity if site else None
+    drawn = facility_power or power
+    energy = energy_of_run(drawn, run_days) if drawn and run_days and site else None
+    racks = sum_of_racks(compute, management) if compute and management else compute
+    return Facility(
+        racks=racks,
+        compute_racks=compute,
+        management_racks=management,
+        servers_per_rack=per_rack,
+        compute_pdus=pdus_of_racks(compute, site.pdus_per_rack) if site and compute else None,
+        management_pdus=pdus_of_racks(management, site.management_pdus) if site and management else None,
+        power_w=power,
+        facility_power_w=facility_power,
+        energy_cost_per_year=cost_of_a_year(drawn, price) if drawn and price else None,
+        run_energy_kwh=energy,
+        run_energy_cost=cost_of_energy(energy, price) if energy and price else None,
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _servers_per_rack(site: Site, server: Server, warnings: list[tuple[str, str]]) -> Figure | None:
+    if server.trays:
+        return None
+    units, power = server.rack_units, server.power_w
+    if site.servers_per_rack:
+        per_rack = given_servers(site.servers_per_rack)
+        drawn = per_rack.value * power.value if power else 0
+        if drawn > site.rack_power_w.value:
+            warnings.append(
+                (f"{per_rack.value} servers draw up to {drawn} W; a rack has {site.rack_power_w.value} W", "rack-power")
+            )
+        if units and per_rack.value * units.value > site.rack_units.value:
+            height = per_rack.value * units.value
+            warnings.append(
+                (f"{per_rack.value} servers are {height} U high; a rack has {site.rack_units.value} U", "rack-units")
+            )
+        return per_rack
+    if units is None:
+        warnings.append((f"the height of {server.identity.name} is not known: no racks are counted", "unknown-height"))
+        return None
+    if power is None:
+        warnings.append((f"the power of {server.identity.name} is not known: racks by height only", "unknown-power"))
+        fits = servers_by_height(site.rack_units, units)
+    else:
+        fits = servers_that_fit(site.rack_units, site.rack_power_w, units, power)
+    if fits.value == 0:
+        warnings.append((f"no {server.identity.name} fits a rack of the site: no racks are counted", "rack-power"))
+        return None
+    return fits
+
+
+def _management_racks(site: Site, machines: tuple[tuple[Figure, Figure | None, Figure | None], ...]) -> Figure | None:
+    if site.management_racks:
+        return given_racks(site.management_racks)
+    height: Figure | None = None
+    for count, _, each_u in machines:
+        if each_u:
+            more = height_of(count, each_u)
+            height = more if height is None else sum_of_heights(height, more)
+    return racks_of_switches(height, site.rack_units) if height else None

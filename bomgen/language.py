@@ -1,0 +1,156 @@
+"""The words and number formats of a report's language; a language is one file in `data/language/`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from functools import cache
+
+from bomgen.document import Cell, Value
+from bomgen.resources import folder
+from bomgen.source import read
+
+FALLBACK = "en"
+SIGNIFICANT_DIGITS = 4
+GROUPED = 10**4
+"""From here on the thousands of a number stand apart; shorter ones (2048, 2026) are found by a plain search."""
+LARGE = 10**9
+"""From here on a number is written with a power of ten, because its digits say nothing."""
+SMALL = Fraction(1, 10**6)
+"""Below it a number is written with a power of ten, too."""
+PREFIXED: Mapping[str, str] = {"bytes": "B", "FLOP/s": "FLOP/s"}
+"""Units whose values are written with a decimal prefix, and the symbol that the prefix stands before."""
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+_STEP = 1000
+_PREFIX_DIGITS = 3
+MINOR_UNITS: Mapping[str, int] = {"JPY": 0, "KRW": 0, "CLP": 0, "VND": 0, "ISK": 0, "BHD": 3, "KWD": 3, "OMR": 3}
+"""Decimal places of the currencies that do not have two (ISO 4217)."""
+_USUAL_PLACES = 2
+_PERCENT = 100
+_SHARE = "share"
+_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Words by key, words for units, and how numbers and dates are written."""
+
+    code: str
+    words: Mapping[str, str]
+    units: Mapping[str, str]
+    thousands: str
+    point: str
+    date_format: str
+
+    def word(self, key: str, **values: object) -> str:
+        """The text of a key with `values` put in. Raises KeyError for a key that the language file lacks."""
+        return self.words[key].format(**values)
+
+    def unit(self, unit: str) -> str:
+        """What a unit is called."""
+        return self.units.get(unit, unit)
+
+    def integer(self, number: int) -> str:
+        """A whole number, its thousands apart when it is long."""
+        return self._grouped(f"{number:,}") if abs(number) >= GROUPED else str(int(number))
+
+    def number(self, value: int | float | Fraction) -> str:
+        """A number as a reader wants it: whole ones exactly, very large ones as a power of ten, others to four digits."""
+        size = abs(value)
+        if isinstance(value, int) and size < LARGE:
+            return self.integer(value)
+        if size >= LARGE or 0 < size < SMALL:
+            return self._power_of_ten(value)
+        if value == int(value):
+            return self.integer(int(value))
+        places = max(SIGNIFICANT_DIGITS - 1 - _magnitude(value), 0)
+        text = f"{float(value):,.{places}f}"
+        if "." in text:
+            text = text.rstrip("0").rstrip(".")
+        return self._grouped(text if abs(float(text.replace(",", ""))) >= GROUPED else text.replace(",", ""))
+
+    def share(self, value: int | float | Fraction) -> str:
+        """A share in per cent."""
+        return f"{self.number(Fraction(value) * _PERCENT)} %"
+
+    def money(self, amount: Decimal, currency: str) -> str:
+        """An amount with its currency, in its minor unit."""
+        return f"{self.amount(amount, currency)} {currency}".rstrip()
+
+    def amount(self, amount: Decimal, currency: str) -> str:
+        """An amount in the minor unit of a currency that is named elsewhere."""
+        return self._grouped(f"{amount.quantize(minor_unit(currency), rounding=ROUND_HALF_UP):,}")
+
+    def date(self, iso: str) -> str:
+        """A date from its ISO form."""
+        year, month, day = iso.split("-")
+        month_name = self.words[f"month-{month}"]
+        return self.date_format.format(year=int(year), month=int(month), day=int(day), month_name=month_name)
+
+    def value(self, value: Value, unit: str = "") -> str:
+        """Any value with its unit; nothing known is a dash."""
+        if value is None:
+            return "–"
+        if isinstance(value, str):
+            return self.words.get(f"value-{value}", value)
+        if isinstance(value, Decimal):
+            return self.money(value, unit)
+        if unit == _SHARE:
+            return self.share(value)
+        if unit in PREFIXED and abs(value) >= _STEP:
+            return self._prefixed(value, PREFIXED[unit])
+        return f"{self.number(value)} {self.unit(unit)}".rstrip()
+
+    def cell(self, cell: Cell) -> str:
+        """A cell's value with its unit."""
+        return self.value(cell.value, cell.unit)
+
+    def _grouped(self, text: str) -> str:
+        """Python's `1,234.5` in this language."""
+        whole, _, decimals = text.partition(".")
+        return whole.replace(",", self.thousands) + (self.point + decimals if decimals else "")
+
+    def _power_of_ten(self, value: int | float | Fraction) -> str:
+        """`5.46 × 10²³`."""
+        mantissa, _, exponent = _scientific(value).partition("e")
+        digits = mantissa.rstrip("0").rstrip(".").replace(".", self.point)
+        return f"{digits} × 10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+
+    def _prefixed(self, value: int | float | Fraction, symbol: str) -> str:
+        """`80 GB`."""
+        step = min(_magnitude(value) // _PREFIX_DIGITS, len(_PREFIXES) - 1)
+        return f"{self.number(Fraction(value) / _STEP**step)} {_PREFIXES[step]}{symbol}"
+
+
+def minor_unit(currency: str) -> Decimal:
+    """The smallest amount of a currency."""
+    return Decimal(1).scaleb(-MINOR_UNITS.get(currency, _USUAL_PLACES))
+
+
+def _scientific(value: int | float | Fraction) -> str:
+    """`1.234e+5`, for numbers beyond the range of a float as well."""
+    exact = Fraction(value)
+    quotient = Decimal(exact.numerator) / Decimal(exact.denominator)
+    return f"{quotient:.{SIGNIFICANT_DIGITS - 1}e}"
+
+
+def _magnitude(value: int | float | Fraction) -> int:
+    """The power of ten of a number's first digit, as rounded."""
+    return int(_scientific(value).partition("e")[2])
+
+
+@cache
+def language(code: str) -> Language:
+    """The language of a code. Raises FileNotFoundError when there is no file for it."""
+    path = folder("data") / "language" / f"{code}.yaml"
+    data = read(path.read_text(encoding="utf-8"), path.name, trusted=True).data
+    return Language(
+        code=code,
+        words=data["words"],
+        units=data["units"],
+        thousands=str(data["thousands"]),
+        point=str(data["point"]),
+        date_format=str(data["date_format"]),
+    )

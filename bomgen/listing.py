@@ -1,0 +1,88 @@
+"""The catalogue as text for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from bomgen.catalog import KINDS, Catalog, length_of
+
+WIDTH = 30
+_OF_INTEREST = {
+    "gpu": ("bf16_tflops", "memory", "power"),
+    "server": ("gpu", "gpus", "nics", "power"),
+    "nic": ("ports", "port_gbps", "cage"),
+    "switch": ("ports", "port_gbps", "cage", "protocol"),
+    "transceiver": ("rate_gbps", "optic", "reach", "cage"),
+    "cable": ("kind", "rate_gbps"),
+    "model": ("parameters", "active_parameters", "layers", "hidden"),
+}
+"""What a list shows of each part of a kind."""
+
+
+def kinds(catalog: Catalog) -> Iterator[str]:
+    """A line for each kind of part, with how many there are."""
+    for kind in KINDS:
+        yield f"{kind:12} {len(catalog.ids(kind)):4}"
+    yield "topology"
+
+
+def parts_of(catalog: Catalog, kind: str) -> Iterator[str]:
+    """A line for each part of a kind: id, name and a few figures."""
+    for record in catalog.all(kind):
+        figures = ", ".join(
+            f"{key.replace('_', ' ')} {_plain(record.value(key))}"
+            for key in _OF_INTEREST[kind]
+            if record.value(key) is not None
+        )
+        yield f"{record.id:{WIDTH}} {record.value('name')}  ({figures})"
+
+
+def part(catalog: Catalog, kind: str, name: str) -> Iterator[str]:
+    """All that is known of one part: each figure with its confidence and sources, then the sources themselves.
+
+    Raises UnknownPart when there is none.
+    """
+    record = catalog.find(kind, name)
+    yield f"{kind} {record.id}"
+    if length := length_of(record.id, name):
+        yield f"  {'length':{WIDTH}} {float(length):g} m"
+    for key, raw in record.data.items():
+        if key != "sources":
+            yield from _entry(key, raw, 1)
+    if sources := record.data.get("sources"):
+        yield "  sources"
+        for id, source in sources.items():
+            address = f"  {source['url']}" if "url" in source else ""
+            yield f"    {id:{WIDTH - 2}} {source['title']}{address}"
+
+
+def _entry(key: str, raw: Any, depth: int) -> Iterator[str]:
+    label = f"{'  ' * depth}{key.replace('_', ' '):{WIDTH}}"
+    if isinstance(raw, dict) and "value" in raw:
+        names = raw.get("source", [])
+        source = ", ".join([names] if isinstance(names, str) else names)
+        note = f"  ({raw['note']})" if raw.get("note") else ""
+        yield f"{label} {_plain(raw['value'])}  [{raw.get('confidence', 'given')}: {source}]{note}"
+    elif isinstance(raw, dict):
+        yield label.rstrip()
+        for below, value in raw.items():
+            yield from _entry(str(below), value, depth + 1)
+    elif isinstance(raw, list) and raw and isinstance(raw[0], dict | str):
+        yield label.rstrip()
+        for item in raw:
+            text = ", ".join(f"{name} {_plain(value)}" for name, value in item.items()) if isinstance(item, dict) else item
+            yield f"{'  ' * (depth + 1)}- {text}"
+    else:
+        yield f"{label} {_plain(raw)}"
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_plain(item) for item in value)
+    return value if isinstance(value, str) else f"{value if isinstance(value, int) else float(value):,}".replace(",", " ")
+

@@ -1,0 +1,200 @@
+"""From a fabric of the plan to what its topology must carry: NIC ports, rates and what is fixed of each tier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from bomgen import fabric as topologies
+from bomgen.fabric.model import Demand, Fabric
+from bomgen.figures import Figure, formula
+from bomgen.parts import ANY, Nic
+from bomgen.plan import LINK_KINDS, Cluster, FabricPlan
+from bomgen.problems import Infeasible, PlanErrors, Problem
+
+COMPUTE = "compute"
+OUT_OF_BAND = "out_of_band"
+_RJ45 = "rj45"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """How a server hangs on a fabric."""
+
+    ports_per_server: Figure
+    """Endpoints."""
+    nics_per_server: Figure
+    port_gbps: Figure
+    cage: str
+    ports_per_cage: Figure
+    bought: Nic | None
+    """The NIC that is bought for it; None: the server's own."""
+
+
+@formula("NICs")
+def nics_of_a_server(gpus: int, gpus_per_nic: int) -> int:
+    """NICs of a server whose GPUs share them."""
+    return ceil(gpus / gpus_per_nic)
+
+
+@formula("NICs")
+def own_nics(nic_ports: int) -> int:
+    """NICs that a server comes with, one port each."""
+    return nic_ports
+
+
+@formula("NICs")
+def cards_for_ports(ports: int, ports_per_nic: int) -> int:
+    """Cards that give a server so many ports."""
+    return ceil(ports / ports_per_nic)
+
+
+@formula("ports")
+def ports_of_nics(nics: int, ports_per_nic: int) -> int:
+    """NIC ports of a server."""
+    return nics * ports_per_nic
+
+
+@formula("ports")
+def ports_of_a_server(ports: int) -> int:
+    """Ports of a server on a fabric."""
+    return ports
+
+
+@formula("Gb/s")
+def slower_end(nic_gbps: int, switch_gbps: int) -> int:
+    """A link runs at the rate of its slower end."""
+    return min(nic_gbps, switch_gbps)
+
+
+@formula("servers")
+def servers_of_a_leaf(down: int, ports_per_server: int) -> int:
+    """Whole servers whose ports fill the down ports of a leaf."""
+    return max(down // ports_per_server, 1)
+
+
+def _refuse(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
+    return PlanErrors([Problem(fabric.mark, "error", message, rule, f"fabrics.{fabric.name}")])
+
+
+def attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
+    """How the cluster's servers hang on a fabric; `bmc_gbps` is the rate of a management port.
+
+    Raises PlanErrors when neither plan nor catalogue say how many ports of which rate there are.
+    """
+    server = cluster.server
+    if server is None:
+        message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
+        raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+    if fabric.role == COMPUTE:
+        return _compute_attachment(fabric, cluster)
+    if fabric.role == OUT_OF_BAND:
+        ports = fabric.ports_per_server or server.bmc_ports
+        if ports is None:
+            raise _refuse(fabric, _silent(server.identity.name, "management ports"), "unknown-ports")
+        return _side_attachment(fabric, ports, bmc_gbps, _RJ45)
+    own = server.storage
+    ports = fabric.ports_per_server or (own.count if own else None)
+    gbps = fabric.nic.port_gbps if fabric.nic else own.gbps if own else fabric.link_gbps
+    if ports is None or gbps is None:
+        raise _refuse(fabric, _silent(server.identity.name, "storage and in-band ports"), "unknown-ports")
+    return _side_attachment(fabric, ports, gbps, own.cage if own else ANY)
+
+
+def _silent(server: str, ports: str) -> str:
+    return f"the catalogue knows no {ports} of {server}; give `ports_per_server:` and `nic:` or `link:`"
+
+
+def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str) -> Attachment:
+    if fabric.gpus_per_nic:
+        raise _refuse(fabric, f"gpus_per_nic belongs to compute; give ports_per_server for {fabric.role}", "role")
+    nic = fabric.nic
+    per_server = ports_of_a_server(ports)
+    if nic:
+        cards = cards_for_ports(ports, nic.ports)
+        return Attachment(per_server, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
+    return Attachment(per_server, own_nics(ports), gbps, cage, ports_single(ports), None)
+
+
+@formula("ports")
+def ports_single(ports: int) -> int:
+    """Ports outside the compute network sit in cages of their own."""
+    return min(ports, 1)
+
+
+def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
+    server, nic = cluster.server, fabric.nic
+    if server is None:
+        raise ValueError("a compute fabric needs a server")
+    if fabric.ports_per_server:
+        raise _refuse(fabric, "ports_per_server is for the other roles; give gpus_per_nic for compute", "role")
+    own = server.compute
+    if fabric.gpus_per_nic:
+        nics = nics_of_a_server(server.gpus, fabric.gpus_per_nic)
+    elif own:
+        nics = own_nics(own.count)
+    else:
+        message = f"{server.identity.name} names no NICs; give `gpus_per_nic:` and `nic:`"
+        raise _refuse(fabric, message, "unknown-ports")
+    if nic is None and own is not None and nics.value <= own.count.value:
+        return Attachment(ports_of_a_server(nics), nics, own.gbps, own.cage, own.ports_per_cage, None)
+    nic = nic or cluster.server_nic
+    if nic is None:
+        message = f"{nics.value} NICs a server are more than {server.identity.name} has; name a `nic:` to buy"
+        raise _refuse(fabric, message, "unknown-ports")
+    return Attachment(ports_of_nics(nics, nic.ports), nics, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
+
+
+def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
+    """The rate of each kind of link [Gb/s].
+
+    Raises Infeasible when the plan asks for links faster than one of their ends.
+    """
+    leaf = fabric.tier_plans["leaf"].switch
+    fastest = max((group.port_gbps for group in leaf.groups), key=lambda rate: rate.value)
+    slower = slower_end(attached.port_gbps, fastest)
+    asked = fabric.links["server-leaf"].rate_gbps or fabric.link_gbps
+    if asked and asked.value > slower.value:
+        message = (
+            f"links of {asked.value} Gb/s; the NIC port carries {attached.port_gbps.value} and the switch port "
+            f"{fastest.value} Gb/s: at most {slower.value}"
+        )
+        raise Infeasible(message, because=asked, rule="rate")
+    link = asked or slower
+    return {kind: (fabric.links[kind].rate_gbps if kind != "server-leaf" else None) or link for kind in LINK_KINDS}
+
+
+def demand(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Demand:
+    """What the fabric's topology must carry for so many servers."""
+    tiers = fabric.tier_plans
+    return Demand(
+        servers=servers,
+        ports_per_server=attached.ports_per_server,
+        reserved_ports=fabric.reserved_ports,
+        rates=rates(fabric, attached),
+        tiers=fabric.tiers,
+        oversubscription=fabric.oversubscription,
+        spine_oversubscription=fabric.spine_oversubscription,
+        leaf=tiers["leaf"],
+        spine=tiers.get("spine", tiers["leaf"]),
+        core=tiers.get("core", tiers["leaf"]),
+        pod_leaves=fabric.pod_leaves,
+        exact=fabric.build_out.value == "exact",
+    )
+
+
+def build(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Fabric:
+    """The fabric of the plan's topology for so many servers. Raises Infeasible when there is none."""
+    return topologies.build(str(fabric.topology.value), demand(fabric, attached, servers))
+
+
+def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:
+    """Servers that fill the down ports of a leaf of the fabric that so many servers would get.
+
+    Raises Infeasible when there is no such fabric.
+    """
+    given = fabric.tier_plans["leaf"].servers
+    if given:
+        return given
+    leaf = build(fabric, attached, servers).tiers[0]
+    return servers_of_a_leaf(leaf.down, attached.ports_per_server)

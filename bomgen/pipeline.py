@@ -1,0 +1,267 @@
+"""A plan file from reading to written files: the stages in a row.
+
+Reading happens before the first stage, writing after the last; in between nothing touches the file system but the
+catalogue, which reads its own files when they are asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from bomgen import rules, schema
+from bomgen.bill import bill
+from bomgen.catalog import Catalog
+from bomgen.design import Design, design, stock
+from bomgen.figures import Mark, first_given
+from bomgen.plan import Plan, bind
+from bomgen.prices import PriceBook, price_book
+from bomgen.problems import Infeasible, PlanErrors, Problem
+from bomgen.proof import Check, checks, of_problems
+from bomgen.quote import quote
+from bomgen.report import Input, Report
+from bomgen.sizing import size
+from bomgen.source import Source, override, read
+
+STANDARD_INPUT = "-"
+STANDARD_INPUT_NAME = "<stdin>"
+FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"}
+"""The formats that `build` writes, each with its file name."""
+
+
+class OutputError(Exception):
+    """A file could not be written."""
+
+
+class BrokenResult(Exception):
+    """A check of the program on its own result failed: a mistake of the program, nothing may be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """The text of a plan, what messages call it, and where the paths in it start and end."""
+
+    name: str
+    content: bytes
+    folder: Path
+    root: Path
+
+
+def open_plan(path: str, root: str | None) -> PlanFile:
+    """The plan at a path, `-` for standard input.
+
+    Raises OSError when it cannot be read.
+    """
+    if path == STANDARD_INPUT:
+        folder = Path.cwd()
+        content = sys.stdin.buffer.read()
+        return PlanFile(STANDARD_INPUT_NAME, content, folder, Path(root).resolve() if root else folder)
+    place = Path(path)
+    folder = place.resolve().parent
+    return PlanFile(path, place.read_bytes(), folder, Path(root).resolve() if root else _checkout(folder))
+
+
+def _checkout(folder: Path) -> Path:
+    """The git checkout that a folder is in, else the folder itself."""
+    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
+
+
+def _text(content: bytes, name: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8")
+        mark = Mark(name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+        message = f"no UTF-8 text: byte {content[error.start]:#04x}; save the file as UTF-8"
+        raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+
+
+def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
+    """The plan's data with settings laid over it, in the form that the schema asks for.
+
+    Raises PlanErrors with all problems that the schema finds.
+    """
+    source = read(_text(file.content, file.name), file.name)
+    if not isinstance(source.data, dict):
+        message = "no plan: a mapping with `bomgen: 1`, `name:` and `cluster:` must stand here"
+        raise PlanErrors([Problem(source.mark(()), "error", message, "type")])
+    if settings:
+        source = override(source, settings)
+    problems = schema.check(source, "plan")
+    if problems:
+        raise PlanErrors(problems)
+    return source
+
+
+def _inside(file: PlanFile, given: str, mark: Mark, path: str) -> Path:
+    """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
+    place = (file.folder / given).resolve()
+    if not place.is_relative_to(file.root):
+        message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
+        raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])
+    return place
+
+
+def _catalog(file: PlanFile, source: Source) -> Catalog:
+    folders: list[Path] = []
+    shown: dict[Path, str] = {}
+    for index, given in enumerate(source.data.get("catalog") or ()):
+        mark = source.mark(("catalog", index))
+        place = _inside(file, given, mark, "catalog")
+        if not place.is_dir():
+            message = f"there is no folder '{given}'; part folders lie relative to the plan"
+            raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
+        folders.append(place)
+        shown[place] = given.rstrip("/")
+    return Catalog(tuple(folders), shown)
+
+
+def _price_books(file: PlanFile, plan: Plan) -> tuple[list[PriceBook], list[Input]]:
+    books, inputs = [], []
+    for given, mark in plan.quote.price_books:
+        place = _inside(file, given, mark, "quote.price_book")
+        try:
+            content = place.read_bytes()
+        except OSError as error:
+            message = f"the price book '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
+            raise PlanErrors([Problem(mark, "error", message, "no-file", "quote.price_book")]) from None
+        books.append(price_book(read(_text(content, given), given)))
+        inputs.append(Input(given, sha256(content).hexdigest()))
+    return books, inputs
+
+
+def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
+    """The whole result for a plan.
+
+    Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
+    result fails.
+    """
+    source = source_of(file, settings)
+    catalog = _catalog(file, source)
+    plan = bind(source, catalog, tuple(settings))
+    found = rules.check(plan, source)
+    if any(problem.severity == "error" for problem in found):
+        raise PlanErrors(found)
+    books, inputs = _price_books(file, plan)
+    bmc_gbps = catalog.assumption("bmc-port-rate")
+    try:
+        sizing = size(plan, bmc_gbps)
+        designed = design(plan, sizing, stock(catalog), bmc_gbps)
+    except Infeasible as error:
+        mark = first_given(error.because) or plan.mark
+        raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
+    billed = bill(designed)
+    priced = quote(billed, plan.quote, books)
+    problems = (*found, *_remarks(designed), *priced.problems)
+    outcome = checks(designed, billed, priced)
+    _raise_broken(outcome)
+    inputs += [Input(name, sha256(content).hexdigest()) for name, content in sorted(catalog.inputs.items())]
+    inputs += [Input(f"--set {setting}", sha256(setting.encode()).hexdigest()) for setting in settings]
+    return Report(
+        plan=plan,
+        plan_file=file.name,
+        sha256=sha256(file.content).hexdigest(),
+        inputs=tuple(inputs),
+        design=designed,
+        bill=billed,
+        quote=priced,
+        checks=(*outcome, *of_problems(problems)),
+        problems=problems,
+    )
+
+
+def _raise_broken(outcome: tuple[Check, ...]) -> None:
+    failed = [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]
+    if failed:
+        raise BrokenResult("; ".join(failed))
+
+
+def _remarks(designed: Design) -> list[Problem]:
+    """Warnings about what was designed: links, racks, memory, days."""
+    plan, sizing = designed.plan, designed.sizing
+    remarks = [
+        Problem(problem.mark, problem.severity, problem.message, problem.rule, f"fabrics.{built.plan.name}.{problem.path}")
+        for built in designed.fabrics
+        for problem in built.interconnect.problems
+    ]
+    if plan.site:
+        remarks += [
+            Problem(plan.site.mark, "warning", message, rule, "site") for message, rule in designed.facility.warnings
+        ]
+    training = plan.training
+    if training and sizing.fit and sizing.fit.warning:
+        mark = training.parallelism.mark if training.parallelism else training.mark
+        remarks.append(Problem(mark, "warning", sizing.fit.warning, "memory", "workload.memory.per_gpu.total"))
+    target = training.target_days if training else None
+    if target and sizing.days and sizing.days.value > target.value:
+        message = (
+            f"{sizing.gpus.value} GPUs take {float(sizing.days.value):.2f} days, the target is {float(target.value):g}; "
+            f"{sizing.run.gpus_required.value if sizing.run and sizing.run.gpus_required else 'more'} GPUs would do"
+        )
+        remarks.append(Problem(first_given(target) or plan.mark, "warning", message, "target-missed", "workload.days"))
+    return remarks
+
+
+def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
+    """The files of a report by name, in the formats asked for."""
+    files: dict[str, bytes] = {}
+    readers = [form for form in formats if form in ("md", "html", "xlsx")]
+    if readers:
+        from bomgen.document import Drawing
+        from bomgen.language import language
+        from bomgen.render.diagrams import fabric_svg
+        from bomgen.report import document
+
+        words = language(report.plan.quote.language)
+        drawings: tuple[Drawing, ...] = ()
+        if "html" in readers:
+            drawings = tuple(
+                Drawing(
+                    f"drawing-{built.plan.name}",
+                    words.word("drawing-title", name=built.plan.name),
+                    fabric_svg(built.fabric, built.plan.name, words),
+                    words.word("drawing-title", name=built.plan.name),
+                )
+                for built in report.design.fabrics
+            )
+        page = document(report, words, drawings)
+    for form in formats:
+        if form == "md":
+            from bomgen.render.text import markdown
+
+            files[FORMATS[form]] = markdown(page, words)
+        elif form == "html":
+            from bomgen.render.text import html
+
+            files[FORMATS[form]] = html(page, words)
+        elif form == "xlsx":
+            from bomgen.render.xlsx import workbook
+
+            files[FORMATS[form]] = workbook(page, words)
+        else:
+            from bomgen.render.data import bom_csv, bom_json
+
+            files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
+    return files
+
+
+def write(files: dict[str, bytes], folder: Path) -> list[Path]:
+    """Write files into a folder, each whole or not at all: all are laid beside their places before the first moves.
+
+    Raises OutputError when the folder or a file cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".bomgen-", dir=folder) as waiting:
+            for name, content in files.items():
+                (Path(waiting) / name).write_bytes(content)
+            for name in files:
+                os.replace(Path(waiting) / name, folder / name)
+    except OSError as error:
+        raise OutputError(f"{error.filename or folder}: {error.strerror}") from error
+    return [folder / name for name in files]

@@ -1,0 +1,76 @@
+"""Price books: what a part costs, by id or part number, from which quantity, as of when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from bomgen import schema
+from bomgen.figures import Mark
+from bomgen.problems import PlanErrors
+from bomgen.source import Source, exact_number
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The unit price of a part from a quantity on."""
+
+    part: str
+    """Catalogue id or part number, in lower case."""
+    amount: Decimal
+    from_quantity: int
+    valid_until: str | None
+    source: str | None
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class PriceBook:
+    """The prices of one file."""
+
+    name: str
+    currency: str
+    date: str | None
+    source: str | None
+    prices: tuple[Price, ...]
+
+
+def price_book(source: Source) -> PriceBook:
+    """The price book in a YAML source. Raises PlanErrors when it is none."""
+    problems = schema.check(source, "prices")
+    if problems:
+        raise PlanErrors(problems)
+    data = source.data
+    prices = tuple(
+        Price(
+            part=str(entry["part"]).lower(),
+            amount=decimal(entry["price"]),
+            from_quantity=int(entry.get("from_quantity") or 1),
+            valid_until=entry.get("valid_until"),
+            source=entry.get("source"),
+            mark=source.mark(("prices", index)),
+        )
+        for index, entry in enumerate(data["prices"])
+    )
+    return PriceBook(str(data.get("name") or source.file), str(data["currency"]), data.get("date"), data.get("source"), prices)
+
+
+def decimal(number: int | Fraction | str) -> Decimal:
+    """A number that was written in decimal, exactly."""
+    value = Fraction(exact_number(number) if isinstance(number, str) else number)
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def find(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tuple[Price, PriceBook] | None:
+    """The price of a part for so many pieces: the last book that has one wins, and in it the highest quantity reached.
+
+    `names` are the part's id and numbers in lower case, the most exact first.
+    """
+    for book in reversed(books):
+        for name in names:
+            reached = [price for price in book.prices if price.part == name and price.from_quantity <= quantity]
+            if reached:
+                return max(reached, key=lambda price: price.from_quantity), book
+    return None

@@ -1,0 +1,175 @@
+"""What bomgen checks on its own result before it writes anything: one function a rule, most of them mistakes seen in published bills.
+
+A check that fails is a mistake of the program, not of the plan: nothing is written then. A warning is something that
+the reader must know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from bomgen.bill import Bill
+from bomgen.design import BuiltFabric, Design
+from bomgen.problems import Problem
+from bomgen.quote import Quote
+
+OVER_BUILT = 2
+"""Up-links with more than twice the bandwidth of the down-links are money for nothing (published over-builds: 16:1)."""
+REDUNDANT_UPLINKS = 2
+"""Two up-links a switch are redundancy, whatever their rate."""
+
+Status = Literal["pass", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The outcome of one rule on one part of the result."""
+
+    id: str
+    status: Status
+    message: str
+    path: str
+
+
+def checks(design: Design, bill: Bill, quote: Quote) -> tuple[Check, ...]:
+    """Every check on a result, in the order of the rules."""
+    found = [check for fabric in design.fabrics for rule in _FABRIC_RULES for check in rule(fabric)]
+    found += [check for rule in (_bill_equals_design, _totals_add_up, _prices_complete) for check in rule(design, bill, quote)]
+    return tuple(found)
+
+
+def of_problems(problems: tuple[Problem, ...]) -> tuple[Check, ...]:
+    """Warnings found on the way, as checks."""
+    return tuple(Check(problem.rule, "warn", problem.message, problem.path) for problem in problems)
+
+
+def _passed(id: str, holds: bool, message: str, path: str) -> Check:
+    return Check(id, "pass" if holds else "fail", message, path)
+
+
+def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
+    """Links on a device never exceed its ports."""
+    for tier in built.fabric.tiers:
+        path = f"fabrics.{built.plan.name}.ports.{tier.name}"
+        rates = {link.kind: link.rate_gbps.value for link in built.fabric.links}
+        room = sum(
+            group.ports.value * group.port_gbps.value for group in tier.switch.groups
+        )
+        used = sum(
+            (tier.down.value if kind.endswith(f"-{tier.name}") else tier.up.value if tier.up else 0) * rate
+            for kind, rate in rates.items()
+            if tier.name in kind.split("-")
+        )
+        message = f"a {tier.name} uses {tier.down.value} ports down and {tier.up.value if tier.up else 0} up"
+        yield _passed("ports-fit", used <= room, message, path)
+
+
+def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
+    """Links counted from below equal links counted from above: both ends of every cable are owned ports."""
+    tiers = built.fabric.tiers
+    for lower, upper in zip(tiers, tiers[1:], strict=False):
+        kind = f"{lower.name}-{upper.name}"
+        links = next(link.count.value for link in built.fabric.links if link.kind == kind)
+        below = sum(fitted.count.value * (fitted.up.value if fitted.up else 0) for fitted in lower.fitted)
+        above = upper.count.value * upper.down.value
+        message = f"{links} {kind} links: {below} ports below, up to {above} above"
+        yield _passed("ends-meet", links == below <= above, message, f"fabrics.{built.plan.name}.links.{kind}")
+
+
+def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
+    """Every leaf has the same whole number of links to each spine above it."""
+    leaf, spine = built.fabric.tier("leaf"), built.fabric.tier("spine")
+    if leaf is None or spine is None or leaf.up is None:
+        return
+    of_pod = spine.count.value // (built.fabric.pods.value if built.fabric.pods else 1)
+    message = f"{leaf.up.value} up-links of a leaf over {of_pod} spines"
+    path = f"fabrics.{built.plan.name}.switches.spine"
+    yield _passed("even-spread", leaf.up.value % of_pod == 0, message, path)
+
+
+def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
+    """A built oversubscription never exceeds the one asked, unless the plan fixes the ports itself."""
+    leaf = built.fabric.tiers[0]
+    if leaf.oversubscription is None:
+        return
+    asked, path = built.plan.oversubscription.value, f"fabrics.{built.plan.name}.oversubscription.leaf"
+    ratio = float(leaf.oversubscription.value)
+    message = f"leaves are oversubscribed {ratio:g} : 1, asked for {float(asked):g} : 1"
+    fixed = built.plan.tier_plans["leaf"].uplinks is not None
+    holds = leaf.oversubscription.value <= asked
+    yield Check("oversubscription", "pass" if holds else "warn" if fixed else "fail", message, path)
+
+
+def _not_over_built(built: BuiltFabric) -> Iterator[Check]:
+    """Up-links with far more bandwidth than the down-links are reported."""
+    leaf = built.fabric.tiers[0]
+    ratio = leaf.oversubscription
+    if ratio is None or leaf.up is None or leaf.up.value <= REDUNDANT_UPLINKS:
+        return
+    if ratio.value * OVER_BUILT < 1:
+        message = f"over-built: the up-links of a leaf carry {float(1 / ratio.value):g} times its down-links"
+        yield Check("over-built", "warn", message, f"fabrics.{built.plan.name}.oversubscription.leaf")
+
+
+def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
+    """Every optical link has a module at both ends, and no device has more modules than its links need."""
+    for link in built.fabric.links:
+        uses = [use for use in built.interconnect.modules if use.kind == link.kind]
+        if len(uses) < 2:
+            continue
+        ends = sum(use.quantity.value * use.module.ports.value for use in uses)
+        message = f"{ends} optical ends for {link.cabled.value} {link.kind} cables"
+        path = f"fabrics.{built.plan.name}.transceivers"
+        yield _passed("optical-ends", ends >= 2 * link.cabled.value, message, path)
+
+
+def _cables_match(built: BuiltFabric) -> Iterator[Check]:
+    """One cable a link, fewer where one carries several."""
+    for use in built.interconnect.cables:
+        links = next(link for link in built.fabric.links if link.kind == use.kind)
+        carried = use.cable.links.value if use.cable else 1
+        message = f"{use.quantity.value} cables for {links.cabled.value} {use.kind} links"
+        holds = use.quantity.value <= links.cabled.value <= use.quantity.value * carried
+        yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{use.kind}")
+
+
+_FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
+    _ports_fit,
+    _ends_meet,
+    _spread_evenly,
+    _ratio_kept,
+    _not_over_built,
+    _optical_ends,
+    _cables_match,
+)
+
+
+def _bill_equals_design(design: Design, bill: Bill, _: Quote) -> Iterator[Check]:
+    """The bill has exactly the modules and cables of the design."""
+    for category, wanted in (
+        ("transceiver", sum(use.quantity.value for built in design.fabrics for use in built.interconnect.modules)),
+        ("cable", sum(use.quantity.value for built in design.fabrics for use in built.interconnect.cables)),
+    ):
+        billed = sum(line.quantity.value for line in bill.lines if line.category == category)
+        yield _passed("bill-equals-design", billed == wanted, f"{billed} pieces of {category} billed", "lines")
+
+
+def _totals_add_up(_: Design, __: Bill, quote: Quote) -> Iterator[Check]:
+    """The totals are the sums of what is printed."""
+    totals = quote.totals
+    amounts = sum((line.amount for line in quote.lines if line.amount is not None), Decimal(0))
+    holds = totals.list - totals.discount == amounts and totals.amount == amounts + totals.tax
+    yield _passed("totals", holds, "list less discount plus tax is the total", "totals")
+
+
+def _prices_complete(_: Design, __: Bill, quote: Quote) -> Iterator[Check]:
+    """Lines without a price are reported, and make the total a lower bound."""
+    missing = [line.line.id for line in quote.lines if line.amount is None]
+    if missing:
+        message = f"{len(missing)} of {len(quote.lines)} lines have no price: the total is at least what is shown"
+        yield Check("missing-price", "warn", message, "totals.complete")
+    else:
+        yield Check("missing-price", "pass", "every line has a price", "totals.complete")

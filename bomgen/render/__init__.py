@@ -1,0 +1,1 @@
+"""Documents as files: text, workbooks, data and drawings."""

@@ -1,0 +1,290 @@
+"""Documents as Markdown and as one HTML file, by the templates in `templates/`.
+
+Text of a document is never markup: what a template prints is escaped for its format on the way out, so that no
+template can forget it.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from hashlib import sha256
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from bomgen.document import Cell, Column, Derivation, Document, Row, Step, Table
+from bomgen.language import Language
+from bomgen.resources import folder
+
+BILL = "bill"
+"""The section that the totals stand in."""
+_PAGE = 130
+"""Characters that fit side by side on a page; in a wider table of numbers the texts of a row stand below each other."""
+_WIDE = 24
+"""From here on the text of a column has a line of its own where texts stand below each other."""
+_GROUP_COLUMN = "category"
+"""The column that says what the heading of a group says."""
+_UNPRINTABLE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+")
+"""Control characters, with those that reorder text, and half characters."""
+_ADDRESS = re.compile(r"https?://[^\s<>|\\`\"'()\[\]]+")
+_MARKDOWN = re.compile(r"[\\`\[\]|~#]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|[<>$]")
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "$": "&#36;", "&": "&amp;"}
+_LINE_START = re.compile(r"(\d+)(?=[.)])|(?=[-+*=:])")
+_NOT_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
+_BACKTICKS = re.compile("`+")
+
+
+class Field(NamedTuple):
+    """What a cell of a table shows: its lines, each with its look, and where they lead."""
+
+    kind: str
+    lines: tuple[tuple[str, str], ...]
+    link: str
+    title: str
+    unknown: bool
+
+
+def markdown(document: Document, language: Language) -> bytes:
+    """A document as Markdown in UTF-8, for sites that show the files of a repository."""
+    environment = _environment(document, language, autoescape=False)
+    return _encoded(environment.get_template("quote.md.j2").render(document=document))
+
+
+def html(document: Document, language: Language) -> bytes:
+    """A document as one HTML page in UTF-8 that needs nothing else: styles, script and drawings are inside."""
+    environment = _environment(document, language, autoescape=True)
+    return _encoded(
+        environment.get_template("quote.html.j2").render(document=document, style=_Asset("css"), script=_Asset("js"))
+    )
+
+
+def slug(path: str) -> str:
+    """A path of a result as a part of an HTML id; different paths give different ones."""
+    return _NOT_IN_ID.sub(lambda match: f"~{ord(match[0]):x}~", path)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8")
+
+
+class _Asset:
+    """A file that is written into the page, and the hash by which its security policy lets it in."""
+
+    def __init__(self, suffix: str) -> None:
+        self.text = Markup((folder("templates") / f"quote.{suffix}").read_text(encoding="utf-8"))  # noqa: S704
+        self.hash = "sha256-" + b64encode(sha256(self.text.encode()).digest()).decode()
+
+
+class _Raw(str):
+    """Markdown that is meant as such."""
+
+    __slots__ = ()
+
+
+def _environment(document: Document, language: Language, autoescape: bool) -> Environment:
+    """The templates, with filters that write in one language about one document."""
+    view = _View(document, language)
+    environment = Environment(
+        loader=FileSystemLoader(folder("templates")),
+        autoescape=autoescape,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_printable if autoescape else _markdown_escaped,
+        auto_reload=False,
+        optimized=False,
+    )
+    environment.filters = {
+        "amount": view.amount,
+        "cell": language.cell,
+        "code": _code,
+        "ends": _ends,
+        "fields": view.fields,
+        "groups": view.groups,
+        "headings": view.headings,
+        "headline": view.headline,
+        "indent": lambda depth: _Raw("  " * depth),
+        "length": len,
+        "line": _line,
+        "nested": _nested,
+        "share": language.share,
+        "slug": slug,
+        "steps": _steps,
+        "sum": view.sum,
+        "svg": Markup,
+        "value": _value(language),
+        "why": view.why,
+    }
+    environment.globals = {"word": language.word, "bill": BILL}
+    return environment
+
+
+class _View:
+    """What templates ask about tables and money."""
+
+    def __init__(self, document: Document, language: Language) -> None:
+        self.document, self.language = document, language
+        self.derived = {each.path for section in document.sections for each in section.derivations}
+
+    def why(self, cell: Cell) -> str:
+        """The link from a number to its derivation; empty where there is none in the document."""
+        return f"#why-{slug(cell.why)}" if cell.why is not None and cell.why in self.derived else ""
+
+    def amount(self, amount: Decimal) -> str:
+        """An amount of the totals, with its currency."""
+        return self.language.money(amount, self.document.totals.currency)
+
+    def sum(self, amount: Decimal) -> str:
+        """An amount that is a lower bound as long as a price is missing."""
+        text = self.amount(amount)
+        return text if self.document.totals.complete else self.language.word("ui-at-least", amount=text)
+
+    def headline(self, cell: Cell) -> str:
+        """A number of the cover; money on it is a lower bound as long as a price is missing."""
+        text = self.language.cell(cell)
+        if not isinstance(cell.value, Decimal) or self.document.totals.complete:
+            return text
+        return self.language.word("ui-at-least", amount=text)
+
+    def headings(self, table: Table, stacked: bool) -> list[tuple[str, str]]:
+        """Kind and title of each column; one for all texts when these are stacked."""
+        all = [(column.kind, self._title(table, index)) for index, column in enumerate(table.columns)]
+        if not stacked or not _stacks(table):
+            return all
+        titles = [column.title for column in table.columns if column.kind == "text" and _WIDE <= column.width]
+        return [("stack", " · ".join(titles[:2])), *(each for each in all if each[0] != "text")]
+
+    def _title(self, table: Table, index: int) -> str:
+        title, currency = table.columns[index].title, self._currency(table, index)
+        return f"{title} ({currency})" if currency else title
+
+    def _currency(self, table: Table, index: int) -> str:
+        """The currency of a column of money, when it has only one."""
+        if table.columns[index].kind != "money":
+            return ""
+        found = {cell.unit for row in table.rows if isinstance((cell := row.cells[index]).value, Decimal)}
+        return found.pop() if len(found) == 1 else ""
+
+    def groups(self, table: Table) -> Iterator[tuple[str | None, list[Row]]]:
+        """The rows of a table under their headings."""
+        return ((group, list(rows)) for group, rows in groupby(table.rows, key=lambda row: row.group))
+
+    def fields(self, rows: Sequence[Row], table: Table, stacked: bool) -> Iterator[list[Field]]:
+        """What the cells of each row show; all texts in one field when these are stacked."""
+        currencies = [self._currency(table, index) for index in range(len(table.columns))]
+        stacked = stacked and _stacks(table)
+        for row in rows:
+            columns = list(zip(table.columns, row.cells, currencies, strict=True))
+            shown = [self._field(*each) for each in columns if not stacked or each[0].kind != "text"]
+            yield [self._stack(row, table.columns), *shown] if stacked else shown
+
+    def _field(self, column: Column, cell: Cell, currency: str) -> Field:
+        value, kind, link = cell.value, column.kind, self.why(cell)
+        if value is None and kind == "money":
+            return Field(kind, (("", "–"),), "", "", True)
+        if isinstance(value, str):
+            text = self.language.value(value)
+            if _ADDRESS.fullmatch(value):
+                return Field("address", (("", value),), link or value, "", False)
+        elif isinstance(value, Decimal) and currency:
+            text = self.language.amount(value, currency)
+        elif kind == "share" and value is not None and not isinstance(value, Decimal):
+            text = self.language.share(value)
+        else:
+            text = self.language.cell(cell)
+        title = self.language.word("ui-derived", value=text) if link else ""
+        return Field(kind, (("", text),), link, title, False)
+
+    def _stack(self, row: Row, columns: Sequence[Column]) -> Field:
+        """All texts of a row: wide ones before the numbers as lines, narrow ones on one line, remarks last."""
+        lines: list[tuple[str, str]] = []
+        remarks: list[tuple[str, str]] = []
+        narrow: list[str] = []
+        numbers = False
+        for column, cell in zip(columns, row.cells, strict=True):
+            if column.kind != "text":
+                numbers = True
+            elif cell.value is None or cell.value == "" or (row.group and column.key == _GROUP_COLUMN):
+                continue
+            elif numbers:
+                remarks.append(("remark", self.language.cell(cell)))
+            elif column.width < _WIDE:
+                narrow.append(self.language.cell(cell))
+            else:
+                lines.append(("detail" if lines else "name", self.language.cell(cell)))
+        if narrow:
+            lines.append(("place", " · ".join(narrow)))
+        return Field("stack", (*lines, *remarks), "", "", False)
+
+
+def _stacks(table: Table) -> bool:
+    """Whether a table of numbers is too wide for a page."""
+    wide = sum(column.width for column in table.columns) > _PAGE
+    return wide and any(column.kind != "text" for column in table.columns)
+
+
+def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
+    """The steps, each with its depth and by how much it is deeper than the one before; never by more than one level."""
+    depth = -1
+    for step in derivation.steps:
+        deeper = min(step.depth - depth, 1)
+        depth += deeper
+        yield step, depth, deeper
+
+
+def _nested(deeper: int) -> Markup:
+    """The HTML between two items of nested lists, or before the first."""
+    return Markup("<ul>" if deeper > 0 else "</li>" + "</ul></li>" * -deeper)  # noqa: S704
+
+
+def _ends(derivation: Derivation) -> Markup:
+    """The HTML that ends all lists that are open after the last step."""
+    depth = -1
+    for _, depth, _ in _steps(derivation):
+        pass
+    return Markup("</li></ul>" * (depth + 1))  # noqa: S704
+
+
+def _value(language: Language) -> Any:
+    return lambda step: language.value(step.value, step.unit)
+
+
+def _plain(text: str) -> str:
+    """Text on one line, without characters that are not for printing."""
+    return text if text.isprintable() and "  " not in text else _UNPRINTABLE.sub(" ", text)
+
+
+def _printable(value: object) -> object:
+    """What an HTML template prints, before it is escaped."""
+    return value if isinstance(value, Markup) else _plain(str(value))
+
+
+def _markdown_escaped(value: object) -> str:
+    """What a Markdown template prints: text that looks as it is written, whatever it is."""
+    if isinstance(value, _Raw):
+        return value
+    text = _plain(str(value)).strip()
+    if _ADDRESS.fullmatch(text):
+        return f"<{text}>"
+    return _MARKDOWN.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), text)
+
+
+def _line(value: object) -> _Raw:
+    """Markdown text at the beginning of a line, where dashes and numbers would make lists."""
+    text = _markdown_escaped(value)
+    start = _LINE_START.match(text)
+    return _Raw(f"{text[: start.end()]}\\{text[start.end() :]}" if start else text)
+
+
+def _code(text: str) -> _Raw:
+    """A Markdown code span, fenced by more backticks than the text has in a row."""
+    plain = _plain(text).strip()
+    fence = "`" * (max((len(run) for run in _BACKTICKS.findall(plain)), default=0) + 1)
+    space = " " if len(fence) > 1 else ""
+    return _Raw(f"{fence}{space}{plain}{space}{fence}")

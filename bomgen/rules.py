@@ -1,0 +1,189 @@
+"""Cross-field checks of a bound plan, one function each: what the schema cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+
+from bomgen.figures import Figure, first_given
+from bomgen.plan import LINK_KINDS, FabricPlan, Plan
+from bomgen.problems import Problem, Severity
+from bomgen.source import Source
+
+
+def check(plan: Plan, source: Source) -> list[Problem]:
+    """Every problem that the rules find in a plan, in the order of the file."""
+    problems = [problem for rule in _RULES for problem in rule(plan, source)]
+    return sorted(problems, key=lambda problem: problem.mark)
+
+
+def _at(plan: Plan, figure: Figure | None, message: str, rule: str, path: str, severity: Severity = "error") -> Problem:
+    mark = (first_given(figure) if figure else None) or plan.mark
+    return Problem(mark, severity, message, rule, path)
+
+
+def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
+    """At most one of mfu, achieved_tflops and tokens_per_second_per_gpu says how fast a GPU is."""
+    training = plan.training
+    if training is None:
+        return
+    given = {
+        "mfu": training.mfu,
+        "achieved_tflops": training.achieved_tflops,
+        "tokens_per_second_per_gpu": training.tokens_per_second_per_gpu,
+    }
+    names = [name for name, figure in given.items() if figure is not None]
+    for name in names[1:]:
+        message = f"{names[0]} and {name} both say how fast a GPU is; keep one"
+        yield _at(plan, given[name], message, "one-of", f"workload.training.{name}")
+
+
+def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
+    """The cluster's size is given in GPUs or in servers, not in both."""
+    if plan.cluster.gpus and plan.cluster.servers:
+        message = "gpus and servers both give the size; keep one"
+        yield _at(plan, plan.cluster.servers, message, "one-of", "cluster.servers")
+
+
+def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
+    """The server holds the GPU that the plan names."""
+    server, gpu = plan.cluster.server, plan.cluster.gpu
+    if server and server.gpu and not gpu.identity.inline and server.gpu != gpu.identity.id:
+        message = (
+            f"{server.identity.name} holds {server.gpu}, the plan asks for {gpu.identity.id}; name a server with it, or "
+            f"`gpu: {server.gpu}`"
+        )
+        yield Problem(source.mark(("cluster", "server")), "error", message, "gpu-of-server", "cluster.server")
+
+
+def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Utilisation, efficiency and goodput are shares of at most 100 %."""
+    training = plan.training
+    if training is None:
+        return
+    for name in ("mfu", "parallel_efficiency", "goodput"):
+        share: Figure | None = getattr(training, name)
+        if share and share.value > 1:
+            message = f"{name} is {float(share.value):.0%}; at most 100%"
+            yield _at(plan, share, message, "range", f"workload.training.{name}")
+
+
+def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
+    """What a plan fixes of a tier must belong to the topology and number of tiers it asks for."""
+    for fabric in plan.fabrics:
+        if fabric.tiers and fabric.tiers.value not in (1, 2, 3):
+            yield _at(plan, fabric.tiers, "tiers are auto, 1, 2 or 3", "range", f"fabrics.{fabric.name}.tiers")
+        below_three = fabric.tiers is not None and fabric.tiers.value < 3
+        core, spine = fabric.tier_plans.get("core"), fabric.tier_plans.get("spine")
+        for name, figure in (
+            ("core.count", core.count if core else None),
+            ("spine.uplinks", spine.uplinks if spine else None),
+        ):
+            if figure and (below_three or fabric.topology.value == "single-switch"):
+                message = f"{name} belongs to three tiers; ask for `tiers: 3`, or leave it out"
+                yield _at(plan, figure, message, "tiers", f"fabrics.{fabric.name}.{name}")
+
+
+def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
+    """A leaf's servers and its down-links say the same thing: only one of them is given."""
+    for fabric in plan.fabrics:
+        leaf = fabric.tier_plans.get("leaf")
+        if leaf and leaf.servers and leaf.downlinks:
+            message = "leaf.servers and leaf.downlinks both fix the ports down; keep one"
+            yield _at(plan, leaf.downlinks, message, "one-of", f"fabrics.{fabric.name}.leaf.downlinks")
+
+
+def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
+    """The date of the quote is in the calendar."""
+    if plan.quote.date:
+        try:
+            date.fromisoformat(plan.quote.date)
+        except ValueError:
+            mark = plan.quote.date_mark or source.mark(("quote",))
+            yield Problem(mark, "error", f"{plan.quote.date} is no date; write YYYY-MM-DD", "date", "quote.date")
+
+
+def bought_nics(plan: Plan, _: Source) -> Iterator[Problem]:
+    """A card in place of the server's own is pointed out: the server must be ordered without its own."""
+    server = plan.cluster.server
+    for fabric in plan.fabrics:
+        own = server.compute if server else None
+        if fabric.nic is None or own is None or fabric.role != "compute" or server is None:
+            continue
+        if server.nic == fabric.nic.identity.id and fabric.gpus_per_nic is None:
+            continue
+        message = (
+            f"{fabric.nic.identity.name} is bought beside the {own.count.value} NICs that {server.identity.name} comes "
+            "with; order the server without its own"
+        )
+        yield Problem(fabric.mark, "warning", message, "own-nics", f"fabrics.{fabric.name}.nic")
+
+
+def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
+    """A part described in the plan is no orderable part."""
+    identities = [plan.cluster.gpu.identity]
+    if plan.cluster.server:
+        identities.append(plan.cluster.server.identity)
+    for fabric in plan.fabrics:
+        identities += [tier.switch.identity for tier in fabric.tier_plans.values()]
+        if fabric.nic:
+            identities.append(fabric.nic.identity)
+    for identity in dict.fromkeys(identities):
+        if identity.inline and identity.part_number is None:
+            message = f"{identity.name} is described in the plan: no orderable part; name a catalogue part to order it"
+            yield Problem(identity.mark or plan.mark, "warning", message, "inline-part", identity.kind)
+
+
+def unavailable_parts(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Parts that are no longer sold, or not yet, are pointed out."""
+    for fabric in plan.fabrics:
+        parts = [tier.switch.identity for tier in fabric.tier_plans.values()]
+        parts += [fabric.nic.identity] if fabric.nic else []
+        for identity in dict.fromkeys(parts):
+            if identity.availability != "available":
+                message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"
+                yield Problem(fabric.mark, "warning", message, "availability", f"fabrics.{fabric.name}")
+
+
+def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Links to tiers that a single switch does not have are not described."""
+    for fabric in plan.fabrics:
+        if fabric.topology.value == "single-switch":
+            for kind in list(LINK_KINDS)[1:]:
+                if ("fabrics", fabric.name, "links", kind) in source.values:
+                    mark = source.key_mark(("fabrics", fabric.name, "links", kind))
+                    message = f"a single switch has no {kind} links; leave them out"
+                    yield Problem(mark, "error", message, "tiers", f"fabrics.{fabric.name}.links.{kind}")
+
+
+def ports_of_one_fabric(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Fabrics do not use more of a server's own storage and in-band ports than it has."""
+    server = plan.cluster.server
+    if server is None or server.storage is None:
+        return
+    sharing: list[FabricPlan] = [
+        fabric for fabric in plan.fabrics if fabric.role in ("storage", "in_band") and fabric.nic is None
+    ]
+    used = sum(fabric.ports_per_server.value if fabric.ports_per_server else 0 for fabric in sharing)
+    if sharing and used > server.storage.count.value:
+        message = (
+            f"storage and in-band fabrics use {used} ports a server; {server.identity.name} has "
+            f"{server.storage.count.value}: name a `nic:` for one of them"
+        )
+        yield Problem(sharing[-1].mark, "error", message, "ports", f"fabrics.{sharing[-1].name}.ports_per_server")
+
+
+_RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
+    one_utilisation,
+    one_size,
+    gpu_of_server,
+    shares_up_to_one,
+    whole_tiers,
+    fixed_leaf,
+    real_date,
+    bought_nics,
+    inline_parts,
+    unavailable_parts,
+    link_kinds_in_use,
+    ports_of_one_fabric,
+)

@@ -1,0 +1,172 @@
+"""How many GPUs and servers, how long they take, and whether the model fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from bomgen import network
+from bomgen.figures import Figure, Mark, first_given, formula
+from bomgen.plan import Cluster, FabricPlan, Plan
+from bomgen.problems import Infeasible, PlanErrors, Problem
+from bomgen.sizing import parallelism, training
+from bomgen.sizing.parallelism import Fit
+from bomgen.sizing.training import Run
+
+MAX_ROUNDS = 8
+"""Rounding up to a leaf may change the leaf; it settles in two rounds, or the demand grows past the largest fabric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """The size of the cluster, and what the workload makes of it."""
+
+    run: Run | None
+    servers: Figure
+    """Whole servers, or trays of a rack-scale system."""
+    gpus: Figure
+    days: Figure | None
+    tokens_per_second: Figure | None
+    fit: Fit | None
+
+
+@formula("servers")
+def servers_for_gpus(gpus: int, gpus_per_server: int) -> int:
+    """Whole servers that hold the GPUs."""
+    return ceil(gpus / gpus_per_server)
+
+
+@formula("servers")
+def rounded_up(servers: int, unit: int) -> int:
+    """Servers rounded up to whole units."""
+    return ceil(servers / unit) * unit
+
+
+@formula("GPUs")
+def gpus_of_servers(servers: int, gpus_per_server: int) -> int:
+    """GPUs in all servers."""
+    return servers * gpus_per_server
+
+
+@formula("GPUs")
+def gpus_given(gpus: int) -> int:
+    """GPUs as the plan gives them."""
+    return gpus
+
+
+@formula("servers")
+def servers_given(servers: int) -> int:
+    """Servers as the plan gives them."""
+    return servers
+
+
+def size(plan: Plan, bmc_gbps: Figure) -> Sizing:
+    """The size of the plan's cluster.
+
+    Raises PlanErrors when the plan says too little, Infeasible when no cluster meets it.
+    """
+    cluster = plan.cluster
+    run = None
+    if plan.training:
+        run = training.size(plan.training, _peak(plan))
+    servers, gpus = _counts(plan, run, bmc_gbps)
+    days = tokens = fit = None
+    if plan.training and run:
+        days = training.days(plan.training, run, gpus)
+        tokens = training.tokens_per_second(plan.training, run, gpus)
+        fit = parallelism.fit(plan.training, cluster.gpu, gpus, cluster.server.gpus if cluster.server else None)
+    return Sizing(run, servers, gpus, days, tokens, fit)
+
+
+def _peak(plan: Plan) -> Figure:
+    """The dense peak at the training precision. Raises Infeasible when the catalogue does not know it."""
+    if plan.training is None:
+        raise ValueError("no training run")
+    precision, gpu = plan.training.precision, plan.cluster.gpu
+    if precision.value not in gpu.dense:
+        known = ", ".join(sorted(gpu.dense)) or "none"
+        message = f"no dense {precision.value} peak is known for {gpu.identity.name}; `precision:` may be {known}"
+        raise PlanErrors([Problem(_place(precision, plan), "error", message, "unknown-figure", "workload.training")])
+    return gpu.dense[str(precision.value)]
+
+
+def _place(figure: Figure, plan: Plan) -> Mark:
+
+
+    return first_given(figure) or plan.cluster.mark
+
+
+def _counts(plan: Plan, run: Run | None, bmc_gbps: Figure) -> tuple[Figure, Figure]:
+    """Servers and GPUs: as given, or for the target days and rounded up."""
+    cluster = plan.cluster
+    server = cluster.server
+    if cluster.servers:
+        if server is None:
+            raise _unknown_server(cluster)
+        servers = servers_given(cluster.servers)
+        return servers, gpus_of_servers(servers, server.gpus)
+    if cluster.gpus:
+        if server is None:
+            return servers_without(cluster.gpus), gpus_given(cluster.gpus)
+        if cluster.gpus.value % server.gpus.value:
+            down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
+            fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
+            message = (
+                f"{cluster.gpus.value} GPUs are no whole {server.identity.name} of {server.gpus.value}; "
+                f"give {fits}"
+            )
+            raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
+        return servers_for_gpus(cluster.gpus, server.gpus), gpus_given(cluster.gpus)
+    if run is None or run.gpus_required is None:
+        mark = plan.training.mark if plan.training else cluster.mark
+        message = "nothing says how large the cluster is; give `target_days`, `cluster.gpus` or `cluster.servers`"
+        raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
+    if server is None:
+        return servers_without(run.gpus_required), gpus_given(run.gpus_required)
+    servers = _round_up(plan, servers_for_gpus(run.gpus_required, server.gpus), bmc_gbps)
+    return servers, gpus_of_servers(servers, server.gpus)
+
+
+@formula("servers")
+def servers_without(gpus: int) -> int:
+    """No server is known for the GPU: there are GPUs only."""
+    return gpus - gpus
+
+
+def _unknown_server(cluster: Cluster) -> PlanErrors:
+    message = f"no server is known for the GPU {cluster.gpu.identity.id}; give `cluster.gpus`, or describe a server"
+    return PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+
+
+def _round_up(plan: Plan, servers: Figure, bmc_gbps: Figure) -> Figure:
+    """Servers rounded up to what the plan asks for, and to whole racks of a rack-scale system."""
+    cluster = plan.cluster
+    unit = cluster.round_up_to
+    if unit.unit != "word":
+        servers = rounded_up(servers, unit)
+    elif unit.value in ("leaf", "scalable_unit"):
+        servers = _round_up_to_leaf(plan, servers, bmc_gbps)
+    if cluster.server and cluster.server.trays:
+        servers = rounded_up(servers, cluster.server.trays)
+    return servers
+
+
+def _round_up_to_leaf(plan: Plan, servers: Figure, bmc_gbps: Figure) -> Figure:
+    unit = plan.cluster.round_up_to
+    fabric = _first_compute(plan)
+    if fabric is None:
+        message = f"round_up_to: {unit.value} needs a compute fabric whose leaves are to be filled; add one"
+        raise Infeasible(message, because=unit, rule="no-fabric")
+    attached = network.attachment(fabric, plan.cluster, bmc_gbps)
+    if unit.value == "scalable_unit" and fabric.scalable_unit:
+        return rounded_up(servers, fabric.scalable_unit)
+    for _ in range(MAX_ROUNDS):
+        filled = network.leaf_servers(fabric, attached, servers)
+        if servers.value % filled.value == 0:
+            return servers
+        servers = rounded_up(servers, filled)
+    return servers
+
+
+def _first_compute(plan: Plan) -> FabricPlan | None:
+    return next((fabric for fabric in plan.fabrics if fabric.role == network.COMPUTE), None)
