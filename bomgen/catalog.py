@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from bomgen import parts, schema
 from bomgen.figures import Assumed, Cited, Figure, Given, Mark, Origin, Reference
-from bomgen.problems import PlanErrors, Problem
+from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
 from bomgen.resources import folder
 from bomgen.source import Path as Steps
@@ -227,9 +227,7 @@ class Catalog:
             raise UnknownPart(kind, name, f"the name fits several: {', '.join(sorted(fits))}")
         if fits:
             return self.find(kind, fits.pop())
-        from difflib import get_close_matches
-
-        close = get_close_matches(wanted, names, n=1)
+        close = nearest(wanted, names)
         if close:
             hint = f"did you mean '{sorted(names[close[0]])[0]}'?"
         else:
@@ -247,10 +245,7 @@ def _names(record: Record) -> Iterator[str]:
 
 
 def inline(kind: str, source: Source, steps: Steps) -> Record:
-    """The record of a part that a plan describes by a mapping. Raises PlanErrors when the mapping is wrong."""
-    problems = schema.check(source, "model" if kind == "model" else f"part/{kind}", steps)
-    if problems:
-        raise PlanErrors(problems)
+    """The record of a part that a plan describes by a mapping, which the plan's schema has checked."""
     return Record(kind, _INLINE, source, steps, built_in=False)
 
 

@@ -142,9 +142,9 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
         name: figure for name, figure in found.items() if path is None or name == path or name.startswith(f"{path}.")
     }
     if not wanted:
-        from difflib import get_close_matches
+        from bomgen.problems import nearest
 
-        close = get_close_matches(path or "", found, n=3, cutoff=0.4)
+        close = nearest(path or "", found, count=3)
         raise click.UsageError(f"the result has no number '{path}'; near: {', '.join(close) or ', '.join(found)}")
     for position, (name, figure) in enumerate(wanted.items()):
         if len(wanted) > 1:
@@ -174,9 +174,9 @@ def catalog(kind: str | None, id: str | None) -> None:
             click.echo(f"{name:16} {import_module(module).LIMITS}")
         return
     if kind not in KINDS:
-        from difflib import get_close_matches
+        from bomgen.problems import nearest
 
-        close = get_close_matches(kind, KINDS, n=1)
+        close = nearest(kind, KINDS)
         hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join((*KINDS, 'topology'))}"
         raise click.UsageError(f"no kind '{kind}'; {hint}")
     try:

@@ -23,6 +23,8 @@ AUTO = "auto"
 TRANSCEIVER = "transceiver"
 COPPER = ("dac", "acc")
 RJ45 = "rj45"
+COPPER_PAIRS = "copper"
+"""Patch cables for RJ45: any vendor's can be ordered."""
 MULTIMODE, SINGLE_MODE = "multimode", "single-mode"
 GENERIC_FIBRES = {MULTIMODE: "generic-mpo12-om4", SINGLE_MODE: "generic-mpo12-os2"}
 ACCEPTED = {
@@ -261,7 +263,8 @@ def _cables(medium: str, lower: Cage, upper: Cage, rate: int, length: Fraction, 
     """Cables of a medium that can be ordered, fit both cages and are sold long enough."""
     for cable in sorted(stock.cables(), key=lambda cable: cable.identity.id):
         identity = cable.identity
-        if cable.medium != medium or identity.generic or identity.availability != AVAILABLE:
+        planning_part = identity.generic and medium != COPPER_PAIRS
+        if cable.medium != medium or planning_part or identity.availability != AVAILABLE:
             continue
         if _cable_fits(cable, lower, upper, rate):
             sold = _sold(cable.lengths_m, length)
@@ -284,7 +287,7 @@ def choose(wish: Wish, lower: Cage, upper: Cage, rate: Figure, stock: Stock) -> 
     if wish.medium.value != AUTO:
         return _named_cable(wish, lower, upper, gbps, stock)
     if RJ45 in (lower.form, upper.form):
-        return next(_cables("copper", _rj45(lower), _rj45(upper), gbps, length, stock), None)
+        return next(_cables(COPPER_PAIRS, _rj45(lower), _rj45(upper), gbps, length, stock), None)
     optical = list(_transceivers(lower, upper, gbps, length, stock))
     multimode = [medium for medium in optical if medium.lower and medium.lower.fibre == MULTIMODE]
     ways = (

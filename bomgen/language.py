@@ -57,8 +57,8 @@ class Language:
         return self._grouped(f"{number:,}") if abs(number) >= GROUPED else str(int(number))
 
     def number(self, value: int | float | Fraction) -> str:
-        """A number as a reader wants it: whole ones exactly, very large ones as a power of ten, others to four digits."""
-        size = abs(value)
+        """A number as a reader wants it: whole ones exactly, huge ones as a power of ten, others to four digits."""
+        size = -value if value < 0 else value
         if isinstance(value, int) and size < LARGE:
             return self.integer(value)
         if size >= LARGE or 0 < size < SMALL:
@@ -99,7 +99,7 @@ class Language:
             return self.money(value, unit)
         if unit == _SHARE:
             return self.share(value)
-        if unit in PREFIXED and abs(value) >= _STEP:
+        if unit in PREFIXED and not -_STEP < value < _STEP:
             return self._prefixed(value, PREFIXED[unit])
         return f"{self.number(value)} {self.unit(unit)}".rstrip()
 

@@ -513,7 +513,7 @@ def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
         modules={end: str(part) for end, part in modules.items()},
         rate_gbps=section.figure("rate", "Gb/s"),
         length_m=section.quantity("length", "m", "link-length"),
-        mark=section.mark if section.data else fabric_mark,
+        mark=section.mark if section.data and section.origin is None else fabric_mark,
     )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from bomgen.figures import Figure, Mark
 
 Severity = Literal["error", "warning"]
+
+CLOSE = 0.6
+"""Similarity from which a known word is suggested for another (the usual cutoff of difflib)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +56,17 @@ def excerpt(problem: Problem, text: str) -> list[str]:
     number = str(problem.mark.line)
     caret = " " * (problem.mark.column - 1) + "^"
     return [f"  {number} | {line}", f"  {' ' * len(number)} | {caret}"]
+
+
+def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """The known words that a mistyped one is closest to, of equal ones those that begin alike; none when all are far."""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(b=word)
+    scored = []
+    for candidate in known:
+        matcher.set_seq1(candidate)
+        if matcher.real_quick_ratio() >= CLOSE and matcher.quick_ratio() >= CLOSE and matcher.ratio() >= CLOSE:
+            alike = next((i for i, (a, b) in enumerate(zip(candidate, word, strict=False)) if a != b), len(word))
+            scored.append((-matcher.ratio(), -alike, candidate))
+    return [candidate for _, _, candidate in sorted(scored)[:count]]

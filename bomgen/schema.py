@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from bomgen.problems import Problem
+from bomgen.problems import Problem, nearest
 from bomgen.resources import folder
 from bomgen.source import Path, Source
 
+MAX_SHOWN = 12
+"""Keys that a message lists at most."""
 TYPES = {
     "object": "a mapping",
     "array": "a list",
@@ -39,26 +40,22 @@ def _validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(document(name))
 
 
-def check(source: Source, name: str, path: Path = ()) -> list[Problem]:
-    """What is wrong with the value at `path` of a source, by the schema `name`; in the order of the file."""
-    data = source.data
-    for step in path:
-        data = data[step]
-    errors = _validator(name).iter_errors(data)
-    problems = [problem for error in errors for problem in _problems(error, source, path)]
+def check(source: Source, name: str) -> list[Problem]:
+    """What is wrong with a source by the schema `name`, in the order of the file."""
+    problems = [problem for error in _validator(name).iter_errors(source.data) for problem in _problems(error, source)]
     return sorted(set(problems), key=lambda problem: (problem.mark.line, problem.mark.column, problem.message))
 
 
-def _problems(error: ValidationError, source: Source, prefix: Path) -> Iterator[Problem]:
+def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
     """The problems that one schema error stands for: of several alternatives the one that got furthest."""
     if error.context:
         deepest = max(len(inner.absolute_path) for inner in error.context)
         if deepest > len(error.absolute_path):
             for inner in error.context:
                 if len(inner.absolute_path) == deepest:
-                    yield from _problems(inner, source, prefix)
+                    yield from _problems(inner, source)
             return
-    path = (*prefix, *error.absolute_path)
+    path: Path = tuple(error.absolute_path)
     dotted = ".".join(str(step) for step in path)
     if error.validator == "additionalProperties":
         allowed = list(error.schema.get("properties", {}))
@@ -80,8 +77,9 @@ def _problems(error: ValidationError, source: Source, prefix: Path) -> Iterator[
 
 
 def _unknown(key: str, allowed: list[str]) -> str:
-    close = get_close_matches(key, allowed, n=1)
-    right = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(allowed) or 'none'}"
+    close = nearest(key, allowed)
+    shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
+    right = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(shown) or 'none'}"
     return f"unknown key '{key}'; {right}"
 
 
@@ -108,7 +106,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} is {_kind(error.instance)}; write {_either([TYPES[name] for name in names])}", "type"
         case "enum":
             words = [_shown(word) for word in wanted]
-            close = get_close_matches(str(error.instance), [str(word) for word in wanted], n=1)
+            close = nearest(str(error.instance), [str(word) for word in wanted])
             hint = f"did you mean '{close[0]}'?" if close else f"one of {', '.join(words)}"
             return f"{value} is not known here; {hint}", "value"
         case "const":

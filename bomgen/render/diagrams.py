@@ -6,7 +6,7 @@ Words stand in a column of their own on the left, so that no line ever runs thro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import NamedTuple
 from unicodedata import east_asian_width
@@ -42,7 +42,7 @@ _NAME_LINES = 2
 
 
 class _Box(NamedTuple):
-    """A switch that is drawn, or, with `more`, the place of those that are not."""
+    """A switch or pod that is drawn, or, with `more`, the place of so many that are not."""
 
     x: float
     width: float
@@ -52,15 +52,6 @@ class _Box(NamedTuple):
     @property
     def middle(self) -> float:
         return self.x + self.width / 2
-
-
-class _Frame(NamedTuple):
-    """Where a pod is drawn; the one with `more` stands for the pods that are not."""
-
-    x: float
-    width: float
-    number: int
-    more: bool
 
 
 def fabric_svg(fabric: Fabric, name: str, language: Language) -> str:
@@ -94,7 +85,7 @@ class _Drawing:
             self._label_tier(row, tier)
             if row:
                 upper = self.tiers[row - 1]
-                self._connect(row, groups, above, self._joined(tier, upper))
+                self._connect(row, groups, above, self._links_up(tier) >= self._reachable(upper))
                 self._label_links(row, tier, upper)
             above = groups
         self._draw_servers(len(self.tiers), above)
@@ -102,7 +93,7 @@ class _Drawing:
 
     def _element(self) -> str:
         height = _middle(len(self.tiers)) + _BOX_HEIGHT / 2 + _MARGIN
-        slug = "".join(char if char.isalnum() else f"-{ord(char):x}-" for char in self.name)
+        slug = "svg-" + "".join(char if char.isalnum() else f"-{ord(char):x}-" for char in self.name)
         title = self.language.word("ui-fabric", name=self.name, parts=self._parts())
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="fabric" viewBox="0 0 {_WIDTH} {height:g}" role="img" '
@@ -122,7 +113,7 @@ class _Drawing:
 
     # Rows
 
-    def _groups(self, tier: Tier, frames: Sequence[_Frame]) -> list[list[_Box]]:
+    def _groups(self, tier: Tier, frames: Sequence[_Box]) -> list[list[_Box]]:
         """The boxes of a tier, pod by pod; those of a core, and of a fabric without pods, are one group."""
         if not self.pods or tier.name == "core":
             return [list(_boxes(_LEFT, _RIGHT - _LEFT, tier.count.value))]
@@ -134,7 +125,7 @@ class _Drawing:
             if not frame.more
         ]
 
-    def _draw_frames(self, frames: Sequence[_Frame]) -> None:
+    def _draw_frames(self, frames: Sequence[_Box]) -> None:
         rows = [row for row, tier in enumerate(self.tiers) if tier.name != "core"]
         if not frames:
             return
@@ -180,15 +171,8 @@ class _Drawing:
 
     # Links
 
-    def _joined(self, lower: Tier, upper: Tier) -> Callable[[int, int, int, int], bool]:
-        """Whether two drawn switches share a link, by the position of each and the number of boxes of its row.
-
-        Where a switch has fewer up-links than there are switches above it, it reaches a group of these.
-        """
-        links_up = lower.up.value if lower.up is not None else 0
-        if links_up >= self._reachable(upper):
-            return lambda _below, _belows, _above, _aboves: True
-        return lambda below, belows, above, aboves: above * belows // aboves == below
+    def _links_up(self, tier: Tier) -> int:
+        return tier.up.value if tier.up is not None else 0
 
     def _reachable(self, upper: Tier) -> int:
         """The switches of a tier that one below may be linked to: those of its pod, or all."""
@@ -199,21 +183,22 @@ class _Drawing:
         row: int,
         groups: Sequence[Sequence[_Box]],
         above: Sequence[Sequence[_Box]],
-        joined: Callable[[int, int, int, int], bool],
+        all_joined: bool,
     ) -> None:
+        """Lines to all switches above, or, where up-links are fewer than these, to a group of them."""
         start, end = _middle(row) - _BOX_HEIGHT / 2, _middle(row - 1) + _BOX_HEIGHT / 2
         for index, group in enumerate(groups):
             upper = [box for box in (above[index] if len(above) == len(groups) else above[0]) if not box.more]
             lower = [box for box in group if not box.more]
             for position, box in enumerate(lower):
                 for other, target in enumerate(upper):
-                    if joined(position, len(lower), other, len(upper)):
+                    if all_joined or other * len(lower) // len(upper) == position:
                         self._line(box.middle, start, target.middle, end)
 
     def _label_links(self, row: int, lower: Tier, upper: Tier) -> None:
         language = self.language
         more = []
-        links_up, reachable = lower.up.value if lower.up is not None else 0, self._reachable(upper)
+        links_up, reachable = self._links_up(lower), self._reachable(upper)
         if links_up % reachable == 0:
             more.append(language.word("ui-per-pair", count=language.integer(links_up // reachable)))
         else:
@@ -241,10 +226,10 @@ class _Drawing:
         self.spoken.append(", ".join(lines))
         y = centre - _LINE * (len(lines) - 1) / 2
         for index, line in enumerate(lines):
-            style = f'font-size="{_NAME_SIZE}" font-weight="600"' if strong and not index else f'font-size="{_WORD_SIZE}"'
+            size, weight = (_NAME_SIZE, 600) if strong and not index else (_WORD_SIZE, 400)
             self.elements.append(
-                f'<text x="0" y="{y + index * _LINE:g}" {style} dominant-baseline="central" fill="currentColor" '
-                f'stroke="none">{escape(line)}</text>'
+                f'<text x="0" y="{y + index * _LINE:g}" font-size="{size}" font-weight="{weight}" '
+                f'dominant-baseline="central" fill="currentColor" stroke="none">{escape(line)}</text>'
             )
 
     def _words(self, kind: str, x: float, y: float, text: str, width: float) -> None:
@@ -281,21 +266,21 @@ def _middle(row: int) -> float:
     return _MARGIN + _BOX_HEIGHT / 2 + row * _ROW_PITCH
 
 
-def _frames(pods: int) -> Iterator[_Frame]:
+def _frames(pods: int) -> Iterator[_Box]:
     """All pods when they are few; else the first, the place of the others, and the last."""
     room = _RIGHT - _LEFT
     if pods <= _SHOWN_PODS:
         width = (room - (pods - 1) * _POD_GAP) / max(pods, 1)
-        yield from (_Frame(_LEFT + index * (width + _POD_GAP), width, index + 1, False) for index in range(pods))
+        yield from (_Box(_LEFT + index * (width + _POD_GAP), width, index + 1, False) for index in range(pods))
         return
     width = (room - _MORE_PODS - 2 * _POD_GAP) / 2
-    yield _Frame(_LEFT, width, 1, False)
-    yield _Frame(_LEFT + width + _POD_GAP, _MORE_PODS, pods - 2, True)
-    yield _Frame(_RIGHT - width, width, pods, False)
+    yield _Box(_LEFT, width, 1, False)
+    yield _Box(_LEFT + width + _POD_GAP, _MORE_PODS, pods - 2, True)
+    yield _Box(_RIGHT - width, width, pods, False)
 
 
 def _boxes(left: float, room: float, count: int) -> Iterator[_Box]:
-    """Boxes in the middle of the room: all when they fit, else the first ones, the place of the others, and the last."""
+    """Boxes in the middle of the room: all when they fit, else the first, the place of the others, and the last."""
     slots = min(int(room // _SLOT), _MOST_SLOTS)
     shown = min(count, slots)
     pitch = room / slots

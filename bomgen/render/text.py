@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from hashlib import sha256
 from itertools import groupby
@@ -52,24 +52,19 @@ class Field(NamedTuple):
 def markdown(document: Document, language: Language) -> bytes:
     """A document as Markdown in UTF-8, for sites that show the files of a repository."""
     environment = _environment(document, language, autoescape=False)
-    return _encoded(environment.get_template("quote.md.j2").render(document=document))
+    return environment.get_template("quote.md.j2").render(document=document).encode("utf-8")
 
 
 def html(document: Document, language: Language) -> bytes:
     """A document as one HTML page in UTF-8 that needs nothing else: styles, script and drawings are inside."""
     environment = _environment(document, language, autoescape=True)
-    return _encoded(
-        environment.get_template("quote.html.j2").render(document=document, style=_Asset("css"), script=_Asset("js"))
-    )
+    template = environment.get_template("quote.html.j2")
+    return template.render(document=document, style=_Asset("css"), script=_Asset("js")).encode("utf-8")
 
 
 def slug(path: str) -> str:
     """A path of a result as a part of an HTML id; different paths give different ones."""
     return _NOT_IN_ID.sub(lambda match: f"~{ord(match[0]):x}~", path)
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8")
 
 
 class _Asset:
@@ -91,18 +86,17 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
     view = _View(document, language)
     environment = Environment(
         loader=FileSystemLoader(folder("templates")),
-        autoescape=autoescape,
+        autoescape=autoescape,  # noqa: S701 - Markdown has an escape of its own
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         finalize=_printable if autoescape else _markdown_escaped,
         auto_reload=False,
-        optimized=False,
+        optimized=False,  # a template is used once, so that folding its constants does not pay
     )
     environment.filters = {
         "amount": view.amount,
-        "cell": language.cell,
         "code": _code,
         "ends": _ends,
         "fields": view.fields,
@@ -154,10 +148,12 @@ class _View:
 
     def headings(self, table: Table, stacked: bool) -> list[tuple[str, str]]:
         """Kind and title of each column; one for all texts when these are stacked."""
-        all = [(column.kind, self._title(table, index)) for index, column in enumerate(table.columns)]
+        all: list[tuple[str, str]] = [
+            (column.kind, self._title(table, index)) for index, column in enumerate(table.columns)
+        ]
         if not stacked or not _stacks(table):
             return all
-        titles = [column.title for column in table.columns if column.kind == "text" and _WIDE <= column.width]
+        titles = [column.title for column in table.columns if column.kind == "text" and column.width >= _WIDE]
         return [("stack", " · ".join(titles[:2])), *(each for each in all if each[0] != "text")]
 
     def _title(self, table: Table, index: int) -> str:
@@ -245,10 +241,8 @@ def _nested(deeper: int) -> Markup:
 
 def _ends(derivation: Derivation) -> Markup:
     """The HTML that ends all lists that are open after the last step."""
-    depth = -1
-    for _, depth, _ in _steps(derivation):
-        pass
-    return Markup("</li></ul>" * (depth + 1))  # noqa: S704
+    depths = [depth for _, depth, _ in _steps(derivation)]
+    return Markup("</li></ul>" * (depths[-1] + 1 if depths else 0))  # noqa: S704
 
 
 def _value(language: Language) -> Any:

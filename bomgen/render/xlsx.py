@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from unicodedata import east_asian_width
 
 from openpyxl import Workbook
@@ -29,7 +29,9 @@ from bomgen.render.xlsx_finish import Result, package
 _UNKNOWN = "–"
 _MAX_TEXT = 32767
 _MAX_NAME = 31
-_MAX_FOOTER = 150
+_MAX_HEADER = 80
+_MAX_FOOTER = 130
+"""The parts of a header or footer, with their commands, may have 255 characters together."""
 _MAX_INDENT = 15
 _MAX_WHOLE = 2**53
 """From here on a number of a sheet no longer tells whole numbers apart."""
@@ -58,6 +60,7 @@ _LINE_HEIGHT = 13
 _GAP = 2
 _MAX_HEIGHT = 409
 _TITLE_HEIGHT = 28
+_HEADER_HEIGHT = 18
 _PADDING = 2
 """What the indent of a cell takes from its column, in characters."""
 _MARGIN = 0.45
@@ -68,6 +71,7 @@ _MAX_BILL_WIDTH = 40
 """Wider columns would make the print of the bill too small."""
 _NOTE_COLUMNS = ("explain", "why", "note", "source")
 
+_FONT = "Arial"
 _NAVY = "1F3864"
 _PALE = "E9EEF6"
 _GREY = "666666"
@@ -97,6 +101,7 @@ _CAPTION = _Look(color=_GREY, lined=False)
 _HEADER = _Look(color="FFFFFF", bold=True, fill=_NAVY, middle=True)
 _NUMBER_HEADER = _HEADER._replace(right=True)
 _GROUP = _Look(color=_NAVY, bold=True, fill=_PALE, wrap=False)
+_TABLE_BAND = _GROUP._replace(size=11, fill="")
 _PATH = _GROUP._replace(wrap=True)
 _TEXT = _Look()
 _LABEL = _Look(bold=True)
@@ -134,7 +139,7 @@ class _Book:
         self.workbook.properties.title = _clean(document.title)
         self.document = document
         self.language = language
-        self.font = language.word("xlsx-font")
+        self.sheets: list[_Sheet] = []
         self.results: dict[str, dict[str, Result]] = {}
         self.places: dict[str, str] = {}
         """Where the derivation of each path begins."""
@@ -148,13 +153,14 @@ class _Book:
         while unique.casefold() in taken:
             number += 1
             unique = f"{_cut(name, _MAX_NAME - len(f' ({number})'))} ({number})"
-        return _Sheet(self, unique, title)
+        self.sheets.append(_Sheet(self, unique, title))
+        return self.sheets[-1]
 
     def style(self, cell: SheetCell, look: _Look, number_format: str, quoted: bool) -> object:
         """The shared style array of a look: made once on `cell`, then given to every cell that looks like it."""
         key = (look, number_format, quoted)
         if key not in self._styles:
-            cell.font = Font(name=self.font, size=look.size, bold=look.bold, color=look.color)
+            cell.font = Font(name=_FONT, size=look.size, bold=look.bold, color=look.color)
             cell.alignment = Alignment(
                 horizontal="right" if look.right else "left",
                 vertical="center" if look.middle else "top",
@@ -210,7 +216,8 @@ class _Sheet:
             quoted = text.startswith(_FORMULA_STARTS)
             cell.value, cell.data_type = text, "s"
             if look.wrap:
-                self._heighten(text, max(sum(self.widths[column - 1 : column - 1 + columns]) - _PADDING, 1))
+                room = sum(self.widths[column - 1 : column - 1 + columns]) - _PADDING * (1 + look.indent)
+                self._heighten(text, max(room, 1))
         elif value is not None:
             number = _number(value)
             cell.value = number
@@ -239,15 +246,12 @@ class _Sheet:
             self.page.merged_cells.add(f"{first}{self.row}:{last}{self.row}")
         self.row += 1
 
-    def heading(self, text: str) -> None:
-        """Write a heading over what follows."""
-        self.put(1, text, _HEADING)
-        self.row += 1
-
     def header(self, columns: Iterable[tuple[str, bool]]) -> None:
         """Write the header of a table: the title of each column, and whether it holds numbers."""
         for position, (title, numeric) in enumerate(columns, 1):
             self.put(position, title, _NUMBER_HEADER if numeric else _HEADER)
+        rows = self.page.row_dimensions
+        rows[self.row].height = max(rows[self.row].height or 0, _HEADER_HEIGHT)
         self.row += 1
 
     def freeze(self, header: int) -> None:
@@ -271,18 +275,16 @@ class _Sheet:
         margins.top = margins.bottom = 2 * _MARGIN
         margins.header = margins.footer = _MARGIN
         for part, text in (
-            (page.oddHeader.left, _plain(document.title)),
-            (page.oddHeader.right, _plain(self.title)),
-            (page.oddFooter.left, _plain(document.footer)),
+            (page.oddHeader.left, _plain(document.title, _MAX_HEADER)),
+            (page.oddHeader.right, _plain(self.title, _MAX_HEADER)),
+            (page.oddFooter.left, _plain(document.footer, _MAX_FOOTER)),
             (page.oddFooter.right, self.book.language.word("xlsx-page", page="&P", pages="&N")),
         ):
             part.text, part.size, part.color = text, 8, _GREY
-            part.font = f"{self.book.font},Regular"
+            part.font = f"{_FONT},Regular"
 
     def _cell(self, column: int) -> SheetCell:
-        cell = self.page.cell(self.row, column)
-        assert isinstance(cell, SheetCell)  # noqa: S101 - merged cells are never written to
-        return cell
+        return cast(SheetCell, self.page.cell(self.row, column))
 
     def _heighten(self, text: str, room: float) -> None:
         """Make the row high enough for wrapped text; programs disagree about it when they print."""
@@ -304,7 +306,7 @@ def workbook(document: Document, language: Language) -> bytes:
     first = sections.get("summary", Section("summary", language.word("xlsx-summary")))
     derivations = [derivation for section in document.sections for derivation in section.derivations]
     summary = book.sheet(first.title)
-    pages = [(section, book.sheet(section.title)) for section in document.sections if section.tables]
+    pages = [(section, book.sheet(section.title)) for section in document.sections if _has_sheet(section)]
     if derivations:
         named = sections.get("derivations")
         _derivations(book.sheet(named.title if named else language.word("xlsx-derivations")), derivations)
@@ -314,11 +316,15 @@ def workbook(document: Document, language: Language) -> bytes:
             bill = _bill(sheet, section)
         else:
             _section(sheet, section)
-    loose = [section for section in document.sections if not section.tables and section is not first]
-    _summary(summary, first, [note for section in (first, *loose) for note in section.notes], bill)
-    for sheet in (summary, *(sheet for _, sheet in pages)):
+    homeless = [section for section in document.sections if not _has_sheet(section)]
+    _summary(summary, first, [note for section in homeless for note in section.notes], bill)
+    for sheet in book.sheets:
         sheet.finish()
     return package(book.workbook, book.results)
+
+
+def _has_sheet(section: Section) -> bool:
+    return bool(section.tables) and section.id != "summary"
 
 
 def _summary(sheet: _Sheet, section: Section, notes: Sequence[Note], bill: _Bill | None) -> None:
@@ -342,6 +348,9 @@ def _summary(sheet: _Sheet, section: Section, notes: Sequence[Note], bill: _Bill
         sheet.row += 1
     if bill:
         _summary_totals(sheet, bill)
+    for table in section.tables:
+        sheet.widths += [column.width for column in table.columns[len(sheet.widths) :]]
+        _table(sheet, table)
     _notes(sheet, notes)
 
 
@@ -426,7 +435,7 @@ def _bill(sheet: _Sheet, section: Section) -> _Bill:
         price = line["unit_price"].value
         at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
         result: Result = word("xlsx-no-price")
-        unpriced += price is None
+        unpriced += price is None and line["quantity"].value is not None
         category = _clean(str(_spoken(book, line["category"].value) or ""))
         by_category.setdefault(category, Decimal(0))
         if price is not None:
@@ -555,23 +564,32 @@ def _section(sheet: _Sheet, section: Section) -> None:
         max(table.columns[position].width for table in tables if position < len(table.columns))
         for position in range(max(len(table.columns) for table in tables))
     ]
-    shared = len({tuple(column.title for column in table.columns) for table in tables}) == 1
     _title(sheet, section.title, tables[0].caption if len(tables) == 1 else None)
-    for number, table in enumerate(tables):
-        if not shared:
-            sheet.heading(table.title)
-            if table.caption:
-                sheet.across(1, table.caption, _CAPTION)
-        if not shared or number == 0:
-            sheet.header((column.title, column.kind != "text") for column in table.columns)
-        if shared and number == 0:
-            sheet.freeze(sheet.row - 1)
-        if shared and len(tables) > 1:
-            _band(sheet, table.title, len(table.columns))
-        _rows(sheet, table)
-        sheet.row += not shared
-    sheet.row += shared
+    if len({tuple(column.title for column in table.columns) for table in tables}) == 1:
+        sheet.header((column.title, column.kind != "text") for column in tables[0].columns)
+        sheet.freeze(sheet.row - 1)
+        for table in tables:
+            if len(tables) > 1:
+                _band(sheet, table.title, len(table.columns), _TABLE_BAND)
+                if table.caption:
+                    sheet.across(1, table.caption, _CAPTION)
+            _rows(sheet, table)
+        sheet.row += 1
+    else:
+        for table in tables:
+            _table(sheet, table)
     _remarks(sheet, section)
+
+
+def _table(sheet: _Sheet, table: Table) -> None:
+    """A table with its own title and header."""
+    sheet.put(1, table.title, _HEADING)
+    sheet.row += 1
+    if table.caption:
+        sheet.across(1, table.caption, _CAPTION)
+    sheet.header((column.title, column.kind != "text") for column in table.columns)
+    _rows(sheet, table)
+    sheet.row += 1
 
 
 def _rows(sheet: _Sheet, table: Table) -> None:
@@ -624,7 +642,6 @@ def _derivations(sheet: _Sheet, derivations: Sequence[Derivation]) -> None:
             sheet.put(4, book.language.unit(step.unit), _TEXT)
             sheet.put(5, step.origin, _EXPLANATION)
             sheet.row += 1
-    sheet.finish()
 
 
 def _title(sheet: _Sheet, title: str, caption: str | None) -> None:
@@ -637,10 +654,10 @@ def _title(sheet: _Sheet, title: str, caption: str | None) -> None:
         sheet.row += 1
 
 
-def _band(sheet: _Sheet, text: str, width: int) -> None:
-    sheet.put(1, text, _GROUP)
+def _band(sheet: _Sheet, text: str, width: int, look: _Look = _GROUP) -> None:
+    sheet.put(1, text, look)
     for position in range(2, width + 1):
-        sheet.put(position, None, _GROUP)
+        sheet.put(position, None, look)
     sheet.row += 1
 
 
@@ -661,9 +678,9 @@ def _notes(sheet: _Sheet, notes: Sequence[Note]) -> None:
 
 
 def _link(sheet: _Sheet, cell: SheetCell, source: Cell) -> None:
-    """Link a cell to the derivation that explains it."""
+    """Link a number to the derivation that explains it."""
     place = sheet.book.places.get(source.why) if source.why else None
-    if place:
+    if place and not isinstance(source.value, str):
         cell.hyperlink = Hyperlink(ref=cell.coordinate, location=place)
 
 
@@ -747,9 +764,10 @@ def _cut(text: str, most: int) -> str:
     return text if len(units) <= 2 * most else units[: 2 * (most - 1)].decode("utf-16-le", "ignore") + "…"
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, most: int) -> str:
     """Text for a header or footer, where an ampersand begins a command."""
-    return _cut(" ".join(_clean(text).split()), _MAX_FOOTER).replace("&", "&&")
+    words = " ".join(_clean(text).split())
+    return _cut(words, max(most - words.count("&"), 1)).replace("&", "&&")
 
 
 def _more_lines(text: str, room: float) -> int:

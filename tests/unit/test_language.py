@@ -1,0 +1,106 @@
+"""Languages: both files say the same things, and numbers are written as a reader wants them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from string import Formatter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bomgen.document import Cell, Value
+from bomgen.language import Language, language
+
+ENGLISH = language("en")
+CHINESE = language("zh")
+VALUE_WORD = "value-"
+
+
+def _keys(language: Language) -> set[str]:
+    return {key for key in language.words if not key.startswith(VALUE_WORD)}
+
+
+def _fields(text: str) -> set[str | None]:
+    return {field for _, field, _, _ in Formatter().parse(text)} - {None}
+
+
+def test_languages_have_the_same_words() -> None:
+    """Every word of one language is in the other; words for values are only where the value itself is not prose."""
+    assert _keys(ENGLISH) == _keys(CHINESE)
+
+
+def test_words_take_the_same_values() -> None:
+    """A text asks for the same values in both languages."""
+    for key in _keys(ENGLISH):
+        assert _fields(ENGLISH.words[key]) == _fields(CHINESE.words[key]), key
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (2048, "switches", "2048 switches"),
+        (10240, "", "10,240"),
+        (-12345, "", "-12,345"),
+        (546 * 10**21, "FLOPs", "5.46 × 10²³ FLOPs"),
+        (80 * 10**9, "bytes", "80 GB"),
+        (512, "bytes", "512 bytes"),
+        (312 * 10**12, "FLOP/s", "312 TFLOP/s"),
+        (Fraction(170898437, 8640000), "days", "19.78 days"),
+        (Fraction(32), "ports", "32 ports"),
+        (Fraction(12345678), "", "12,345,678"),
+        (9999.96, "", "10,000"),
+        (1234.5678, "", "1235"),
+        (0, "", "0"),
+        (Fraction(1, 10**8), "", "1 × 10⁻⁸"),
+        (10**400, "", "1 × 10⁴⁰⁰"),
+        (Fraction(3, 20), "share", "15 %"),
+        (7, "ratio", "7"),
+        (Decimal("1234.5"), "USD", "1,234.50 USD"),
+        (Decimal("0.125"), "EUR", "0.13 EUR"),
+        (Decimal("1234.5"), "JPY", "1,235 JPY"),
+        (None, "USD", "–"),
+        ("bf16", "word", "bf16"),
+    ],
+)
+def test_values_as_text(value: Value, unit: str, text: str) -> None:
+    """Short numbers stand ungrouped, long ones grouped, huge ones with a prefix or a power of ten, money in full."""
+    assert ENGLISH.cell(Cell(value, unit)) == text
+
+
+@given(st.integers(min_value=-(10**9) + 1, max_value=10**9 - 1))
+def test_counts_are_written_exactly(number: int) -> None:
+    """A count can be read back from its text."""
+    assert int(ENGLISH.number(number).replace(",", "")) == number
+
+
+@given(st.fractions(min_value=Fraction(1, 10**12), max_value=10**15))
+def test_numbers_are_right_to_four_digits(number: Fraction) -> None:
+    """Whatever the size of a number, its text is off by less than a thousandth."""
+    text = ENGLISH.number(number).replace(",", "")
+    superscript = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+    mantissa, _, power = text.partition(" × 10")
+    read = Fraction(mantissa) * Fraction(10) ** int(power.translate(superscript) or 0)
+    assert abs(read - number) <= number / 1000
+
+
+def test_dates() -> None:
+    """A date is written as the language does, the day without a leading zero."""
+    assert ENGLISH.date("2026-11-05") == "5 November 2026"
+    assert CHINESE.date("2026-11-05") == "2026年11月5日"
+
+
+def test_chinese_units_and_values() -> None:
+    """Units and values that are prose are translated; names and symbols stay."""
+    assert CHINESE.value(32, "switches") == "32 台交换机"
+    assert CHINESE.value("auto") == "自动"
+    assert CHINESE.value(400, "Gb/s") == "400 Gb/s"
+    assert not any(re.search("[\u4e00-\u9fff]", word) for word in ENGLISH.words.values())
+
+
+def test_unknown_language() -> None:
+    """A language without a file is refused."""
+    with pytest.raises(FileNotFoundError):
+        language("xx")

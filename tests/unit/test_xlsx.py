@@ -1,0 +1,465 @@
+"""The workbook: its formulas and what they come to, text that must stay text, and bytes that do not change."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from openpyxl import Workbook, load_workbook
+from openpyxl.worksheet.worksheet import Worksheet
+from python_calamine import CalamineWorkbook
+
+from bomgen.document import Cell, Column, Derivation, Document, Note, Row, Section, Step, Table, Totals, Value
+from bomgen.language import Language
+from bomgen.render.xlsx import workbook
+
+WORDS = {
+    "xlsx-summary": "Summary",
+    "xlsx-derivations": "Derivations",
+    "xlsx-key-figure": "Key figure",
+    "xlsx-value": "Value",
+    "xlsx-unit": "Unit",
+    "xlsx-totals": "Totals",
+    "xlsx-amount-column": "Amount",
+    "xlsx-category": "Category",
+    "xlsx-share": "Share",
+    "xlsx-unpriced": "Lines without a price",
+    "xlsx-list": "List price",
+    "xlsx-discount": "Discount",
+    "xlsx-net": "Net amount",
+    "xlsx-rate": "Tax rate",
+    "xlsx-tax": "Tax",
+    "xlsx-no-tax": "Tax (no rate given)",
+    "xlsx-amount": "Total amount",
+    "xlsx-at-least": "{label}, at least",
+    "xlsx-no-price": 'No "price"',
+    "xlsx-currency": "Amounts in {currency}.",
+    "xlsx-inputs": "Blue numbers can be changed; the totals follow.",
+    "xlsx-warning": "Warning",
+    "xlsx-info": "Note",
+    "xlsx-note-at": "{text} ({place})",
+    "xlsx-path": "Path",
+    "xlsx-name": "Name",
+    "xlsx-origin": "Origin",
+    "xlsx-page": "Page {page} of {pages}",
+    "value-switch": "Switch",
+}
+ENGLISH = Language("en", WORDS, {"share": "", "GPUs": "GPUs"}, ",", ".", "{year}")
+BILL = "Bill"
+FIRST = 4
+"""The first line of the bill; its header stands above."""
+COLUMNS = (
+    Column("category", "Category", "text", 14),
+    Column("sku", "Part number", "text", 20),
+    Column("amount", "Amount", "money", 14),
+    Column("quantity", "Quantity", "number", 10),
+    Column("spare", "Spare", "number", 8),
+    Column("unit_price", "Unit price", "money", 14),
+    Column("discount", "Discount", "share", 10),
+    Column("explain", "Why", "text", 30),
+)
+CATEGORY, SKU, AMOUNT, QUANTITY, SPARE, PRICE, DISCOUNT, EXPLAIN = "ABCDEFGH"
+LEAVES = Derivation(
+    "fabrics.compute.switches.leaf",
+    "Leaf switches",
+    (
+        Step(0, "leaves", 32, "switches", "ceil(ports / down)"),
+        Step(1, "ports", Fraction(1024), "", "servers * 8"),
+        Step(2, "flops", 546 * 10**21, "FLOPs", "plan.yaml:7:1"),
+    ),
+)
+Line = tuple[str, str, int, int, str | None, Fraction]
+LINES: tuple[Line, ...] = (
+    ("switch", "QM9700", 32, 1, "25000.00", Fraction(3, 20)),
+    ("cable", "MFP7E10-N030", 3, 0, "0.335", Fraction(1, 10)),
+    ("cable", "MFP7E10-N050", 1, 0, "1.005", Fraction(0)),
+    ("cable", "MFP7E10-N003", 7, 2, "12.35", Fraction(1, 3)),
+    ("switch", "SN2201", 4, 0, None, Fraction(0)),
+)
+
+
+def half_up(amount: Fraction, places: str = "0.01") -> Decimal:
+    """The amount by another way than the renderer's: by the decimal module."""
+    return (Decimal(amount.numerator) / Decimal(amount.denominator)).quantize(Decimal(places), ROUND_HALF_UP)
+
+
+def make(
+    lines: Sequence[Line] = LINES,
+    currency: str = "USD",
+    places: str = "0.01",
+    tax: Fraction | None = Fraction(13, 100),
+    sections: tuple[Section, ...] = (),
+) -> Document:
+    """A document with these lines, whose totals are worked out here."""
+    rows, full, net = [], Decimal(0), Decimal(0)
+    for category, sku, quantity, spare, price, discount in lines:
+        amount = None
+        if price is not None:
+            before = (quantity + spare) * Fraction(price)
+            amount = half_up(before * (1 - discount), places)
+            full += half_up(before, places)
+            net += amount
+        rows.append(
+            Row(
+                (
+                    Cell(category),
+                    Cell(sku),
+                    Cell(amount, currency),
+                    Cell(quantity, "", LEAVES.path),
+                    Cell(spare),
+                    Cell(None if price is None else Decimal(price), currency),
+                    Cell(discount, "share"),
+                    Cell("because"),
+                )
+            )
+        )
+    paid = half_up((tax or 0) * Fraction(net), places)
+    priced = sum(line[4] is not None for line in lines)
+    totals = Totals(currency, priced == len(lines), full, full - net, tax, paid, net + paid, priced, len(lines))
+    bill = Section("bill", BILL, tables=(Table("bill", BILL, COLUMNS, tuple(rows)),))
+    return Document(
+        "Cluster",
+        "Quote",
+        "en",
+        (("Customer", "Example"),),
+        (("GPUs", Cell(2048, "GPUs", LEAVES.path)), ("Total", Cell(totals.amount, currency))),
+        (
+            Section("summary", "Summary", notes=(Note("warning", "Look at this.", "plan.yaml:1:1"),)),
+            bill,
+            *sections,
+            Section("derivations", "Derivations", derivations=(LEAVES,)),
+        ),
+        totals,
+        "bomgen & plan",
+    )
+
+
+def table(values: Sequence[Value], kind_of_rest: Column = COLUMNS[0]) -> Section:
+    """A section with one table of one column."""
+    return Section(
+        "x", "Values", tables=(Table("x", "Values", (kind_of_rest,), tuple(Row((Cell(v),)) for v in values)),)
+    )
+
+
+def opened(document: Document, values: bool = False, language: Language = ENGLISH) -> Workbook:
+    """The document's workbook, read back with formulas or with their values."""
+    return load_workbook(io.BytesIO(workbook(document, language)), data_only=values)
+
+
+def sheet(book: Workbook, name: str) -> Worksheet:
+    """A sheet by its name."""
+    found = book[name]
+    assert isinstance(found, Worksheet)
+    return found
+
+
+def named(book: Workbook, values: Workbook) -> Mapping[str, object]:
+    """What stands in the cells of the defined names."""
+    found = {}
+    for name, target in book.defined_names.items():
+        ((title, address),) = target.destinations
+        found[name] = values[title][address.replace("$", "")].value
+    return found
+
+
+def test_values_beside_the_totals_are_those_of_the_document() -> None:
+    """The four defined names show the totals of the document without any program having calculated."""
+    document = make()
+    found = named(opened(document), opened(document, values=True))
+    totals = document.totals
+    assert found == {
+        "bom_list": float(totals.list),
+        "bom_discount": float(totals.discount),
+        "bom_tax": float(totals.tax),
+        "bom_amount": float(totals.amount),
+    }
+
+
+def test_amounts_are_formulas_with_their_values() -> None:
+    """Each amount is a formula over quantity, spare, price and discount, and carries the amount of the document."""
+    document = make()
+    formulas, values = sheet(opened(document), BILL), sheet(opened(document, values=True), BILL)
+    rows = document.section("bill").tables[0].rows
+    for number, row in enumerate(rows, FIRST):
+        formula = formulas[f"{AMOUNT}{number}"].value
+        assert formula == f'=IF(F{number}="","No ""price""",ROUND((D{number}+E{number})*F{number}*(1-G{number}),2))'
+        amount = row.cells[2].value
+        expected = 'No "price"' if amount is None else float(str(amount))
+        assert values[f"{AMOUNT}{number}"].value == expected
+
+
+def test_half_of_the_smallest_coin_goes_up() -> None:
+    """Amounts that end in exactly half a cent, or half a yen, are rounded up."""
+    half = make([("cable", "a", 1, 0, "1.005", Fraction(0)), ("cable", "b", 1, 0, "0.25", Fraction(1, 10))])
+    assert [sheet(opened(half, values=True), BILL)[f"{AMOUNT}{n}"].value for n in (4, 5)] == [1.01, 0.23]
+    yen = make([("cable", "a", 3, 0, "12.5", Fraction(0))], "JPY", "1")
+    assert sheet(opened(yen, values=True), BILL)[f"{AMOUNT}4"].value == 38
+    assert sheet(opened(yen), BILL)[f"{AMOUNT}4"].number_format == "#,##0"
+
+
+def test_lines_without_a_price_stay_visible() -> None:
+    """A line without a price says so, its price stays empty to be filled in, and the totals say 'at least'."""
+    page = sheet(opened(make(), values=True), BILL)
+    last = FIRST + len(LINES) - 1
+    assert page[f"{PRICE}{last}"].value is None
+    assert page[f"{AMOUNT}{last}"].value == 'No "price"'
+    labels = [cell.value for cell in page["B"]]
+    assert "Total amount, at least" in labels
+    assert "Discount" in labels
+    complete = [cell.value for cell in sheet(opened(make(LINES[:-1]), values=True), BILL)["B"]]
+    assert "Total amount" in complete
+    assert not any("at least" in str(label) for label in complete)
+
+
+def test_no_line_has_a_price() -> None:
+    """A bill without any price comes to nothing, at least."""
+    document = make(LINES[-1:])
+    assert set(named(opened(document), opened(document, values=True)).values()) == {0}
+
+
+def test_no_lines_and_no_tax() -> None:
+    """A bill without lines and without a tax rate is still a bill."""
+    document = make((), tax=None)
+    values = opened(document, values=True)
+    assert set(named(opened(document), values).values()) == {0}
+    assert "Tax (no rate given)" in [cell.value for cell in sheet(values, BILL)["B"]]
+
+
+def test_incomplete_for_another_reason() -> None:
+    """Totals that the document calls incomplete say 'at least' even when every line has a price."""
+    document = make(LINES[:-1])
+    document = replace(document, totals=replace(document.totals, complete=False))
+    assert "Total amount, at least" in [cell.value for cell in sheet(opened(document), BILL)["B"]]
+
+
+def test_summary_follows_the_bill() -> None:
+    """The summary's totals, headline and categories are formulas over the bill, and carry their values."""
+    document = make()
+    formulas, values = sheet(opened(document), "Summary"), sheet(opened(document, values=True), "Summary")
+    rows = {str(row[0].value): row for row in values.iter_rows()}
+    live = {str(values[row[0].coordinate].value): row[1].value for row in formulas.iter_rows()}
+    assert live["Total"] == live["Total amount, at least"] == "=bom_amount"
+    assert rows["Total"][1].value == rows["Total amount, at least"][1].value == float(document.totals.amount)
+    assert rows["Switch"][1].value == 701250
+    assert rows["cable"][1].value == pytest.approx(0.9 + 1.01 + 74.10)
+    assert sum(rows[name][2].value for name in ("Switch", "cable")) == pytest.approx(1)
+    assert rows["GPUs"][1].value == 2048
+    assert [cell.value for cell in rows["Warning"][:2]] == ["Warning", "Look at this. (plan.yaml:1:1)"]
+
+
+HOSTILE = ("=1+1", "+1", "-1", "@SUM(A1)", "\tx", "=cmd|' /C calc'!A0", "#N/A", "12", "TRUE", "<b>&\"'</b>", "  two ")
+
+
+def test_hostile_text_stays_text() -> None:
+    """Text that looks like a formula, an error or a number is text, and stays text when its cell is edited."""
+    page = sheet(opened(make(sections=(table(HOSTILE),))), "Values")
+    cells = [page[f"A{row}"] for row in range(FIRST, FIRST + len(HOSTILE))]
+    assert [cell.value for cell in cells] == list(HOSTILE)
+    assert {cell.data_type for cell in cells} == {"s"}
+    assert [cell.quotePrefix for cell in cells] == [text[0] in "=+-@\t" for text in HOSTILE]
+
+
+def test_text_that_no_sheet_can_hold() -> None:
+    """Control characters are left out, line ends are made alike, and text that is too long is cut with an ellipsis."""
+    values = ("a\x00b\x1fc\ud800d\ufffe", "a\r\nb\rc", "x" * 40000, "\U0001f600" * 20000)
+    page = sheet(opened(make(sections=(table(values),))), "Values")
+    short, lines, long, wide = (page[f"A{row}"].value for row in range(FIRST, FIRST + 4))
+    assert (short, lines) == ("abcd", "a\nb\nc")
+    assert long == "x" * 32766 + "…"
+    assert wide == "\U0001f600" * 16383 + "…"
+
+
+def test_hostile_names_everywhere() -> None:
+    """Titles, footers, units and paths of hostile text make a workbook that opens."""
+    evil = "=A1&\"\x00[x]*?:/\\'"
+    document = make(
+        [(evil, evil, 1, 0, "1", Fraction(0))], sections=(Section("y", evil, (evil,), table(["a"]).tables),)
+    )
+    derivation = Derivation(evil, evil, (Step(99, evil, 5, evil, evil),))
+    sections = (*document.sections[:-1], Section("derivations", evil, derivations=(derivation,)))
+    document = replace(document, title=evil, subtitle=evil, footer=evil * 40, sections=sections)
+    document = replace(document, headline=((evil, Cell(5, evil, evil)),), facts=((evil, evil),))
+    for values in (False, True):
+        book = opened(document, values)
+        assert len(set(book.sheetnames)) == len(book.worksheets) == 4
+    xml = zipfile.ZipFile(io.BytesIO(workbook(document, ENGLISH))).read("xl/worksheets/sheet1.xml").decode()
+    assert len(xml.partition("<oddFooter>")[2].partition("</oddFooter>")[0].replace("&amp;", "&")) <= 255
+
+
+def test_numbers_are_numbers() -> None:
+    """Numbers of every kind are numbers in the sheet, in a format that goes with their size and unit."""
+    numbers: Sequence[tuple[Value, str, object, str]] = (
+        (32, "", 32, "#,##0"),
+        (2**53 + 2, "", float(2**53 + 2), "0.00E+00"),
+        (546 * 10**21, "FLOPs", 5.46e23, '0.00E+00" FLOPs"'),
+        (Fraction(3, 20), "share", 0.15, "0.0#%"),
+        (Fraction(1, 3000), "share", 1 / 3000, "0.0###%"),
+        (Fraction(171, 8), "days", 21.375, '#,##0.00" days"'),
+        (Fraction(1, 3), "", 1 / 3, "#,##0.0000"),
+        (Fraction(4, 2), "", 2, "#,##0"),
+        (0.5, "", 0.5, "#,##0.0"),
+        (Fraction(1, 10**6), "", 1e-6, "0.00E+00"),
+        (Decimal("12.5"), "USD", 12.5, '#,##0.00" USD"'),
+        (Decimal("12.5"), "KWD", 12.5, '#,##0.000" KWD"'),
+        (None, "USD", "–", "General"),
+    )
+    rows = tuple(Row((Cell(value, unit),)) for value, unit, _, _ in numbers)
+    section = Section("x", "Values", tables=(Table("x", "Values", (Column("value", "Value", "number"),), rows),))
+    page = sheet(opened(make(sections=(section,))), "Values")
+    found = [(page[f"A{row}"].value, page[f"A{row}"].number_format) for row in range(FIRST, FIRST + len(numbers))]
+    assert found == [(value, number_format) for _, _, value, number_format in numbers]
+    assert page.column_dimensions["A"].width >= len("5.46E+23 FLOPs")
+
+
+def test_names_of_sheets() -> None:
+    """Sheets are named by their titles, without what Excel forbids, at most 31 characters long, and all different."""
+    long = "A title that is longer than thirty-one letters"
+    titles = ("物料清单", "a/b: [c]*?", "'quoted'", "History", long, long + "!", "bill", "")
+    sections = tuple(replace(table(["x"]), title=title) for title in titles)
+    names = opened(make(sections=sections)).sheetnames
+    assert names == [
+        *("Summary", BILL, "物料清单", "a b c", "quoted", "History (2)", "A title that is longer than th…"),
+        *("A title that is longer tha… (2)", "bill (2)", "Sheet", "Derivations"),
+    ]
+    assert max(len(name) for name in names) <= 31
+
+
+def test_header_stays_in_sight_and_is_printed_on_every_page() -> None:
+    """The bill has a frozen, repeated header, a filter over its lines, and prints across on A4."""
+    page = sheet(opened(make()), BILL)
+    last = FIRST + len(LINES) - 1
+    assert page.freeze_panes == f"A{FIRST}"
+    assert page.auto_filter.ref == f"A{FIRST - 1}:{EXPLAIN}{last}"
+    assert page.print_title_rows == f"${FIRST - 1}:${FIRST - 1}"
+    assert page.page_setup.orientation == "landscape"
+    assert (page.page_setup.paperSize, page.page_setup.fitToHeight) == (9, 0)
+    assert [cell.value for cell in page[FIRST - 1]] == [column.title for column in COLUMNS]
+    assert page[f"{CATEGORY}{FIRST - 1}"].font.b
+    assert sheet(opened(make()), "Derivations").freeze_panes == "A4"
+
+
+def test_tables_of_equal_columns_share_a_header() -> None:
+    """Tables with the same columns stand under one frozen header; others have their own, and groups a heading."""
+    one = table(["a"]).tables[0]
+    other = replace(
+        one, title="Other", caption="About it", rows=(Row((Cell("b"),), "Group"), Row((Cell("c"),), "Group"))
+    )
+    alike = Section("x", "Alike", ("A text.",), (one, other), (Note("info", "A note."),))
+    different = replace(alike, title="Different", tables=(one, replace(other, columns=(Column("y", "Y"),))))
+    book = opened(make(sections=(alike, different)))
+    first = [cell.value for cell in sheet(book, "Alike")["A"]]
+    assert first == [
+        *("Alike", None, "Category", "Values", "a", "Other", "About it", "Group", "b", "c"),
+        *(None, "A text.", None, "Note"),
+    ]
+    second = [cell.value for cell in sheet(book, "Different")["A"]]
+    assert [second.count(title) for title in ("Category", "Y")] == [1, 1]
+    assert sheet(book, "Alike").freeze_panes == "A4"
+    assert sheet(book, "Different").freeze_panes is None
+
+
+def test_numbers_lead_to_their_derivation() -> None:
+    """A number that is derived is a link to the row where its derivation begins, and steps are indented."""
+    book = opened(make())
+    link = sheet(book, BILL)[f"{QUANTITY}{FIRST}"].hyperlink
+    assert link is not None
+    assert link.location == "'Derivations'!A4"
+    page = sheet(book, "Derivations")
+    assert [cell.value for cell in page[4][:2]] == [LEAVES.path, LEAVES.title]
+    assert [page[f"B{row}"].alignment.indent for row in (5, 6, 7)] == [1, 2, 3]
+    assert [page[f"C{row}"].value for row in (5, 6, 7)] == [32, 1024, 5.46e23]
+
+
+def test_same_document_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workbooks of one document are equal to the byte, whatever the clock and the time zone say."""
+    before = workbook(make(), ENGLISH)
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    monkeypatch.setattr("time.time", lambda: 2_000_000_000.0)
+    assert workbook(make(), ENGLISH) == before
+    archive = zipfile.ZipFile(io.BytesIO(before))
+    assert {entry.date_time for entry in archive.infolist()} == {(2000, 1, 1, 0, 0, 0)}
+    assert archive.namelist() == sorted(archive.namelist())
+    properties = load_workbook(io.BytesIO(before)).properties
+    assert (properties.title, properties.creator) == ("Cluster", "bomgen")
+    assert properties.created == properties.modified
+    assert str(properties.created) == "2000-01-01 00:00:00"
+
+
+def test_another_reader_sees_the_same() -> None:
+    """A reader that never calculates finds numbers and words where formulas stand."""
+    document = make()
+    rows = CalamineWorkbook.from_filelike(io.BytesIO(workbook(document, ENGLISH))).get_sheet_by_name(BILL).to_python()
+    assert rows[FIRST - 1][:4] == ["Switch", "QM9700", 701250.0, 32.0]
+    assert rows[FIRST + len(LINES) - 2][2] == 'No "price"'
+    assert rows[-1][1:3] == ["Total amount, at least", float(document.totals.amount)]
+
+
+def calculated(directory: Path, files: Mapping[str, bytes]) -> Mapping[str, Workbook]:
+    """What LibreOffice makes of workbooks whose formulas have lost their values."""
+    program = shutil.which("soffice")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("LibreOffice is missing")
+        pytest.skip("LibreOffice is missing")
+    for name, content in files.items():
+        load_workbook(io.BytesIO(content)).save(directory / f"{name}.xlsx")
+    arguments = [f"-env:UserInstallation={(directory / 'profile').as_uri()}", "--headless", "--convert-to", "xlsx"]
+    sources = [str(directory / f"{name}.xlsx") for name in files]
+    command = [program, *arguments, "--outdir", str(directory / "out"), *sources]
+    subprocess.run(command, check=True, capture_output=True, timeout=180)
+    return {name: load_workbook(directory / "out" / f"{name}.xlsx", data_only=True) for name in files}
+
+
+def test_libreoffice_comes_to_the_same_values(tmp_path: Path) -> None:
+    """Calculated anew, every formula gives the value beside it; with other numbers the totals follow."""
+    rng = random.Random(7)
+    halves: list[Line] = [
+        (
+            rng.choice(("gpu", "Gpu", "*", "=x")),
+            f"part {number}",
+            rng.randrange(1, 3000),
+            rng.randrange(3),
+            f"{rng.randrange(1, 10**5)}.{rng.randrange(100):02d}5",
+            Fraction(rng.randrange(0, 100, 5), 100),
+        )
+        for number in range(300)
+    ]
+    documents = {
+        "plain": make(),
+        "empty": make((), tax=None),
+        "halves": make(halves, tax=Fraction(19, 100)),
+        "yen": make(halves, "JPY", "1"),
+    }
+    files = {name: workbook(document, ENGLISH) for name, document in documents.items()}
+    changed = load_workbook(io.BytesIO(files["plain"]))
+    sheet(changed, BILL)[f"{QUANTITY}{FIRST}"].value = 40
+    sheet(changed, BILL)[f"{PRICE}{FIRST + len(LINES) - 1}"].value = 1000
+    buffer = io.BytesIO()
+    changed.save(buffer)
+    results = calculated(tmp_path, {**files, "changed": buffer.getvalue()})
+    for name, content in files.items():
+        formulas, ours = load_workbook(io.BytesIO(content)), load_workbook(io.BytesIO(content), data_only=True)
+        for page in formulas.worksheets:
+            for row in page.iter_rows():
+                for cell in row:
+                    if cell.data_type == "f":
+                        theirs = results[name][page.title][cell.coordinate].value
+                        value = ours[page.title][cell.coordinate].value
+                        expected = value if isinstance(value, str) else pytest.approx(value, rel=1e-14)
+                        assert theirs == expected, (name, page.title, cell.coordinate)
+    expected = make(
+        (*[("switch", "QM9700", 40, 1, "25000", Fraction(3, 20))], *LINES[1:4], (*LINES[4][:4], "1000", Fraction(0)))
+    )
+    found = named(changed, results["changed"])
+    assert found["bom_amount"] == pytest.approx(float(expected.totals.amount))
+    assert "Total amount" in [cell.value for cell in sheet(results["changed"], BILL)["B"]]
