@@ -96,7 +96,9 @@ def _servers(design: Design) -> Iterator[Line]:
     if server is None:
         yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
         return
-    line = _part("server", "server", server.identity, units_bought(servers, server), role="compute", path="cluster.servers")
+    line = _part(
+        "server", "server", server.identity, units_bought(servers, server), role="compute", path="cluster.servers"
+    )
     if cluster.spare_servers:
         line = replace(line, spare=units_bought(cluster.spare_servers, server))
     yield line

@@ -22,14 +22,16 @@ SCHEMAS = ("plan", "bom", "part")
 _set = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a value of the plan; dots between keys."
 )
-_root = click.option("--root", metavar="DIR", help="Folder that the plan's paths must stay below. [default: its checkout]")
+_root = click.option(
+    "--root", metavar="DIR", help="Folder that the plan's paths must stay below. [default: its checkout]"
+)
 _plans = click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="bomgen", prog_name="bomgen")
 def main() -> None:
-    """Bills of materials for AI clusters from a short YAML plan.
+    r"""Bills of materials for AI clusters from a short YAML plan.
 
     A plan says which model, how many tokens, how many days, which GPU, which network. bomgen works out GPUs, servers,
     NICs, switches, modules, cables, racks, power and price, and writes quotes with the reason for every number.
@@ -325,7 +327,8 @@ def _summary(report: Report) -> Iterator[str]:
         yield f"  price      none of {totals.lines} lines has a price"
     else:
         least = "" if totals.complete else "at least "
-        yield f"  price      {least}{words.money(totals.amount, totals.currency)}, {totals.priced_lines} of {totals.lines} lines"
+        amount = words.money(totals.amount, totals.currency)
+        yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
 
 
 if __name__ == "__main__":

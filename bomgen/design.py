@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from bomgen import facility, interconnect, network
 from bomgen import catalog as records
+from bomgen import facility, interconnect, network
 from bomgen.catalog import Catalog
-from bomgen.facility import Facility
 from bomgen.fabric.model import Fabric
+from bomgen.facility import Facility
 from bomgen.figures import Figure, formula
 from bomgen.interconnect import Cage, Interconnect, Stock
 from bomgen.network import Attachment
@@ -100,9 +100,7 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, bmc_gbps: Figure) -> Design
     machines = tuple(
         (tier.count, tier.switch.power_w, tier.switch.rack_units) for each in built for tier in each.fabric.tiers
     )
-    installed = facility.install(
-        plan.site, server, sizing.servers, plan.cluster.spare_servers, machines, sizing.days
-    )
+    installed = facility.install(plan.site, server, sizing.servers, plan.cluster.spare_servers, machines, sizing.days)
     return Design(plan, sizing, built, nics, power, installed)
 
 

@@ -16,7 +16,7 @@ from bomgen.fabric.clos import links_per_cage, serves
 from bomgen.fabric.model import Fabric, Fitted, Links
 from bomgen.figures import Figure, Mark, formula
 from bomgen.parts import ANY, AVAILABLE, Cable, CableEnd, Module, Switch
-from bomgen.problems import Problem
+from bomgen.problems import Problem, Severity
 
 SERVER = "server"
 AUTO = "auto"
@@ -183,7 +183,9 @@ def _fits(module: Module, cage: Cage, rate: int) -> str | None:
     if module.engine_gbps != rate:
         return f"rate: {name} carries links of {module.engine_gbps} Gb/s, not {rate}"
     if cage.form != ANY and module.ports.value != cage.links:
-        return f"ports: {name} carries {module.ports.value} links, a cage of the {cage.device} ({cage.name}) {cage.links}"
+        return (
+            f"ports: {name} carries {module.ports.value} links, a cage of the {cage.device} ({cage.name}) {cage.links}"
+        )
     if cage.protocol and module.protocols and cage.protocol not in module.protocols:
         return f"protocol: {name} speaks {', '.join(module.protocols)}, the {cage.name} {cage.protocol}"
     return None
@@ -239,8 +241,11 @@ def _fibre(module: Module, length: Fraction, stock: Stock) -> tuple[Cable, Fract
     fits = [
         cable
         for cable in stock.cables()
-        if cable.medium == "fibre" and cable.fibre == module.fibre and cable.connector == module.connector
-        and cable.links.value == 1 and cable.identity.availability == AVAILABLE
+        if cable.medium == "fibre"
+        and cable.fibre == module.fibre
+        and cable.connector == module.connector
+        and cable.links.value == 1
+        and cable.identity.availability == AVAILABLE
     ]
     found = [(cable, sold) for cable in fits if (sold := _sold(cable.lengths_m, length)) is not None]
     return min(found, key=lambda pair: (pair[0].identity.generic, pair[0].identity.id), default=None)
@@ -315,7 +320,9 @@ def _generic_transceivers(rate: int, length: Fraction, stock: Stock) -> Medium |
 def _named_modules(wish: Wish, lower: Cage, upper: Cage, rate: int, stock: Stock) -> Medium:
     """The modules that the plan names; an end it leaves open gets the first that pairs with the other."""
     length = Fraction(wish.length_m.value)
-    named = {cage.device: stock.module(wish.modules[cage.device]) for cage in (lower, upper) if cage.device in wish.modules}
+    named = {
+        cage.device: stock.module(wish.modules[cage.device]) for cage in (lower, upper) if cage.device in wish.modules
+    }
     for cage in (lower, upper):
         if cage.device in named:
             _refuse(_fits(named[cage.device], cage, rate))
@@ -381,7 +388,9 @@ def _metres(length: Fraction) -> str:
     return f"{float(length):g}"
 
 
-def connect(fabric: Fabric, servers: Figure, server_cage: Cage, wishes: Mapping[str, Wish], stock: Stock) -> Interconnect:
+def connect(
+    fabric: Fabric, servers: Figure, server_cage: Cage, wishes: Mapping[str, Wish], stock: Stock
+) -> Interconnect:
     """The modules and cables of a fabric whose servers plug into it with `server_cage`."""
     builder = _Builder(fabric, servers, server_cage, stock)
     for links in fabric.links:
@@ -481,7 +490,9 @@ class _Builder:
         used = dict.fromkeys(module for module in (medium.lower, medium.upper) if module)
         for module in used:
             if module.identity.generic:
-                self._problem(wish, "warning", self._real_modules(links, module, lower, upper, wish), "generic", links.kind)
+                self._problem(
+                    wish, "warning", self._real_modules(links, module, lower, upper, wish), "generic", links.kind
+                )
             elif module.identity.availability != AVAILABLE:
                 message = f"{module.identity.part_number} is {module.identity.availability}; name another module"
                 self._problem(wish, "warning", message, "availability", links.kind)
@@ -489,7 +500,7 @@ class _Builder:
         if cable is None:
             message = f"no part known for the fibre of {links.kind} links; name modules with a known fibre"
             self._problem(wish, "warning", message, "no-part-known", links.kind)
-        elif cable.identity.generic and cable.medium != "fibre":
+        elif cable.identity.generic and cable.medium not in ("fibre", COPPER_PAIRS):
             self._problem(wish, "warning", self._real_cable(cable, links, lower, upper, wish), "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
             message = f"{cable.identity.part_number} is {cable.identity.availability}; name another cable"
@@ -542,6 +553,5 @@ class _Builder:
             )
             self._problem(wish, "error", message, "cages", links.kind)
 
-    def _problem(self, wish: Wish, severity: str, message: str, rule: str, kind: str) -> None:
-        level = "error" if severity == "error" else "warning"
-        self.problems.append(Problem(wish.mark, level, message, rule, f"links.{kind}"))  # type: ignore[arg-type]
+    def _problem(self, wish: Wish, severity: Severity, message: str, rule: str, kind: str) -> None:
+        self.problems.append(Problem(wish.mark, severity, message, rule, f"links.{kind}"))

@@ -71,7 +71,9 @@ def _entry(key: str, raw: Any, depth: int) -> Iterator[str]:
     elif isinstance(raw, list) and raw and isinstance(raw[0], dict | str):
         yield label.rstrip()
         for item in raw:
-            text = ", ".join(f"{name} {_plain(value)}" for name, value in item.items()) if isinstance(item, dict) else item
+            text = (
+                ", ".join(f"{name} {_plain(value)}" for name, value in item.items()) if isinstance(item, dict) else item
+            )
             yield f"{'  ' * (depth + 1)}- {text}"
     else:
         yield f"{label} {_plain(raw)}"
@@ -84,5 +86,6 @@ def _plain(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(_plain(item) for item in value)
-    return value if isinstance(value, str) else f"{value if isinstance(value, int) else float(value):,}".replace(",", " ")
-
+    return (
+        value if isinstance(value, str) else f"{value if isinstance(value, int) else float(value):,}".replace(",", " ")
+    )

@@ -185,7 +185,9 @@ def _remarks(designed: Design) -> list[Problem]:
     """Warnings about what was designed: links, racks, memory, days."""
     plan, sizing = designed.plan, designed.sizing
     remarks = [
-        Problem(problem.mark, problem.severity, problem.message, problem.rule, f"fabrics.{built.plan.name}.{problem.path}")
+        Problem(
+            problem.mark, problem.severity, problem.message, problem.rule, f"fabrics.{built.plan.name}.{problem.path}"
+        )
         for built in designed.fabrics
         for problem in built.interconnect.problems
     ]
@@ -198,10 +200,11 @@ def _remarks(designed: Design) -> list[Problem]:
         mark = training.parallelism.mark if training.parallelism else training.mark
         remarks.append(Problem(mark, "warning", sizing.fit.warning, "memory", "workload.memory.per_gpu.total"))
     target = training.target_days if training else None
-    if target and sizing.days and sizing.days.value > target.value:
+    required = sizing.run.gpus_required if sizing.run else None
+    if target and required and sizing.days and sizing.days.value > target.value:
         message = (
-            f"{sizing.gpus.value} GPUs take {float(sizing.days.value):.2f} days, the target is {float(target.value):g}; "
-            f"{sizing.run.gpus_required.value if sizing.run and sizing.run.gpus_required else 'more'} GPUs would do"
+            f"{sizing.gpus.value} GPUs take {float(sizing.days.value):.2f} days, the target is "
+            f"{float(target.value):g}; {required.value} GPUs would do"
         )
         remarks.append(Problem(first_given(target) or plan.mark, "warning", message, "target-missed", "workload.days"))
     return remarks

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
 from bomgen import catalog as records
@@ -282,7 +283,7 @@ class Section:
         except UnknownPart as error:
             self.problem(key, str(error), "unknown-part")
         except PlanErrors as errors:
-            self.problems += [self._moved(problem, key) for problem in errors.problems]
+            self.problems.extend(self._moved(problem, key) for problem in errors.problems)
         return None
 
     def _moved(self, problem: Problem, key: str) -> Problem:
@@ -329,51 +330,52 @@ def bind(source: Source, catalog: Catalog, overrides: tuple[str, ...] = ()) -> P
 def _training(section: Section) -> Training | None:
     model = section.part("model", "model", records.model)
     tokens = section.figure("tokens", "tokens")
-    rates = {
-        "mfu": section.figure("mfu", "share"),
-        "achieved_tflops": section.figure("achieved_tflops", "TFLOP/s"),
-        "tokens_per_second_per_gpu": section.figure("tokens_per_second_per_gpu", "tokens/s"),
-    }
-    if not any(rates.values()):
-        rates["mfu"] = section.catalog.assumption("training-mfu")
-    training = {
-        "epochs": section.quantity("epochs", "count", "training-epochs"),
-        "target_days": section.figure("target_days", "days"),
-        "precision": section.word("precision", "training-precision"),
-        "attention": section.word("attention", "training-attention"),
-        "recompute": section.word("recompute", "training-recompute"),
-        "parallel_efficiency": section.quantity("parallel_efficiency", "share", "training-parallel-efficiency"),
-        "goodput": section.quantity("goodput", "share", "training-goodput"),
-        "micro_batch": section.quantity("micro_batch", "count", "training-micro-batch"),
-        "batch_tokens": section.figure("batch_tokens", "tokens"),
-        "optimizer": section.word("optimizer", "training-optimizer"),
-        "gradient_precision": section.word("gradient_precision", "training-gradient-precision"),
-        "zero": section.quantity("zero", "count", "training-zero", zero=True),
-        "parallelism": _parallelism(section.below("parallelism")),
-    }
-    if model is None or tokens is None:
-        return None
-    return Training(
+    achieved = section.figure("achieved_tflops", "TFLOP/s")
+    token_rate = section.figure("tokens_per_second_per_gpu", "tokens/s")
+    measured = achieved is not None or token_rate is not None
+    mfu = section.figure("mfu", "share", None if measured else "training-mfu")
+    sequence = section.figure("sequence", "count") or (model.shape.get("context") if model else None)
+    training = partial(
+        Training,
         mark=section.mark,
-        model=model,
-        tokens=tokens,
-        sequence=section.figure("sequence", "count") or model.shape.get("context"),
+        epochs=section.quantity("epochs", "count", "training-epochs"),
+        target_days=section.figure("target_days", "days"),
+        precision=section.word("precision", "training-precision"),
+        mfu=mfu,
+        achieved_tflops=achieved,
+        tokens_per_second_per_gpu=token_rate,
+        attention=section.word("attention", "training-attention"),
+        recompute=section.word("recompute", "training-recompute"),
+        parallel_efficiency=section.quantity("parallel_efficiency", "share", "training-parallel-efficiency"),
+        goodput=section.quantity("goodput", "share", "training-goodput"),
+        sequence=sequence,
+        micro_batch=section.quantity("micro_batch", "count", "training-micro-batch"),
+        batch_tokens=section.figure("batch_tokens", "tokens"),
+        optimizer=section.word("optimizer", "training-optimizer"),
+        gradient_precision=section.word("gradient_precision", "training-gradient-precision"),
+        zero=section.quantity("zero", "count", "training-zero", zero=True),
+        parallelism=_parallelism(section.below("parallelism")),
         flops_per_parameter_token=section.catalog.assumption("flops-per-parameter-token"),
         recompute_flops_per_parameter_token=section.catalog.assumption("recompute-flops-per-parameter-token"),
-        **rates,
-        **training,
     )
+    return None if model is None or tokens is None else training(model=model, tokens=tokens)
 
 
 def _parallelism(section: Section) -> Parallelism | None:
     if not section.data:
         return None
-    degree = {
-        key: section.quantity(key, "count", "parallelism-degree")
-        for key in ("tensor", "pipeline", "interleave", "context", "expert")
-    }
+
+    def degree(key: str) -> Figure:
+        return section.quantity(key, "count", "parallelism-degree")
+
     return Parallelism(
-        **degree, sequence_parallel=bool(section.data.get("sequence_parallel", False)), mark=section.mark
+        tensor=degree("tensor"),
+        pipeline=degree("pipeline"),
+        interleave=degree("interleave"),
+        context=degree("context"),
+        expert=degree("expert"),
+        sequence_parallel=bool(section.data.get("sequence_parallel", False)),
+        mark=section.mark,
     )
 
 
@@ -396,8 +398,14 @@ def _cluster(section: Section) -> Cluster | None:
             gpu = records.gpu(section.catalog.find("gpu", server.gpu))
     if gpu is None and not section.has("gpu") and not section.problems:
         section.problems.append(
-            Problem(section.mark, "error", "the key 'gpu' is missing in cluster; name a GPU, for example `gpu: h100-sxm`",
-                    "missing-key", "cluster"))
+            Problem(
+                section.mark,
+                "error",
+                "the key 'gpu' is missing in cluster; name a GPU, for example `gpu: h100-sxm`",
+                "missing-key",
+                "cluster",
+            )
+        )
     if gpu is None or rounding is None:
         return None
     if server is None and not section.has("server"):
@@ -536,7 +544,7 @@ def _site(section: Section) -> Site:
 def _spares(section: Section) -> dict[str, Figure]:
     found: dict[str, Figure] = {}
     for category, raw in section.data.items():
-        is_share = isinstance(raw, str) and raw.strip().endswith("%") or isinstance(raw, Fraction) and raw < 1
+        is_share = (isinstance(raw, str) and raw.strip().endswith("%")) or (isinstance(raw, Fraction) and raw < 1)
         figure = section.figure(category, "share" if is_share else "count", zero=True)
         if figure is not None:
             found[category] = figure

@@ -54,7 +54,9 @@ def price_book(source: Source) -> PriceBook:
         )
         for index, entry in enumerate(data["prices"])
     )
-    return PriceBook(str(data.get("name") or source.file), str(data["currency"]), data.get("date"), data.get("source"), prices)
+    return PriceBook(
+        str(data.get("name") or source.file), str(data["currency"]), data.get("date"), data.get("source"), prices
+    )
 
 
 def decimal(number: int | Fraction | str) -> Decimal:

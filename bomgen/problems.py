@@ -59,7 +59,7 @@ def excerpt(problem: Problem, text: str) -> list[str]:
 
 
 def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """The known words that a mistyped one is closest to, of equal ones those that begin alike; none when all are far."""
+    """The known words closest to a mistyped one, of equal ones those that begin alike; none when all are far."""
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(b=word)

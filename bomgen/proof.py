@@ -1,6 +1,6 @@
-"""What bomgen checks on its own result before it writes anything: one function a rule, most of them mistakes seen in published bills.
+"""What bomgen checks on its own result before it writes anything, one function a rule.
 
-A check that fails is a mistake of the program, not of the plan: nothing is written then. A warning is something that
+Most rules are mistakes seen in published bills. A check that fails is a mistake of the program, not of the plan: nothing is written then. A warning is something that
 the reader must know.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Literal
 
 from bomgen.bill import Bill
@@ -37,7 +38,9 @@ class Check:
 def checks(design: Design, bill: Bill, quote: Quote) -> tuple[Check, ...]:
     """Every check on a result, in the order of the rules."""
     found = [check for fabric in design.fabrics for rule in _FABRIC_RULES for check in rule(fabric)]
-    found += [check for rule in (_bill_equals_design, _totals_add_up, _prices_complete) for check in rule(design, bill, quote)]
+    found += [
+        check for rule in (_bill_equals_design, _totals_add_up, _prices_complete) for check in rule(design, bill, quote)
+    ]
     return tuple(found)
 
 
@@ -55,9 +58,7 @@ def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
     for tier in built.fabric.tiers:
         path = f"fabrics.{built.plan.name}.ports.{tier.name}"
         rates = {link.kind: link.rate_gbps.value for link in built.fabric.links}
-        room = sum(
-            group.ports.value * group.port_gbps.value for group in tier.switch.groups
-        )
+        room = sum(group.ports.value * group.port_gbps.value for group in tier.switch.groups)
         used = sum(
             (tier.down.value if kind.endswith(f"-{tier.name}") else tier.up.value if tier.up else 0) * rate
             for kind, rate in rates.items()
@@ -70,7 +71,7 @@ def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
 def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
     """Links counted from below equal links counted from above: both ends of every cable are owned ports."""
     tiers = built.fabric.tiers
-    for lower, upper in zip(tiers, tiers[1:], strict=False):
+    for lower, upper in pairwise(tiers):
         kind = f"{lower.name}-{upper.name}"
         links = next(link.count.value for link in built.fabric.links if link.kind == kind)
         below = sum(fitted.count.value * (fitted.up.value if fitted.up else 0) for fitted in lower.fitted)

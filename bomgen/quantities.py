@@ -6,6 +6,7 @@ Prefixes are decimal (K = 1000, GB = 10^9 bytes, Gb/s = 10^9 bit/s); powers of t
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 
 from bomgen.source import exact_number
@@ -13,7 +14,17 @@ from bomgen.source import exact_number
 Exact = int | Fraction
 
 _THOUSAND = 10**3
-_DECIMAL: dict[str, Exact] = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18, "Z": 10**21}
+_DECIMAL: dict[str, Exact] = {
+    "": 1,
+    "k": 10**3,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "P": 10**15,
+    "E": 10**18,
+    "Z": 10**21,
+}
 _BINARY: dict[str, Exact] = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 _COUNTS: dict[str, Exact] = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 _DAYS_A_WEEK = 7
@@ -25,7 +36,7 @@ _TERA = Fraction(1, 10**12)
 _RATE: dict[str, Exact] = {"": 1, "G": 1, "T": _THOUSAND, "M": Fraction(1, _THOUSAND)}
 
 
-def _with(prefixes: dict[str, Exact], *units: str, bare: Exact | None = None) -> dict[str, Exact]:
+def _with(prefixes: Mapping[str, Exact], *units: str, bare: Exact | None = None) -> dict[str, Exact]:
     """Scale by suffix: every prefix before every unit, and what a bare number counts as."""
     scales = {prefix + unit: scale for unit in units for prefix, scale in prefixes.items()}
     return scales if bare is None else scales | {"": bare}
@@ -47,9 +58,13 @@ _SCALES: dict[str, dict[str, Exact]] = {
     "share": {"": 1, "%": _PERCENT},
     "ratio": {"": 1},
     "FLOP/s": _DECIMAL | _with(_DECIMAL, "FLOPS", "FLOP/s"),
-    "TFLOP/s": {suffix: scale * _TERA for suffix, scale in _with(_DECIMAL, "FLOPS", "FLOP/s").items()} | {"": 1, "T": 1},
-    "bytes": {"": 1} | _with({**_DECIMAL, **_BINARY}, "B"),
-    "bytes/s": {"": 1} | _with({**_DECIMAL, **_BINARY}, "B/s"),
+    "TFLOP/s": {
+        "": 1,
+        "T": 1,
+        **{suffix: scale * _TERA for suffix, scale in _with(_DECIMAL, "FLOPS", "FLOP/s").items()},
+    },
+    "bytes": _with({**_DECIMAL, **_BINARY}, "B", bare=1),
+    "bytes/s": _with({**_DECIMAL, **_BINARY}, "B/s", bare=1),
     "Gb/s": _RATE | _with({key: scale for key, scale in _RATE.items() if key}, "b/s", "bps", "bit/s", "Gb"),
     "W": {"": 1, "W": 1, "kW": _THOUSAND, "MW": _THOUSAND**2},
     "m": {"": 1, "m": 1, "cm": _PERCENT},

@@ -77,7 +77,9 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
 def _currency_problem(plan: QuotePlan, book: PriceBook, mark: Mark) -> Problem | None:
     if book.currency == plan.currency:
         return None
-    message = f"the price book {book.name} is in {book.currency}, the quote in {plan.currency}; give one in {plan.currency}"
+    message = (
+        f"the price book {book.name} is in {book.currency}, the quote in {plan.currency}; give one in {plan.currency}"
+    )
     return Problem(mark, "error", message, "currency", "quote.price_book")
 
 

@@ -186,9 +186,9 @@ class Paths:
     def __init__(self, found: Mapping[Path, Figure]) -> None:
         self.figures: dict[str, Figure] = {}
         self.of: dict[int, str] = {}
-        for path, figure in found.items():
-            self.figures[dotted(path)] = figure
-            self.of.setdefault(id(figure), dotted(path))
+        for steps, figure in found.items():
+            self.figures[dotted(steps)] = figure
+            self.of.setdefault(id(figure), dotted(steps))
         for path, figure in list(self.figures.items()):
             self._name_steps(path, figure)
 
@@ -233,6 +233,7 @@ def result(report: Report) -> dict[str, Any]:
         for step in path[:-1]:
             place = place.setdefault(step, {})
         place[path[-1]] = plain(figure.value)
+    _name_what_is_not_there(data)
     data["cluster"].setdefault("spare_servers", 0)
     data["cluster"].setdefault("nics", 0)
     paths = Paths(found)
@@ -251,12 +252,35 @@ def result(report: Report) -> dict[str, Any]:
         {"id": check.id, "status": check.status, "message": check.message, "path": check.path}
         for check in report.checks
     ]
-    data["derivations"] = {path: _derivation_data(figure, paths) for path, figure in paths.figures.items() if figure.inputs or isinstance(figure.origin, Derived)}
+    data["derivations"] = {
+        path: _derivation_data(figure, paths)
+        for path, figure in paths.figures.items()
+        if figure.inputs or isinstance(figure.origin, Derived)
+    }
     data["assumptions"] = [
         {"name": origin.name, "value": plain(figure.value), "unit": figure.unit, "source": _sources_text(origin)}
         for figure, origin in assumptions(report)
     ]
     return data
+
+
+TIERS = ("leaf", "spine", "core")
+LINKS = ("server-leaf", "leaf-spine", "spine-core")
+
+
+def _name_what_is_not_there(data: dict[str, Any]) -> None:
+    """Nought for the tiers, links and ports that a fabric does without, so that programs find every key."""
+    for fabric in data["fabrics"].values():
+        for tier in TIERS:
+            fabric["switches"].setdefault(tier, 0)
+        for tier in fabric["ports"].values():
+            tier.setdefault("up", 0)
+        for kind in LINKS:
+            fabric["links"].setdefault(kind, 0)
+        modules = fabric.setdefault("transceivers", {})
+        for device in ("server", *TIERS, "total"):
+            modules.setdefault(device, 0)
+        fabric.setdefault("cables", {})
 
 
 def line_data(priced: QuoteLine, currency: str) -> dict[str, Any]:
@@ -405,9 +429,9 @@ class _Writer:
                 yield self.label(path), self.cell(path)
         for name in (built.plan.name for built in self.report.design.fabrics):
             for last in (("switches", "total"), ("transceivers", "total")):
-                path = ("fabrics", name, *last)
-                if path in self.numbers:
-                    yield f"{name}: {self.label(path)}", self.cell(path)
+                of_fabric: Path = ("fabrics", name, *last)
+                if of_fabric in self.numbers:
+                    yield f"{name}: {self.label(of_fabric)}", self.cell(of_fabric)
         if ("site", "power_w") in self.numbers:
             yield self.label(("site", "power_w")), self.cell(("site", "power_w"))
 
@@ -435,9 +459,7 @@ class _Writer:
         yield self.derivation_section()
 
     def summary(self) -> Section:
-        notes = tuple(
-            Note("warning", problem.message, str(problem.mark)) for problem in self.report.problems
-        ) + tuple(
+        notes = tuple(Note("warning", problem.message, str(problem.mark)) for problem in self.report.problems) + tuple(
             Note("warning", check.message)
             for check in self.report.checks
             if check.status == "warn" and check.id in ("over-built", "oversubscription", "missing-price")
@@ -467,7 +489,12 @@ class _Writer:
             )
         for built in self.report.design.fabrics:
             parts = ", ".join(
-                self.word("sentence-tier", count=number(tier.count.value), tier=self.label((tier.name,)), switch=tier.switch.identity.name)
+                self.word(
+                    "sentence-tier",
+                    count=number(tier.count.value),
+                    tier=self.label((tier.name,)),
+                    switch=tier.switch.identity.name,
+                )
                 for tier in built.fabric.tiers
             )
             yield self.word(
@@ -509,7 +536,11 @@ class _Writer:
                 texts.append(self.word(f"convention-{training.attention.value}"))
         if fit := self.report.design.sizing.fit:
             tables.append(self.table("parallelism", tuple(self.rows(parallelism))))
-            tables.append(self.table("memory-per-gpu", tuple(self.rows((*memory, "per_gpu"))) + tuple(self.rows((*memory, "gpu")))))
+            tables.append(
+                self.table(
+                    "memory-per-gpu", tuple(self.rows((*memory, "per_gpu"))) + tuple(self.rows((*memory, "gpu")))
+                )
+            )
             replica = tuple(self.rows(memory, ((*memory, "per_gpu"), (*memory, "gpu"))))
             tables.append(self.table("memory-replica", replica))
             texts += fit.reasons
@@ -527,9 +558,7 @@ class _Writer:
         base = ("fabrics", built.plan.name)
         rows = tuple(
             Row((Cell(self.group_label(path[2:])), *row.cells[1:]))
-            for path, row in zip(
-                [path for path in self.numbers if path[:2] == base], self.rows(base), strict=True
-            )
+            for path, row in zip([path for path in self.numbers if path[:2] == base], self.rows(base), strict=True)
         )
         table = self.table("fabric", rows)
         title = self.word("table-fabric-named", name=built.plan.name, topology=built.fabric.topology)
@@ -564,7 +593,11 @@ class _Writer:
         line, currency = priced.line, self.report.quote.totals.currency
         why = self.paths.of.get(id(line.quantity))
         why = why if why and "#" not in why and isinstance(line.quantity.origin, Derived) else None
-        if why is None and line.path in self.paths.figures and isinstance(self.paths.figures[line.path].origin, Derived):
+        if (
+            why is None
+            and line.path in self.paths.figures
+            and isinstance(self.paths.figures[line.path].origin, Derived)
+        ):
             why = line.path
         cells = (
             Cell(line.fabric or ""),
@@ -607,7 +640,9 @@ class _Writer:
             Row((Cell(self.word(f"status-{check.status}")), Cell(check.id), Cell(check.message), Cell(check.path)))
             for check in self.report.checks
         )
-        return Section("checks", self.word("section-checks"), tables=(Table("checks", self.word("table-checks"), columns, rows),))
+        return Section(
+            "checks", self.word("section-checks"), tables=(Table("checks", self.word("table-checks"), columns, rows),)
+        )
 
     def source_section(self) -> Section:
         columns = (
@@ -620,12 +655,20 @@ class _Writer:
         seen: set[tuple[str, str]] = set()
         for figure in walk(*self.numbers.values()):
             origin = figure.origin
-            if isinstance(origin, Cited) and (origin.of, str(figure.value)) not in seen and origin.references + (origin.note,):
-                seen.add((origin.of, str(figure.value)))
-                if not origin.references and origin.confidence == "high":
-                    continue
-                confidence = self.word(f"confidence-{origin.confidence}") if origin.verified else self.word("unverified")
-                rows.append(Row((Cell(origin.of), Cell(_shown(figure), figure.unit), Cell(_sources_text(origin)), Cell(confidence))))
+            if not isinstance(origin, Cited) or (origin.of, str(figure.value)) in seen:
+                continue
+            seen.add((origin.of, str(figure.value)))
+            confidence = self.word(f"confidence-{origin.confidence}") if origin.verified else self.word("unverified")
+            rows.append(
+                Row(
+                    (
+                        Cell(origin.of),
+                        Cell(_shown(figure), figure.unit),
+                        Cell(_sources_text(origin)),
+                        Cell(confidence),
+                    )
+                )
+            )
         table = Table("sources", self.word("table-sources"), columns, tuple(rows))
         return Section("sources", self.word("section-sources"), text=(self.word("sources-lead"),), tables=(table,))
 

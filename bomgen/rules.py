@@ -50,8 +50,8 @@ def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
     server, gpu = plan.cluster.server, plan.cluster.gpu
     if server and server.gpu and not gpu.identity.inline and server.gpu != gpu.identity.id:
         message = (
-            f"{server.identity.name} holds {server.gpu}, the plan asks for {gpu.identity.id}; name a server with it, or "
-            f"`gpu: {server.gpu}`"
+            f"{server.identity.name} holds {server.gpu}, the plan asks for {gpu.identity.id}; name a server with it, "
+            f"or `gpu: {server.gpu}`"
         )
         yield Problem(source.mark(("cluster", "server")), "error", message, "gpu-of-server", "cluster.server")
 

@@ -56,18 +56,21 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
                     yield from _problems(inner, source)
             return
     path: Path = tuple(error.absolute_path)
+    properties = _properties(error)
+    wanted: Any = error.validator_value
     dotted = ".".join(str(step) for step in path)
+    instance: Any = error.instance
     if error.validator == "additionalProperties":
-        allowed = list(error.schema.get("properties", {}))
-        for key in error.instance:
+        allowed = list(properties)
+        for key in instance:
             if key not in allowed:
                 yield Problem(source.key_mark((*path, key)), "error", _unknown(key, allowed), "unknown-key", dotted)
         return
     if error.validator == "required":
-        for key in error.validator_value:
-            if key not in error.instance:
+        for key in wanted:
+            if key not in instance:
                 where = f" in {dotted}" if dotted else ""
-                hint = _purpose(error.schema, key)
+                hint = _purpose(properties.get(key, {}))
                 message = f"the key '{key}' is missing{where}; {hint}"
                 yield Problem(source.key_mark(path), "error", message, "missing-key", dotted)
         return
@@ -83,12 +86,17 @@ def _unknown(key: str, allowed: list[str]) -> str:
     return f"unknown key '{key}'; {right}"
 
 
-def _purpose(schema: Any, key: str) -> str:
+def _properties(error: ValidationError) -> dict[str, Any]:
+    """The keys that the schema of an error describes."""
+    schema: Any = error.schema
+    return dict(schema.get("properties", {})) if isinstance(schema, dict) else {}
+
+
+def _purpose(described: dict[str, Any]) -> str:
     """What a missing key is for, from its schema: its title and an example."""
-    properties = schema.get("properties", {}).get(key, {})
-    examples = properties.get("examples") or ([properties["const"]] if "const" in properties else [])
-    example = f", for example `{key}: {_shown(examples[0])}`" if examples and _short(examples[0]) else ""
-    title = str(properties.get("title", "required"))
+    examples = described.get("examples") or ([described["const"]] if "const" in described else [])
+    example = f", for example {_shown(examples[0])}" if examples and _short(examples[0]) else ""
+    title = str(described.get("title", "required"))
     return f"{title[:1].lower()}{title[1:]}{example}"
 
 
@@ -99,7 +107,7 @@ def _short(value: Any) -> bool:
 def _explained(error: ValidationError) -> tuple[str, str]:
     """Message and rule for an error about a value."""
     value = _shown(error.instance)
-    wanted = error.validator_value
+    wanted: Any = error.validator_value
     match error.validator:
         case "type":
             names = [wanted] if isinstance(wanted, str) else wanted
@@ -118,12 +126,14 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             word = "at most" if error.validator == "maximum" else "less than"
             return f"{value} is too large; {word} {wanted}", "range"
         case "maxProperties" | "minProperties" | "oneOf":
-            allowed = list(error.schema.get("properties", {}))
-            return f"{len(error.instance)} keys here; exactly one of {', '.join(allowed)}", "one-of"
+            allowed = list(_properties(error))
+            instance: Any = error.instance
+            return f"{len(instance)} keys here; exactly one of {', '.join(allowed)}", "one-of"
         case "minLength" | "minItems":
             return f"{value} is empty; something must stand here", "empty"
         case "pattern" | "propertyNames":
-            title = error.schema.get("description") or error.schema.get("title") or wanted
+            described: Any = error.schema
+            title = described.get("description") or described.get("title") or wanted
             return f"{value} does not fit; {title}", "pattern"
         case _:
             return error.message, str(error.validator)

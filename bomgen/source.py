@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
@@ -44,7 +44,7 @@ _DEFAULT_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Composes nodes without YAML 1.1's implicit types: every plain scalar stays text for `_scalar`."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class _Builder:
             return self.mapping(node, path, depth)
         if isinstance(node, yaml.SequenceNode):
             return [self.build(item, (*path, index), depth + 1) for index, item in enumerate(node.value)]
-        if node.style:
+        if not isinstance(node, yaml.ScalarNode) or node.style:
             return node.value
         try:
             return _scalar(node.value)
@@ -262,7 +262,8 @@ def _check_limits(text: str, file: str) -> None:
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            mark = Mark(file, event.start_mark.line + 1, event.start_mark.column + 1)
+            start = event.start_mark
+            mark = Mark(file, start.line + 1, start.column + 1) if start else Mark(file, 1, 1)
             raise PlanErrors([Problem(mark, "error", f"nested over {MAX_DEPTH} levels deep", "yaml-limit")])
 
 

@@ -36,9 +36,7 @@ def radix(switch: Switch, rate: Figure) -> Figure:
             found = ports if found is None else sum_of_ports(found, ports)
     if found is None:
         fastest = max(group.port_gbps.value for group in switch.groups)
-        message = (
-            f"{switch.identity.name} has no port for links of {rate.value} Gb/s; its fastest carry {fastest} Gb/s"
-        )
+        message = f"{switch.identity.name} has no port for links of {rate.value} Gb/s; its fastest carry {fastest} Gb/s"
         raise Infeasible(message, because=rate, rule="no-port")
     return found
 
@@ -275,18 +273,18 @@ def flow_over_pods(
         pod_first = pod_second = Fraction(0)
         for leaf in range(position, min(position + size, count)):
             start, end = leaf * down, min((leaf + 1) * down, nic_ports)
-            first = max(min(end, middle) - start, 0) * down_gbps
-            second = max(end - max(start, middle), 0) * down_gbps
-            met = min(first, second)
-            total += met
-            pod_first += min(first - met, leaf_gbps)
-            pod_second += min(second - met, leaf_gbps)
+            first = Fraction(max(min(end, middle) - start, 0) * down_gbps)
+            second = Fraction(max(end - max(start, middle), 0) * down_gbps)
+            inside = min(first, second)
+            total += inside
+            pod_first += min(first - inside, Fraction(leaf_gbps))
+            pod_second += min(second - inside, Fraction(leaf_gbps))
         position += size
         if pod_gbps is None:
             first_up, second_up = pod_first, pod_second
         else:
             met = min(pod_first, pod_second)
             total += met
-            first_up += min(pod_first - met, pod_gbps)
-            second_up += min(pod_second - met, pod_gbps)
+            first_up += min(pod_first - met, Fraction(pod_gbps))
+            second_up += min(pod_second - met, Fraction(pod_gbps))
     return total + min(first_up, second_up)

@@ -187,7 +187,7 @@ def largest(numbers: Numbers) -> int:
 
 
 def _reach(numbers: Numbers, down: int, up: int) -> int:
-    """Endpoints when the top tier's every port leads elsewhere: one link to each switch, more where counts are fixed."""
+    """Endpoints when every port of the top tier leads elsewhere: one link to each switch, more if counts are fixed."""
     if numbers.tiers == 2 and not numbers.pod_leaves:
         return (numbers.spine_down or numbers.spine_radix) // _pair(up, numbers.spine_count) * down
     if numbers.tiers == 2:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -29,6 +30,10 @@ _WIDE = 24
 """From here on the text of a column has a line of its own where texts stand below each other."""
 _GROUP_COLUMN = "category"
 """The column that says what the heading of a group says."""
+_UNIT_COLUMN = "unit"
+"""The column that says what a number beside it says, where numbers are shown with their units."""
+_FEW_NUMBERS = 2
+"""Columns of numbers that leave room for texts beside them, however wide these are."""
 _UNPRINTABLE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+")
 """Control characters, with those that reorder text, and half characters."""
 _ADDRESS = re.compile(r"https?://[^\s<>|\\`\"'()\[\]]+")
@@ -37,6 +42,8 @@ _ENTITIES = {"<": "&lt;", ">": "&gt;", "$": "&#36;", "&": "&amp;"}
 _LINE_START = re.compile(r"(\d+)(?=[.)])|(?=[-+*=:])")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
 _BACKTICKS = re.compile("`+")
+
+Item = TypeVar("Item")
 
 
 class Field(NamedTuple):
@@ -112,6 +119,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "steps": _steps,
         "sum": view.sum,
         "svg": Markup,
+        "tables": _tables,
         "value": _value(language),
         "why": view.why,
     }
@@ -221,8 +229,25 @@ class _View:
 
 def _stacks(table: Table) -> bool:
     """Whether a table of numbers is too wide for a page."""
-    wide = sum(column.width for column in table.columns) > _PAGE
-    return wide and any(column.kind != "text" for column in table.columns)
+    numbers = sum(column.kind != "text" for column in table.columns)
+    return numbers > _FEW_NUMBERS and sum(column.width for column in table.columns) > _PAGE
+
+
+def _tables(tables: Sequence[Table]) -> Iterator[Table]:
+    """The tables that have rows, without the column of units where the numbers before it bring theirs."""
+    for table in tables:
+        for index, column in enumerate(table.columns):
+            if column.key == _UNIT_COLUMN and any(cell.unit for row in table.rows for cell in row.cells[:index]):
+                rows = (Row(_without(row.cells, index), row.group) for row in table.rows)
+                yield replace(table, columns=_without(table.columns, index), rows=tuple(rows))
+                break
+        else:
+            if table.rows:
+                yield table
+
+
+def _without(items: tuple[Item, ...], index: int) -> tuple[Item, ...]:
+    return items[:index] + items[index + 1 :]
 
 
 def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:

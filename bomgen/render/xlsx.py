@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple, cast
@@ -22,7 +22,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.hyperlink import Hyperlink
 from openpyxl.worksheet.properties import PageSetupProperties
 
-from bomgen.document import Cell, Column, Derivation, Document, Note, Section, Table, Totals, Value
+from bomgen.document import Cell, Column, Derivation, Document, Note, Row, Section, Table, Totals, Value
 from bomgen.language import Language, minor_unit
 from bomgen.render.xlsx_finish import Result, package
 
@@ -308,8 +308,8 @@ def workbook(document: Document, language: Language) -> bytes:
     summary = book.sheet(first.title)
     pages = [(section, book.sheet(section.title)) for section in document.sections if _has_sheet(section)]
     if derivations:
-        named = sections.get("derivations")
-        _derivations(book.sheet(named.title if named else language.word("xlsx-derivations")), derivations)
+        last = sections.get("derivations", Section("derivations", language.word("xlsx-derivations")))
+        _derivations(book.sheet(last.title), derivations, last.text)
     bill = None
     for section, sheet in pages:
         if section.id == "bill":
@@ -402,8 +402,8 @@ def _summary_totals(sheet: _Sheet, bill: _Bill) -> None:
 
 def _bill(sheet: _Sheet, section: Section) -> _Bill:
     """The bill: a line for each part with its amount as a formula, and the totals below."""
-    table = next(table for table in section.tables if table.id == "bill")
     book, totals = sheet.book, sheet.book.document.totals
+    table = _categorised(next(table for table in section.tables if table.id == "bill"), book.language)
     word, decimals = book.language.word, _decimals(totals.currency)
     money = book.currency_format(totals.currency, named=False)
     column = {column.key: position for position, column in enumerate(table.columns, 1)}
@@ -455,7 +455,10 @@ def _bill(sheet: _Sheet, section: Section) -> _Bill:
     full_price, net = sum(lists, Decimal(0)), sum(amounts, Decimal(0))
     labels, results = _totals(sheet, column["amount"], whole, full_price, net, unpriced)
     sheet.row += 1
-    _remarks(sheet, section)
+    for other in section.tables:
+        if other.id != "bill":
+            _table(sheet, other)
+    _remarks(sheet, section.text, section.notes)
     named = f"{sheet.quoted}!{{}}"
     return _Bill(
         amounts=named.format(_absolute(whole["amount"])),
@@ -464,6 +467,14 @@ def _bill(sheet: _Sheet, section: Section) -> _Bill:
         money=results,
         by_category=by_category,
     )
+
+
+def _categorised(table: Table, language: Language) -> Table:
+    """The bill with a column for the category. Headings between the lines would break its filter and its formulas."""
+    if any(column.key == "category" for column in table.columns):
+        return table
+    columns = (Column("category", language.word("xlsx-category")), *table.columns)
+    return replace(table, columns=columns, rows=tuple(Row((Cell(row.group or ""), *row.cells)) for row in table.rows))
 
 
 _INPUTS = ("quantity", "spare", "unit_price", "discount")
@@ -564,7 +575,8 @@ def _section(sheet: _Sheet, section: Section) -> None:
         max(table.columns[position].width for table in tables if position < len(table.columns))
         for position in range(max(len(table.columns) for table in tables))
     ]
-    _title(sheet, section.title, tables[0].caption if len(tables) == 1 else None)
+    lead = section.text if len(section.text) == 1 else ()
+    _title(sheet, section.title, *lead, tables[0].caption if len(tables) == 1 else None)
     if len({tuple(column.title for column in table.columns) for table in tables}) == 1:
         sheet.header((column.title, column.kind != "text") for column in tables[0].columns)
         sheet.freeze(sheet.row - 1)
@@ -578,7 +590,7 @@ def _section(sheet: _Sheet, section: Section) -> None:
     else:
         for table in tables:
             _table(sheet, table)
-    _remarks(sheet, section)
+    _remarks(sheet, section.text[len(lead) :], section.notes)
 
 
 def _table(sheet: _Sheet, table: Table) -> None:
@@ -618,11 +630,11 @@ def _value(
     _link(sheet, sheet.put(position, value, look, number_format), cell)
 
 
-def _derivations(sheet: _Sheet, derivations: Sequence[Derivation]) -> None:
+def _derivations(sheet: _Sheet, derivations: Sequence[Derivation], texts: Sequence[str]) -> None:
     """How each number was worked out; the place of each is kept for links from the other sheets."""
     book, word = sheet.book, sheet.book.language.word
     sheet.widths = list(_DERIVATION_WIDTHS)
-    _title(sheet, sheet.title, None)
+    _title(sheet, sheet.title, *texts)
     titles = [(word("xlsx-path"), False), (word("xlsx-name"), False), (word("xlsx-value"), True)]
     sheet.header([*titles, (word("xlsx-unit"), False), (word("xlsx-origin"), False)])
     sheet.freeze(sheet.row - 1)
@@ -644,13 +656,14 @@ def _derivations(sheet: _Sheet, derivations: Sequence[Derivation]) -> None:
             sheet.row += 1
 
 
-def _title(sheet: _Sheet, title: str, caption: str | None) -> None:
+def _title(sheet: _Sheet, title: str, *captions: str | None) -> None:
+    """The title of a sheet and what is said below it."""
     sheet.put(1, title, _TITLE)
     sheet.page.row_dimensions[sheet.row].height = _TITLE_HEIGHT
     sheet.row += 1
-    if caption:
+    for caption in filter(None, captions):
         sheet.across(1, caption, _CAPTION)
-    else:
+    if not any(captions):
         sheet.row += 1
 
 
@@ -661,12 +674,12 @@ def _band(sheet: _Sheet, text: str, width: int, look: _Look = _GROUP) -> None:
     sheet.row += 1
 
 
-def _remarks(sheet: _Sheet, section: Section) -> None:
-    """The sentences and notes of a section, below its tables."""
-    for text in section.text:
+def _remarks(sheet: _Sheet, texts: Sequence[str], notes: Sequence[Note]) -> None:
+    """Sentences and notes below the tables."""
+    for text in texts:
         sheet.across(1, text, _PARAGRAPH)
-    sheet.row += bool(section.text)
-    _notes(sheet, section.notes)
+    sheet.row += bool(texts)
+    _notes(sheet, notes)
 
 
 def _notes(sheet: _Sheet, notes: Sequence[Note]) -> None:

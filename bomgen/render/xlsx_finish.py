@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from html import escape
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -49,7 +48,8 @@ def _with_results(xml: str, results: Mapping[str, Result]) -> str:
         address, style, formula = match.groups()
         result = results[address]
         if isinstance(result, str):
-            return f'<c r="{address}"{style} t="str"><f>{formula}</f><v>{escape(result, quote=False)}</v></c>'
+            text = result.replace("&", "&amp;").replace("<", "&lt;")
+            return f'<c r="{address}"{style} t="str"><f>{formula}</f><v>{text}</v></c>'
         number = f"{result:f}" if isinstance(result, Decimal) else repr(result)
         return f'<c r="{address}"{style}><f>{formula}</f><v>{number}</v></c>'
 

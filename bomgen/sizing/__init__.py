@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from bomgen import network
-from bomgen.figures import Figure, Mark, first_given, formula
-from bomgen.plan import Cluster, FabricPlan, Plan
+from bomgen.figures import Figure, Given, Mark, first_given, formula
+from bomgen.plan import Cluster, FabricPlan, Plan, Training
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.sizing import parallelism, training
 from bomgen.sizing.parallelism import Fit
@@ -74,8 +74,28 @@ def size(plan: Plan, bmc_gbps: Figure) -> Sizing:
     if plan.training and run:
         days = training.days(plan.training, run, gpus)
         tokens = training.tokens_per_second(plan.training, run, gpus)
-        fit = parallelism.fit(plan.training, cluster.gpu, gpus, cluster.server.gpus if cluster.server else None)
+        fit = _fit(plan.training, cluster, gpus)
     return Sizing(run, servers, gpus, days, tokens, fit)
+
+
+def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit:
+    """How the run is cut up. A length of sequence that nobody asked for refuses nothing: it is left out with a warning.
+
+    Raises Infeasible when nothing fits that the plan asks for.
+    """
+    of_server = cluster.server.gpus if cluster.server else None
+    try:
+        return parallelism.fit(workload, cluster.gpu, gpus, of_server)
+    except Infeasible as error:
+        length = workload.sequence
+        if length is None or isinstance(length.origin, Given):
+            raise
+        without = parallelism.fit(replace(workload, sequence=None), cluster.gpu, gpus, of_server)
+        message = (
+            f"activations are left out: at the model's whole context of {length.value} tokens {error.message}. "
+            "Give the `sequence` that the run trains with"
+        )
+        return replace(without, warning=message)
 
 
 def _peak(plan: Plan) -> Figure:
@@ -91,7 +111,6 @@ def _peak(plan: Plan) -> Figure:
 
 
 def _place(figure: Figure, plan: Plan) -> Mark:
-
 
     return first_given(figure) or plan.cluster.mark
 
@@ -112,8 +131,7 @@ def _counts(plan: Plan, run: Run | None, bmc_gbps: Figure) -> tuple[Figure, Figu
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
             fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
             message = (
-                f"{cluster.gpus.value} GPUs are no whole {server.identity.name} of {server.gpus.value}; "
-                f"give {fits}"
+                f"{cluster.gpus.value} GPUs are no whole {server.identity.name} of {server.gpus.value}; give {fits}"
             )
             raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
         return servers_for_gpus(cluster.gpus, server.gpus), gpus_given(cluster.gpus)

@@ -84,7 +84,9 @@ def sum_of_flops(parameter_part: int, attention_part: int) -> int:
 
 
 @formula("FLOPs")
-def recomputed_parameters(recompute: str, again_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
+def recomputed_parameters(
+    recompute: str, again_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int
+) -> int:
     """FLOPs of the second forward pass that full recomputation runs (Narayanan et al. 2021, eq. 4: 8 in place of 6)."""
     return again_per_parameter_token * active_parameters * tokens * epochs if recompute == "full" else 0
 
@@ -153,9 +155,7 @@ def gpus_for_days(
     goodput: Fraction,
 ) -> int:
     """Whole GPUs that finish in the target time."""
-    return ceil(
-        Fraction(model_flops) / (peak * mfu * parallel_efficiency * goodput * target_days * SECONDS_A_DAY)
-    )
+    return ceil(Fraction(model_flops) / (peak * mfu * parallel_efficiency * goodput * target_days * SECONDS_A_DAY))
 
 
 @formula("days", source="T = C / (X A); cite optics-65b, Narayanan et al. 2021, eq. 4")

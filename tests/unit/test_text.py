@@ -261,3 +261,19 @@ def test_empty_document() -> None:
     empty = replace(_document(), subtitle="", facts=(), headline=(), sections=())
     assert _html(empty).tags["h1"] == 1
     assert _markdown(empty).startswith("# Leaf switch\n")
+
+
+def test_units_are_shown_once() -> None:
+    """A column of units is left out where the numbers have theirs beside them, and kept where they do not."""
+    columns = (Column("name", "Name"), Column("value", "Value", "number"), Column("unit", "Unit"))
+    for unit, titles in (("days", 2), ("", 3)):
+        table = Table("sizing", "Sizing", columns, (Row((Cell("Days"), Cell(20, unit), Cell("days"))),))
+        document = replace(_document(), headline=(), sections=(Section("sizing", "Sizing", tables=(table,)),))
+        assert len(_rows(_markdown(document))[0]) == titles
+        assert _html(document).tags["td"] == titles
+
+
+def test_tables_without_rows_are_left_out() -> None:
+    """A table without rows is not shown."""
+    document = replace(_document(), sections=(Section("bill", "Bill", tables=(Table("bill", "Bill", COLUMNS, ()),)),))
+    assert _html(document).tags["table"] == 0

@@ -221,6 +221,19 @@ def test_lines_without_a_price_stay_visible() -> None:
     assert not any("at least" in str(label) for label in complete)
 
 
+def test_groups_of_the_bill_become_a_column() -> None:
+    """A bill whose categories are headings gets a column for them, so that lines stay together and can be filtered."""
+    document = make()
+    bill = document.section("bill").tables[0]
+    rows = tuple(Row(row.cells[1:], str(row.cells[0].value)) for row in bill.rows)
+    grouped = Section("bill", BILL, tables=(replace(bill, columns=COLUMNS[1:], rows=rows), table(["x"]).tables[0]))
+    book = opened(replace(document, sections=(grouped,)), values=True)
+    page = sheet(book, BILL)
+    assert [page[f"A{row}"].value for row in (FIRST - 1, FIRST, FIRST + 1)] == ["Category", "switch", "cable"]
+    assert page[f"{AMOUNT}{FIRST}"].value == 701250
+    assert "x" in [cell.value for cell in page["A"]]
+
+
 def test_no_line_has_a_price() -> None:
     """A bill without any price comes to nothing, at least."""
     document = make(LINES[-1:])
@@ -354,14 +367,16 @@ def test_tables_of_equal_columns_share_a_header() -> None:
     other = replace(
         one, title="Other", caption="About it", rows=(Row((Cell("b"),), "Group"), Row((Cell("c"),), "Group"))
     )
-    alike = Section("x", "Alike", ("A text.",), (one, other), (Note("info", "A note."),))
+    alike = Section("x", "Alike", ("A text.", "More."), (one, other), (Note("info", "A note."),))
     different = replace(alike, title="Different", tables=(one, replace(other, columns=(Column("y", "Y"),))))
     book = opened(make(sections=(alike, different)))
     first = [cell.value for cell in sheet(book, "Alike")["A"]]
     assert first == [
         *("Alike", None, "Category", "Values", "a", "Other", "About it", "Group", "b", "c"),
-        *(None, "A text.", None, "Note"),
+        *(None, "A text.", "More.", None, "Note"),
     ]
+    lead = sheet(opened(make(sections=(replace(alike, text=("A text.",)),))), "Alike")
+    assert [cell.value for cell in lead["A"]][:3] == ["Alike", "A text.", "Category"]
     second = [cell.value for cell in sheet(book, "Different")["A"]]
     assert [second.count(title) for title in ("Category", "Y")] == [1, 1]
     assert sheet(book, "Alike").freeze_panes == "A4"
