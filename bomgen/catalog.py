@@ -99,7 +99,8 @@ class Record:
         found = self.figure(key, "count", *above)
         if found is not None:
             return found
-        absent = Cited(f"{self.kind} {self.id}, no {key.replace('_', ' ')}", (), "high")
+        silent = Reference("the part's record, which says nothing else")
+        absent = Cited(f"{self.kind} {self.id}, {key.replace('_', ' ')}", (silent,), "high")
         return Figure(1, "count", absent)
 
     def origin(self, key: str, *above: str | int) -> Origin:

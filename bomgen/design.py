@@ -70,13 +70,13 @@ def boxes(switches: int, switches_per_unit: int) -> int:
 
 def stock(catalog: Catalog) -> Stock:
     """The catalogue's modules and cables, each record turned into data once, when it is asked for."""
-    modules = cache(lambda id: records.module(catalog.find("transceiver", id)))
-    cables = cache(lambda id: records.cable(catalog.find("cable", id)))
+    module = cache(lambda id: records.module(catalog.find("transceiver", id)))
+    cable = cache(lambda id: records.cable(catalog.find("cable", id)))
     return Stock(
-        module=modules,
-        cable=cables,
-        modules=lambda: [modules(id) for id in catalog.ids("transceiver")],
-        cables=lambda: [cables(id) for id in catalog.ids("cable")],
+        module=module,
+        cable=cable,
+        modules=lambda plug: [module(record.id) for record in catalog.naming("transceiver", "cage", plug)],
+        cables=lambda medium: [cable(record.id) for record in catalog.naming("cable", "kind", medium)],
     )
 
 

@@ -63,12 +63,14 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """Where parts come from: by id, or all that there are. The loaders raise LookupError for an unknown id."""
+    """Where parts come from. The loaders raise LookupError for an unknown id."""
 
     module: Callable[[str], Module]
     cable: Callable[[str], Cable]
-    modules: Callable[[], list[Module]]
-    cables: Callable[[], list[Cable]]
+    modules: Callable[[str], list[Module]]
+    """All modules for a form of cage."""
+    cables: Callable[[str], list[Cable]]
+    """All cables of a medium."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +218,16 @@ def _usable(module: Module, cage: Cage, rate: int) -> bool:
     return not identity.generic and identity.availability == AVAILABLE and _fits(module, cage, rate) is None
 
 
+def _candidates(cage: Cage, rate: int, stock: Stock) -> list[Module]:
+    """The modules that can be ordered for a cage at a rate, the preferred first."""
+    plugs = (cage.form, *ACCEPTED.get(cage.form, ()))
+    found = {module.identity.id: module for plug in plugs for module in stock.modules(plug)}
+    return sorted((module for module in found.values() if _usable(module, cage, rate)), key=_rank)
+
+
 def _transceivers(lower: Cage, upper: Cage, rate: int, length: Fraction, stock: Stock) -> Iterator[Medium]:
     """Pairs of modules that can be ordered and reach, multimode before single-mode, each with its fibre."""
-    modules = stock.modules()
-    uppers = sorted((module for module in modules if _usable(module, upper, rate)), key=_rank)
-    lowers = sorted((module for module in modules if _usable(module, lower, rate)), key=_rank)
+    uppers, lowers = (_candidates(cage, rate, stock) for cage in (upper, lower))
     pairs = [(low, up) for up in uppers for low in lowers if _mismatch(low, up) is None]
     for low, up in sorted(pairs, key=lambda pair: (_rank(pair[1]), _rank(pair[0]))):
         if all(module.reach_m and module.reach_m.value >= length for module in (low, up)):
@@ -240,9 +247,8 @@ def _fibre(module: Module, length: Fraction, stock: Stock) -> tuple[Cable, Fract
         return (fibre, sold) if sold is not None else (fibre, length)
     fits = [
         cable
-        for cable in stock.cables()
-        if cable.medium == "fibre"
-        and cable.fibre == module.fibre
+        for cable in stock.cables("fibre")
+        if cable.fibre == module.fibre
         and cable.connector == module.connector
         and cable.links.value == 1
         and cable.identity.availability == AVAILABLE
@@ -266,10 +272,10 @@ def _cable_fits(cable: Cable, lower: Cage, upper: Cage, rate: int) -> bool:
 
 def _cables(medium: str, lower: Cage, upper: Cage, rate: int, length: Fraction, stock: Stock) -> Iterator[Medium]:
     """Cables of a medium that can be ordered, fit both cages and are sold long enough."""
-    for cable in sorted(stock.cables(), key=lambda cable: cable.identity.id):
+    for cable in sorted(stock.cables(medium), key=lambda cable: cable.identity.id):
         identity = cable.identity
         planning_part = identity.generic and medium != COPPER_PAIRS
-        if cable.medium != medium or planning_part or identity.availability != AVAILABLE:
+        if planning_part or identity.availability != AVAILABLE:
             continue
         if _cable_fits(cable, lower, upper, rate):
             sold = _sold(cable.lengths_m, length)
@@ -343,11 +349,11 @@ def _named_modules(wish: Wish, lower: Cage, upper: Cage, rate: int, stock: Stock
 def _partner(other: Module, cage: Cage, rate: int, stock: Stock) -> Module:
     if other.identity.generic:
         return other
-    fits = [module for module in stock.modules() if _usable(module, cage, rate) and _mismatch(module, other) is None]
+    fits = [module for module in _candidates(cage, rate, stock) if _mismatch(module, other) is None]
     if not fits:
         message = f"no module known for the {cage.form} cage of the {cage.device} ({cage.name}) pairs with"
         raise Unbuildable(f"{message} {other.identity.id}; name one", "pair")
-    return min(fits, key=_rank)
+    return fits[0]
 
 
 def _refuse(reason: str | None) -> None:

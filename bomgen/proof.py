@@ -1,7 +1,7 @@
 """What bomgen checks on its own result before it writes anything, one function a rule.
 
-Most rules are mistakes seen in published bills. A check that fails is a mistake of the program, not of the plan: nothing is written then. A warning is something that
-the reader must know.
+Most rules are mistakes seen in published bills. A check that fails is a mistake of the program, not of the plan:
+nothing is written then. A warning is something that the reader must know.
 """
 
 from __future__ import annotations

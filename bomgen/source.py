@@ -38,13 +38,21 @@ _OCTAL = re.compile(r"0o[0-7]+")
 _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_DEFAULT_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+_TAGS: dict[type[yaml.Node], str] = {
+    yaml.ScalarNode: "tag:yaml.org,2002:str",
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+}
+_DEFAULT_TAGS = set(_TAGS.values())
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Composes nodes without YAML 1.1's implicit types: every plain scalar stays text for `_scalar`."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        return _TAGS[kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,9 @@ class Source:
 
 
 def read(text: str, file: str, trusted: bool = False) -> Source:
-    """The data and marks of YAML text; `file` is what marks call it. Trusted text skips the checks against attacks.
+    """The data and marks of YAML text; `file` is what marks call it.
+
+    Trusted text, the program's own data, skips the checks against attacks and has no mark but that of its root.
 
     Raises PlanErrors when the text is no YAML 1.2, or not data that a plan can hold.
     """
@@ -82,6 +92,8 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
         node = yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise PlanErrors([_syntax_problem(error, text, file)]) from None
+    if trusted and node is not None:
+        return Source(file, text, _plain(node), {}, {(): Mark(file, 1, 1)})
     builder = _Builder(file)
     data = None if node is None else builder.build(node, (), 0)
     if builder.problems:
@@ -213,6 +225,15 @@ class _Builder:
 
     def problem(self, node: yaml.Node, message: str, rule: str) -> None:
         self.problems.append(Problem(self.mark(node), "error", message, rule))
+
+
+def _plain(node: yaml.Node) -> Any:
+    """The data of a composed node, without marks."""
+    if isinstance(node, yaml.MappingNode):
+        return {str(key.value): _plain(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item) for item in node.value]
+    return node.value if not isinstance(node, yaml.ScalarNode) or node.style else _scalar(node.value)
 
 
 def _scalar(text: str) -> Any:

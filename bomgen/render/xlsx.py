@@ -64,12 +64,14 @@ _HEADER_HEIGHT = 18
 _PADDING = 2
 """What the indent of a cell takes from its column, in characters."""
 _MARGIN = 0.45
+_LETTER = 0.92
+"""The width of a usual letter, in digits."""
 _WIDE_LETTERS = ("W", "F")
 _SUMMARY_WIDTHS = (34, 26, 16, 24)
 _DERIVATION_WIDTHS = (38, 40, 18, 14, 64)
 _MAX_BILL_WIDTH = 40
 """Wider columns would make the print of the bill too small."""
-_NOTE_COLUMNS = ("explain", "why", "note", "source")
+_NOTE_COLUMNS = ("explain", "why", "how", "note", "source")
 
 _FONT = "Arial"
 _NAVY = "1F3864"
@@ -499,7 +501,8 @@ def _live_lines(
         row = header + 1
         missing = f'AND(${letter["quantity"]}{row}<>"",${letter["unit_price"]}{row}="")'
         mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=_AMBER)), formula=[missing])
-        page.conditional_formatting.add(f"A{row}:{get_column_letter(width)}{last}", mark)
+        areas = [f"{letter[key]}{row}:{letter[key]}{last}" for key in ("unit_price", "amount")]
+        page.conditional_formatting.add(" ".join(areas), mark)
 
 
 def _totals(
@@ -791,7 +794,7 @@ def _more_lines(text: str, room: float) -> int:
     for paragraph in text.split("\n"):
         lines, used = lines + 1, 0.0
         for word in re.findall(r"[^\u2e80-\uffff\s]*.", paragraph):
-            width = _breadth(word) - len(_NARROW.findall(word)) / 2 + len(_BROAD.findall(word)) / 4
+            width = _LETTER * (_breadth(word) - len(_NARROW.findall(word)) / 2 + len(_BROAD.findall(word)) / 4)
             if used and used + width > room:
                 lines, used = lines + 1, 0.0
             used += width
