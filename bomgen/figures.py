@@ -151,7 +151,7 @@ class Formula:
 
     @property
     def text(self) -> str:
-        """The return expression of the function, on one line."""
+        """The return expression of the function, on one line; that a division is exact goes without saying."""
         code = self.function.__code__
         return _return_expressions(code.co_filename)[self.name]
 
@@ -169,13 +169,24 @@ def _check_unit(formula_name: str, parameter: str, figure: object) -> None:
             raise TypeError(f"{formula_name}: {parameter} is in {unit}, the figure given in {figure.unit}")
 
 
+class _Plain(ast.NodeTransformer):
+    """Writes `Fraction(a)` as `a` and `Fraction(a, b)` as `a / b`: the same number, easier to read."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name) or node.func.id != Fraction.__name__:
+            return node
+        numerator, *denominator = node.args
+        return ast.BinOp(numerator, ast.Div(), denominator[0]) if denominator else numerator
+
+
 @cache
 def _return_expressions(file: str) -> dict[str, str]:
     """The return expression of every top-level function of a source file, by function name."""
     with open(file, encoding="utf-8") as stream:
         tree = ast.parse(stream.read())
     return {
-        node.name: ast.unparse(statement.value)
+        node.name: ast.unparse(_Plain().visit(statement.value))
         for node in tree.body
         if isinstance(node, ast.FunctionDef)
         for statement in node.body

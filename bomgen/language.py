@@ -23,6 +23,9 @@ SMALL = Fraction(1, 10**6)
 PREFIXED: Mapping[str, str] = {"bytes": "B", "FLOP/s": "FLOP/s"}
 """Units whose values are written with a decimal prefix, and the symbol that the prefix stands before."""
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+COUNTED = ("parameters", "tokens")
+"""Units whose values are written as the field says them: 65B, 1.4T."""
+_SHORT = ("", "K", "M", "B", "T")
 _STEP = 1000
 _PREFIX_DIGITS = 3
 MINOR_UNITS: Mapping[str, int] = {"JPY": 0, "KRW": 0, "CLP": 0, "VND": 0, "ISK": 0, "BHD": 3, "KWD": 3, "OMR": 3}
@@ -101,6 +104,8 @@ class Language:
             return self.share(value)
         if unit in PREFIXED and not -_STEP < value < _STEP:
             return self._prefixed(value, PREFIXED[unit])
+        if unit in COUNTED and value >= _STEP**2:
+            return f"{self._short(value)} {self.unit(unit)}".rstrip()
         return f"{self.number(value)} {self.unit(unit)}".rstrip()
 
     def cell(self, cell: Cell) -> str:
@@ -122,6 +127,11 @@ class Language:
         """`80 GB`."""
         step = min(_magnitude(value) // _PREFIX_DIGITS, len(_PREFIXES) - 1)
         return f"{self.number(Fraction(value) / _STEP**step)} {_PREFIXES[step]}{symbol}"
+
+    def _short(self, value: int | float | Fraction) -> str:
+        """`65B`."""
+        step = min(_magnitude(value) // _PREFIX_DIGITS, len(_SHORT) - 1)
+        return f"{self.number(Fraction(value) / _STEP**step)}{_SHORT[step]}"
 
 
 def minor_unit(currency: str) -> Decimal:

@@ -6,7 +6,7 @@ numbers into chapters and tables, in the language of the quote.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -36,6 +36,7 @@ from bomgen.proof import Check
 from bomgen.quote import Quote, QuoteLine
 from bomgen.sizing.memory import Memory
 
+GENERIC = "generic"
 FORMAT = 1
 """Version of bom.json's format."""
 Path = tuple[str, ...]
@@ -312,12 +313,13 @@ def share_text(share: Fraction) -> str:
 
 def explain_line(line: Line) -> str:
     """Why a line has its quantity, in one line: the formula and what went into it."""
-    return _one_line(line.quantity)
+    return _one_line(line.quantity, lambda figure: str(plain(figure.value)))
 
 
-def _one_line(figure: Figure) -> str:
+def _one_line(figure: Figure, show: Callable[[Figure], str]) -> str:
+    """A figure's formula and what went into it, or where it comes from; `show` writes a value."""
     text = origin_text(figure)
-    inputs = ", ".join(f"{name} = {plain(step.value)}" for name, step in figure.inputs)
+    inputs = ", ".join(f"{name} = {show(step)}" for name, step in figure.inputs)
     return f"{text}; {inputs}" if inputs else text
 
 
@@ -435,6 +437,10 @@ class _Writer:
         if ("site", "power_w") in self.numbers:
             yield self.label(("site", "power_w")), self.cell(("site", "power_w"))
 
+    def shown(self, figure: Figure) -> str:
+        """A figure's value with its unit, in the language of the report."""
+        return self.language.value(_shown(figure), figure.unit)
+
     def label(self, path: Path) -> str:
         """What a number is called: by its whole path, by its last two steps, or by its last."""
         for key in (".".join(path), ".".join(path[-2:]), path[-1]):
@@ -480,11 +486,11 @@ class _Writer:
             yield self.word(
                 "sentence-training",
                 model=training.model.identity.name,
-                parameters=number(sizing.run.parameters.value),
-                tokens=number(training.tokens.value),
-                days=number(sizing.days.value),
-                mfu=self.language.share(sizing.run.mfu.value),
-                peak=number(sizing.run.peak_flops_per_gpu.value),
+                parameters=self.shown(sizing.run.parameters),
+                tokens=self.shown(training.tokens),
+                days=self.shown(sizing.days),
+                mfu=self.shown(sizing.run.mfu),
+                peak=self.shown(sizing.run.peak_flops_per_gpu),
                 precision=training.precision.value,
             )
         for built in self.report.design.fabrics:
@@ -512,7 +518,7 @@ class _Writer:
             if path[: len(prefix)] == prefix and not any(path[: len(other)] == other for other in skip):
                 value = self.cell(path)
                 unit = "" if figure.unit == "share" else self.language.unit(figure.unit)
-                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(_one_line(figure))))
+                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(_one_line(figure, self.shown))))
 
     def table(self, id: str, rows: tuple[Row, ...]) -> Table:
         """A table of numbers with how each came about."""
@@ -528,6 +534,7 @@ class _Writer:
         memory, parallelism = ("workload", "memory"), ("workload", "parallelism")
         tables = [self.table("cluster", tuple(self.rows(("cluster",))))]
         texts: list[str] = []
+        notes: list[Note] = []
         if self.report.design.sizing.run:
             training = self.report.plan.training
             rows = tuple(self.rows(("workload",), (memory, parallelism)))
@@ -543,10 +550,11 @@ class _Writer:
             )
             replica = tuple(self.rows(memory, ((*memory, "per_gpu"), (*memory, "gpu"))))
             tables.append(self.table("memory-replica", replica))
-            texts += fit.reasons
+            notes += [Note("info", reason) for reason in fit.reasons]
             if fit.fits is None:
-                texts.append(self.word("memory-unknown"))
-        return Section("sizing", self.word("section-sizing"), text=tuple(texts), tables=tuple(tables))
+                notes.append(Note("info", self.word("memory-unknown")))
+        title = self.word("section-sizing")
+        return Section("sizing", title, text=tuple(texts), tables=tuple(tables), notes=tuple(notes))
 
     def network(self, drawings: tuple[Drawing, ...]) -> Section | None:
         if not self.report.design.fabrics:
@@ -603,13 +611,13 @@ class _Writer:
             Cell(line.fabric or ""),
             Cell(line.role or ""),
             Cell(line.sku or self.word("no-part-number")),
-            Cell(f"{line.vendor} {line.description}" if line.vendor else line.description),
+            Cell(line.description if line.vendor in (None, GENERIC) else f"{line.vendor} {line.description}"),
             Cell(line.quantity.value, "", why),
             Cell(line.spare.value if line.spare else 0),
             Cell(priced.price.amount if priced.price else None, currency),
             Cell(priced.discount, "share"),
             Cell(priced.amount, currency),
-            Cell(explain_line(line)),
+            Cell(_one_line(line.quantity, self.shown)),
         )
         return Row(cells, self.word(f"category-{line.category}"))
 

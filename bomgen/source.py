@@ -51,7 +51,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
-    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+    def resolve(self, kind: type[yaml.Node], _value: Any, _implicit: Any) -> str:
         return _TAGS[kind]
 
 

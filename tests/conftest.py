@@ -1,0 +1,65 @@
+"""What several tests share: building a plan as a user would, and reading the files that come of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bomgen.pipeline import PlanFile, render, work_out, write
+from bomgen.report import Report
+
+PLANS = Path(__file__).parent.parent / "plans"
+
+Built = Callable[[Mapping[str, Any]], dict[str, Any]]
+Worked = Callable[[Mapping[str, Any]], Report]
+
+
+def plan_file(plan: Mapping[str, Any], folder: Path) -> PlanFile:
+    """A plan given as plain data (JSON is YAML) as the file a user would have written."""
+    content = json.dumps(plan, indent=1).encode()
+    return PlanFile("plan.yaml", content, folder, folder)
+
+
+@pytest.fixture(scope="session")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Worked:
+    """The report of a plan given as plain data."""
+    folder = tmp_path_factory.mktemp("plans")
+    return lambda plan: work_out(plan_file(plan, folder))
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The bom.json that is delivered for a plan given as plain data."""
+    folder = tmp_path_factory.mktemp("built")
+
+    def build(plan: Mapping[str, Any]) -> dict[str, Any]:
+        written = write(render(work_out(plan_file(plan, folder)), ("json",)), folder)
+        data: dict[str, Any] = json.loads(written[0].read_text(encoding="utf-8"))
+        return data
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def delivered(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, Sequence[str]], Path]:
+    """The folder of the files delivered for a plan file, in the formats asked for."""
+    folder = tmp_path_factory.mktemp("delivered")
+
+    def build(plan: Path, formats: Sequence[str]) -> Path:
+        from bomgen.pipeline import open_plan
+
+        write(render(work_out(open_plan(str(plan), None)), formats), folder / plan.stem)
+        return folder / plan.stem
+
+    return build
+
+
+def at(data: Any, path: str) -> Any:
+    """The value at a dotted path of plain data."""
+    for step in path.split("."):
+        data = data[step]
+    return data

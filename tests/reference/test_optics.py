@@ -1,0 +1,57 @@
+"""Modules and cables against published bills, from a plan to the delivered bom.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+CASES = yaml.safe_load(Path(__file__).with_name("optics.yaml").read_text(encoding="utf-8"))
+PLANS = Path(__file__).parent.parent.parent / "plans"
+
+Built = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def value_at(data: Any, path: str) -> Any:
+    """The value at a dotted path of the result."""
+    for step in path.split("."):
+        data = data[step]
+    return data
+
+
+def bom_of(case: dict[str, Any], built: Built) -> dict[str, Any]:
+    """The delivered bom.json of a case."""
+    plan = case["plan"]
+    if isinstance(plan, str):
+        plan = yaml.safe_load((PLANS / plan).read_text(encoding="utf-8"))
+        plan.get("quote", {}).pop("price_book", None)
+    return built({"bomgen": 1, "name": "published", **plan})
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_counts_are_as_published(case: dict[str, Any], built: Built) -> None:
+    """Servers, switches, links, modules, cables and racks come out as printed."""
+    bom = bom_of(case, built)
+    assert case["expect"] == {path: value_at(bom, path) for path in case["expect"]}
+    if "days" in case:
+        assert case["days"] == f"{bom['workload']['days']:.2f}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_lines_are_as_published(case: dict[str, Any], built: Built) -> None:
+    """Every published part stands on its line with its quantity."""
+    lines = {line["id"]: [line["part"], line["quantity"]] for line in bom_of(case, built)["lines"]}
+    assert case["lines"] == {id: lines.get(id) for id in case["lines"]}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_the_buyer_is_warned(case: dict[str, Any], built: Built) -> None:
+    """A plan with planning parts says what the devices really take; one with real parts has nothing to say of them."""
+    messages = [check["message"] for check in bom_of(case, built)["checks"] if check["status"] == "warn"]
+    missing = [warning for warning in case["warnings"] if not any(warning in message for message in messages)]
+    assert [] == missing
+    if not case["warnings"]:
+        assert [] == [message for message in messages if "planning part" in message]
