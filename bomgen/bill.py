@@ -50,12 +50,6 @@ def share_of(quantity: int, share: Fraction) -> int:
 
 
 @formula("pieces")
-def spare_pieces(pieces: int) -> int:
-    """Spare pieces of a part as the plan gives them."""
-    return pieces
-
-
-@formula("pieces")
 def sum_of_spares(pieces: int, more_pieces: int) -> int:
     """Spare pieces asked for in two places of the plan."""
     return pieces + more_pieces
@@ -192,7 +186,7 @@ def _with_spares(lines: list[Line], spares: Mapping[str, Figure]) -> Iterable[Li
             yield line
             continue
         given.add(key)
-        pieces = share_of(totals[key], wanted) if wanted.unit == "share" else spare_pieces(wanted)
+        pieces = share_of(totals[key], wanted) if wanted.unit == "share" else wanted
         yield replace(line, spare=sum_of_spares(line.spare, pieces) if line.spare else pieces)
 
 

@@ -304,7 +304,9 @@ def _summary(report: Report) -> Iterator[str]:
 
     yield click.style(f"{report.plan.name}  {report.plan.title}", bold=True)
     text = f"{shown('cluster.gpus')} x {cluster.gpu.identity.name}"
-    if cluster.server:
+    if cluster.server and cluster.server.trays:
+        text += f" in {shown('cluster.servers')} trays of {cluster.server.identity.name}"
+    elif cluster.server:
         text += f" in {shown('cluster.servers')} x {cluster.server.identity.name}"
     if "workload.gpus_required" in found:
         text += f" ({shown('workload.gpus_required')} required)"

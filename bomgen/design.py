@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -80,12 +81,12 @@ def stock(catalog: Catalog) -> Stock:
     )
 
 
-def design(plan: Plan, sizing: Sizing, parts: Stock, bmc_gbps: Figure) -> Design:
+def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Attachment]) -> Design:
     """Everything that is built for a plan of that size.
 
     Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built.
     """
-    built = tuple(_build(fabric, plan, sizing.servers, parts, bmc_gbps) for fabric in plan.fabrics)
+    built = tuple(_build(fabric, plan, sizing.servers, parts, attached[fabric.name]) for fabric in plan.fabrics)
     errors = [problem for each in built for problem in each.interconnect.problems if problem.severity == "error"]
     if errors:
         raise PlanErrors(errors)
@@ -98,14 +99,15 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, bmc_gbps: Figure) -> Design
     if server and server.power_w:
         power = facility.power_of(facility.units_bought(sizing.servers, server), server.power_w)
     machines = tuple(
-        (tier.count, tier.switch.power_w, tier.switch.rack_units) for each in built for tier in each.fabric.tiers
+        facility.Machines(tier.switch.identity.name, tier.count, tier.switch.power_w, tier.switch.rack_units)
+        for each in built
+        for tier in each.fabric.tiers
     )
     installed = facility.install(plan.site, server, sizing.servers, plan.cluster.spare_servers, machines, sizing.days)
     return Design(plan, sizing, built, nics, power, installed)
 
 
-def _build(fabric: FabricPlan, plan: Plan, servers: Figure, parts: Stock, bmc_gbps: Figure) -> BuiltFabric:
-    attached = network.attachment(fabric, plan.cluster, bmc_gbps)
+def _build(fabric: FabricPlan, plan: Plan, servers: Figure, parts: Stock, attached: Attachment) -> BuiltFabric:
     built = network.build(fabric, attached, servers)
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(interconnect.SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)

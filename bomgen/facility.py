@@ -16,6 +16,16 @@ DAYS_A_YEAR = 365
 
 
 @dataclass(frozen=True, slots=True)
+class Machines:
+    """Equal machines beside the servers: how many, and the power and height of one where they are known."""
+
+    name: str
+    count: Figure
+    power_w: Figure | None
+    height_u: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
 class Facility:
     """Racks, PDUs, power and energy; None is what the plan does not ask for or the catalogue does not know."""
 
@@ -46,12 +56,6 @@ def servers_by_height(rack_units: int, server_units: int) -> int:
     return rack_units // server_units
 
 
-@formula("servers")
-def given_servers(servers: int) -> int:
-    """Servers of a rack as the plan gives them."""
-    return servers
-
-
 @formula("racks")
 def racks_of_servers(servers: int, servers_per_rack: int) -> int:
     """Racks that hold the servers."""
@@ -68,12 +72,6 @@ def racks_of_systems(servers: int, trays: int) -> int:
 def racks_of_switches(switch_units: int, rack_units: int) -> int:
     """Racks that hold the switches by their height."""
     return ceil(switch_units / rack_units)
-
-
-@formula("racks")
-def given_racks(racks: int) -> int:
-    """Racks as the plan gives them."""
-    return racks
 
 
 @formula("racks")
@@ -152,21 +150,25 @@ def install(
     server: Server | None,
     servers: Figure,
     spare_servers: Figure | None,
-    machines: tuple[tuple[Figure, Figure | None, Figure | None], ...],
+    machines: tuple[Machines, ...],
     run_days: Figure | None,
 ) -> Facility:
-    """The racks and power of servers and of other machines, each a count with the power and height of one.
+    """The racks and power of servers and of other machines.
 
     Racks are worked out where the plan describes a site; power wherever it is known.
     """
     warnings: list[tuple[str, str]] = []
     power = power_of(units_bought(servers, server), server.power_w) if server and server.power_w else None
-    for count, each_w, _ in machines:
-        if each_w is None:
-            warnings.append(("the power of a part is not known: the sum leaves it out", "unknown-power"))
-        else:
-            more = power_of(count, each_w)
+    for machine in machines:
+        if machine.power_w:
+            more = power_of(machine.count, machine.power_w)
             power = more if power is None else sum_of_power(power, more)
+    unknown = [machine.name for machine in machines if machine.power_w is None]
+    if server and server.power_w is None:
+        unknown.insert(0, server.identity.name)
+    if unknown:
+        names = ", ".join(dict.fromkeys(unknown))
+        warnings.append((f"the power of {names} is not known; the sum leaves it out: ask the vendor", "unknown-power"))
     in_all = bought_servers(servers, spare_servers) if spare_servers else servers
     per_rack = _servers_per_rack(site, server, warnings) if site and server else None
     compute = None
@@ -201,7 +203,7 @@ def _servers_per_rack(site: Site, server: Server, warnings: list[tuple[str, str]
         return None
     units, power = server.rack_units, server.power_w
     if site.servers_per_rack:
-        per_rack = given_servers(site.servers_per_rack)
+        per_rack = site.servers_per_rack
         drawn = per_rack.value * power.value if power else 0
         if drawn > site.rack_power_w.value:
             warnings.append(
@@ -227,12 +229,12 @@ def _servers_per_rack(site: Site, server: Server, warnings: list[tuple[str, str]
     return fits
 
 
-def _management_racks(site: Site, machines: tuple[tuple[Figure, Figure | None, Figure | None], ...]) -> Figure | None:
+def _management_racks(site: Site, machines: tuple[Machines, ...]) -> Figure | None:
     if site.management_racks:
-        return given_racks(site.management_racks)
+        return site.management_racks
     height: Figure | None = None
-    for count, _, each_u in machines:
-        if each_u:
-            more = height_of(count, each_u)
+    for machine in machines:
+        if machine.height_u:
+            more = height_of(machine.count, machine.height_u)
             height = more if height is None else sum_of_heights(height, more)
     return racks_of_switches(height, site.rack_units) if height else None

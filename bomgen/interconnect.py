@@ -28,13 +28,17 @@ COPPER_PAIRS = "copper"
 MULTIMODE, SINGLE_MODE = "multimode", "single-mode"
 GENERIC_FIBRES = {MULTIMODE: "generic-mpo12-om4", SINGLE_MODE: "generic-mpo12-os2"}
 ACCEPTED = {
-    "osfp": ("osfp", "osfp-finned", "osfp-flat"),
+    "osfp": ("osfp", "osfp-finned"),
     "qsfp-dd": ("qsfp-dd", "qsfp56", "qsfp28"),
     "qsfp112": ("qsfp112", "qsfp56", "qsfp28"),
     "qsfp56": ("qsfp56", "qsfp28"),
     "sfp28": ("sfp28", "sfp"),
 }
 """Plugs that a cage takes beside its own kind (NVIDIA LinkX key components guide; OSFP tops must match, though)."""
+
+
+NIC_SIDE = ("osfp-flat", "qsfp112")
+"""Cages whose single-port modules are for NICs only (NVIDIA MMA4Z00-NS400, MMS4X00-NS400, MMA1Z00-NS400)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,11 @@ class Cage:
     protocol: str | None
     name: str
     """What the device is called."""
+
+    @property
+    def described(self) -> str:
+        """The cage in words."""
+        return "cage not known" if self.form == ANY else f"{self.form} cage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +191,8 @@ def _fits(module: Module, cage: Cage, rate: int) -> str | None:
         return None if module.engine_gbps == rate else f"rate: {name} carries {module.engine_gbps} Gb/s, not {rate}"
     if not accepts(cage.form, module.cage):
         return f"cage: {name} is {module.cage}, the cage of the {cage.device} ({cage.name}) {cage.form}"
+    if cage.device != SERVER and module.ports.value == 1 and module.cage in NIC_SIDE:
+        return f"cage: {name} is a module for NICs, not for switches such as {cage.name}"
     if module.engine_gbps != rate:
         return f"rate: {name} carries links of {module.engine_gbps} Gb/s, not {rate}"
     if cage.form != ANY and module.ports.value != cage.links:
@@ -215,7 +226,8 @@ def _rank(module: Module) -> tuple[bool, Fraction, str]:
 
 def _usable(module: Module, cage: Cage, rate: int) -> bool:
     identity = module.identity
-    return not identity.generic and identity.availability == AVAILABLE and _fits(module, cage, rate) is None
+    known = cage.form != ANY and not identity.generic and identity.availability == AVAILABLE
+    return known and _fits(module, cage, rate) is None
 
 
 def _candidates(cage: Cage, rate: int, stock: Stock) -> list[Module]:
@@ -258,7 +270,10 @@ def _fibre(module: Module, length: Fraction, stock: Stock) -> tuple[Cable, Fract
 
 
 def _plugs(end: CableEnd | None, cage: Cage) -> bool:
-    return end is not None and accepts(cage.form, end.cage) and (end.cage == ANY or end.ports == cage.links)
+    """Whether a plug fits a cage; none is known to fit a cage that nobody describes."""
+    if end is None or cage.form == ANY:
+        return False
+    return accepts(cage.form, end.cage) and (end.cage == ANY or end.ports == cage.links)
 
 
 def _cable_fits(cable: Cable, lower: Cage, upper: Cage, rate: int) -> bool:
@@ -370,7 +385,8 @@ def _named_cable(wish: Wish, lower: Cage, upper: Cage, rate: int, stock: Stock) 
         cable = stock.cable(ids.pop())
         if cable.medium != medium:
             raise Unbuildable(f"{cable.identity.id} is no {medium}; it is {cable.medium}", "medium")
-        if not cable.identity.generic and not _cable_fits(cable, lower, upper, rate):
+        known = ANY not in (lower.form, upper.form) and not cable.identity.generic
+        if known and not _cable_fits(cable, lower, upper, rate):
             message = f"{cable.identity.id} does not fit a {upper.form} cage of {upper.name} and a {lower.form} cage of"
             raise Unbuildable(f"{message} {lower.name} at {rate} Gb/s; name another, or `medium: auto`", "cage")
     else:
@@ -482,8 +498,8 @@ class _Builder:
 
     def _nothing_known(self, links: Links, lower: Cage, upper: Cage, wish: Wish) -> None:
         message = (
-            f"no part known for {links.kind} links of {links.rate_gbps.value} Gb/s between a {lower.form} cage of "
-            f"{lower.name} and a {upper.form} cage of {upper.name} over {_metres(Fraction(wish.length_m.value))} m; "
+            f"no part known for {links.kind} links of {links.rate_gbps.value} Gb/s between {lower.name} "
+            f"({lower.described}) and {upper.name} ({upper.described}) over {_metres(Fraction(wish.length_m.value))} m; "
             "name a module, or a generic one"
         )
         self._problem(wish, "warning", message, "no-part-known", links.kind)

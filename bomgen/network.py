@@ -9,7 +9,7 @@ from bomgen import fabric as topologies
 from bomgen.fabric.model import Demand, Fabric
 from bomgen.figures import Figure, formula
 from bomgen.parts import ANY, Nic
-from bomgen.plan import LINK_KINDS, Cluster, FabricPlan
+from bomgen.plan import LINK_KINDS, Cluster, FabricPlan, Plan
 from bomgen.problems import Infeasible, PlanErrors, Problem
 
 COMPUTE = "compute"
@@ -38,12 +38,6 @@ def nics_of_a_server(gpus: int, gpus_per_nic: int) -> int:
 
 
 @formula("NICs")
-def own_nics(nic_ports: int) -> int:
-    """NICs that a server comes with, one port each."""
-    return nic_ports
-
-
-@formula("NICs")
 def cards_for_ports(ports: int, ports_per_nic: int) -> int:
     """Cards that give a server so many ports."""
     return ceil(ports / ports_per_nic)
@@ -56,9 +50,9 @@ def ports_of_nics(nics: int, ports_per_nic: int) -> int:
 
 
 @formula("ports")
-def ports_of_a_server(ports: int) -> int:
-    """Ports of a server on a fabric."""
-    return ports
+def one_port_a_cage() -> int:
+    """Ports outside the compute network sit in cages of their own."""
+    return 1
 
 
 @formula("Gb/s")
@@ -77,11 +71,15 @@ def _refuse(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
     return PlanErrors([Problem(fabric.mark, "error", message, rule, f"fabrics.{fabric.name}")])
 
 
-def attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
-    """How the cluster's servers hang on a fabric; `bmc_gbps` is the rate of a management port.
+def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
+    """How the servers hang on each fabric of a plan, by its name; `bmc_gbps` is the rate of a management port.
 
     Raises PlanErrors when neither plan nor catalogue say how many ports of which rate there are.
     """
+    return {fabric.name: _attachment(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics}
+
+
+def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
     server = cluster.server
     if server is None:
         message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
@@ -109,17 +107,10 @@ def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str)
     if fabric.gpus_per_nic:
         raise _refuse(fabric, f"gpus_per_nic belongs to compute; give ports_per_server for {fabric.role}", "role")
     nic = fabric.nic
-    per_server = ports_of_a_server(ports)
     if nic:
         cards = cards_for_ports(ports, nic.ports)
-        return Attachment(per_server, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
-    return Attachment(per_server, own_nics(ports), gbps, cage, ports_single(ports), None)
-
-
-@formula("ports")
-def ports_single(ports: int) -> int:
-    """Ports outside the compute network sit in cages of their own."""
-    return min(ports, 1)
+        return Attachment(ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
+    return Attachment(ports, ports, gbps, cage, one_port_a_cage(), None)
 
 
 def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
@@ -132,12 +123,12 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
     if fabric.gpus_per_nic:
         nics = nics_of_a_server(server.gpus, fabric.gpus_per_nic)
     elif own:
-        nics = own_nics(own.count)
+        nics = own.count
     else:
         message = f"{server.identity.name} names no NICs; give `gpus_per_nic:` and `nic:`"
         raise _refuse(fabric, message, "unknown-ports")
     if nic is None and own is not None and nics.value <= own.count.value:
-        return Attachment(ports_of_a_server(nics), nics, own.gbps, own.cage, own.ports_per_cage, None)
+        return Attachment(nics, nics, own.gbps, own.cage, own.ports_per_cage, None)
     nic = nic or cluster.server_nic
     if nic is None:
         message = f"{nics.value} NICs a server are more than {server.identity.name} has; name a `nic:` to buy"

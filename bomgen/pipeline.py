@@ -19,6 +19,7 @@ from bomgen.bill import bill
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
 from bomgen.figures import Mark, first_given
+from bomgen.network import attachments
 from bomgen.plan import Plan, bind
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem
@@ -148,10 +149,10 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
     if any(problem.severity == "error" for problem in found):
         raise PlanErrors(found)
     books, inputs = _price_books(file, plan)
-    bmc_gbps = catalog.assumption("bmc-port-rate")
     try:
-        sizing = size(plan, bmc_gbps)
-        designed = design(plan, sizing, stock(catalog), bmc_gbps)
+        attached = attachments(plan, catalog.assumption("bmc-port-rate"))
+        sizing = size(plan, attached)
+        designed = design(plan, sizing, stock(catalog), attached)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
@@ -191,10 +192,8 @@ def _remarks(designed: Design) -> list[Problem]:
         for built in designed.fabrics
         for problem in built.interconnect.problems
     ]
-    if plan.site:
-        remarks += [
-            Problem(plan.site.mark, "warning", message, rule, "site") for message, rule in designed.facility.warnings
-        ]
+    place = plan.site.mark if plan.site else plan.cluster.mark
+    remarks += [Problem(place, "warning", message, rule, "site") for message, rule in designed.facility.warnings]
     training = plan.training
     if training and sizing.fit and sizing.fit.warning:
         mark = training.parallelism.mark if training.parallelism else training.mark

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from bomgen import __version__
@@ -455,10 +456,10 @@ class _Writer:
 
     def sections(self, drawings: tuple[Drawing, ...]) -> Iterator[Section | None]:
         yield self.summary()
+        yield Section("bill", self.word("section-bill"), tables=(self.bill_table(),))
         yield self.sizing()
         yield self.network(drawings)
         yield self.site()
-        yield Section("bill", self.word("section-bill"), tables=(self.bill_table(),))
         yield self.assumption_section()
         yield self.check_section()
         yield self.source_section()
@@ -476,7 +477,11 @@ class _Writer:
         sizing, cluster = self.report.design.sizing, self.report.plan.cluster
         number = self.language.number
         values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
-        if cluster.server:
+        if cluster.server and cluster.server.trays:
+            racks = sizing.servers.value / cluster.server.trays.value
+            values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
+            yield self.word("sentence-racks", server=cluster.server.identity.name, **values)
+        elif cluster.server:
             values |= {"servers": number(sizing.servers.value), "server": cluster.server.identity.name}
             yield self.word("sentence-servers", **values)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,8 @@ import pytest
 from bomgen.pipeline import PlanFile, render, work_out, write
 from bomgen.report import Report
 
-PLANS = Path(__file__).parent.parent / "plans"
-
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
+Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]
 
 
@@ -45,21 +44,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 @pytest.fixture(scope="session")
-def delivered(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, Sequence[str]], Path]:
-    """The folder of the files delivered for a plan file, in the formats asked for."""
-    folder = tmp_path_factory.mktemp("delivered")
+def cells() -> Cells:
+    """The values at dotted paths of a bom.json; None where there is nothing."""
 
-    def build(plan: Path, formats: Sequence[str]) -> Path:
-        from bomgen.pipeline import open_plan
+    def value(data: Any, path: str) -> Any:
+        for step in path.split("."):
+            data = data.get(step) if isinstance(data, dict) else None
+        return data
 
-        write(render(work_out(open_plan(str(plan), None)), formats), folder / plan.stem)
-        return folder / plan.stem
-
-    return build
-
-
-def at(data: Any, path: str) -> Any:
-    """The value at a dotted path of plain data."""
-    for step in path.split("."):
-        data = data[step]
-    return data
+    return lambda bom, paths: {path: value(bom, path) for path in paths}

@@ -45,9 +45,9 @@ def group_radix(group: PortGroup, rate: Figure) -> Figure:
     """The links that the ports of one group carry at a rate."""
     mode = group.modes.get(int(rate.value))
     if mode is not None:
-        return ports_in_mode(mode)
+        return mode
     if group.split.value == 1 or group.port_gbps.value == rate.value:
-        return ports_at_full_rate(group.ports)
+        return group.ports
     return ports_when_split(group.ports, group.split, group.port_gbps, rate)
 
 
@@ -55,18 +55,6 @@ def links_per_cage(group: PortGroup, rate: Figure) -> int:
     """The links of a rate that one cage of a group carries."""
     cages = Fraction(group.ports.value, group.ports_per_cage.value)
     return int(group_radix(group, rate).value / cages)
-
-
-@formula("ports")
-def ports_at_full_rate(ports: int) -> int:
-    """Ports that carry one link each."""
-    return ports
-
-
-@formula("ports")
-def ports_in_mode(ports: int) -> int:
-    """Ports of a switch in the mode that its vendor lists for the rate."""
-    return ports
 
 
 @formula("ports")

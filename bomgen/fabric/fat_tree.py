@@ -334,7 +334,7 @@ def one_switch(demand: Demand, topology: str) -> Fabric:
         )
         raise Infeasible(message, because=endpoints)
     count = leaves_of_one_switch(endpoints, radix)
-    populated = endpoints if demand.exact else clos.ports_at_full_rate(radix)
+    populated = endpoints if demand.exact else radix
     tier = Tier("leaf", demand.leaf.switch, count, radix, radix, None, (Fitted(count, populated, None),), None)
     return Fabric(
         topology=topology,
@@ -383,12 +383,6 @@ def reach_of_two_tiers(spine_ports: int, down: int) -> int:
 def reach_of_three_tiers(core_ports: int, pod_leaves: int, down: int) -> int:
     """Endpoints when every port of a core leads to another pod, and every pod is full."""
     return core_ports * pod_leaves * down
-
-
-@formula("switches")
-def fixed_count(count: int) -> int:
-    """The number that the plan fixes, which the up-links spread evenly over."""
-    return count
 
 
 @formula("switches")
@@ -635,7 +629,7 @@ class _Builder:
         spine = self.demand.spine
         fixed = spine.per_pod or (spine.count if pods is None else None)
         if fixed:
-            return fixed_count(fixed)
+            return fixed
         if spine.count and pods is not None:
             return fixed_count_of_pod(spine.count, pods)
         if self.demand.pod_leaves and self.shape.cores and not spine.downlinks:
@@ -700,7 +694,7 @@ class _Builder:
         uplinks = clos.uplinks_of_pod(of_pod, spine_up)
         radix = self.figures["core_radix"]
         fixed = self.demand.core.count
-        count = fixed_count(fixed) if fixed else clos.even_spread(pods, uplinks, radix)
+        count = fixed if fixed else clos.even_spread(pods, uplinks, radix)
         down = clos.ports_down(pods, uplinks, count)
         return Tier("core", self.demand.core.switch, count, radix, down, None, (Fitted(count, down, None),), None)
 

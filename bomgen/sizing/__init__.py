@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
 from bomgen import network
 from bomgen.figures import Figure, Given, Mark, first_given, formula
+from bomgen.network import Attachment
 from bomgen.plan import Cluster, FabricPlan, Plan, Training
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.sizing import parallelism, training
@@ -48,20 +50,8 @@ def gpus_of_servers(servers: int, gpus_per_server: int) -> int:
     return servers * gpus_per_server
 
 
-@formula("GPUs")
-def gpus_given(gpus: int) -> int:
-    """GPUs as the plan gives them."""
-    return gpus
-
-
-@formula("servers")
-def servers_given(servers: int) -> int:
-    """Servers as the plan gives them."""
-    return servers
-
-
-def size(plan: Plan, bmc_gbps: Figure) -> Sizing:
-    """The size of the plan's cluster.
+def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
+    """The size of the plan's cluster, whose servers hang on its fabrics as `attached` says.
 
     Raises PlanErrors when the plan says too little, Infeasible when no cluster meets it.
     """
@@ -69,7 +59,7 @@ def size(plan: Plan, bmc_gbps: Figure) -> Sizing:
     run = None
     if plan.training:
         run = training.size(plan.training, _peak(plan))
-    servers, gpus = _counts(plan, run, bmc_gbps)
+    servers, gpus = _counts(plan, run, attached)
     days = tokens = fit = None
     if plan.training and run:
         days = training.days(plan.training, run, gpus)
@@ -115,18 +105,18 @@ def _place(figure: Figure, plan: Plan) -> Mark:
     return first_given(figure) or plan.cluster.mark
 
 
-def _counts(plan: Plan, run: Run | None, bmc_gbps: Figure) -> tuple[Figure, Figure]:
+def _counts(plan: Plan, run: Run | None, attached: Mapping[str, Attachment]) -> tuple[Figure, Figure]:
     """Servers and GPUs: as given, or for the target days and rounded up."""
     cluster = plan.cluster
     server = cluster.server
     if cluster.servers:
         if server is None:
             raise _unknown_server(cluster)
-        servers = servers_given(cluster.servers)
+        servers = cluster.servers
         return servers, gpus_of_servers(servers, server.gpus)
     if cluster.gpus:
         if server is None:
-            return servers_without(cluster.gpus), gpus_given(cluster.gpus)
+            return servers_without(cluster.gpus), cluster.gpus
         if cluster.gpus.value % server.gpus.value:
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
             fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
@@ -134,14 +124,14 @@ def _counts(plan: Plan, run: Run | None, bmc_gbps: Figure) -> tuple[Figure, Figu
                 f"{cluster.gpus.value} GPUs are no whole {server.identity.name} of {server.gpus.value}; give {fits}"
             )
             raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
-        return servers_for_gpus(cluster.gpus, server.gpus), gpus_given(cluster.gpus)
+        return servers_for_gpus(cluster.gpus, server.gpus), cluster.gpus
     if run is None or run.gpus_required is None:
         mark = plan.training.mark if plan.training else cluster.mark
         message = "nothing says how large the cluster is; give `target_days`, `cluster.gpus` or `cluster.servers`"
         raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
     if server is None:
-        return servers_without(run.gpus_required), gpus_given(run.gpus_required)
-    servers = _round_up(plan, servers_for_gpus(run.gpus_required, server.gpus), bmc_gbps)
+        return servers_without(run.gpus_required), run.gpus_required
+    servers = _round_up(plan, servers_for_gpus(run.gpus_required, server.gpus), attached)
     return servers, gpus_of_servers(servers, server.gpus)
 
 
@@ -156,30 +146,29 @@ def _unknown_server(cluster: Cluster) -> PlanErrors:
     return PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
 
 
-def _round_up(plan: Plan, servers: Figure, bmc_gbps: Figure) -> Figure:
+def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
     """Servers rounded up to what the plan asks for, and to whole racks of a rack-scale system."""
     cluster = plan.cluster
     unit = cluster.round_up_to
     if unit.unit != "word":
         servers = rounded_up(servers, unit)
     elif unit.value in ("leaf", "scalable_unit"):
-        servers = _round_up_to_leaf(plan, servers, bmc_gbps)
+        servers = _round_up_to_leaf(plan, servers, attached)
     if cluster.server and cluster.server.trays:
         servers = rounded_up(servers, cluster.server.trays)
     return servers
 
 
-def _round_up_to_leaf(plan: Plan, servers: Figure, bmc_gbps: Figure) -> Figure:
+def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
     unit = plan.cluster.round_up_to
     fabric = _first_compute(plan)
     if fabric is None:
         message = f"round_up_to: {unit.value} needs a compute fabric whose leaves are to be filled; add one"
         raise Infeasible(message, because=unit, rule="no-fabric")
-    attached = network.attachment(fabric, plan.cluster, bmc_gbps)
     if unit.value == "scalable_unit" and fabric.scalable_unit:
         return rounded_up(servers, fabric.scalable_unit)
     for _ in range(MAX_ROUNDS):
-        filled = network.leaf_servers(fabric, attached, servers)
+        filled = network.leaf_servers(fabric, attached[fabric.name], servers)
         if servers.value % filled.value == 0:
             return servers
         servers = rounded_up(servers, filled)

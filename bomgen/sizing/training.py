@@ -49,18 +49,6 @@ def peak_flops(peak_tflops: Fraction) -> Fraction:
     return peak_tflops * TERA
 
 
-@formula("parameters")
-def parameters_of_model(parameters: int) -> int:
-    """Parameters that have to be stored."""
-    return parameters
-
-
-@formula("parameters")
-def active_parameters_of_model(parameters: int) -> int:
-    """Parameters that work on a token: all of a dense model, the chosen experts of a mixture."""
-    return parameters
-
-
 @formula("FLOPs", source="Kaplan et al. 2020, arXiv 2001.08361: C = 6 N D")
 def parameter_flops(flops_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
     """Forward and backward FLOPs of all matrix products with parameters."""
@@ -107,12 +95,6 @@ def hardware_flops(model_flops: int, again: int) -> int:
 def sum_of_recomputed(parameters_again: int, attention_again: Fraction) -> Fraction:
     """All FLOPs spent again."""
     return parameters_again + attention_again
-
-
-@formula("share")
-def mfu_given(mfu: Fraction) -> Fraction:
-    """Model FLOPs utilisation, as given or assumed."""
-    return mfu
 
 
 @formula("share")
@@ -185,8 +167,8 @@ def size(training: Training, peak_tflops: Figure) -> Run:
     Raises Infeasible when attention is to be counted for a model whose shape is not known, or a rate is above the peak.
     """
     model = training.model
-    parameters = parameters_of_model(model.parameters)
-    active = active_parameters_of_model(model.active_parameters)
+    parameters = model.parameters
+    active = model.active_parameters
     peak = peak_flops(peak_tflops)
     plain = parameter_flops(training.flops_per_parameter_token, active, training.tokens, training.epochs)
     again = recomputed_parameters(
@@ -219,8 +201,16 @@ def size(training: Training, peak_tflops: Figure) -> Run:
     )
 
 
+@formula("count")
+def head_width(hidden: int, heads: int) -> int:
+    """Width of an attention head where the model does not say: the heads share the hidden size."""
+    return hidden // heads
+
+
 def _attention(training: Training) -> Figure:
-    shape = training.model.shape
+    shape = dict(training.model.shape)
+    if "head_dim" not in shape and {"hidden", "heads"} <= shape.keys():
+        shape["head_dim"] = head_width(shape["hidden"], shape["heads"])
     if training.sequence is None or not {"layers", "heads", "head_dim"} <= shape.keys():
         message = (
             f"attention FLOPs of {training.model.identity.name} need layers, heads, head_dim and `sequence`; "
@@ -247,7 +237,7 @@ def _utilisation(training: Training, model_flops: Figure, hardware: Figure, peak
         mfu = mfu_of_tokens(training.tokens_per_second_per_gpu, a_token, peak)
     elif training.mfu:
         because = training.mfu
-        mfu = mfu_given(training.mfu)
+        mfu = training.mfu
     else:
         raise ValueError("a training run has a utilisation or a measured rate")
     if mfu.value * hardware.value > model_flops.value:

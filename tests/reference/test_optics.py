@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("optics.yaml").read_text(encodin
 PLANS = Path(__file__).parent.parent.parent / "plans"
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-def value_at(data: Any, path: str) -> Any:
-    """The value at a dotted path of the result."""
-    for step in path.split("."):
-        data = data[step]
-    return data
+Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
 
 
 def bom_of(case: dict[str, Any], built: Built) -> dict[str, Any]:
@@ -27,15 +21,15 @@ def bom_of(case: dict[str, Any], built: Built) -> dict[str, Any]:
     plan = case["plan"]
     if isinstance(plan, str):
         plan = yaml.safe_load((PLANS / plan).read_text(encoding="utf-8"))
-        plan.get("quote", {}).pop("price_book", None)
+        plan.pop("quote", None)
     return built({"bomgen": 1, "name": "published", **plan})
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_counts_are_as_published(case: dict[str, Any], built: Built) -> None:
+def test_counts_are_as_published(case: dict[str, Any], built: Built, cells: Cells) -> None:
     """Servers, switches, links, modules, cables and racks come out as printed."""
     bom = bom_of(case, built)
-    assert case["expect"] == {path: value_at(bom, path) for path in case["expect"]}
+    assert case["expect"] == cells(bom, case["expect"])
     if "days" in case:
         assert case["days"] == f"{bom['workload']['days']:.2f}"
 
