@@ -33,6 +33,8 @@ MINOR_UNITS: Mapping[str, int] = {"JPY": 0, "KRW": 0, "CLP": 0, "VND": 0, "ISK":
 _USUAL_PLACES = 2
 _PERCENT = 100
 _SHARE = "share"
+_WORD = "word"
+"""The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -97,7 +99,7 @@ class Language:
         if value is None:
             return "–"
         if isinstance(value, str):
-            return self.words.get(f"value-{value}", value)
+            return self.words.get(f"value-{value}", value) if unit == _WORD else value
         if isinstance(value, Decimal):
             return self.money(value, unit)
         if unit == _SHARE:

@@ -442,6 +442,10 @@ class _Writer:
         """A figure's value with its unit, in the language of the report."""
         return self.language.value(_shown(figure), figure.unit)
 
+    def place(self, role: str) -> str:
+        """Where a line's part sits, in words: a tier, a kind of link, or the end of one."""
+        return "/".join(self.language.value(step, "word") for step in role.split("/"))
+
     def label(self, path: Path) -> str:
         """What a number is called: by its whole path, by its last two steps, or by its last."""
         for key in (".".join(path), ".".join(path[-2:]), path[-1]):
@@ -614,7 +618,7 @@ class _Writer:
             why = line.path
         cells = (
             Cell(line.fabric or ""),
-            Cell(line.role or ""),
+            Cell(self.place(line.role or "")),
             Cell(line.sku or self.word("no-part-number")),
             Cell(line.description if line.vendor in (None, GENERIC) else f"{line.vendor} {line.description}"),
             Cell(line.quantity.value, "", why),

@@ -95,7 +95,8 @@ def test_dates() -> None:
 def test_chinese_units_and_values() -> None:
     """Units and values that are prose are translated; names and symbols stay."""
     assert CHINESE.value(32, "switches") == "32 台交换机"
-    assert CHINESE.value("auto") == "自动"
+    assert CHINESE.value("auto", "word") == "自动"
+    assert CHINESE.value("auto") == "auto"
     assert CHINESE.value(400, "Gb/s") == "400 Gb/s"
     assert not any(re.search("[\u4e00-\u9fff]", word) for word in ENGLISH.words.values())
 
