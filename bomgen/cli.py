@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN = 1, 2, 3
 ALL_FORMATS = "md,html,xlsx,json,csv"
 SCHEMAS = ("plan", "bom", "part")
+COLLECT_AFTER = 200_000
+"""New objects between two runs of the garbage collector."""
 
 _set = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a value of the plan; dots between keys."
@@ -44,6 +47,9 @@ def main() -> None:
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written.
     """
+    # A build makes hundreds of thousands of small objects and is over in half a second: collecting cycles as often as
+    # Python does by itself costs a tenth of that.
+    gc.set_threshold(COLLECT_AFTER)
 
 
 @main.command()

@@ -153,7 +153,7 @@ class Formula:
     def text(self) -> str:
         """The return expression of the function, on one line; that a division is exact goes without saying."""
         code = self.function.__code__
-        return _return_expressions(code.co_filename)[self.name]
+        return _return_expression(code.co_filename, code.co_firstlineno)
 
 
 def formula(unit: str, source: str | None = None) -> Callable[[Callable[..., Any]], Formula]:
@@ -181,17 +181,25 @@ class _Plain(ast.NodeTransformer):
 
 
 @cache
-def _return_expressions(file: str) -> dict[str, str]:
-    """The return expression of every top-level function of a source file, by function name."""
+def _source_lines(file: str) -> list[str]:
     with open(file, encoding="utf-8") as stream:
-        tree = ast.parse(stream.read())
-    return {
-        node.name: ast.unparse(_Plain().visit(statement.value))
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
-        for statement in node.body
-        if isinstance(statement, ast.Return) and statement.value is not None
-    }
+        return stream.readlines()
+
+
+@cache
+def _return_expression(file: str, first_line: int) -> str:
+    """The return expression of the top-level function that starts, with its decorators, at a line of a source file.
+
+    Only the function's own lines are parsed: whoever asks for one expression does not wait for a module.
+    """
+    lines = _source_lines(file)[first_line - 1 :]
+    start = next(number for number, line in enumerate(lines) if line.startswith("def "))
+    body = [number for number, line in enumerate(lines) if number > start and line[:1] not in (" ", ")", "\n")]
+    tree = ast.parse("".join(lines[start : body[0] if body else len(lines)]))
+    returned = next(node for node in ast.walk(tree) if isinstance(node, ast.Return))
+    if returned.value is None:
+        raise ValueError(f"the function at line {first_line} of {file} returns nothing")
+    return ast.unparse(_Plain().visit(returned.value))
 
 
 def walk(*figures: Figure) -> Iterator[Figure]:
