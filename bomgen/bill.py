@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from bomgen.catalog import at_length
 from bomgen.design import BuiltFabric, Design, boxes
@@ -17,8 +17,7 @@ from bomgen.parts import Cable, Identity
 NO_PART = "no part known"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One part in one place: fabric, kind of link, end."""
 
     id: str
@@ -36,8 +35,7 @@ class Line:
     identity: Identity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bill:
+class Bill(NamedTuple):
     """All lines, in the order that a reader expects: servers first, racks last."""
 
     lines: tuple[Line, ...]
@@ -94,7 +92,7 @@ def _servers(design: Design) -> Iterator[Line]:
         "server", "server", server.identity, units_bought(servers, server), role="compute", path="cluster.servers"
     )
     if cluster.spare_servers:
-        line = replace(line, spare=units_bought(cluster.spare_servers, server))
+        line = line._replace(spare=units_bought(cluster.spare_servers, server))
     yield line
     if not server.gpus_included:
         yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
@@ -139,8 +137,8 @@ def _cable(use: CableUse, fabric: str) -> Line:
         return Line(line_id, "cable", fabric, use.kind, None, None, None, description, use.quantity, path=path)
     identity = use.cable.identity
     line = _part(line_id, "cable", identity, use.quantity, fabric=fabric, role=use.kind, path=path)
-    return replace(
-        line, part=cable_id(use), sku=_cable_sku(use.cable, use.length_m), description=f"{identity.name}, {metres}"
+    return line._replace(
+        part=cable_id(use), sku=_cable_sku(use.cable, use.length_m), description=f"{identity.name}, {metres}"
     )
 
 
@@ -187,7 +185,7 @@ def _with_spares(lines: list[Line], spares: Mapping[str, Figure]) -> Iterable[Li
             continue
         given.add(key)
         pieces = share_of(totals[key], wanted) if wanted.unit == "share" else wanted
-        yield replace(line, spare=sum_of_spares(line.spare, pieces) if line.spare else pieces)
+        yield line._replace(spare=sum_of_spares(line.spare, pieces) if line.spare else pieces)
 
 
 def _key(line: Line) -> tuple[str, str]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from bomgen import parts, schema
 from bomgen.figures import Assumed, Cited, Figure, Given, Mark, Origin, Reference
@@ -40,8 +40,7 @@ class UnknownPart(LookupError):
         super().__init__(f"no {kind} '{name}'; {hint}")
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """The data of one part, model or assumption, and how to read figures from it."""
 
     kind: str
@@ -300,8 +299,8 @@ def _named(called: parts.Identity, description: str) -> parts.Identity:
     """The identity of a part, with a name made from its figures when the plan gives none."""
     name = called.name or f"unnamed {description}"
     if not called.inline:
-        return called if called.name else replace(called, name=name)
-    return replace(called, name=name, id=re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-") or called.kind)
+        return called if called.name else called._replace(name=name)
+    return called._replace(name=name, id=re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-") or called.kind)
 
 
 def gpu(record: Record) -> parts.Gpu:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from bomgen import catalog as records
 from bomgen import facility, interconnect, network
@@ -20,8 +20,7 @@ from bomgen.problems import PlanErrors
 from bomgen.sizing import Sizing
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltFabric:
+class BuiltFabric(NamedTuple):
     """A fabric of the plan, built."""
 
     plan: FabricPlan
@@ -37,8 +36,7 @@ class BuiltFabric:
         return self.attachment.bought
 
 
-@dataclass(frozen=True, slots=True)
-class Design:
+class Design(NamedTuple):
     """The cluster that is proposed."""
 
     plan: Plan

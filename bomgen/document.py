@@ -11,6 +11,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
+from bomgen.money import Totals
+
 Value = str | int | float | Fraction | Decimal | None
 
 ColumnKind = Literal["text", "number", "money", "share"]
@@ -54,21 +56,6 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     caption: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """The money of a bill. Amounts are None as long as no line has a price."""
-
-    currency: str
-    complete: bool
-    list: Decimal
-    discount: Decimal
-    tax_share: Fraction | None
-    tax: Decimal
-    amount: Decimal
-    priced_lines: int
-    lines: int
 
 
 @dataclass(frozen=True, slots=True)

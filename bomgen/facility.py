@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from bomgen.figures import Figure, formula
 from bomgen.parts import Server
@@ -25,8 +26,7 @@ class Machines:
     height_u: Figure | None
 
 
-@dataclass(frozen=True, slots=True)
-class Facility:
+class Facility(NamedTuple):
     """Racks, PDUs, power and energy; None is what the plan does not ask for or the catalogue does not know."""
 
     racks: Figure | None

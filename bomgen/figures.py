@@ -43,8 +43,7 @@ class Mark(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A document that a value was read in."""
 
     title: str
@@ -55,15 +54,13 @@ class Reference:
         return self.title if self.url is None else f"{self.title} ({self.url})"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """Written by the user, in a plan or a file that the plan names."""
 
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class Cited:
+class Cited(NamedTuple):
     """Read in a document; `of` names the part or model that it describes."""
 
     of: str
@@ -77,8 +74,7 @@ class Cited:
         return bool(self.references)
 
 
-@dataclass(frozen=True, slots=True)
-class Assumed:
+class Assumed(NamedTuple):
     """Taken because the plan is silent; `name` is what the assumptions chapter calls it."""
 
     name: str
@@ -87,8 +83,7 @@ class Assumed:
     confidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(NamedTuple):
     """Worked out by a formula from other figures, in the order of the formula's parameters."""
 
     formula: Formula

@@ -8,9 +8,9 @@ they count one a port, and are reported with the real parts that a buyer would o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from bomgen.fabric.clos import links_per_cage, serves
 from bomgen.fabric.model import Fabric, Fitted, Links
@@ -41,8 +41,7 @@ NIC_SIDE = ("osfp-flat", "qsfp112")
 """Cages whose single-port modules are for NICs only (NVIDIA MMA4Z00-NS400, MMS4X00-NS400, MMA1Z00-NS400)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cage:
+class Cage(NamedTuple):
     """The cage at one end of a kind of link, at the rate of that link."""
 
     device: str
@@ -59,8 +58,7 @@ class Cage:
         return "cage not known" if self.form == ANY else f"{self.form} cage"
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """What the plan wants of one kind of link. `modules` holds a part id for each kind of device where it names one."""
 
     medium: Figure
@@ -70,8 +68,7 @@ class Wish:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class Stock:
+class Stock(NamedTuple):
     """Where parts come from. The loaders raise LookupError for an unknown id."""
 
     module: Callable[[str], Module]
@@ -82,8 +79,7 @@ class Stock:
     """All cables of a medium."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleUse:
+class ModuleUse(NamedTuple):
     """Modules of one kind of link in one kind of device."""
 
     kind: str
@@ -92,8 +88,7 @@ class ModuleUse:
     quantity: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class CableUse:
+class CableUse(NamedTuple):
     """Cables of one kind of link; the part is None when none is known."""
 
     kind: str
@@ -102,8 +97,7 @@ class CableUse:
     quantity: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Interconnect:
+class Interconnect(NamedTuple):
     """All modules and cables of a fabric, and what is to be said of them."""
 
     modules: tuple[ModuleUse, ...]
@@ -111,8 +105,7 @@ class Interconnect:
     problems: tuple[Problem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Medium:
+class Medium(NamedTuple):
     """A way to build a link: modules at both ends and a fibre, or one cable with both ends."""
 
     lower: Module | None
@@ -499,8 +492,8 @@ class _Builder:
     def _nothing_known(self, links: Links, lower: Cage, upper: Cage, wish: Wish) -> None:
         message = (
             f"no part known for {links.kind} links of {links.rate_gbps.value} Gb/s between {lower.name} "
-            f"({lower.described}) and {upper.name} ({upper.described}) over {_metres(Fraction(wish.length_m.value))} m; "
-            "name a module, or a generic one"
+            f"({lower.described}) and {upper.name} ({upper.described}) over "
+            f"{_metres(Fraction(wish.length_m.value))} m; name a module, or a generic one"
         )
         self._problem(wish, "warning", message, "no-part-known", links.kind)
         self.cables.append(CableUse(links.kind, None, Fraction(wish.length_m.value), cables_of_links(links.cabled)))

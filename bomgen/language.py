@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
+from typing import NamedTuple
 
 from bomgen.document import Cell, Value
+from bomgen.money import minor_unit
 from bomgen.resources import folder
 from bomgen.source import read
 
@@ -28,9 +29,6 @@ COUNTED = ("parameters", "tokens")
 _SHORT = ("", "K", "M", "B", "T")
 _STEP = 1000
 _PREFIX_DIGITS = 3
-MINOR_UNITS: Mapping[str, int] = {"JPY": 0, "KRW": 0, "CLP": 0, "VND": 0, "ISK": 0, "BHD": 3, "KWD": 3, "OMR": 3}
-"""Decimal places of the currencies that do not have two (ISO 4217)."""
-_USUAL_PLACES = 2
 _PERCENT = 100
 _SHARE = "share"
 _WORD = "word"
@@ -38,8 +36,7 @@ _WORD = "word"
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(NamedTuple):
     """Words by key, words for units, and how numbers and dates are written."""
 
     code: str
@@ -134,11 +131,6 @@ class Language:
         """`65B`."""
         step = min(_magnitude(value) // _PREFIX_DIGITS, len(_SHORT) - 1)
         return f"{self.number(Fraction(value) / _STEP**step)}{_SHORT[step]}"
-
-
-def minor_unit(currency: str) -> Decimal:
-    """The smallest amount of a currency."""
-    return Decimal(1).scaleb(-MINOR_UNITS.get(currency, _USUAL_PLACES))
 
 
 def _scientific(value: int | float | Fraction) -> str:

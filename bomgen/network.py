@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 from bomgen import fabric as topologies
 from bomgen.fabric.model import Demand, Fabric
@@ -17,8 +17,7 @@ OUT_OF_BAND = "out_of_band"
 _RJ45 = "rj45"
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(NamedTuple):
     """How a server hangs on a fabric."""
 
     ports_per_server: Figure

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bomgen.figures import Figure, Mark
 
@@ -15,8 +16,7 @@ ANY = "any"
 """A cage, optic or fibre of a generic part: it stands for whatever fits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """What a part is called, where its record is, and whether it can be ordered."""
 
     kind: str
@@ -45,8 +45,7 @@ class Identity:
         return " / ".join(numbers) or None
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(NamedTuple):
     """An accelerator. Dense and sparse peaks are apart: dense is never a sparse number [TFLOP/s]."""
 
     identity: Identity
@@ -56,8 +55,7 @@ class Gpu:
     power_w: Figure | None
 
 
-@dataclass(frozen=True, slots=True)
-class Nic:
+class Nic(NamedTuple):
     """A network adapter: ports of one rate, each in a cage of its own unless `ports_per_cage` says otherwise."""
 
     identity: Identity
@@ -79,8 +77,7 @@ class ServerPorts:
     ports_per_cage: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(NamedTuple):
     """A server with its GPUs; for a rack-scale system one compute tray, bought by the rack of `trays`."""
 
     identity: Identity
@@ -102,8 +99,7 @@ class Server:
         return self.trays is not None
 
 
-@dataclass(frozen=True, slots=True)
-class PortGroup:
+class PortGroup(NamedTuple):
     """Equal ports of a switch at full rate, several to a cage where that is so, each splitting into `split` links."""
 
     ports: Figure
@@ -115,8 +111,7 @@ class PortGroup:
     """Ports by rate [Gb/s] where the vendor's table says something else than `split` gives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(NamedTuple):
     """A switch. `switches_per_unit` independent switches may share one box that is bought."""
 
     identity: Identity
@@ -127,8 +122,7 @@ class Switch:
     power_w: Figure | None
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(NamedTuple):
     """A pluggable transceiver of `ports` independent optical engines; a twin-port module has two."""
 
     identity: Identity
@@ -148,8 +142,7 @@ class Module:
         return int(self.rate_gbps // self.ports.value)
 
 
-@dataclass(frozen=True, slots=True)
-class CableEnd:
+class CableEnd(NamedTuple):
     """One end of a cable: the cage its plugs fit, the links a plug carries, and how many plugs there are."""
 
     cage: str
@@ -157,8 +150,7 @@ class CableEnd:
     ends: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cable:
+class Cable(NamedTuple):
     """A cable family by length: copper or optical with both ends, or a fibre between modules."""
 
     identity: Identity
@@ -176,8 +168,7 @@ class Cable:
     ordering_numbers: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(NamedTuple):
     """A transformer: parameter counts, and the shape where it is known."""
 
     identity: Identity

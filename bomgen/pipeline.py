@@ -10,9 +10,9 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from bomgen import rules, schema
 from bomgen.bill import bill
@@ -43,8 +43,7 @@ class BrokenResult(Exception):
     """A check of the program on its own result failed: a mistake of the program, nothing may be written."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanFile:
+class PlanFile(NamedTuple):
     """The text of a plan, what messages call it, and where the paths in it start and end."""
 
     name: str
@@ -214,10 +213,10 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     readers = [form for form in formats if form in ("md", "html", "xlsx")]
     if readers:
+        from bomgen.chapters import document
         from bomgen.document import Drawing
         from bomgen.language import language
         from bomgen.render.diagrams import fabric_svg
-        from bomgen.report import document
 
         words = language(report.plan.quote.language)
         drawings: tuple[Drawing, ...] = ()

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from bomgen import catalog as records
 from bomgen import parts
@@ -31,8 +30,7 @@ AUTO = "auto"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Parallelism:
+class Parallelism(NamedTuple):
     """How a training run is cut up, as given by hand."""
 
     tensor: Figure
@@ -44,8 +42,7 @@ class Parallelism:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class Training:
+class Training(NamedTuple):
     """A training run. Of `mfu`, `achieved_tflops` and `tokens_per_second_per_gpu` exactly one is there."""
 
     mark: Mark
@@ -73,8 +70,7 @@ class Training:
     recompute_flops_per_parameter_token: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(NamedTuple):
     """What is bought to compute with. `round_up_to` is a word, or a figure of servers."""
 
     mark: Mark
@@ -88,8 +84,7 @@ class Cluster:
     spare_servers: Figure | None
 
 
-@dataclass(frozen=True, slots=True)
-class FabricPlan:
+class FabricPlan(NamedTuple):
     """One fabric of the plan."""
 
     name: str
@@ -114,8 +109,7 @@ class FabricPlan:
     links: Mapping[str, Wish]
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """Racks, power and its price."""
 
     mark: Mark
@@ -129,8 +123,7 @@ class Site:
     electricity: Figure | None
 
 
-@dataclass(frozen=True, slots=True)
-class QuotePlan:
+class QuotePlan(NamedTuple):
     """What the plan says of the quote; shares are figures."""
 
     customer: str | None
@@ -146,8 +139,7 @@ class QuotePlan:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A plan whose every part is known."""
 
     name: str
@@ -195,8 +187,7 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A mapping of the plan while it is bound: reads figures, notes problems, falls back on assumptions."""
 
     source: Source

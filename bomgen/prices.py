@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from bomgen import schema
 from bomgen.figures import Mark
@@ -13,8 +13,7 @@ from bomgen.problems import PlanErrors
 from bomgen.source import Source, exact_number
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """The unit price of a part from a quantity on."""
 
     part: str
@@ -26,8 +25,7 @@ class Price:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class PriceBook:
+class PriceBook(NamedTuple):
     """The prices of one file."""
 
     name: str

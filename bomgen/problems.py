@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bomgen.figures import Figure, Mark
 
@@ -14,8 +13,7 @@ CLOSE = 0.6
 """Similarity from which a known word is suggested for another (the usual cutoff of difflib)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One finding at one place. `message` says what is wrong, and what would be right after a semicolon."""
 
     mark: Mark

@@ -7,10 +7,9 @@ nothing is written then. A warning is something that the reader must know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bomgen.bill import Bill
 from bomgen.design import BuiltFabric, Design
@@ -25,8 +24,7 @@ REDUNDANT_UPLINKS = 2
 Status = Literal["pass", "warn", "fail"]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """The outcome of one rule on one part of the result."""
 
     id: str

@@ -7,21 +7,19 @@ total is the sum of the undiscounted amounts rounded alike, the discount what se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from bomgen.bill import Bill, Line
-from bomgen.document import Totals
 from bomgen.figures import Mark
-from bomgen.language import minor_unit
+from bomgen.money import Totals, minor_unit, rounded
 from bomgen.plan import QuotePlan
 from bomgen.prices import Price, PriceBook, find
 from bomgen.problems import PlanErrors, Problem
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteLine:
+class QuoteLine(NamedTuple):
     """A line with its money; price and amount are None where no book has a price."""
 
     line: Line
@@ -37,8 +35,7 @@ class QuoteLine:
         return pieces(self.line)
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(NamedTuple):
     """The priced bill."""
 
     lines: tuple[QuoteLine, ...]
@@ -49,13 +46,6 @@ class Quote:
 def pieces(line: Line) -> int:
     """Pieces of a line that are bought: installed and spare."""
     return int(line.quantity.value + (line.spare.value if line.spare else 0))
-
-
-def rounded(amount: Fraction, currency: str) -> Decimal:
-    """An exact amount, rounded half up to the currency's minor unit."""
-    unit = minor_unit(currency)
-    scaled = Decimal((amount / Fraction(unit)).numerator) / Decimal((amount / Fraction(unit)).denominator)
-    return scaled.quantize(Decimal(1), rounding=ROUND_HALF_UP) * unit
 
 
 def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:

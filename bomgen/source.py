@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import yaml
 
@@ -55,8 +54,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return _TAGS[kind]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A YAML file as plain data, with the marks of all keys and values in it."""
 
     file: str
@@ -131,7 +129,7 @@ def override(source: Source, settings: Sequence[str]) -> Source:
         keys[path] = mark
         values.update({path + below: at for below, at in value.values.items()})
         keys.update({path + below: at for below, at in value.keys.items()})
-    return replace(source, data=data, keys=keys, values=values)
+    return source._replace(data=data, keys=keys, values=values)
 
 
 def _read_setting(text: str, number: int, offset: int) -> Source:
@@ -143,9 +141,8 @@ def _read_setting(text: str, number: int, offset: int) -> Source:
     try:
         value = read(text, OVERRIDES)
     except PlanErrors as errors:
-        raise PlanErrors([replace(problem, mark=moved(problem.mark)) for problem in errors.problems]) from None
-    return replace(
-        value,
+        raise PlanErrors([problem._replace(mark=moved(problem.mark)) for problem in errors.problems]) from None
+    return value._replace(
         keys={path: moved(mark) for path, mark in value.keys.items()},
         values={path: moved(mark) for path, mark in value.values.items()},
     )

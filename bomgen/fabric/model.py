@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bomgen.figures import Figure
 from bomgen.parts import Switch
@@ -21,8 +22,7 @@ class TierChoice:
     uplinks: Figure | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """What a fabric must carry, and with what."""
 
     servers: Figure
@@ -77,8 +77,7 @@ class Links:
     rate_gbps: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Fabric:
+class Fabric(NamedTuple):
     """A fabric as counts per tier."""
 
     topology: str

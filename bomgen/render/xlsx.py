@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple, cast
@@ -22,8 +22,9 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.hyperlink import Hyperlink
 from openpyxl.worksheet.properties import PageSetupProperties
 
-from bomgen.document import Cell, Column, Derivation, Document, Note, Row, Section, Table, Totals, Value
-from bomgen.language import Language, minor_unit
+from bomgen.document import Cell, Column, Derivation, Document, Note, Row, Section, Table, Value
+from bomgen.language import Language
+from bomgen.money import Totals, minor_unit
 from bomgen.render.xlsx_finish import Result, package
 
 _UNKNOWN = "–"
@@ -118,8 +119,7 @@ _GRAND = _NUMBER._replace(bold=True, fill=_PALE)
 _GRAND_TEXT = _Look(bold=True, fill=_PALE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bill:
+class _Bill(NamedTuple):
     """What other sheets refer to: the addresses of the bill's columns and labels, and what its formulas come to."""
 
     amounts: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from math import ceil
+from typing import NamedTuple
 
 from bomgen import network
 from bomgen.figures import Figure, Given, Mark, first_given, formula
@@ -19,8 +19,7 @@ MAX_ROUNDS = 8
 """Rounding up to a leaf may change the leaf; it settles in two rounds, or the demand grows past the largest fabric."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sizing:
+class Sizing(NamedTuple):
     """The size of the cluster, and what the workload makes of it."""
 
     run: Run | None
@@ -80,12 +79,12 @@ def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit:
         length = workload.sequence
         if length is None or isinstance(length.origin, Given):
             raise
-        without = parallelism.fit(replace(workload, sequence=None), cluster.gpu, gpus, of_server)
+        without = parallelism.fit(workload._replace(sequence=None), cluster.gpu, gpus, of_server)
         message = (
             f"activations are left out: at the model's whole context of {length.value} tokens {error.message}. "
             "Give the `sequence` that the run trains with"
         )
-        return replace(without, warning=message)
+        return without._replace(warning=message)
 
 
 def _peak(plan: Plan) -> Figure:

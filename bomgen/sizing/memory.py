@@ -8,9 +8,9 @@ fragmentation, and the one layer that full recomputation restores at a time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from bomgen.figures import Assumed, Cited, Figure, Number, Reference, formula
 from bomgen.plan import Training
@@ -100,8 +100,7 @@ FULL = "full"
 KEPT_AS_THEY_ARE = ("bf16", "fp16", "fp32", "tf32", "fp64")
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(NamedTuple):
     """How a run is cut up; `data` is the number of replicas."""
 
     tensor: Figure
@@ -113,8 +112,7 @@ class Split:
     sequence_parallel: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(NamedTuple):
     """What a run keeps [bytes]."""
 
     weights: Figure
@@ -306,8 +304,7 @@ def optimizer_states_of_gpu(local: Fraction, share: Fraction, zero: int, optimiz
     return ceil((share if zero >= 1 else local) * optimizer_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(NamedTuple):
     """What activations are worked out from, once all of it is known."""
 
     token: Figure

@@ -7,9 +7,10 @@ stages, and all other GPUs for replicas. Experts of a mixture are spread over th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt, lcm
+from typing import NamedTuple
 
 from bomgen.figures import Assumed, Figure, Reference, first_given, formula
 from bomgen.parts import Gpu
@@ -39,8 +40,7 @@ SERVER_GPUS = Figure(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """How a run is cut up, and whether its fullest GPU holds it."""
 
     split: Split
@@ -153,8 +153,7 @@ def _unequal_stages(training: Training, pieces: int) -> list[str]:
     return [f"{layers.value} layers make {pieces} unequal stages, the fullest of which counts; {works} would be equal"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """A way to cut a model up that the search may choose."""
 
     tensor: int
@@ -227,7 +226,7 @@ def _candidates(training: Training, gpus: int, gpus_per_server: int, equal: bool
 def _narrower(training: Training, widest: _Candidate, gpus: int) -> Iterator[_Candidate]:
     """A candidate with its experts spread over more and more replicas."""
     for expert in _expert_degrees(training, gpus // widest.size):
-        yield replace(widest, expert=expert)
+        yield widest._replace(expert=expert)
 
 
 def _expert_degrees(training: Training, data: int) -> list[int]:
@@ -314,7 +313,7 @@ def _remedy(training: Training, split: Split, limit: Figure) -> str | None:
 def _changes(training: Training, split: Split) -> Iterator[tuple[str, Training, Split]]:
     """Changes that need less memory, those that cost least time first."""
     if split.tensor.value > 1 and not split.sequence_parallel:
-        yield "`sequence_parallel: true`", training, replace(split, sequence_parallel=True)
+        yield "`sequence_parallel: true`", training, split._replace(sequence_parallel=True)
     if training.recompute.value == "none":
         yield "`recompute: selective`", _with(training, "recompute", "selective"), split
     for stage in ZERO_STAGES:
@@ -342,7 +341,7 @@ def _with(training: Training, key: str, value: int | str) -> Training:
     """A run with another value at one key, for trying only."""
     figure: Figure = getattr(training, key)
     changed: dict[str, Figure] = {key: replace(figure, value=value)}
-    return replace(training, **changed)  # type: ignore[arg-type]
+    return training._replace(**changed)  # type: ignore[arg-type]
 
 
 def _nothing_fits(

@@ -6,9 +6,9 @@ FLOP/s) seconds. Recomputation of activations costs hardware FLOPs that model FL
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from bomgen.figures import Figure, formula
 from bomgen.plan import Training
@@ -25,8 +25,7 @@ BACKWARD_SHARE = 3
 ATTENTION_SHARES = {"none": Fraction(0), "causal": CAUSAL_SHARE, "full": Fraction(1)}
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """What a training run needs of any cluster: nothing here depends on the number of GPUs."""
 
     parameters: Figure

@@ -82,7 +82,7 @@ def run() -> Run:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def quotes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The folder of results by plan, for every plan of the checkout."""
     results = tmp_path_factory.mktemp("built")
     done = subprocess.run(

@@ -63,16 +63,20 @@ def _loads(text: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def printed(built, judge, run, tmp_path_factory) -> dict[str, str]:
+def printed(quotes, judge, run, tmp_path_factory) -> dict[str, str]:
     """The quote as Chromium prints it (`text`, `pages`) and its document after the scripts have run (`dom`)."""
     chromium, pdftotext, pdfinfo = judge("chromium"), judge("pdftotext"), judge("pdfinfo")
     place = tmp_path_factory.mktemp("chromium")
     switches = (
         *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"),
-        *("--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={place / 'profile'}", "--virtual-time-budget=3000"),
+        *(
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            f"--user-data-dir={place / 'profile'}",
+            "--virtual-time-budget=3000",
+        ),
     )
-    page = (built[PRINTED] / "quote.html").as_uri()
+    page = (quotes[PRINTED] / "quote.html").as_uri()
     pdf = place / "quote.pdf"
     done = run(chromium, *switches, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", page)
     assert done.returncode == 0, done.stderr
@@ -85,16 +89,16 @@ def printed(built, judge, run, tmp_path_factory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def visited(built, judge, run) -> dict[str, dict]:
+def visited(quotes, judge, run) -> dict[str, dict]:
     """What axe and the browser's own log say of every quote, light and dark, by plan."""
     chromium = judge("chromium")
     judge("npm:axe-core")
     judge("npm:playwright-core")
     script = Path(__file__).with_name("visit.cjs")
-    pages = [folder / "quote.html" for folder in built.values()]
+    pages = [folder / "quote.html" for folder in quotes.values()]
     done = run("node", script, chromium, *pages, environment={"NODE_PATH": str(judge("npm:axe-core").parent)})
     assert done.returncode == 0, done.stderr
-    return dict(zip(built, json.loads(done.stdout), strict=True))
+    return dict(zip(quotes, json.loads(done.stdout), strict=True))
 
 
 def test_printed_quote_holds_the_numbers(printed):
@@ -111,9 +115,9 @@ def test_printed_pages_are_a4(printed):
         assert sorted(map(float, size)) == pytest.approx(A4_POINTS, abs=1.5)
 
 
-def test_page_names_nothing_to_fetch(plan, built):
+def test_page_names_nothing_to_fetch(plan, quotes):
     """No element, style sheet or script of a quote names an address that a browser would fetch."""
-    assert _loads((built[plan] / "quote.html").read_text("utf-8")) == []
+    assert _loads((quotes[plan] / "quote.html").read_text("utf-8")) == []
 
 
 def test_shown_page_names_nothing_to_fetch(printed):

@@ -44,16 +44,16 @@ def _plant(source: Path, target: Path) -> int:
 
 
 @pytest.fixture(scope="module")
-def recalculated(built, judge, run, tmp_path_factory) -> dict[str, Path]:
+def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     """Every workbook as LibreOffice saves it again, in one start with a fresh profile."""
     soffice = judge("soffice")
     place = tmp_path_factory.mktemp("libreoffice")
     (place / "profile" / "user").mkdir(parents=True)
     (place / "profile" / "user" / "registrymodifications.xcu").write_text(ALWAYS_RECALCULATE, encoding="utf-8")
     (place / "in").mkdir()
-    for name, folder in built.items():
+    for name, folder in quotes.items():
         shutil.copy(folder / "quote.xlsx", place / "in" / f"{name}.xlsx")
-    assert _plant(built[PRICED] / "quote.xlsx", place / "in" / f"{PLANTED}.xlsx") > 0
+    assert _plant(quotes[PRICED] / "quote.xlsx", place / "in" / f"{PLANTED}.xlsx") > 0
     done = run(
         soffice,
         f"-env:UserInstallation=file://{place / 'profile'}",
@@ -63,7 +63,7 @@ def recalculated(built, judge, run, tmp_path_factory) -> dict[str, Path]:
         environment={"HOME": str(place / "profile")},
     )
     assert done.returncode == 0, done.stderr
-    files = {name: place / "out" / f"{name}.xlsx" for name in (*built, PLANTED)}
+    files = {name: place / "out" / f"{name}.xlsx" for name in (*quotes, PLANTED)}
     assert [name for name, path in files.items() if not path.exists()] == [], done.stderr
     return files
 
@@ -91,9 +91,9 @@ def _same(one: Any, other: Any) -> bool:
     return (one or "") == (other or "")
 
 
-def test_totals_are_those_of_the_bill(plan, built, recalculated):
+def test_totals_are_those_of_the_bill(plan, quotes, recalculated):
     """The four named totals, recalculated by LibreOffice, are those of bom.json to the cent."""
-    totals = json.loads((built[plan] / "bom.json").read_text("utf-8"))["totals"]
+    totals = json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]
     workbook = load_workbook(recalculated[plan], data_only=True)
     found = {name: Decimal(str(_named(workbook, name))).quantize(Decimal("0.01")) for name in TOTALS}
     assert found == {name: Decimal(totals[key]) for name, key in TOTALS.items()}
@@ -106,14 +106,15 @@ def test_no_cell_is_an_error(plan, recalculated):
         for sheet in load_workbook(recalculated[plan], data_only=True).worksheets
         for row in sheet.iter_rows()
         for cell in row
-        if cell.data_type == "e" or (isinstance(cell.value, str) and re.fullmatch(r"#[A-Z0-9/]+[!?]|#N/A|Err:\d+", cell.value))
+        if cell.data_type == "e"
+        or (isinstance(cell.value, str) and re.fullmatch(r"#[A-Z0-9/]+[!?]|#N/A|Err:\d+", cell.value))
     ]
     assert broken == []
 
 
-def test_stored_values_are_the_recalculated_ones(plan, built, recalculated):
+def test_stored_values_are_the_recalculated_ones(plan, quotes, recalculated):
     """What a viewer that cannot calculate shows in a formula cell is what LibreOffice works out."""
-    path = built[plan] / "quote.xlsx"
+    path = quotes[plan] / "quote.xlsx"
     formulas = _formulas(path)
     assert formulas, "the workbook has no formula at all"
     stored = load_workbook(path, data_only=True)
@@ -126,21 +127,21 @@ def test_stored_values_are_the_recalculated_ones(plan, built, recalculated):
     assert differing == []
 
 
-def test_the_judge_really_recalculates(built, recalculated):
+def test_the_judge_really_recalculates(quotes, recalculated):
     """Wrong values planted beside the formulas are put right, so equal values mean something."""
-    truth = load_workbook(built[PRICED] / "quote.xlsx", data_only=True)
+    truth = load_workbook(quotes[PRICED] / "quote.xlsx", data_only=True)
     judged = load_workbook(recalculated[PLANTED], data_only=True)
     for name in TOTALS:
         assert _same(_named(judged, name), _named(truth, name)), name
 
 
-def test_other_readers_see_the_values(plan, built, judge):
+def test_other_readers_see_the_values(plan, quotes, judge):
     """A reader that cannot calculate finds the amount of the quote in the file as bomgen wrote it."""
     judge("python:python_calamine")
     from python_calamine import CalamineWorkbook
 
-    path = built[plan] / "quote.xlsx"
-    amount = float(json.loads((built[plan] / "bom.json").read_text("utf-8"))["totals"]["amount"])
+    path = quotes[plan] / "quote.xlsx"
+    amount = float(json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]["amount"])
     [(sheet, place)] = load_workbook(path).defined_names["bom_amount"].destinations
     column, row = re.fullmatch(r"\$?([A-Z]+)\$?(\d+)", place).groups()
     number = 0

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bomgen.fabric import build
@@ -166,6 +166,9 @@ def test_links_spread_evenly(case: Case) -> None:
 
 @LAW
 @given(cases())
+@example(Case(radix=10, servers=75))
+@example(Case(radix=32, servers=288, ports=8))
+@example(Case(radix=8, servers=45, ratio=Fraction(2)))
 def test_one_more_server_never_needs_fewer_switches(case: Case) -> None:
     """Growth never saves a switch."""
     smaller, larger = fabric_of(case), fabric_of(case._replace(servers=case.servers + 1))
@@ -185,10 +188,26 @@ def test_relaxing_the_ratio_never_costs_switches(case: Case, other: Fraction) ->
         return
     assert cheap is not None
     assert count(cheap.switches) <= count(dear.switches)
+    if len(cheap.tiers) == len(dear.tiers):
+        assert sum(link.count.value for link in cheap.links) <= sum(link.count.value for link in dear.links)
+
+
+@LAW
+@given(cases(), st.sampled_from(RATIOS))
+@example(Case(radix=8, servers=46, ratio=Fraction(2), spine_ratio=Fraction(5, 4)), Fraction(3, 2))
+def test_relaxing_the_spines_ratio_never_costs_switches(case: Case, other: Fraction) -> None:
+    """More oversubscription between pods never needs more switches."""
+    strict, relaxed = sorted((case.spine_ratio, other))
+    dear, cheap = fabric_of(case._replace(spine_ratio=strict)), fabric_of(case._replace(spine_ratio=relaxed))
+    if dear is None:
+        return
+    assert cheap is not None
+    assert count(cheap.switches) <= count(dear.switches)
 
 
 @LAW
 @given(cases())
+@example(Case(radix=4, servers=3, ports=2, ratio=Fraction(1, 2), reserved=3))
 def test_a_refusal_names_a_size_that_fits(case: Case) -> None:
     """The largest demand that a refusal names is met, one server more is not."""
     try:
@@ -263,6 +282,7 @@ def links_of(fabric: Fabric, case: Case, scale: int) -> Graph:
 
 @settings(LAW, max_examples=50)
 @given(cases(radixes=(4, 6, 8, 10)))
+@example(Case(radix=6, servers=7, ratio=Fraction(3), exact=True))
 def test_bisection_is_the_maximum_flow_between_the_halves(case: Case) -> None:
     """The stated bisection is the max-flow between the first and the second half of the endpoints, link by link."""
     fabric = fabric_of(case)

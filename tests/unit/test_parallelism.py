@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -155,7 +154,7 @@ def test_a_found_split_fits_and_less_does_not(
             same = tensor * pipeline == size and tensor > found.split.tensor.value
             if gpus % (tensor * pipeline) == 0 and (tensor * pipeline < size or same):
                 degrees: dict[str, Any] = {"tensor": tensor, "pipeline": pipeline, "sequence_parallel": tensor > 1}
-                smaller = fit(replace(run, parallelism=by_hand(**degrees)), gpu(giga), given_(gpus), None)
+                smaller = fit(run._replace(parallelism=by_hand(**degrees)), gpu(giga), given_(gpus), None)
                 assert smaller.fits is False
 
 
@@ -336,7 +335,7 @@ def test_experts_are_spread_before_the_model_is_cut() -> None:
     less = split(tensor=found.split.tensor.value, expert=found.split.expert.value // 2, data=found.split.data.value)
     assert found.split.pipeline.value == 1
     assert found.split.expert.value > 1
-    less = replace(less, sequence_parallel=found.split.sequence_parallel)
+    less = less._replace(sequence_parallel=found.split.sequence_parallel)
     assert memory.per_gpu(training(MIXTRAL, sequence=4096, recompute="selective"), less).total.value > 80 * GIGA
 
 

@@ -13,8 +13,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from bomgen.document import Cell, Column, Derivation, Document, Drawing, Note, Row, Section, Step, Table, Totals
+from bomgen.document import Cell, Column, Derivation, Document, Drawing, Note, Row, Section, Step, Table
 from bomgen.language import language
+from bomgen.money import Totals
 from bomgen.render import text
 
 ENGLISH = language("en")

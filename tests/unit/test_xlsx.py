@@ -18,8 +18,9 @@ from openpyxl import Workbook, load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
 from python_calamine import CalamineWorkbook
 
-from bomgen.document import Cell, Column, Derivation, Document, Note, Row, Section, Step, Table, Totals, Value
+from bomgen.document import Cell, Column, Derivation, Document, Note, Row, Section, Step, Table, Value
 from bomgen.language import Language
+from bomgen.money import Totals
 from bomgen.render.xlsx import workbook
 
 WORDS = {
@@ -249,7 +250,7 @@ def test_no_lines_and_no_tax() -> None:
 def test_incomplete_for_another_reason() -> None:
     """Totals that the document calls incomplete say 'at least' even when every line has a price."""
     document = make(LINES[:-1])
-    document = replace(document, totals=replace(document.totals, complete=False))
+    document = replace(document, totals=document.totals._replace(complete=False))
     assert "Total amount, at least" in [cell.value for cell in sheet(opened(document), BILL)["B"]]
 
 

@@ -1,0 +1,38 @@
+"""Amounts: minor units of currencies, rounding, and the totals of a bill. Money is decimal, and only money is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+MINOR_UNITS: Mapping[str, int] = {"JPY": 0, "KRW": 0, "CLP": 0, "VND": 0, "ISK": 0, "BHD": 3, "KWD": 3, "OMR": 3}
+"""Decimal places of the currencies that do not have two (ISO 4217)."""
+_USUAL_PLACES = 2
+
+
+class Totals(NamedTuple):
+    """The money of a bill. What has no price is left out, and `complete` says that something was."""
+
+    currency: str
+    complete: bool
+    list: Decimal
+    discount: Decimal
+    tax_share: Fraction | None
+    tax: Decimal
+    amount: Decimal
+    priced_lines: int
+    lines: int
+
+
+def minor_unit(currency: str) -> Decimal:
+    """The smallest amount of a currency."""
+    return Decimal(1).scaleb(-MINOR_UNITS.get(currency, _USUAL_PLACES))
+
+
+def rounded(amount: Fraction, currency: str) -> Decimal:
+    """An exact amount, rounded half up to the currency's minor unit."""
+    unit = minor_unit(currency)
+    scaled = Decimal((amount / Fraction(unit)).numerator) / Decimal((amount / Fraction(unit)).denominator)
+    return scaled.quantize(Decimal(1), rounding=ROUND_HALF_UP) * unit

@@ -1,0 +1,228 @@
+"""Laws of parts and money: modules by the device, lines that add up, totals to the cent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bomgen.bill import Bill
+from bomgen.design import stock
+from bomgen.catalog import Catalog
+from bomgen.figures import Mark
+from bomgen.prices import Price, PriceBook
+from bomgen.quote import quote
+from bomgen.report import Report
+
+LAW = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+CENT = Decimal("0.01")
+BLOCKS = {"server-leaf": ("server", "leaf"), "leaf-spine": ("leaf", "spine"), "spine-core": ("spine", "core")}
+
+Worked = Callable[[dict[str, Any]], Report]
+Built = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> dict[str, Any]:
+    """Clusters of DGX H100 on QM9700 with twin-port modules, generic ones or what the program chooses."""
+    medium = draw(st.sampled_from(("twin", "generic", "auto")))
+    length = draw(st.sampled_from(("2 m", "30 m", "50 m", "100 m")))
+    links: dict[str, Any] = {kind: {"length": length} for kind in BLOCKS}
+    if medium == "twin":
+        module = {"server": "mma4z00-ns-flt", "leaf": "mma4z00-ns"}
+        links = {kind: {"medium": "transceiver", "module": "mma4z00-ns", "length": "30 m"} for kind in BLOCKS}
+        links["server-leaf"]["module"] = module
+    elif medium == "generic":
+        links = {kind: {"medium": "transceiver", "module": "generic-400g", "length": length} for kind in BLOCKS}
+    fabric = {
+        "switch": "qm9700",
+        "oversubscription": draw(st.sampled_from((1, 1.5, 2, 3))),
+        "reserved_ports": draw(st.integers(0, 5)),
+        "build_out": draw(st.sampled_from(("full", "exact"))),
+        "links": links,
+    }
+    share = draw(st.integers(0, 7))
+    return {
+        "bomgen": 1,
+        "name": "law",
+        "cluster": {"gpu": "h100-sxm", "servers": draw(st.integers(1, 400)), "spare_servers": draw(st.integers(0, 2))},
+        "fabrics": {"compute": fabric, "storage": {"switch": "qm9700", "ports_per_server": 2}},
+        "spares": {"transceiver": f"{share}%", "cable": f"{share}%", "switch": draw(st.integers(0, 3))},
+        "quote": {
+            "discount": {"default": f"{draw(st.integers(0, 20))}%", "transceiver": f"{draw(st.integers(0, 300)) / 10}%"},
+            "tax": f"{draw(st.integers(0, 25))}%",
+        },
+    }
+
+
+@LAW
+@given(plans())
+def test_modules_are_rounded_up_by_the_device(worked: Worked, plan: dict[str, Any]) -> None:
+    """No module is shared by two devices: each rounds up its own links, and has no module more than that."""
+    for built in worked(plan).design.fabrics:
+        fabric = built.fabric
+        found: Counter[str] = Counter()
+        engines: dict[str, set[int]] = {}
+        for use in built.interconnect.modules:
+            found[use.device] += use.quantity.value
+            engines.setdefault(use.device, set()).add(use.module.ports.value)
+        if "server" in found and len(engines["server"]) == 1:
+            per_server = ceil(built.attachment.ports_per_server.value / engines["server"].copy().pop())
+            assert worked_servers(plan) * per_server == found["server"]
+        for tier in fabric.tiers:
+            kinds = [kind for kind, ends in BLOCKS.items() if tier.name in ends and fabric_has(fabric, kind)]
+            fitted_kinds = {use.kind for use in built.interconnect.modules if use.device == tier.name}
+            if set(kinds) != fitted_kinds or len(engines[tier.name]) > 1 or fabric.reserved_above:
+                continue
+            size = engines[tier.name].copy().pop()
+            wanted = sum(
+                fitted.count.value * ceil((fitted.down.value + (fitted.up.value if fitted.up else 0)) / size)
+                for fitted in tier.fitted
+            )
+            assert wanted == found[tier.name]
+
+
+def worked_servers(plan: dict[str, Any]) -> int:
+    """The servers of a plan."""
+    return int(plan["cluster"]["servers"])
+
+
+def fabric_has(fabric: Any, kind: str) -> bool:
+    """Whether a fabric has links of a kind."""
+    return any(link.kind == kind for link in fabric.links)
+
+
+@LAW
+@given(plans())
+def test_both_ends_light_the_same_fibre(worked: Worked, plan: dict[str, Any]) -> None:
+    """The modules at the two ends of a kind of link speak the same signal over the same fibre, as far as it reaches."""
+    parts = stock(Catalog())
+    for built in worked(plan).design.fabrics:
+        for kind in BLOCKS:
+            ends = [use.module for use in built.interconnect.modules if use.kind == kind]
+            if len(ends) < 2:
+                continue
+            lower, upper = ends
+            assert (lower.optic, lower.fibre, lower.connector) == (upper.optic, upper.fibre, upper.connector)
+            assert lower.engine_gbps == upper.engine_gbps
+            cable = next(use for use in built.interconnect.cables if use.kind == kind)
+            if cable.cable and "any" not in (lower.fibre, cable.cable.fibre):
+                assert parts.cable(cable.cable.identity.id).fibre == lower.fibre
+            for module in ends:
+                assert module.reach_m is None or cable.length_m <= module.reach_m.value
+
+
+@LAW
+@given(plans())
+def test_every_link_has_its_cable(built: Built, plan: dict[str, Any]) -> None:
+    """Cables, and the links that they carry, are the links of the fabric less the reserved ones."""
+    bom = built(plan)
+    for name, fabric in bom["fabrics"].items():
+        for kind, cables in fabric["cables"].items():
+            links = fabric["links"][kind]
+            if kind == "server-leaf":
+                links -= plan["fabrics"][name].get("reserved_ports", 0)
+            assert 0 < sum(cables.values()) <= links
+            if not any(id.startswith(("mcp7y00", "mca4j80", "generic-400g-dac")) for id in cables):
+                assert links == sum(cables.values())
+
+
+@LAW
+@given(plans())
+def test_the_bill_has_what_the_fabrics_have(built: Built, plan: dict[str, Any]) -> None:
+    """Lines of a category add up to the numbers above them: merging lines changes no quantity."""
+    bom = built(plan)
+    for name, fabric in bom["fabrics"].items():
+        billed: Counter[str] = Counter()
+        for line in bom["lines"]:
+            if line["fabric"] == name:
+                billed[line["category"]] += line["quantity"]
+        wanted = {
+            "switch": fabric["switches"]["total"],
+            "transceiver": fabric.get("transceivers", {}).get("total", 0),
+            "cable": sum(sum(cables.values()) for cables in fabric["cables"].values()),
+        }
+        assert {category: number for category, number in wanted.items() if number} == dict(billed)
+
+
+@LAW
+@given(plans())
+def test_spares_are_rounded_up_by_the_part(built: Built, plan: dict[str, Any]) -> None:
+    """Spares of a share are a share of all pieces of a part, rounded up once; spares in pieces are those pieces."""
+    bom = built(plan)
+    pieces: Counter[tuple[str, str]] = Counter()
+    spare: Counter[tuple[str, str]] = Counter()
+    for line in bom["lines"]:
+        key = line["category"], line["part"] or line["description"]
+        pieces[key] += line["quantity"]
+        spare[key] += line["spare"]
+    share = Fraction(int(plan["spares"]["cable"].rstrip("%")), 100)
+    for key, number in pieces.items():
+        match key[0]:
+            case "transceiver" | "cable":
+                assert ceil(number * share) == spare[key]
+            case "switch":
+                assert plan["spares"]["switch"] == spare[key]
+            case "server":
+                assert plan["cluster"]["spare_servers"] == spare[key]
+
+
+def book_for(report: Report, prices: list[Decimal]) -> PriceBook:
+    """A price book with a price for some parts of a bill."""
+    parts = sorted({line.part for line in report.bill.lines if line.part})
+    mark = Mark("book.yaml", 1, 1)
+    entries = tuple(
+        Price(part, price, 1, None, None, mark) for part, price in zip(parts, prices, strict=False) if price
+    )
+    return PriceBook("book", "USD", None, None, entries)
+
+
+MONEY = st.integers(0, 10**8).map(lambda cents: Decimal(cents) / 1000)
+
+
+@LAW
+@given(plans(), st.lists(MONEY, min_size=3, max_size=12))
+def test_totals_are_the_sums_of_the_lines(worked: Worked, plan: dict[str, Any], prices: list[Decimal]) -> None:
+    """Amounts are pieces times price less discount, rounded half up; totals are their sums exactly."""
+    report = worked(plan)
+    priced = quote(report.bill, replace(report.plan.quote, price_books=(("book.yaml", Mark("p", 1, 1)),)), [book_for(report, prices)])
+    for line in priced.lines:
+        if line.price is None:
+            assert line.amount is None
+            assert not priced.totals.complete
+            continue
+        exact = line.pieces * Fraction(line.price.amount) * (1 - line.discount)
+        assert half_up(exact) == line.amount
+    amounts = [line.amount for line in priced.lines if line.amount is not None]
+    undiscounted = [line.list_amount for line in priced.lines if line.list_amount is not None]
+    totals = priced.totals
+    assert sum(undiscounted, Decimal(0)) == totals.list
+    assert sum(amounts, Decimal(0)) == totals.list - totals.discount
+    assert half_up(Fraction(sum(amounts, Decimal(0))) * Fraction(int(plan["quote"]["tax"].rstrip("%")), 100)) == totals.tax
+    assert totals.list - totals.discount + totals.tax == totals.amount
+
+
+def half_up(amount: Fraction) -> Decimal:
+    """An amount rounded half up to cents, by whole numbers only."""
+    return Decimal((200 * amount.numerator + amount.denominator) // (2 * amount.denominator)) * CENT
+
+
+@LAW
+@given(plans(), st.lists(MONEY, min_size=3, max_size=12), st.randoms(use_true_random=False))
+def test_the_order_of_lines_never_changes_the_total(
+    worked: Worked, plan: dict[str, Any], prices: list[Decimal], random: Any
+) -> None:
+    """A shuffled bill costs the same, to the cent."""
+    report = worked(plan)
+    terms = replace(report.plan.quote, price_books=(("book.yaml", Mark("p", 1, 1)),))
+    lines = list(report.bill.lines)
+    random.shuffle(lines)
+    books = [book_for(report, prices)]
+    assert quote(report.bill, terms, books).totals == quote(Bill(tuple(lines)), terms, books).totals

@@ -1,0 +1,144 @@
+"""Laws of the result as a whole: every number explained, every build alike."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bomgen.figures import Derived, Figure, walk
+from bomgen.pipeline import FORMATS, open_plan, work_out
+from bomgen.report import Paths, Report, numbers, plain, result
+
+ROOT = Path(__file__).parent.parent.parent
+PLANS = sorted((ROOT / "plans").glob("*.yaml"))
+TABLES = yaml.safe_load((ROOT / "tests" / "reference" / "fabrics.yaml").read_text(encoding="utf-8"))
+SIZES = yaml.safe_load((ROOT / "tests" / "reference" / "sizing.yaml").read_text(encoding="utf-8"))
+
+Worked = Callable[[dict[str, Any]], Report]
+
+RICH = {
+    "bomgen": 1,
+    "name": "rich",
+    "workload": {
+        "training": {
+            **{"model": "llama-2-7b", "tokens": "2T", "target_days": 30, "attention": "causal", "recompute": "selective"},
+            **{"sequence": 4096, "micro_batch": 2, "batch_tokens": "4M", "goodput": "95%", "parallel_efficiency": 0.9},
+        }
+    },
+    "cluster": {"gpu": "h100-sxm", "round_up_to": "leaf", "spare_servers": 1},
+    "fabrics": {
+        "compute": {"switch": "qm9700", "oversubscription": 1.5, "reserved_ports": 3, "build_out": "exact"},
+        "storage": {"switch": "qm9700", "ports_per_server": 2},
+        "in_band": "default",
+        "out_of_band": "default",
+    },
+    "site": {"rack": {"power": "50 kW"}, "pue": 1.3, "electricity": 0.08},
+    "spares": {"transceiver": "2%", "cable": "3%", "switch": 1},
+}
+THREE_TIERS = {
+    "bomgen": 1,
+    "name": "three-tiers",
+    "cluster": {"gpu": "h100-sxm", "servers": 300},
+    "fabrics": {
+        "compute": {
+            **{"switch": "qm9700", "oversubscription": {"leaf": 2, "spine": 3}, "reserved_ports": 4, "build_out": "exact"},
+            "links": {"spine-core": {"length": "500 m"}},
+        }
+    },
+}
+CASES = {"rich": RICH, "three-tiers": THREE_TIERS} | {
+    case["id"]: {"bomgen": 1, "name": "published", **case["plan"]} for case in SIZES if "table2" not in case["id"]
+}
+
+
+def figures_of(report: Report) -> list[Figure]:
+    """Every figure of a result and all that they rest on."""
+    lines = [line.quantity for line in report.bill.lines] + [line.spare for line in report.bill.lines if line.spare]
+    return list(walk(*numbers(report).values(), *lines))
+
+
+def again(figure: Figure) -> Any:
+    """A derived figure worked out again from its printed formula and the values of its inputs."""
+    assert isinstance(figure.origin, Derived)
+    formula = figure.origin.formula
+    values = {name: step.value for name, step in figure.origin.inputs}
+    return eval(formula.text, dict(formula.function.__globals__), values)  # noqa: S307
+
+
+def reports(worked: Worked) -> dict[str, Report]:
+    """The reports of all plans of the project and of the cases above."""
+    return {path.stem: work_out(open_plan(str(path), None)) for path in PLANS} | {
+        name: worked(plan) for name, plan in CASES.items()
+    }
+
+
+def test_every_formula_printed_gives_its_value(worked: Worked) -> None:
+    """A figure worked out again from the formula that is shown, and from the inputs that are shown, is the same."""
+    found = {
+        f"{name}: {figure.origin.formula.name}": (figure.value, again(figure))
+        for name, report in reports(worked).items()
+        for figure in figures_of(report)
+        if isinstance(figure.origin, Derived)
+    }
+    assert len(found) > 100
+    assert {} == {name: values for name, values in found.items() if values[0] != values[1]}
+
+
+def test_derivations_are_those_of_the_figures(worked: Worked) -> None:
+    """bom.json prints of every derived number its value, its formula and its inputs, each with where it comes from."""
+    for report in reports(worked).values():
+        data, paths = result(report), Paths(numbers(report))
+        for path, derivation in data["derivations"].items():
+            figure = paths.figures[path]
+            assert plain(figure.value) == derivation["value"]
+            assert [name for name, _ in figure.inputs] == list(derivation["inputs"])
+            for entry in derivation["inputs"].values():
+                assert 1 == len(entry.keys() & {"path", "place", "source"})
+                if "path" in entry:
+                    assert entry["value"] == data["derivations"][entry["path"]]["value"]
+
+
+def test_every_number_is_explained(worked: Worked, cells: Callable[..., dict[str, Any]]) -> None:
+    """Every number of the result that was worked out stands in the derivations, with the value it has in the result."""
+    for report in reports(worked).values():
+        data = result(report)
+        paths = [path for path in data["derivations"] if "#" not in path]
+        wanted = {path: data["derivations"][path]["value"] for path in paths}
+        assert wanted == {
+            ".".join(steps): plain(figure.value) for steps, figure in numbers(report).items() if ".".join(steps) in wanted
+        }
+        missing = [steps for steps, figure in numbers(report).items() if isinstance(figure.origin, Derived) and ".".join(steps) not in wanted]
+        assert [] == missing
+        simple = [path for path in paths if not any(char.isdecimal() for char in path.rpartition(".")[2])]
+        assert {path: wanted[path] for path in simple} == cells(data, simple)
+
+
+@pytest.mark.parametrize("table", [table for table in TABLES if "meta" in table["id"]], ids=lambda table: table["id"])
+def test_formulas_of_fixed_fabrics_give_their_values(table: dict[str, Any], worked: Worked) -> None:
+    """What the plan fixes enters the printed formulas as well."""
+    plan = dict(table["plan"])
+    for figure in figures_of(worked(plan)):
+        if isinstance(figure.origin, Derived):
+            assert figure.value == again(figure)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_two_builds_are_alike_to_the_byte(form: str, tmp_path: Path) -> None:
+    """Two builds of one plan in two processes, with other hash seeds and at other times, write the same bytes."""
+    contents = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        command = [sys.executable, "-m", "bomgen.cli", "build", "llama65b-linkx.yaml", "-o", str(folder), "-f", form]
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": f"UTC{ceil(int(seed) * 5)}"}
+        done = subprocess.run(command, cwd=ROOT / "plans", env=environment, capture_output=True, check=False)
+        assert 0 == done.returncode, done.stderr.decode()
+        contents.append((folder / "llama65b-linkx" / FORMATS[form]).read_bytes())
+    assert contents[0] == contents[1]

@@ -1,0 +1,138 @@
+"""An installed bomgen finds its schemas, templates and data, from a wheel as from a checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+CARRIED = {"bomgen": "bomgen", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
+"""The folders that a wheel carries, and where in it they lie."""
+FOLDERS = "import json, bomgen.resources as r; print(json.dumps([str(r.folder(n)) for n in ('schemas', 'templates', 'data')]))"
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An environment of its own that holds bomgen, and a folder outside the checkout to work in."""
+
+    kind: str
+    programs: Path
+    packages: Path
+    work: Path
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Run a program of the environment in the work folder; its standard output."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        done = subprocess.run(
+            [self.programs / program, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.work,
+            env=environment,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def _run(*command: str | Path, folder: Path = CHECKOUT) -> None:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel built from the checkout, without network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    _run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--skip-dependency-check", "--outdir", folder)
+    [path] = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="session")
+def editable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that an editable install makes: it points at the checkout."""
+    folder = tmp_path_factory.mktemp("editable")
+    _run(sys.executable, "-c", f"from hatchling.build import build_editable; build_editable({str(folder)!r})")
+    [path] = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="session", params=["wheel", "editable"])
+def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """A fresh environment with bomgen installed; what bomgen depends on is lent by the environment of the tests."""
+    place = tmp_path_factory.mktemp(f"installed-{request.param}")
+    environment = place / "environment"
+    _run(sys.executable, "-m", "venv", "--without-pip", environment)
+    python = environment / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
+    _run(*pip, "install", "--no-deps", "--no-index", request.getfixturevalue(request.param))
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
+    # Only after the install, so that pip never sees the bomgen that is lent too; .pth files in there are not followed.
+    (packages / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    work = place / "work"
+    work.mkdir()
+    (work / "llama65b.yaml").write_bytes((CHECKOUT / "plans" / "llama65b.yaml").read_bytes())
+    return Installation(request.param, environment / "bin", packages, work)
+
+
+def _files(folder: Path) -> set[str]:
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_wheel_carries_everything_and_nothing_else(wheel: Path) -> None:
+    """A wheel holds every file of the package, the schemas and the templates, and no other file."""
+    carried = {f"{place}/{name}" for folder, place in CARRIED.items() for name in _files(CHECKOUT / folder)}
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert names == carried
+
+
+def test_resources_lie_where_they_should(installation: Installation) -> None:
+    """A wheel uses what it carries, an editable install what lies in the checkout."""
+    folders = [Path(place) for place in json.loads(installation.run("python", "-c", FOLDERS))]
+    package = installation.packages / "bomgen"
+    expected = {
+        "wheel": [package / "schemas", package / "templates", package / "data"],
+        "editable": [CHECKOUT / "schemas", CHECKOUT / "templates", CHECKOUT / "bomgen" / "data"],
+    }
+    assert folders == expected[installation.kind]
+
+
+def test_schema_is_found(installation: Installation) -> None:
+    """`bomgen schema plan` prints the plan schema of the checkout."""
+    assert installation.run("bomgen", "schema", "plan") == (CHECKOUT / "schemas" / "plan.schema.json").read_text(
+        "utf-8"
+    )
+
+
+def test_catalogue_is_found(installation: Installation) -> None:
+    """`bomgen catalog switch qm9700` shows the switch."""
+    assert "QM9700" in installation.run("bomgen", "catalog", "switch", "qm9700")
+
+
+def test_plan_is_built(installation: Installation) -> None:
+    """`bomgen build` writes all its files outside the checkout, with the published numbers."""
+    installation.run("bomgen", "build", "llama65b.yaml", "-o", "out")
+    written = installation.work / "out" / "llama65b"
+    assert _files(written) == {"quote.md", "quote.html", "quote.xlsx", "bom.json", "bom.csv"}
+    bom = json.loads((written / "bom.json").read_text("utf-8"))
+    assert bom["cluster"]["gpus"] == 2048
+    assert bom["fabrics"]["compute"]["transceivers"]["total"] == 4096
+
+
+def test_version_is_that_of_the_package(installation: Installation) -> None:
+    """`bomgen --version` names the version in the package."""
+    version = installation.run("python", "-c", "import bomgen; print(bomgen.__version__)").strip()
+    assert version in installation.run("bomgen", "--version")
