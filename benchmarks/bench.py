@@ -42,7 +42,7 @@ def _seconds(command: list[str]) -> float:
 
 
 def _measured(race: Race, folder: str) -> tuple[float, float]:
-    """The shortest time of the command and of its base; a first run of both, which may write byte code, is not counted."""
+    """The shortest times of command and base; the first run of both, which may write byte code, does not count."""
     output = ("-o", folder) if race.command[0] == "build" else ()
     command = [BOMGEN, *race.command, *output]
     base = [sys.executable, "-c", f"import {race.modules}"]

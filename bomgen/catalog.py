@@ -21,7 +21,7 @@ from bomgen.resources import folder
 from bomgen.source import Path as Steps
 from bomgen.source import Source, read
 
-KINDS = ("gpu", "server", "nic", "switch", "transceiver", "cable", "model")
+KINDS = ("gpu", "server", "nic", "switch", "transceiver", "cable", "appliance", "model")
 UNVERIFIED = "unverified"
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _LENGTH_CODE = re.compile(r"(?<=[nhcewvx])([0-9]{2}[0-9a])(?=v?$)")

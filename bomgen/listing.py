@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bomgen.catalog import KINDS, Catalog, length_of
+from bomgen.fabric import topologies
 
 WIDTH = 30
 _OF_INTEREST = {
@@ -15,6 +16,7 @@ _OF_INTEREST = {
     "switch": ("ports", "port_gbps", "cage", "protocol"),
     "transceiver": ("rate_gbps", "optic", "reach", "cage"),
     "cable": ("kind", "rate_gbps"),
+    "appliance": ("rack_units", "power"),
     "model": ("parameters", "active_parameters", "layers", "hidden"),
 }
 """What a list shows of each part of a kind."""
@@ -24,7 +26,7 @@ def kinds(catalog: Catalog) -> Iterator[str]:
     """A line for each kind of part, with how many there are."""
     for kind in KINDS:
         yield f"{kind:12} {len(catalog.ids(kind)):4}"
-    yield "topology"
+    yield f"{'topology':12} {len(list(topologies())):4}"
 
 
 def parts_of(catalog: Catalog, kind: str) -> Iterator[str]:

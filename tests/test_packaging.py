@@ -16,7 +16,10 @@ import pytest
 CHECKOUT = Path(__file__).parents[1]
 CARRIED = {"bomgen": "bomgen", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
 """The folders that a wheel carries, and where in it they lie."""
-FOLDERS = "import json, bomgen.resources as r; print(json.dumps([str(r.folder(n)) for n in ('schemas', 'templates', 'data')]))"
+FOLDERS = """
+import json, bomgen.resources
+print(json.dumps([str(bomgen.resources.folder(name)) for name in ("schemas", "templates", "data")]))
+"""
 
 
 @dataclass(frozen=True)
