@@ -126,7 +126,18 @@ def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
 
 
 def _with_pods(numbers: Numbers, down: int, up: int) -> Shape | None:
-    leaves = _leaves(numbers, down, 0)
+    leaves = ceil(numbers.nic_ports / down)
+    shape = _pods_of(numbers, down, up, leaves)
+    free = 0
+    if shape and numbers.tiers == MAX_TIERS:
+        used = ceil(leaves / shape.pods) * (up // shape.spines)
+        free = shape.pods * shape.spines * (_beside_spine_up(numbers, shape.spine_up) - used)
+    more = _leaves(numbers, down, free)
+    return shape if more == leaves else _pods_of(numbers, down, up, more)
+
+
+def _pods_of(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
+    """The shape of so many leaves in pods, or None when their up-links do not spread evenly."""
     limit = numbers.pod_leaves or spine_ports_down(numbers)
     pods = ceil(leaves / limit)
     pod_leaves = ceil(leaves / pods)
@@ -306,7 +317,8 @@ def _refusal(demand: Demand, tiers: int) -> Infeasible:
     if demand.tiers and tiers < MAX_TIERS:
         above = largest(_numbers(_figures(demand, tiers + 1)))
         more = f"; {_WORDS[tiers + 1]} reach {_spaced(above)}" if above > reached else ""
-    servers = reached // demand.ports_per_server.value
+    reserved = demand.reserved_ports.value if demand.reserved_ports else 0
+    servers = max(reached - reserved, 0) // demand.ports_per_server.value
     message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} reach {_spaced(reached)}: at most {servers} servers"
     return Infeasible(message + more, because)
 
