@@ -116,7 +116,7 @@ class _Writer:
         notes = tuple(Note("warning", problem.message, str(problem.mark)) for problem in self.report.problems) + tuple(
             Note("warning", check.message)
             for check in self.report.checks
-            if check.status == "warn" and check.id in ("over-built", "oversubscription", "missing-price")
+            if check.status == "warn" and check.id in ("over-built", "oversubscription")
         )
         return Section("summary", self.word("section-summary"), text=tuple(self.sentences()), notes=notes)
 

@@ -280,7 +280,9 @@ def _cable_fits(cable: Cable, lower: Cage, upper: Cage, rate: int) -> bool:
 
 def _cables(medium: str, lower: Cage, upper: Cage, rate: int, length: Fraction, stock: Stock) -> Iterator[Medium]:
     """Cables of a medium that can be ordered, fit both cages and are sold long enough."""
-    for cable in sorted(stock.cables(medium), key=lambda cable: cable.identity.id):
+    for cable in sorted(
+        stock.cables(medium), key=lambda cable: (cable.identity.part_number is None, cable.identity.id)
+    ):
         identity = cable.identity
         planning_part = identity.generic and medium != COPPER_PAIRS
         if planning_part or identity.availability != AVAILABLE:

@@ -86,7 +86,17 @@ def quotes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The folder of results by plan, for every plan of the checkout."""
     results = tmp_path_factory.mktemp("built")
     done = subprocess.run(
-        [sys.executable, "-m", "bomgen.cli", "build", *(f"plans/{plan.name}" for plan in PLANS), "-o", str(results)],
+        [
+            sys.executable,
+            "-m",
+            "bomgen.cli",
+            "build",
+            *(f"plans/{plan.name}" for plan in PLANS),
+            "-o",
+            str(results),
+            "--root",
+            ".",
+        ],
         capture_output=True,
         text=True,
         check=False,
