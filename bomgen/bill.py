@@ -8,7 +8,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog import at_length
-from bomgen.design import BuiltFabric, Design, boxes
+from bomgen.design import BuiltFabric, Design, boxes_of
 from bomgen.facility import units_bought
 from bomgen.figures import Figure, formula
 from bomgen.interconnect import CableUse, ModuleUse
@@ -85,7 +85,7 @@ def _part(line_id: str, category: str, identity: Identity, quantity: Figure, **p
 def _servers(design: Design) -> Iterator[Line]:
     cluster, servers = design.plan.cluster, design.sizing.servers
     server = cluster.server
-    if server is None:
+    if server is None or servers is None:
         yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
         return
     line = _part(
@@ -104,9 +104,7 @@ def _fabric(built: BuiltFabric) -> Iterator[Line]:
         identity = built.bought_nic.identity
         yield _part(f"{name}.nic", "nic", identity, built.nics, fabric=name, role="server", path="cluster.nics")
     for tier in built.fabric.tiers:
-        count = tier.count
-        if tier.switch.switches_per_unit.value > 1:
-            count = boxes(tier.count, tier.switch.switches_per_unit)
+        count = boxes_of(tier)
         path = f"{base}.switches.{tier.name}"
         line_id = f"{name}.switch.{tier.name}"
         yield _part(line_id, "switch", tier.switch.identity, count, fabric=name, role=tier.name, path=path)
@@ -167,7 +165,7 @@ def _racks(design: Design) -> Iterator[Line]:
     for line_id, category, role, description, quantity in rows:
         if quantity is not None:
             path = f"site.{role}_{category}s"
-            yield Line(line_id, category, None, role, None, None, None, description, quantity, path=path)
+            yield Line(line_id, category, None, role, category, None, None, description, quantity, path=path)
 
 
 def _with_spares(lines: list[Line], spares: Mapping[str, Figure]) -> Iterable[Line]:

@@ -7,7 +7,7 @@ no id fits. The user's own part folders win over the built-in data.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +19,7 @@ from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
 from bomgen.resources import folder
 from bomgen.source import Path as Steps
-from bomgen.source import Source, read
+from bomgen.source import Source, decoded, read
 
 KINDS = ("gpu", "server", "nic", "switch", "transceiver", "cable", "appliance", "model")
 UNVERIFIED = "unverified"
@@ -180,13 +180,19 @@ class Catalog:
         origin = Assumed(str(data["name"]), str(data["why"]), references, str(data["confidence"]))
         return Figure(value, unit, origin)
 
-    def naming(self, kind: str, key: str, id: str) -> Iterator[Record]:
-        """The records of a kind whose value at a key is a plain id; files that do not name it are not parsed."""
-        wanted = f"\n{key}: {id}\n".encode()
+    def naming(self, kind: str, key: str, word: str) -> Iterator[Record]:
+        """The records of a kind whose value at a key is a word.
+
+        Built-in files, which are all written alike, are only parsed when they hold the line.
+        """
+        wanted = f"\n{key}: {word}\n".encode()
         for place in self._places(kind):
+            own = place.parent in self.folders
             for path in sorted(place.glob("*.yaml")):
-                if wanted in path.read_bytes():
-                    yield self.find(kind, path.stem)
+                if own or wanted in path.read_bytes():
+                    record = self.find(kind, path.stem)
+                    if record.value(key) == word:
+                        yield record
 
     def _places(self, kind: str) -> list[Path]:
         return [place / kind for place in (*self.folders, folder("data")) if (place / kind).is_dir()]
@@ -207,7 +213,7 @@ class Catalog:
         built_in = place not in self.folders
         content = path.read_bytes()
         shown = f"{kind}/{id}.yaml" if built_in else f"{self.shown.get(place, place)}/{kind}/{path.name}"
-        source = read(content.decode("utf-8"), shown, trusted=built_in)
+        source = read(decoded(content, shown), shown, trusted=built_in)
         if not built_in:
             self.inputs[shown] = content
             problems = schema.check(source, "model" if kind == "model" else f"part/{kind}")
@@ -370,7 +376,8 @@ def switch(record: Record) -> parts.Switch:
         groups=groups,
         switches_per_unit=record.or_one("switches_per_unit"),
         rack_units=record.figure("rack_units", "U"),
-        power_w=record.figure("power", "W") or record.figure("power_typical", "W"),
+        power_w=record.figure("power", "W"),
+        typical_power_w=record.figure("power_typical", "W"),
     )
 
 
@@ -444,15 +451,3 @@ def model(record: Record) -> parts.Model:
         moe=record.value("type") == "moe" or record.value("experts") is not None,
         shape={key: figure for key, figure in shape.items() if figure is not None},
     )
-
-
-BUILDERS: dict[str, Callable[[Record], Any]] = {
-    "gpu": gpu,
-    "server": server,
-    "nic": nic,
-    "switch": switch,
-    "transceiver": module,
-    "cable": cable,
-    "model": model,
-}
-"""How a record of each kind becomes data."""

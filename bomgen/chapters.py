@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date, timedelta
+from fractions import Fraction
 from math import ceil
 from typing import Any
 
@@ -12,9 +13,12 @@ from bomgen.design import BuiltFabric
 from bomgen.document import Cell, Column, Derivation, Document, Drawing, Note, Row, Section, Step, Table
 from bomgen.figures import Cited, Derived, Figure, origin_text, walk
 from bomgen.language import Language
+from bomgen.money import rounded
 from bomgen.quote import QuoteLine
 from bomgen.report import Path, Paths, Report, assumptions, dotted, numbers, one_line, sources_text
 
+MONEY = "money"
+"""The unit of figures in the currency of the quote."""
 GENERIC = "generic"
 """The vendor of a part that stands for any vendor's."""
 CATEGORIES = ("gpu", "server", "nic", "switch", "transceiver", "cable", "rack", "pdu")
@@ -83,7 +87,8 @@ class _Writer:
 
     def shown(self, figure: Figure) -> str:
         """A figure's value with its unit, in the language of the report."""
-        return self.language.value(_shown(figure), figure.unit)
+        unit = self.report.quote.totals.currency if figure.unit == MONEY else figure.unit
+        return self.language.value(_shown(figure), unit)
 
     def place(self, role: str) -> str:
         """Where a line's part sits, in words: a tier, a kind of link, or the end of one."""
@@ -99,6 +104,9 @@ class _Writer:
     def cell(self, path: Path) -> Cell:
         figure = self.numbers[path]
         why = dotted(path) if isinstance(figure.origin, Derived) else None
+        if figure.unit == MONEY:
+            currency = self.report.quote.totals.currency
+            return Cell(rounded(Fraction(figure.value), currency), currency, why)
         return Cell(_shown(figure), figure.unit, why)
 
     def sections(self, drawings: tuple[Drawing, ...]) -> Iterator[Section | None]:
@@ -124,11 +132,11 @@ class _Writer:
         sizing, cluster = self.report.design.sizing, self.report.plan.cluster
         number = self.language.number
         values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
-        if cluster.server and cluster.server.trays:
+        if sizing.servers and cluster.server and cluster.server.trays:
             racks = sizing.servers.value / cluster.server.trays.value
             values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
             yield self.word("sentence-racks", server=cluster.server.identity.name, **values)
-        elif cluster.server:
+        elif sizing.servers and cluster.server:
             values |= {"servers": number(sizing.servers.value), "server": cluster.server.identity.name}
             yield self.word("sentence-servers", **values)
         else:
@@ -169,7 +177,7 @@ class _Writer:
         for path, figure in self.numbers.items():
             if path[: len(prefix)] == prefix and not any(path[: len(other)] == other for other in skip):
                 value = self.cell(path)
-                unit = "" if figure.unit == "share" else self.language.unit(figure.unit)
+                unit = "" if figure.unit in ("share", MONEY) else self.language.unit(figure.unit)
                 yield Row((Cell(self.label(path)), value, Cell(unit), Cell(one_line(figure, self.shown))))
 
     def table(self, id: str, rows: tuple[Row, ...]) -> Table:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from math import ceil
 from typing import NamedTuple
 
 from bomgen import catalog as records
 from bomgen import facility, interconnect, network
 from bomgen.catalog import Catalog
-from bomgen.fabric.model import Fabric
+from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, formula
 from bomgen.interconnect import Cage, Interconnect, Stock
 from bomgen.network import Attachment
-from bomgen.parts import Nic
+from bomgen.parts import Cable, Nic
 from bomgen.plan import FabricPlan, Plan
 from bomgen.problems import PlanErrors
 from bomgen.sizing import Sizing
@@ -64,13 +65,24 @@ def sum_of_nics(nics: int, more_nics: int) -> int:
 @formula("boxes")
 def boxes(switches: int, switches_per_unit: int) -> int:
     """Boxes that are bought, where several switches share one."""
-    return -(-switches // switches_per_unit)
+    return ceil(switches / switches_per_unit)
+
+
+def _cable(catalog: Catalog, name: str) -> Cable:
+    record = catalog.find("cable", name)
+    return records.cable(record)._replace(named_length_m=records.length_of(record.id, name))
+
+
+def boxes_of(tier: Tier) -> Figure:
+    """What is bought and racked for a tier: its switches, or the boxes that hold several each."""
+    shared = tier.switch.switches_per_unit
+    return boxes(tier.count, shared) if shared.value > 1 else tier.count
 
 
 def stock(catalog: Catalog) -> Stock:
     """The catalogue's modules and cables, each record turned into data once, when it is asked for."""
     module = cache(lambda id: records.module(catalog.find("transceiver", id)))
-    cable = cache(lambda id: records.cable(catalog.find("cable", id)))
+    cable = cache(lambda id: _cable(catalog, id))
     return Stock(
         module=module,
         cable=cable,
@@ -84,7 +96,10 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
 
     Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built.
     """
-    built = tuple(_build(fabric, plan, sizing.servers, parts, attached[fabric.name]) for fabric in plan.fabrics)
+    servers, server = sizing.servers, plan.cluster.server
+    built: tuple[BuiltFabric, ...] = ()
+    if servers is not None:
+        built = tuple(_build(fabric, plan, servers, parts, attached[fabric.name]) for fabric in plan.fabrics)
     errors = [problem for each in built for problem in each.interconnect.problems if problem.severity == "error"]
     if errors:
         raise PlanErrors(errors)
@@ -92,16 +107,19 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     for each in built:
         if each.plan.role == network.COMPUTE:
             nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
-    server = plan.cluster.server
     power = None
-    if server and server.power_w:
-        power = facility.power_of(facility.units_bought(sizing.servers, server), server.power_w)
-    machines = tuple(
-        facility.Machines(tier.switch.identity.name, tier.count, tier.switch.power_w, tier.switch.rack_units)
+    if servers and server and server.power_w:
+        power = facility.power_of(facility.units_bought(servers, server), server.power_w)
+    cards = tuple(
+        facility.Machines(each.bought_nic.identity.name, each.nics, each.bought_nic.power_w, None, in_server=True)
         for each in built
-        for tier in each.fabric.tiers
+        if each.bought_nic
     )
-    installed = facility.install(plan.site, server, sizing.servers, plan.cluster.spare_servers, machines, sizing.days)
+    machines = cards + tuple(_switches(tier) for each in built for tier in each.fabric.tiers)
+    in_racks = servers
+    if servers and plan.cluster.spare_servers:
+        in_racks = facility.bought_servers(servers, plan.cluster.spare_servers)
+    installed = facility.install(plan.site, server, in_racks, power, machines, sizing.days)
     return Design(plan, sizing, built, nics, power, installed)
 
 
@@ -111,6 +129,15 @@ def _build(fabric: FabricPlan, plan: Plan, servers: Figure, parts: Stock, attach
     cage = Cage(interconnect.SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     connected = interconnect.connect(built, servers, cage, fabric.links, parts)
     return BuiltFabric(fabric, attached, built, connected, nics_of_servers(servers, attached.nics_per_server))
+
+
+def _switches(tier: Tier) -> facility.Machines:
+    """The boxes of a tier; their typical power where no maximum is published."""
+    switch = tier.switch
+    power = switch.power_w or switch.typical_power_w
+    return facility.Machines(
+        switch.identity.name, boxes_of(tier), power, switch.rack_units, typical=switch.power_w is None
+    )
 
 
 def _server_name(plan: Plan) -> str:

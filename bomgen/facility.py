@@ -24,6 +24,10 @@ class Machines:
     count: Figure
     power_w: Figure | None
     height_u: Figure | None
+    in_server: bool = False
+    """They take no room of their own."""
+    typical: bool = False
+    """The power is a typical one, because no maximum is published."""
 
 
 class Facility(NamedTuple):
@@ -148,17 +152,18 @@ def units_bought(servers: Figure, server: Server) -> Figure:
 def install(
     site: Site | None,
     server: Server | None,
-    servers: Figure,
-    spare_servers: Figure | None,
+    servers: Figure | None,
+    server_power_w: Figure | None,
     machines: tuple[Machines, ...],
     run_days: Figure | None,
 ) -> Facility:
-    """The racks and power of servers and of other machines.
+    """The racks and power of servers, spare ones with them, and of other machines.
 
+    `server_power_w` is what the servers in use draw at most.
     Racks are worked out where the plan describes a site; power wherever it is known.
     """
     warnings: list[tuple[str, str]] = []
-    power = power_of(units_bought(servers, server), server.power_w) if server and server.power_w else None
+    power = server_power_w
     for machine in machines:
         if machine.power_w:
             more = power_of(machine.count, machine.power_w)
@@ -169,19 +174,23 @@ def install(
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         warnings.append((f"the power of {names} is not known; the sum leaves it out: ask the vendor", "unknown-power"))
-    in_all = bought_servers(servers, spare_servers) if spare_servers else servers
+    typical = [machine.name for machine in machines if machine.typical and machine.power_w]
+    if typical:
+        names = ", ".join(dict.fromkeys(typical))
+        message = f"no maximum power of {names} is published: the typical one is counted; add a margin"
+        warnings.append((message, "typical-power"))
     per_rack = _servers_per_rack(site, server, warnings) if site and server else None
     compute = None
-    if site and server and server.trays:
-        compute = racks_of_systems(in_all, server.trays)
-    elif per_rack:
-        compute = racks_of_servers(in_all, per_rack)
-    management = _management_racks(site, machines) if site else None
+    if site and servers and server and server.trays:
+        compute = racks_of_systems(servers, server.trays)
+    elif servers and per_rack:
+        compute = racks_of_servers(servers, per_rack)
+    management = _management_racks(site, machines, warnings) if site else None
     facility_power = with_cooling(power, site.pue) if site and site.pue and power else None
     price = site.electricity if site else None
     drawn = facility_power or power
     energy = energy_of_run(drawn, run_days) if drawn and run_days and site else None
-    racks = sum_of_racks(compute, management) if compute and management else compute
+    racks = sum_of_racks(compute, management) if compute and management else compute or management
     return Facility(
         racks=racks,
         compute_racks=compute,
@@ -229,10 +238,15 @@ def _servers_per_rack(site: Site, server: Server, warnings: list[tuple[str, str]
     return fits
 
 
-def _management_racks(site: Site, machines: tuple[Machines, ...]) -> Figure | None:
+def _management_racks(site: Site, machines: tuple[Machines, ...], warnings: list[tuple[str, str]]) -> Figure | None:
+    """Racks of everything but servers: as given, else by the height of the switches."""
     if site.management_racks:
         return site.management_racks
     height: Figure | None = None
+    unknown = [machine.name for machine in machines if machine.height_u is None and not machine.in_server]
+    if unknown:
+        names = ", ".join(dict.fromkeys(unknown))
+        warnings.append((f"the height of {names} is not known: no rack is counted for it", "unknown-height"))
     for machine in machines:
         if machine.height_u:
             more = height_of(machine.count, machine.height_u)

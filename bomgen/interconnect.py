@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bomgen.fabric.clos import links_per_cage, serves
 from bomgen.fabric.model import Fabric, Fitted, Links
-from bomgen.figures import Figure, Mark, formula
+from bomgen.figures import Figure, Given, Mark, formula
 from bomgen.parts import ANY, AVAILABLE, Cable, CableEnd, Module, Switch
 from bomgen.problems import Problem, Severity
 
@@ -375,9 +375,11 @@ def _refuse(reason: str | None) -> None:
 def _named_cable(wish: Wish, lower: Cage, upper: Cage, rate: int, stock: Stock) -> Medium:
     """The cable that the plan names by id or by medium; a generic one where nothing of that medium can be ordered."""
     length, medium = Fraction(wish.length_m.value), str(wish.medium.value)
-    ids = set(wish.modules.values())
+    ids = sorted(set(wish.modules.values()))
+    if len(ids) > 1:
+        raise Unbuildable(f"a {medium} has both ends, but {' and '.join(ids)} are named; name one", "medium")
     if ids:
-        cable = stock.cable(ids.pop())
+        cable = stock.cable(ids[0])
         if cable.medium != medium:
             raise Unbuildable(f"{cable.identity.id} is no {medium}; it is {cable.medium}", "medium")
         known = ANY not in (lower.form, upper.form) and not cable.identity.generic
@@ -393,6 +395,12 @@ def _named_cable(wish: Wish, lower: Cage, upper: Cage, rate: int, stock: Stock) 
         except LookupError:
             message = f"no {medium} of {rate} Gb/s is known for {lower.name} and {upper.name}"
             raise Unbuildable(f"{message}; choose another medium", "medium") from None
+    own_length = cable.named_length_m
+    if own_length:
+        if own_length < length and isinstance(wish.length_m.origin, Given):
+            message = f"{ids[0]} is {_metres(own_length)} m long, the link {_metres(length)} m"
+            raise Unbuildable(f"{message}; name a longer one, or give the `length:` of the link", "reach")
+        return Medium(None, None, cable, own_length)
     sold = _sold(cable.lengths_m, length)
     if sold is None:
         longest = _metres(Fraction(max(cable.lengths_m, default=0)))

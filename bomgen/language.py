@@ -13,7 +13,6 @@ from bomgen.money import minor_unit
 from bomgen.resources import folder
 from bomgen.source import read
 
-FALLBACK = "en"
 SIGNIFICANT_DIGITS = 4
 GROUPED = 10**4
 """From here on the thousands of a number stand apart; shorter ones (2048, 2026) are found by a plain search."""

@@ -13,6 +13,8 @@ from bomgen.plan import LINK_KINDS, Cluster, FabricPlan, Plan
 from bomgen.problems import Infeasible, PlanErrors, Problem
 
 COMPUTE = "compute"
+STORAGE = "storage"
+IN_BAND = "in_band"
 OUT_OF_BAND = "out_of_band"
 _RJ45 = "rj45"
 
@@ -75,7 +77,24 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
 
     Raises PlanErrors when neither plan nor catalogue say how many ports of which rate there are.
     """
-    return {fabric.name: _attachment(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics}
+    attached = {fabric.name: _attachment(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics}
+    _check_own_ports(plan, attached)
+    return attached
+
+
+def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
+    """Raise PlanErrors when fabrics use more of a server's own storage and in-band ports than it has."""
+    server = plan.cluster.server
+    if server is None or server.storage is None:
+        return
+    sharing = [fabric for fabric in plan.fabrics if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
+    used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
+    if used > server.storage.count.value:
+        message = (
+            f"the fabrics {' and '.join(fabric.name for fabric in sharing)} use {used} ports a server; "
+            f"{server.identity.name} has {server.storage.count.value}: give `ports_per_server:` or name a `nic:`"
+        )
+        raise _refuse(sharing[-1], message, "ports")
 
 
 def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
@@ -126,7 +145,8 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
     else:
         message = f"{server.identity.name} names no NICs; give `gpus_per_nic:` and `nic:`"
         raise _refuse(fabric, message, "unknown-ports")
-    if nic is None and own is not None and nics.value <= own.count.value:
+    same = nic is None or nic.identity.id == server.nic
+    if same and own is not None and nics.value <= own.count.value:
         return Attachment(nics, nics, own.gbps, own.cage, own.ports_per_cage, None)
     nic = nic or cluster.server_nic
     if nic is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.figures import Figure, Mark
@@ -120,6 +121,8 @@ class Switch(NamedTuple):
     switches_per_unit: Figure
     rack_units: Figure | None
     power_w: Figure | None
+    typical_power_w: Figure | None
+    """Stands in for a maximum that is not published."""
 
 
 class Module(NamedTuple):
@@ -166,6 +169,8 @@ class Cable(NamedTuple):
     connector: str | None
     protocols: tuple[str, ...]
     ordering_numbers: Mapping[str, str]
+    named_length_m: Fraction | None = None
+    """The length that the name it was asked for by stands for, such as `mfp7e10-n030`."""
 
 
 class Model(NamedTuple):

@@ -9,25 +9,25 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from bomgen import rules, schema
-from bomgen.bill import bill
+from bomgen.bill import Bill, bill
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
 from bomgen.figures import Mark, first_given
-from bomgen.network import attachments
-from bomgen.plan import Plan, bind
+from bomgen.network import COMPUTE, attachments
+from bomgen.plan import LINK_KINDS, Plan, bind
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
 from bomgen.quote import quote
 from bomgen.report import Input, Report
 from bomgen.sizing import size
-from bomgen.source import Source, override, read
+from bomgen.source import Path, Source, decoded, override, read
 
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "<stdin>"
@@ -48,8 +48,8 @@ class PlanFile(NamedTuple):
 
     name: str
     content: bytes
-    folder: Path
-    root: Path
+    folder: FilePath
+    root: FilePath
 
 
 def open_plan(path: str, root: str | None) -> PlanFile:
@@ -58,27 +58,17 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     Raises OSError when it cannot be read.
     """
     if path == STANDARD_INPUT:
-        folder = Path.cwd()
+        folder = FilePath.cwd()
         content = sys.stdin.buffer.read()
-        return PlanFile(STANDARD_INPUT_NAME, content, folder, Path(root).resolve() if root else folder)
-    place = Path(path)
+        return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
+    place = FilePath(path)
     folder = place.resolve().parent
-    return PlanFile(path, place.read_bytes(), folder, Path(root).resolve() if root else _checkout(folder))
+    return PlanFile(path, place.read_bytes(), folder, FilePath(root).resolve() if root else _checkout(folder))
 
 
-def _checkout(folder: Path) -> Path:
+def _checkout(folder: FilePath) -> FilePath:
     """The git checkout that a folder is in, else the folder itself."""
     return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
-
-
-def _text(content: bytes, name: str) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8")
-        mark = Mark(name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
-        message = f"no UTF-8 text: byte {content[error.start]:#04x}; save the file as UTF-8"
-        raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
 
 
 def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
@@ -86,7 +76,7 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
 
     Raises PlanErrors with all problems that the schema finds.
     """
-    source = read(_text(file.content, file.name), file.name)
+    source = read(decoded(file.content, file.name), file.name)
     if not isinstance(source.data, dict):
         message = "no plan: a mapping with `bomgen: 1`, `name:` and `cluster:` must stand here"
         raise PlanErrors([Problem(source.mark(()), "error", message, "type")])
@@ -98,7 +88,7 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
     return source
 
 
-def _inside(file: PlanFile, given: str, mark: Mark, path: str) -> Path:
+def _inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
     """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
     place = (file.folder / given).resolve()
     if not place.is_relative_to(file.root):
@@ -108,8 +98,8 @@ def _inside(file: PlanFile, given: str, mark: Mark, path: str) -> Path:
 
 
 def _catalog(file: PlanFile, source: Source) -> Catalog:
-    folders: list[Path] = []
-    shown: dict[Path, str] = {}
+    folders: list[FilePath] = []
+    shown: dict[FilePath, str] = {}
     for index, given in enumerate(source.data.get("catalog") or ()):
         mark = source.mark(("catalog", index))
         place = _inside(file, given, mark, "catalog")
@@ -130,7 +120,7 @@ def _price_books(file: PlanFile, plan: Plan) -> tuple[list[PriceBook], list[Inpu
         except OSError as error:
             message = f"the price book '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
             raise PlanErrors([Problem(mark, "error", message, "no-file", "quote.price_book")]) from None
-        books.append(price_book(read(_text(content, given), given)))
+        books.append(price_book(read(decoded(content, given), given)))
         inputs.append(Input(given, sha256(content).hexdigest()))
     return books, inputs
 
@@ -143,7 +133,7 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
     """
     source = source_of(file, settings)
     catalog = _catalog(file, source)
-    plan = bind(source, catalog, tuple(settings))
+    plan = bind(source, catalog)
     found = rules.check(plan, source)
     if any(problem.severity == "error" for problem in found):
         raise PlanErrors(found)
@@ -157,7 +147,7 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
     billed = bill(designed)
     priced = quote(billed, plan.quote, books)
-    problems = (*found, *_remarks(designed), *priced.problems)
+    problems = (*found, *_remarks(designed), *_without_effect(source, designed, billed), *priced.problems)
     outcome = checks(designed, billed, priced)
     _raise_broken(outcome)
     inputs += [Input(name, sha256(content).hexdigest()) for name, content in sorted(catalog.inputs.items())]
@@ -191,6 +181,7 @@ def _remarks(designed: Design) -> list[Problem]:
         for built in designed.fabrics
         for problem in built.interconnect.problems
     ]
+    remarks += _bought_cards(designed)
     place = plan.site.mark if plan.site else plan.cluster.mark
     remarks += [Problem(place, "warning", message, rule, "site") for message, rule in designed.facility.warnings]
     training = plan.training
@@ -208,6 +199,46 @@ def _remarks(designed: Design) -> list[Problem]:
     return remarks
 
 
+def _bought_cards(designed: Design) -> Iterator[Problem]:
+    """Cards that are bought in place of a server's own: the server must be ordered without its own."""
+    server = designed.plan.cluster.server
+    own = server.compute if server else None
+    for built in designed.fabrics:
+        if built.bought_nic and server and own and built.plan.role == COMPUTE:
+            message = (
+                f"{built.bought_nic.identity.name} is bought beside the {own.count.value} NICs that "
+                f"{server.identity.name} comes with; order the server without its own"
+            )
+            yield Problem(built.plan.mark, "warning", message, "own-nics", f"fabrics.{built.plan.name}.nic")
+
+
+def _without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[Problem]:
+    """What the plan says and the result has no use for."""
+    plan = designed.plan
+    said: list[tuple[Path, str]] = []
+    for built in designed.fabrics:
+        base: Path = ("fabrics", built.plan.name)
+        tiers = f"the fabric has {len(built.fabric.tiers)} tier{'s' if len(built.fabric.tiers) > 1 else ''}"
+        kinds = {link.kind for link in built.fabric.links}
+        said += [((*base, "links", kind), tiers) for kind in LINK_KINDS if kind not in kinds]
+        said += [((*base, tier), tiers) for tier in ("spine", "core") if built.fabric.tier(tier) is None]
+        if built.fabric.tier("core") is None:
+            said.append(((*base, "oversubscription", "spine"), tiers))
+        if plan.cluster.round_up_to.value != "scalable_unit":
+            said.append(((*base, "scalable_unit"), "nothing is rounded up to it"))
+    if plan.cluster.gpus or plan.cluster.servers:
+        said.append((("cluster", "round_up_to"), "the size of the cluster is given"))
+    categories = {line.category for line in billed.lines}
+    said += [
+        (("spares", category), "the bill has no such part") for category in plan.spares if category not in categories
+    ]
+    for path, reason in said:
+        if path in source.keys:
+            dotted = ".".join(str(step) for step in path)
+            message = f"{dotted} has no effect, because {reason}; leave it out"
+            yield Problem(source.keys[path], "warning", message, "no-effect", dotted)
+
+
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     """The files of a report by name, in the formats asked for."""
     files: dict[str, bytes] = {}
@@ -219,17 +250,15 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
         from bomgen.render.diagrams import fabric_svg
 
         words = language(report.plan.quote.language)
-        drawings: tuple[Drawing, ...] = ()
-        if "html" in readers:
-            drawings = tuple(
-                Drawing(
-                    f"drawing-{built.plan.name}",
-                    words.word("drawing-title", name=built.plan.name),
-                    fabric_svg(built.fabric, built.plan.name, words),
-                    words.word("drawing-title", name=built.plan.name),
-                )
-                for built in report.design.fabrics
+        drawings = tuple(
+            Drawing(
+                f"drawing-{built.plan.name}",
+                words.word("drawing-title", name=built.plan.name),
+                fabric_svg(built.fabric, built.plan.name, words),
+                words.word("drawing-title", name=built.plan.name),
             )
+            for built in report.design.fabrics
+        )
         page = document(report, words, drawings)
     for form in formats:
         if form == "md":
@@ -251,7 +280,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     return files
 
 
-def write(files: dict[str, bytes], folder: Path) -> list[Path]:
+def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
     """Write files into a folder, each whole or not at all: all are laid beside their places before the first moves.
 
     Raises OutputError when the folder or a file cannot be written.
@@ -260,9 +289,9 @@ def write(files: dict[str, bytes], folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".bomgen-", dir=folder) as waiting:
             for name, content in files.items():
-                (Path(waiting) / name).write_bytes(content)
+                (FilePath(waiting) / name).write_bytes(content)
             for name in files:
-                os.replace(Path(waiting) / name, folder / name)
+                os.replace(FilePath(waiting) / name, folder / name)
     except OSError as error:
         raise OutputError(f"{error.filename or folder}: {error.strerror}") from error
     return [folder / name for name in files]

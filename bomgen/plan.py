@@ -15,9 +15,9 @@ from bomgen import catalog as records
 from bomgen import parts
 from bomgen.catalog import Catalog, Record, UnknownPart
 from bomgen.fabric.model import TierChoice
-from bomgen.figures import Figure, Given, Mark, Origin
+from bomgen.figures import Assumed, Figure, Given, Mark, Origin
 from bomgen.interconnect import Wish
-from bomgen.problems import PlanErrors, Problem
+from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
 from bomgen.source import Path, Source
 
@@ -128,6 +128,8 @@ class QuotePlan(NamedTuple):
 
     customer: str | None
     currency: str
+    assumed_currency: Figure | None
+    """The assumption that the currency is, where the plan gives none."""
     price_books: tuple[tuple[str, Mark], ...]
     discounts: Mapping[str, Figure]
     """By category, and `default`."""
@@ -152,7 +154,6 @@ class Plan(NamedTuple):
     spares: Mapping[str, Figure]
     """By category: a share below 1 in unit `share`, or pieces in unit `count`."""
     quote: QuotePlan
-    overrides: tuple[str, ...] = ()
 
 
 def not_supported(source: Source) -> list[Problem]:
@@ -243,7 +244,14 @@ class Section(NamedTuple):
         if unit in _WHOLE and isinstance(number, Fraction):
             self.problem(key, f"{raw} is no whole number of {unit}; write a whole one", "unit")
             number = 1
-        return Figure(number, unit, self.origin or Given(self.value_mark(key)))
+        return Figure(number, unit, self._origin_of(key))
+
+    def _origin_of(self, key: str) -> Origin:
+        """Where the value of a key comes from: the plan, or the assumption that the whole section is."""
+        if isinstance(self.origin, Assumed):
+            path = ".".join(str(step) for step in (*self.path[1:], key))
+            return self.origin._replace(name=f"{self.origin.name}: {path}")
+        return self.origin or Given(self.value_mark(key))
 
     def quantity(self, key: str, unit: str, assumption: str, zero: bool = False) -> Figure:
         """As `figure`, where there always is one."""
@@ -255,7 +263,7 @@ class Section(NamedTuple):
         raw = self.data.get(key)
         if raw is None:
             return self.catalog.assumption(assumption)
-        return Figure(raw, "word", self.origin or Given(self.value_mark(key)))
+        return Figure(raw, "word", self._origin_of(key))
 
     def text(self, key: str) -> str | None:
         """The text at a key."""
@@ -287,7 +295,7 @@ class Section(NamedTuple):
 _WHOLE = ("count", "tokens", "parameters")
 
 
-def bind(source: Source, catalog: Catalog, overrides: tuple[str, ...] = ()) -> Plan:
+def bind(source: Source, catalog: Catalog) -> Plan:
     """The plan in a source that `schema.check` found nothing wrong with.
 
     Raises PlanErrors with every problem found: unknown parts, quantities in no known unit, what is not built yet.
@@ -314,7 +322,6 @@ def bind(source: Source, catalog: Catalog, overrides: tuple[str, ...] = ()) -> P
         site=site,
         spares=spares,
         quote=quote,
-        overrides=overrides,
     )
 
 
@@ -503,10 +510,13 @@ def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
     named = section.data.get("module")
     ends = LINK_KINDS[kind]
     modules = {end: str(named) for end in ends} if isinstance(named, str) else dict(named or {})
-    for end in modules:
+    for end, part in modules.items():
+        at = section.below("module") if isinstance(named, dict) else section
+        key = end if isinstance(named, dict) else "module"
         if end not in ends:
-            message = f"a {kind} link has no {end} end; its ends are {' and '.join(ends)}"
-            section.below("module").problem(end, message, "link-end")
+            at.problem(key, f"a {kind} link has no {end} end; its ends are {' and '.join(ends)}", "link-end")
+        elif not _is_known(section.catalog, str(part)):
+            at.problem(key, _unknown_module(section.catalog, str(part)), "unknown-part")
     return Wish(
         medium=section.word("medium", "link-medium"),
         modules={end: str(part) for end, part in modules.items()},
@@ -514,6 +524,23 @@ def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
         length_m=section.quantity("length", "m", "link-length"),
         mark=section.mark if section.data and section.origin is None else fabric_mark,
     )
+
+
+def _is_known(catalog: Catalog, part: str) -> bool:
+    """Whether a module or cable of that name is in the catalogue."""
+    for kind in ("transceiver", "cable"):
+        with suppress(UnknownPart):
+            catalog.find(kind, part)
+            return True
+    return False
+
+
+def _unknown_module(catalog: Catalog, part: str) -> str:
+    """What is wrong with the name of a module or cable, with the nearest name of either kind."""
+    names = [*catalog.ids("transceiver"), *catalog.ids("cable")]
+    close = nearest(part.lower(), names)
+    hint = f"did you mean '{close[0]}'?" if close else "`bomgen catalog transceiver` and `cable` list what there is"
+    return f"no module or cable '{part}'; {hint}"
 
 
 def _site(section: Section) -> Site:
@@ -549,12 +576,11 @@ def _quote(section: Section) -> QuotePlan:
     marks = [section.source.mark((*section.path, *step)) for step in steps]
     discounts = section.below("discount")
     shares = {category: discounts.figure(category, "share", zero=True) for category in discounts.data}
-    for category, share in shares.items():
-        if share is not None and share.value > 1:
-            discounts.problem(category, "a discount of more than 100 %; write 15% or 0.15", "range")
+    assumed = section.catalog.assumption("quote-currency")
     return QuotePlan(
         customer=section.text("customer"),
-        currency=section.text("currency") or str(section.catalog.assumption("quote-currency").value),
+        currency=section.text("currency") or str(assumed.value),
+        assumed_currency=None if section.has("currency") else assumed,
         price_books=tuple(zip(named, marks, strict=True)),
         discounts={category: share for category, share in shares.items() if share is not None},
         tax=section.figure("tax", "share", zero=True),

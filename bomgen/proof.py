@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from bomgen.bill import Bill
-from bomgen.design import BuiltFabric, Design
+from bomgen.design import BuiltFabric, Design, boxes_of
+from bomgen.money import rounded
 from bomgen.problems import Problem
 from bomgen.quote import Quote
 
@@ -114,15 +116,17 @@ def _not_over_built(built: BuiltFabric) -> Iterator[Check]:
 
 
 def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
-    """Every optical link has a module at both ends, and no device has more modules than its links need."""
-    for link in built.fabric.links:
-        uses = [use for use in built.interconnect.modules if use.kind == link.kind]
-        if len(uses) < 2:
-            continue
-        ends = sum(use.quantity.value * use.module.ports.value for use in uses)
-        message = f"{ends} optical ends for {link.cabled.value} {link.kind} cables"
-        path = f"fabrics.{built.plan.name}.transceivers"
-        yield _passed("optical-ends", ends >= 2 * link.cabled.value, message, path)
+    """Every optical link has an engine at both ends: per device, over all its kinds of link."""
+    optical = {use.kind for use in built.interconnect.modules}
+    for device in dict.fromkeys(use.device for use in built.interconnect.modules):
+        engines = sum(
+            use.quantity.value * use.module.ports.value for use in built.interconnect.modules if use.device == device
+        )
+        links = sum(
+            link.cabled.value for link in built.fabric.links if link.kind in optical and device in link.kind.split("-")
+        )
+        message = f"{engines} optical engines in {device} devices for {links} links"
+        yield _passed("optical-ends", engines >= links, message, f"fabrics.{built.plan.name}.transceivers.{device}")
 
 
 def _cables_match(built: BuiltFabric) -> Iterator[Check]:
@@ -147,20 +151,30 @@ _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
 
 
 def _bill_equals_design(design: Design, bill: Bill, _: Quote) -> Iterator[Check]:
-    """The bill has exactly the modules and cables of the design."""
+    """The bill has exactly the NICs, switches, modules and cables of the design."""
+    built = design.fabrics
+    switches = sum(boxes_of(tier).value for fabric in built for tier in fabric.fabric.tiers)
     for category, wanted in (
-        ("transceiver", sum(use.quantity.value for built in design.fabrics for use in built.interconnect.modules)),
-        ("cable", sum(use.quantity.value for built in design.fabrics for use in built.interconnect.cables)),
+        ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
+        ("switch", switches),
+        ("transceiver", sum(use.quantity.value for fabric in built for use in fabric.interconnect.modules)),
+        ("cable", sum(use.quantity.value for fabric in built for use in fabric.interconnect.cables)),
     ):
         billed = sum(line.quantity.value for line in bill.lines if line.category == category)
         yield _passed("bill-equals-design", billed == wanted, f"{billed} pieces of {category} billed", "lines")
 
 
 def _totals_add_up(_: Design, __: Bill, quote: Quote) -> Iterator[Check]:
-    """The totals are the sums of what is printed."""
+    """The totals are what pieces, prices, discounts and tax give, worked out once more from the lines."""
     totals = quote.totals
-    amounts = sum((line.amount for line in quote.lines if line.amount is not None), Decimal(0))
-    holds = totals.list - totals.discount == amounts and totals.amount == amounts + totals.tax
+    before = after = Decimal(0)
+    for line in quote.lines:
+        if line.price:
+            exact = line.pieces * Fraction(line.price.amount)
+            before += rounded(exact, totals.currency)
+            after += rounded(exact * (1 - line.discount), totals.currency)
+    tax = rounded(Fraction(after) * (totals.tax_share or 0), totals.currency)
+    holds = (totals.list, totals.discount, totals.tax, totals.amount) == (before, before - after, tax, after + tax)
     yield _passed("totals", holds, "list less discount plus tax is the total", "totals")
 
 

@@ -57,10 +57,10 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     wrong = [problem for problem in problems if problem]
     if wrong:
         raise PlanErrors(wrong)
-    totals_by_part: dict[str | None, int] = {}
+    of_part: dict[str, int] = {}
     for line in bill.lines:
-        totals_by_part[line.part] = totals_by_part.get(line.part, 0) + pieces(line)
-    lines = tuple(_priced(line, plan, books, totals_by_part[line.part]) for line in bill.lines)
+        of_part[line.part or line.id] = of_part.get(line.part or line.id, 0) + pieces(line)
+    lines = tuple(_priced(line, plan, books, of_part[line.part or line.id]) for line in bill.lines)
     return Quote(lines, _totals(lines, plan), tuple(_expired(lines, plan)))
 
 

@@ -126,7 +126,6 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
         (*base, "endpoints"): fabric.endpoints,
         (*base, "link_gbps"): fabric.links[0].rate_gbps,
         (*base, "pods"): fabric.pods,
-        (*base, "largest_endpoints"): fabric.largest,
     }
     for tier in fabric.tiers:
         found[(*base, "switches", tier.name)] = tier.count
@@ -338,6 +337,8 @@ def assumptions(report: Report) -> list[tuple[Figure, Assumed]]:
 def _choices(report: Report) -> Iterator[Figure]:
     """Words that decide without entering a formula: topology, build-out, rounding, media and their lengths."""
     plan = report.plan
+    if plan.quote.assumed_currency:
+        yield plan.quote.assumed_currency
     if report.design.sizing.run and plan.training:
         training = plan.training
         yield from (training.precision, training.attention, training.recompute)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 
 from bomgen.figures import Figure, first_given
-from bomgen.plan import LINK_KINDS, FabricPlan, Plan
+from bomgen.plan import LINK_KINDS, Plan
 from bomgen.problems import Problem, Severity
 from bomgen.source import Source
 
@@ -62,10 +62,29 @@ def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     if training is None:
         return
     for name in ("mfu", "parallel_efficiency", "goodput"):
-        share: Figure | None = getattr(training, name)
-        if share and share.value > 1:
-            message = f"{name} is {float(share.value):.0%}; at most 100%"
-            yield _at(plan, share, message, "range", f"workload.training.{name}")
+        yield from _at_most_one(plan, getattr(training, name), f"workload.training.{name}")
+
+
+def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Problem]:
+    if share and share.value > 1:
+        message = f"{path.rpartition('.')[2]} is {float(share.value):.0%}; at most 100%"
+        yield _at(plan, share, message, "range", path)
+
+
+def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Tax and discounts are shares of at most 100 %."""
+    yield from _at_most_one(plan, plan.quote.tax, "quote.tax")
+    for category, share in plan.quote.discounts.items():
+        yield from _at_most_one(plan, share, f"quote.discount.{category}")
+
+
+def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No more parameters work on a token than there are."""
+    if plan.training:
+        model = plan.training.model
+        if model.active_parameters.value > model.parameters.value:
+            message = f"{model.active_parameters.value} active parameters of {model.parameters.value}; at most all"
+            yield _at(plan, model.active_parameters, message, "range", "workload.training.model.active_parameters")
 
 
 def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -101,22 +120,6 @@ def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
         except ValueError:
             mark = plan.quote.date_mark or source.mark(("quote",))
             yield Problem(mark, "error", f"{plan.quote.date} is no date; write YYYY-MM-DD", "date", "quote.date")
-
-
-def bought_nics(plan: Plan, _: Source) -> Iterator[Problem]:
-    """A card in place of the server's own is pointed out: the server must be ordered without its own."""
-    server = plan.cluster.server
-    for fabric in plan.fabrics:
-        own = server.compute if server else None
-        if fabric.nic is None or own is None or fabric.role != "compute" or server is None:
-            continue
-        if server.nic == fabric.nic.identity.id and fabric.gpus_per_nic is None:
-            continue
-        message = (
-            f"{fabric.nic.identity.name} is bought beside the {own.count.value} NICs that {server.identity.name} comes "
-            "with; order the server without its own"
-        )
-        yield Problem(fabric.mark, "warning", message, "own-nics", f"fabrics.{fabric.name}.nic")
 
 
 def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -156,34 +159,17 @@ def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
                     yield Problem(mark, "error", message, "tiers", f"fabrics.{fabric.name}.links.{kind}")
 
 
-def ports_of_one_fabric(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Fabrics do not use more of a server's own storage and in-band ports than it has."""
-    server = plan.cluster.server
-    if server is None or server.storage is None:
-        return
-    sharing: list[FabricPlan] = [
-        fabric for fabric in plan.fabrics if fabric.role in ("storage", "in_band") and fabric.nic is None
-    ]
-    used = sum(fabric.ports_per_server.value if fabric.ports_per_server else 0 for fabric in sharing)
-    if sharing and used > server.storage.count.value:
-        message = (
-            f"storage and in-band fabrics use {used} ports a server; {server.identity.name} has "
-            f"{server.storage.count.value}: name a `nic:` for one of them"
-        )
-        yield Problem(sharing[-1].mark, "error", message, "ports", f"fabrics.{sharing[-1].name}.ports_per_server")
-
-
 _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     one_utilisation,
     one_size,
     gpu_of_server,
     shares_up_to_one,
+    money_shares_up_to_one,
+    active_of_all,
     whole_tiers,
     fixed_leaf,
     real_date,
-    bought_nics,
     inline_parts,
     unavailable_parts,
     link_kinds_in_use,
-    ports_of_one_fabric,
 )

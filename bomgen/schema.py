@@ -92,8 +92,10 @@ def _properties(error: ValidationError) -> dict[str, Any]:
     return dict(schema.get("properties", {})) if isinstance(schema, dict) else {}
 
 
-def _purpose(described: dict[str, Any]) -> str:
-    """What a missing key is for, from its schema: its title and an example."""
+def _purpose(described: Any) -> str:
+    """What a missing key is for, from its schema where that says it: its title and an example."""
+    if not isinstance(described, dict):
+        return "it is required"
     examples = described.get("examples") or ([described["const"]] if "const" in described else [])
     example = f", for example {_shown(examples[0])}" if examples and _short(examples[0]) else ""
     title = str(described.get("title", "required"))

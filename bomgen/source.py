@@ -99,6 +99,17 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
     return Source(file, text, data, builder.keys, builder.values or {(): Mark(file, 1, 1)})
 
 
+def decoded(content: bytes, file: str) -> str:
+    """The text of a file's bytes. Raises PlanErrors at the first byte that is no UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8")
+        mark = Mark(file, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+        message = f"no UTF-8 text: byte {content[error.start]:#04x}; save the file as UTF-8"
+        raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+
+
 def override(source: Source, settings: Sequence[str]) -> Source:
     """The source with `KEY=VALUE` settings laid over it: dotted keys, YAML values, marks in the file `<set>`.
 

@@ -9,7 +9,7 @@ endpoints), and the odd numbers of published reference designs.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from math import ceil, isqrt
 
 from bomgen.figures import Figure, formula
 from bomgen.parts import PortGroup, Switch
@@ -130,9 +130,9 @@ def leaves(nic_ports: int, down: int) -> int:
 
 
 @formula("switches")
-def leaves_with_reserved(nic_ports: int, down: int, reserved_without_place: int) -> int:
-    """Leaves, with as many more as the reserved ports need that find no free port elsewhere."""
-    return ceil((nic_ports + reserved_without_place) / down)
+def leaves_with_reserved(nic_ports: int, down: int, reserved_ports: int) -> int:
+    """Leaves for NIC ports and reserved ports, where spines have no free port for the reserved ones either."""
+    return ceil((nic_ports + reserved_ports) / down)
 
 
 @formula("switches", source="even spread: smallest divisor of the uplinks that reaches every switch below")
@@ -148,7 +148,7 @@ def smallest_spread(below: int, uplinks: int, ports: int) -> int:
 
 def divisors(number: int) -> list[int]:
     """The divisors of a positive number, ascending."""
-    small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
+    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
     return small + [number // d for d in reversed(small) if d * d != number]
 
 
@@ -207,17 +207,27 @@ def ratio_built(down: int, down_gbps: int, up: int, up_gbps: int) -> Fraction:
 
 
 @formula("Gb/s", source="max-flow of the tree that even spread makes of the fabric")
-def bisection_of_leaves(nic_ports: int, down: int, down_gbps: int, up: int, up_gbps: int) -> Fraction:
+def bisection_of_leaves(nic_ports: int, down: int, down_gbps: int, up: int, last_up: int, up_gbps: int) -> Fraction:
     """Max-flow between the first and the second half of the NIC ports: switched in a shared leaf, else over spines."""
-    return flow_over_pods(nic_ports, down, down_gbps, up * up_gbps, None, None)
+    return flow_between_halves(nic_ports, down, down_gbps, up * up_gbps, last_up * up_gbps)
 
 
 @formula("Gb/s", source="max-flow of the tree that even spread makes of the fabric")
 def bisection_of_pods(
-    nic_ports: int, down: int, down_gbps: int, up: int, up_gbps: int, leaves: int, pods: int, pod_gbps: int
+    nic_ports: int,
+    down: int,
+    down_gbps: int,
+    up: int,
+    last_up: int,
+    up_gbps: int,
+    leaves: int,
+    pods: int,
+    pod_gbps: int,
 ) -> Fraction:
     """Max-flow between the two halves of the NIC ports: in a leaf, in a pod, else over the core."""
-    return flow_over_pods(nic_ports, down, down_gbps, up * up_gbps, pod_sizes(leaves, pods), pod_gbps)
+    return flow_between_halves(
+        nic_ports, down, down_gbps, up * up_gbps, last_up * up_gbps, pod_sizes(leaves, pods), pod_gbps
+    )
 
 
 @formula("Gb/s")
@@ -244,8 +254,14 @@ def pod_sizes(leaves: int, pods: int) -> list[int]:
     return [size + 1] * larger + [size] * (pods - larger)
 
 
-def flow_over_pods(
-    nic_ports: int, down: int, down_gbps: int, leaf_gbps: int, sizes: list[int] | None, pod_gbps: int | None
+def flow_between_halves(
+    nic_ports: int,
+    down: int,
+    down_gbps: int,
+    leaf_gbps: int,
+    last_leaf_gbps: int,
+    sizes: list[int] | None = None,
+    pod_gbps: int | None = None,
 ) -> Fraction:
     """Max-flow between the first and second half of endpoints that fill leaves of `down` ports in order [Gb/s].
 
@@ -265,8 +281,9 @@ def flow_over_pods(
             second = Fraction(max(end - max(start, middle), 0) * down_gbps)
             inside = min(first, second)
             total += inside
-            pod_first += min(first - inside, Fraction(leaf_gbps))
-            pod_second += min(second - inside, Fraction(leaf_gbps))
+            above = Fraction(leaf_gbps if leaf < count - 1 else last_leaf_gbps)
+            pod_first += min(first - inside, above)
+            pod_second += min(second - inside, above)
         position += size
         if pod_gbps is None:
             first_up, second_up = pod_first, pod_second

@@ -116,6 +116,8 @@ def _spread(below: int, uplinks: int, ports: int, fixed: int) -> int:
 def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
     ports = numbers.spine_down or numbers.spine_radix
     fixed = numbers.spine_count or numbers.spines_per_pod
+    if numbers.spines_per_pod not in (0, fixed):
+        return None
     leaves = ceil(numbers.nic_ports / down)
     spines = _spread(leaves, up, ports, fixed)
     free = spines * (ports - leaves * up // spines) if spines else 0
@@ -178,7 +180,8 @@ def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
 
     In a pod whose size the plan gives, a spine faces down with whatever its own up-links leave.
     """
-    if numbers.spine_count % pods:
+    both = numbers.spine_count and numbers.spines_per_pod
+    if numbers.spine_count % pods or (both and numbers.spines_per_pod * pods != numbers.spine_count):
         return 0
     fixed = numbers.spines_per_pod or numbers.spine_count // pods
     if not numbers.pod_leaves or numbers.spine_down or numbers.tiers == 2:
@@ -190,30 +193,16 @@ def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
     return 0
 
 
-def largest(numbers: Numbers) -> int:
-    """The most endpoints that any division of the leaf's ports reaches in so many tiers."""
-    if numbers.tiers == 1:
-        return numbers.radix
-    return max((_reach(numbers, down, up) for down, up in divisions(numbers)), default=0)
-
-
-def _reach(numbers: Numbers, down: int, up: int) -> int:
-    """Endpoints when every port of the top tier leads elsewhere: one link to each switch, more if counts are fixed."""
-    if numbers.tiers == 2 and not numbers.pod_leaves:
-        return (numbers.spine_down or numbers.spine_radix) // _pair(up, numbers.spine_count) * down
-    if numbers.tiers == 2:
-        return numbers.nic_ports
-    limit = numbers.pod_leaves or spine_ports_down(numbers)
-    spines = spines_of_pod(numbers._replace(spine_count=0), limit, up, 1)
-    if not spines:
-        return 0
-    uplinks = spines * up_links_of_spine(numbers, limit * (up // spines))
-    return numbers.core_radix // _pair(uplinks, numbers.core_count) * limit * down
-
-
-def _pair(uplinks: int, fixed: int) -> int:
-    """Links between one switch and one above it when the upper ones are as many as can be, or as given."""
-    return uplinks // fixed if fixed and uplinks % fixed == 0 else 1
+def most_servers(numbers: Numbers, servers: int, ports_per_server: int) -> int:
+    """The most servers, up to so many, for which there is a fabric; by halving, so that one more does not fit."""
+    fits, fails = 0, servers + 1
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        if best(numbers._replace(nic_ports=middle * ports_per_server)):
+            fits = middle
+        else:
+            fails = middle
+    return fits
 
 
 def build(demand: Demand) -> Fabric:
@@ -305,22 +294,26 @@ def _refusal(demand: Demand, tiers: int) -> Infeasible:
     because = _endpoints(demand)
     choices = (demand.leaf, demand.spine, demand.core)[:tiers]
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
-    reached = largest(_numbers(_figures(demand, tiers)))
-    wanted = _spaced(because.value)
-    if reached >= because.value:
+    numbers = _numbers(_figures(demand, tiers)) if tiers > 1 else None
+    wanted, servers = _spaced(because.value), demand.servers.value
+    if numbers and best(numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)):
         message = (
             f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
             f"{_WORDS[tiers]} of {switches}; leave some of leaf, spine, core and pod to the rules"
         )
         return Infeasible(message, because, rule="uneven")
-    more = ""
-    if demand.tiers and tiers < MAX_TIERS:
-        above = largest(_numbers(_figures(demand, tiers + 1)))
-        more = f"; {_WORDS[tiers + 1]} reach {_spaced(above)}" if above > reached else ""
+    per_server = demand.ports_per_server.value
     reserved = demand.reserved_ports.value if demand.reserved_ports else 0
-    servers = max(reached - reserved, 0) // demand.ports_per_server.value
-    message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} reach {_spaced(reached)}: at most {servers} servers"
-    return Infeasible(message + more, because)
+    if numbers:
+        reached = most_servers(numbers, servers, per_server)
+    else:
+        reached = (clos.radix(demand.leaf.switch, demand.rates["server-leaf"]).value - reserved) // per_server
+    endpoints = _spaced(reached * per_server + reserved)
+    message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} reach {endpoints}: at most {reached} servers"
+    more = tiers + 1
+    if demand.tiers and more <= MAX_TIERS and best(_numbers(_figures(demand, more))):
+        message += f", or `tiers: {more}`"
+    return Infeasible(message, because)
 
 
 def _spaced(number: int) -> str:
@@ -357,7 +350,6 @@ def one_switch(demand: Demand, topology: str) -> Fabric:
         links=(Links("server-leaf", endpoints, nic_ports, rate),),
         switches=count,
         bisection_gbps=clos.bisection_of_switch(nic_ports, rate),
-        largest=radix,
     )
 
 
@@ -371,30 +363,6 @@ def leaves_of_one_switch(endpoints: int, radix: int) -> int:
 def tier_count(leaves: int) -> int:
     """One switch is one tier."""
     return leaves
-
-
-@formula("tiers")
-def tiers_with_spines(spines: int) -> int:
-    """Leaves and spines."""
-    return 2 if spines else 1
-
-
-@formula("tiers")
-def tiers_with_cores(spine_tiers: int, cores: int) -> int:
-    """Leaves, spines and cores."""
-    return spine_tiers + (1 if cores else 0)
-
-
-@formula("endpoints")
-def reach_of_two_tiers(spine_ports: int, down: int) -> int:
-    """Endpoints when every port of a spine leads to another leaf."""
-    return spine_ports * down
-
-
-@formula("endpoints")
-def reach_of_three_tiers(core_ports: int, pod_leaves: int, down: int) -> int:
-    """Endpoints when every port of a core leads to another pod, and every pod is full."""
-    return core_ports * pod_leaves * down
 
 
 @formula("switches")
@@ -520,21 +488,30 @@ def uplinks_of_best(numbers: Numbers) -> int:
 
 
 @formula("ports")
-def spine_down_beside(radix: int, spine_up: int) -> int:
+def spine_down_beside(spine_up: int, radix: int, up_radix: int, cages: int) -> int:
     """Ports of a spine that its own up-links leave."""
-    return radix - spine_up
+    return ports_beside(spine_up, radix, up_radix, cages)
 
 
 @formula("switches", source="even spread beside the spine's own up-links")
 def spines_beside_uplinks(
-    pod_leaves: int, up: int, radix: int, up_gbps: int, core_gbps: int, oversubscription: Fraction
+    pod_leaves: int,
+    up: int,
+    radix: int,
+    up_radix: int,
+    cages: int,
+    up_gbps: int,
+    core_gbps: int,
+    oversubscription: Fraction,
 ) -> int:
     """The fewest spines of a pod whose ports hold their links to the leaves and as many up as the ratio asks."""
     return next(
         spines
         for spines in clos.divisors(up)
-        if pod_leaves * up // spines + ceil(pod_leaves * up // spines * up_gbps / (oversubscription * core_gbps))
-        <= radix
+        if pod_leaves * up // spines
+        <= ports_beside(
+            ceil(Fraction(pod_leaves * up // spines * up_gbps) / (oversubscription * core_gbps)), radix, up_radix, cages
+        )
     )
 
 
@@ -567,6 +544,7 @@ class _Builder:
             core_links = clos.links_up(spines, spine_up)
             links.append(Links("spine-core", core_links, core_links, self.rates["spine-core"]))
             switches = clos.sum_of_switches(switches, core.count)
+        self._agree(leaves, up, spines, spine_up, tiers)
         return Fabric(
             topology=NAME,
             endpoints=_endpoints(self.demand),
@@ -575,11 +553,18 @@ class _Builder:
             tiers=tuple(tiers),
             links=tuple(links),
             switches=switches,
-            bisection_gbps=self._bisection(down, up, leaves, pods, of_pod, spine_up),
-            largest=self._largest(down, pod_leaves),
+            bisection_gbps=self._bisection(leaf, pods, of_pod, spine_up),
             pods=pods,
             reserved_above=self._reserved_above(leaves, down),
         )
+
+    def _agree(self, leaves: Figure, up: Figure, spines: Figure, spine_up: Figure | None, tiers: list[Tier]) -> None:
+        """The figures must say what the search found: anything else is a mistake of the program."""
+        shape = self.shape
+        cores = tiers[-1].count.value if shape.cores else 0
+        built = (leaves.value, up.value, spines.value, spine_up.value if spine_up else 0, cores)
+        if built != (shape.leaves, shape.up, shape.pods * shape.spines, shape.spine_up, shape.cores):
+            raise AssertionError(f"the search found {shape}, the formulas give {built}")
 
     def _reserved_above(self, leaves: Figure, down: Figure) -> Figure | None:
         if self.demand.reserved_ports is None:
@@ -634,7 +619,7 @@ class _Builder:
         if not self.shape.cores:
             return radix
         if uplinks and radix.value - uplinks.value < radix.value // 2:
-            return spine_down_beside(radix, uplinks)
+            return clos.ports_left(radix, uplinks)
         return clos.half(radix)
 
     def _spines_of_pod(self, below: Figure, up: Figure, pods: Figure | None) -> Figure:
@@ -645,11 +630,11 @@ class _Builder:
         if spine.count and pods is not None:
             return fixed_count_of_pod(spine.count, pods)
         if self.demand.pod_leaves and self.shape.cores and not spine.downlinks:
-            radix = self.figures["spine_radix"]
+            ports = (self.figures["spine_radix"], self.figures["spine_up_radix"], self.figures["spine_cages"])
             if spine.uplinks:
-                return clos.even_spread(below, up, spine_down_beside(radix, spine.uplinks))
+                return clos.even_spread(below, up, spine_down_beside(spine.uplinks, *ports))
             rates, ratio = self.rates, self.demand.spine_oversubscription
-            return spines_beside_uplinks(below, up, radix, rates["leaf-spine"], rates["spine-core"], ratio)
+            return spines_beside_uplinks(below, up, *ports, rates["leaf-spine"], rates["spine-core"], ratio)
         return clos.even_spread(below, up, self._spine_ports_down())
 
     def _spine_up(self, down: Figure) -> Figure:
@@ -710,32 +695,18 @@ class _Builder:
         down = clos.ports_down(pods, uplinks, count)
         return Tier("core", self.demand.core.switch, count, radix, down, None, (Fitted(count, down, None),), None)
 
-    def _bisection(
-        self,
-        down: Figure,
-        up: Figure,
-        leaves: Figure,
-        pods: Figure | None,
-        of_pod: Figure,
-        spine_up: Figure | None,
-    ) -> Figure:
+    def _bisection(self, leaf: Tier, pods: Figure | None, of_pod: Figure, spine_up: Figure | None) -> Figure:
         rates = self.rates
-        below = (self.nic_ports, down, rates["server-leaf"], up, rates["leaf-spine"])
+        up, last_up = leaf.fitted[0].up, leaf.fitted[-1].up
+        if up is None or last_up is None:
+            raise ValueError("a leaf below spines has links up")
+        below = (self.nic_ports, leaf.down, rates["server-leaf"], up, last_up, rates["leaf-spine"])
         if pods is None:
             return clos.bisection_of_leaves(*below)
         if spine_up is None:
-            return clos.bisection_of_pods(*below, leaves, pods, clos.no_bisection())
+            return clos.bisection_of_pods(*below, leaf.count, pods, clos.no_bisection())
         pod_gbps = clos.bandwidth(clos.uplinks_of_pod(of_pod, spine_up), rates["spine-core"])
-        return clos.bisection_of_pods(*below, leaves, pods, pod_gbps)
-
-    def _largest(self, down: Figure, pod_leaves: Figure | None) -> Figure:
-        if pod_leaves is None:
-            return reach_of_two_tiers(self._spine_ports_down(), down)
-        if not self.shape.cores:
-            return self.nic_ports
-        return reach_of_three_tiers(
-            self.figures["core_radix"], self.demand.pod_leaves or self._spine_ports_down(), down
-        )
+        return clos.bisection_of_pods(*below, leaf.count, pods, pod_gbps)
 
 
 @formula("ports")

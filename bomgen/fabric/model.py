@@ -88,8 +88,6 @@ class Fabric(NamedTuple):
     links: tuple[Links, ...]
     switches: Figure
     bisection_gbps: Figure
-    largest: Figure
-    """The most endpoints that the same switches, tiers and ratios reach."""
     pods: Figure | None = None
     reserved_above: Figure | None = None
     """Reserved ports that stand on spines because the leaves are full."""

@@ -23,8 +23,8 @@ class Sizing(NamedTuple):
     """The size of the cluster, and what the workload makes of it."""
 
     run: Run | None
-    servers: Figure
-    """Whole servers, or trays of a rack-scale system."""
+    servers: Figure | None
+    """Whole servers, or trays of a rack-scale system; None when no server is known for the GPU."""
     gpus: Figure
     days: Figure | None
     tokens_per_second: Figure | None
@@ -104,7 +104,7 @@ def _place(figure: Figure, plan: Plan) -> Mark:
     return first_given(figure) or plan.cluster.mark
 
 
-def _counts(plan: Plan, run: Run | None, attached: Mapping[str, Attachment]) -> tuple[Figure, Figure]:
+def _counts(plan: Plan, run: Run | None, attached: Mapping[str, Attachment]) -> tuple[Figure | None, Figure]:
     """Servers and GPUs: as given, or for the target days and rounded up."""
     cluster = plan.cluster
     server = cluster.server
@@ -115,7 +115,7 @@ def _counts(plan: Plan, run: Run | None, attached: Mapping[str, Attachment]) -> 
         return servers, gpus_of_servers(servers, server.gpus)
     if cluster.gpus:
         if server is None:
-            return servers_without(cluster.gpus), cluster.gpus
+            return None, cluster.gpus
         if cluster.gpus.value % server.gpus.value:
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
             fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
@@ -129,15 +129,9 @@ def _counts(plan: Plan, run: Run | None, attached: Mapping[str, Attachment]) -> 
         message = "nothing says how large the cluster is; give `target_days`, `cluster.gpus` or `cluster.servers`"
         raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
     if server is None:
-        return servers_without(run.gpus_required), run.gpus_required
+        return None, run.gpus_required
     servers = _round_up(plan, servers_for_gpus(run.gpus_required, server.gpus), attached)
     return servers, gpus_of_servers(servers, server.gpus)
-
-
-@formula("servers")
-def servers_without(gpus: int) -> int:
-    """No server is known for the GPU: there are GPUs only."""
-    return gpus - gpus
 
 
 def _unknown_server(cluster: Cluster) -> PlanErrors:
@@ -171,7 +165,8 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
         if servers.value % filled.value == 0:
             return servers
         servers = rounded_up(servers, filled)
-    return servers
+    message = f"rounding {servers.value} servers up to whole leaves does not settle; give `round_up_to: {{servers: n}}`"
+    raise Infeasible(message, because=unit, rule="rounding")
 
 
 def _first_compute(plan: Plan) -> FabricPlan | None:

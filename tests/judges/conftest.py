@@ -85,24 +85,9 @@ def run() -> Run:
 def quotes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The folder of results by plan, for every plan of the checkout."""
     results = tmp_path_factory.mktemp("built")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "bomgen.cli",
-            "build",
-            *(f"plans/{plan.name}" for plan in PLANS),
-            "-o",
-            str(results),
-            "--root",
-            ".",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=CHECKOUT,
-        timeout=TIMEOUT,
-    )
+    plans = [f"plans/{plan.name}" for plan in PLANS]
+    command = [sys.executable, "-m", "bomgen.cli", "build", *plans, "-o", str(results), "--root", "."]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     return {plan.stem: results / plan.stem for plan in PLANS}
 

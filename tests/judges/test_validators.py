@@ -84,7 +84,7 @@ def test_ajv_accepts_the_plans(ajv, tmp_path):
     """Every plan of the checkout, as bomgen reads its YAML, is valid against the plan schema, judged by ajv."""
     for plan in PLANS:
         data = read(plan.read_text("utf-8"), plan.name).data
-        (tmp_path / f"{plan.stem}.json").write_text(json.dumps(data), encoding="utf-8")
+        (tmp_path / f"{plan.stem}.json").write_text(json.dumps(data, default=float), encoding="utf-8")
     done = ajv("validate", "-s", "schemas/plan.schema.json", "-d", tmp_path / "*.json")
     assert done.returncode == 0, done.stdout + done.stderr
 

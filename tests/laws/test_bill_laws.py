@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bomgen.bill import Bill
-from bomgen.design import stock
 from bomgen.catalog import Catalog
+from bomgen.design import stock
 from bomgen.figures import Mark
 from bomgen.prices import Price, PriceBook
 from bomgen.quote import quote
@@ -55,7 +55,10 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         "fabrics": {"compute": fabric, "storage": {"switch": "qm9700", "ports_per_server": 2}},
         "spares": {"transceiver": f"{share}%", "cable": f"{share}%", "switch": draw(st.integers(0, 3))},
         "quote": {
-            "discount": {"default": f"{draw(st.integers(0, 20))}%", "transceiver": f"{draw(st.integers(0, 300)) / 10}%"},
+            "discount": {
+                "default": f"{draw(st.integers(0, 20))}%",
+                "transceiver": f"{draw(st.integers(0, 300)) / 10}%",
+            },
             "tax": f"{draw(st.integers(0, 25))}%",
         },
     }
@@ -191,7 +194,11 @@ MONEY = st.integers(0, 10**8).map(lambda cents: Decimal(cents) / 1000)
 def test_totals_are_the_sums_of_the_lines(worked: Worked, plan: dict[str, Any], prices: list[Decimal]) -> None:
     """Amounts are pieces times price less discount, rounded half up; totals are their sums exactly."""
     report = worked(plan)
-    priced = quote(report.bill, report.plan.quote._replace(price_books=(("book.yaml", Mark("p", 1, 1)),)), [book_for(report, prices)])
+    priced = quote(
+        report.bill,
+        report.plan.quote._replace(price_books=(("book.yaml", Mark("p", 1, 1)),)),
+        [book_for(report, prices)],
+    )
     for line in priced.lines:
         if line.price is None:
             assert line.amount is None
@@ -204,7 +211,9 @@ def test_totals_are_the_sums_of_the_lines(worked: Worked, plan: dict[str, Any], 
     totals = priced.totals
     assert sum(undiscounted, Decimal(0)) == totals.list
     assert sum(amounts, Decimal(0)) == totals.list - totals.discount
-    assert half_up(Fraction(sum(amounts, Decimal(0))) * Fraction(int(plan["quote"]["tax"].rstrip("%")), 100)) == totals.tax
+    assert (
+        half_up(Fraction(sum(amounts, Decimal(0))) * Fraction(int(plan["quote"]["tax"].rstrip("%")), 100)) == totals.tax
+    )
     assert totals.list - totals.discount + totals.tax == totals.amount
 
 

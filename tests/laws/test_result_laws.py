@@ -1,5 +1,7 @@
 """Laws of the result as a whole: every number explained, every build alike."""
 
+# ruff: noqa: SIM300
+
 from __future__ import annotations
 
 import ast
@@ -30,7 +32,13 @@ RICH = {
     "name": "rich",
     "workload": {
         "training": {
-            **{"model": "llama-2-7b", "tokens": "2T", "target_days": 30, "attention": "causal", "recompute": "selective"},
+            **{
+                "model": "llama-2-7b",
+                "tokens": "2T",
+                "target_days": 30,
+                "attention": "causal",
+                "recompute": "selective",
+            },
             **{"sequence": 4096, "micro_batch": 2, "batch_tokens": "4M", "goodput": "95%", "parallel_efficiency": 0.9},
         }
     },
@@ -50,7 +58,12 @@ THREE_TIERS = {
     "cluster": {"gpu": "h100-sxm", "servers": 300},
     "fabrics": {
         "compute": {
-            **{"switch": "qm9700", "oversubscription": {"leaf": 2, "spine": 3}, "reserved_ports": 4, "build_out": "exact"},
+            **{
+                "switch": "qm9700",
+                "oversubscription": {"leaf": 2, "spine": 3},
+                "reserved_ports": 4,
+                "build_out": "exact",
+            },
             "links": {"spine-core": {"length": "500 m"}},
         }
     },
@@ -132,9 +145,15 @@ def test_every_number_is_explained(worked: Worked, cells: Callable[..., dict[str
         paths = [path for path in data["derivations"] if "#" not in path]
         wanted = {path: data["derivations"][path]["value"] for path in paths}
         assert wanted == {
-            ".".join(steps): plain(figure.value) for steps, figure in numbers(report).items() if ".".join(steps) in wanted
+            ".".join(steps): plain(figure.value)
+            for steps, figure in numbers(report).items()
+            if ".".join(steps) in wanted
         }
-        missing = [steps for steps, figure in numbers(report).items() if isinstance(figure.origin, Derived) and ".".join(steps) not in wanted]
+        missing = [
+            steps
+            for steps, figure in numbers(report).items()
+            if isinstance(figure.origin, Derived) and ".".join(steps) not in wanted
+        ]
         assert [] == missing
         simple = [path for path in paths if not any(char.isdecimal() for char in path.rpartition(".")[2])]
         assert {path: wanted[path] for path in simple} == cells(data, simple)

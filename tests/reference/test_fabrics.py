@@ -1,5 +1,7 @@
 """Fabrics against published tables, from a plan to the delivered bom.json."""
 
+# ruff: noqa: SIM300
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -29,9 +31,7 @@ ROWS = [pytest.param(table, row, id=f"{table['id']}-{row[0]}") for table in TABL
 
 
 @pytest.mark.parametrize(("table", "row"), ROWS)
-def test_fabric_is_as_published(
-    table: dict[str, Any], row: list[Any], built: Built, cells: Cells
-) -> None:
+def test_fabric_is_as_published(table: dict[str, Any], row: list[Any], built: Built, cells: Cells) -> None:
     """Every published cell of a fabric comes out as printed."""
     plan = deepcopy(table["plan"])
     given = table["given"]

@@ -1,5 +1,7 @@
 """Modules and cables against published bills, from a plan to the delivered bom.json."""
 
+# ruff: noqa: SIM300
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -38,7 +40,7 @@ def test_counts_are_as_published(case: dict[str, Any], built: Built, cells: Cell
 def test_lines_are_as_published(case: dict[str, Any], built: Built) -> None:
     """Every published part stands on its line with its quantity."""
     lines = {line["id"]: [line["part"], line["quantity"]] for line in bom_of(case, built)["lines"]}
-    assert case["lines"] == {id: lines.get(id) for id in case["lines"]}
+    assert case["lines"] == {id: lines[id][-len(wanted) :] for id, wanted in case["lines"].items()}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
