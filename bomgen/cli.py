@@ -69,19 +69,16 @@ def build(plans: tuple[str, ...], output: str, formats: str, settings: tuple[str
     unknown = [form for form in wanted if form not in FORMATS]
     if unknown or not wanted:
         raise click.UsageError(f"unknown format '{', '.join(unknown)}'; there are {ALL_FORMATS}")
-    code, names = 0, dict[str, str]()
-    for number, file in _opened(plans, root):
-        _progress(number, len(plans), file.name)
+    files, code = _opened(plans, root)
+    _check_names(files, settings)
+    for number, file in enumerate(files, start=1):
+        _progress(number, len(files), file.name)
         report = _worked_out(file, settings)
         if report is None:
             code = max(code, WRONG_PLAN)
             continue
-        name = report.plan.name
-        if name in names:
-            raise click.UsageError(f"{names[name]} and {file.name} are both named {name}; give one another name")
-        names[name] = file.name
         try:
-            written = write(render(report, wanted), Path(output) / name)
+            written = write(render(report, wanted), Path(output) / report.plan.name)
         except OutputError as error:
             click.echo(f"bomgen: not written: {error}", err=True)
             code = max(code, NOT_WRITTEN)
@@ -103,14 +100,15 @@ def check(plans: tuple[str, ...], form: str, settings: tuple[str, ...], root: st
     from bomgen.pipeline import work_out
     from bomgen.problems import PlanErrors
 
-    code, found = 0, list["Problem"]()
-    for number, file in _opened(plans, root):
-        _progress(number, len(plans), file.name)
+    files, code = _opened(plans, root)
+    found = list["Problem"]()
+    for number, file in enumerate(files, start=1):
+        _progress(number, len(files), file.name)
         try:
             problems: Sequence[Problem] = work_out(file, settings).problems
         except PlanErrors as errors:
             problems = errors.problems
-            code = WRONG_PLAN
+            code = max(code, WRONG_PLAN)
         if form == "text":
             _show(problems, file)
             if not any(problem.severity == "error" for problem in problems):
@@ -139,13 +137,17 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
     PATH is dotted, such as fabrics.compute.switches.leaf; the start of a path explains all numbers below it.
     """
     from bomgen.figures import explain as derivation
-    from bomgen.report import dotted, numbers
+    from bomgen.report import Paths, dotted, numbers
 
-    (_, file) = next(_opened((plan,), root))
-    report = _worked_out(file, settings, quiet=True)
+    files, code = _opened((plan,), root)
+    if code:
+        sys.exit(code)
+    report = _worked_out(files[0], settings, quiet=True)
     if report is None:
         sys.exit(WRONG_PLAN)
     found = {dotted(steps): figure for steps, figure in numbers(report).items()}
+    if path and "#" in path:
+        found = Paths(numbers(report)).figures
     wanted = {
         name: figure for name, figure in found.items() if path is None or name == path or name.startswith(f"{path}.")
     }
@@ -229,15 +231,31 @@ def schema(name: str, kind: str | None) -> None:
     click.echo((schemas / "part" / f"{kind}.schema.json").read_text(encoding="utf-8"), nl=False)
 
 
-def _opened(plans: Sequence[str], root: str | None) -> Iterator[tuple[int, PlanFile]]:
-    """The plan files by number. A plan that cannot be read is wrong usage."""
+def _opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
+    """The plan files that can be read, and the exit code so far: a plan that cannot be read is wrong usage."""
     from bomgen.pipeline import open_plan
 
-    for number, plan in enumerate(plans, start=1):
+    files, code = list["PlanFile"](), 0
+    for plan in plans:
         try:
-            yield number, open_plan(plan, root)
+            files.append(open_plan(plan, root))
         except OSError as error:
-            raise click.UsageError(f"cannot read the plan '{plan}': {error.strerror}") from None
+            click.echo(f"Error: cannot read the plan '{plan}': {error.strerror}", err=True)
+            code = WRONG_USAGE
+    return files, code
+
+
+def _check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
+    """Two plans of one name would write over each other: wrong usage, before anything is written."""
+    from bomgen.pipeline import name_of
+
+    names = dict[str, str]()
+    for file in files if len(files) > 1 else ():
+        name = name_of(file, settings)
+        if name in names:
+            raise click.UsageError(f"{names[name]} and {file.name} are both named {name}; give one another name")
+        if name is not None:
+            names[name] = file.name
 
 
 def _worked_out(file: PlanFile, settings: Sequence[str], quiet: bool = False) -> Report | None:

@@ -88,6 +88,14 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
     return source
 
 
+def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
+    """The name of a plan, or None when it is too wrong to have one."""
+    try:
+        return str(source_of(file, settings).data["name"])
+    except PlanErrors:
+        return None
+
+
 def _inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
     """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
     place = (file.folder / given).resolve()
@@ -147,7 +155,8 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
     billed = bill(designed)
     priced = quote(billed, plan.quote, books)
-    problems = (*found, *_remarks(designed), *_without_effect(source, designed, billed), *priced.problems)
+    remarks = [*found, *_remarks(designed), *_without_effect(source, designed, billed), *priced.problems]
+    problems = tuple(sorted(remarks, key=lambda problem: problem.mark))
     outcome = checks(designed, billed, priced)
     _raise_broken(outcome)
     inputs += [Input(name, sha256(content).hexdigest()) for name, content in sorted(catalog.inputs.items())]

@@ -293,7 +293,9 @@ def _check_limits(text: str, file: str) -> None:
         if depth > MAX_DEPTH:
             start = event.start_mark
             mark = Mark(file, start.line + 1, start.column + 1) if start else Mark(file, 1, 1)
-            raise PlanErrors([Problem(mark, "error", f"nested over {MAX_DEPTH} levels deep", "yaml-limit")])
+            raise PlanErrors(
+                [Problem(mark, "error", f"nested too deep; at most {MAX_DEPTH} levels are read", "yaml-limit")]
+            )
 
 
 def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
@@ -309,4 +311,5 @@ def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
     if place.line < len(lines) and lines[place.line][place.column : place.column + 1] == "\t":
         return Problem(mark, "error", "a tab; YAML is indented with spaces", "yaml-tab")
     message = " ".join(str(part) for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part)
-    return Problem(mark, "error", f"no valid YAML: {message}", "yaml-syntax")
+    hint = "check quotes, brackets and indentation up to here"
+    return Problem(mark, "error", f"no valid YAML: {message}; {hint}", "yaml-syntax")

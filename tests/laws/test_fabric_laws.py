@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from math import ceil
 from typing import Any, NamedTuple
@@ -14,11 +15,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bomgen import catalog
 from bomgen.fabric import build
 from bomgen.fabric.model import Demand, Fabric, TierChoice
 from bomgen.figures import Figure, Given, Mark
-from bomgen.parts import Identity, PortGroup, Switch
+from bomgen.parts import Switch
 from bomgen.problems import Infeasible
+from bomgen.source import read
 
 RADIXES = (4, 6, 8, 10, 12, 16, 20, 36, 40, 64)
 RATIOS = (Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(7))
@@ -49,11 +52,16 @@ def given_as(value: Any, unit: str = "count") -> Figure:
     return Figure(value, unit, Given(Mark("plan.yaml", 1, 1)))
 
 
+@cache
+def switch_of(radix: int) -> Switch:
+    """A switch described in a plan: so many ports of 400G, one a cage, not split."""
+    plan = read(f"switch: {{ports: {radix}, port_gbps: 400}}", "plan.yaml")
+    return catalog.switch(catalog.inline("switch", plan, ("switch",)))
+
+
 def demand(case: Case) -> Demand:
     """What the fabric of a case must carry, on switches of one kind with 400G ports."""
-    one = given_as(1)
-    ports = PortGroup(given_as(case.radix), given_as(400, "Gb/s"), one, one, "any", {})
-    choice = TierChoice(Switch(Identity("switch", "switch", "switch"), None, (ports,), one, None, None))
+    choice = TierChoice(switch_of(case.radix))
     return Demand(
         servers=given_as(case.servers),
         ports_per_server=given_as(case.ports),

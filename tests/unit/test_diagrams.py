@@ -34,7 +34,7 @@ def _figure(value: int, unit: str) -> Figure:
 
 def _fabric(name: str, switch: str = "QM9700") -> Fabric:
     counts, uplinks, endpoints, ports_per_server, pods = FABRICS[name]
-    part = Switch(Identity("switch", "switch", switch), None, (), _figure(1, "count"), None, None)
+    part = Switch(Identity("switch", "switch", switch), None, (), _figure(1, "count"), None, None, None)
     ups = [*(_figure(each, "ports") for each in uplinks), None]
     port = _figure(32, "ports")
     rate = _figure(400, "Gb/s")
@@ -54,7 +54,6 @@ def _fabric(name: str, switch: str = "QM9700") -> Fabric:
         links=tuple(links),
         switches=_figure(sum(counts), "switches"),
         bisection_gbps=_figure(1, "Gb/s"),
-        largest=_figure(1, "endpoints"),
         pods=_figure(pods, "pods") if pods else None,
     )
 
