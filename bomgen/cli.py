@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN = 1, 2, 3
 ALL_FORMATS = "md,html,xlsx,json,csv"
 SCHEMAS = ("plan", "bom", "part")
+HELP_WIDTH = 100
+"""Characters a line of help at most."""
 COLLECT_AFTER = 200_000
 """New objects between two runs of the garbage collector."""
 
@@ -31,7 +33,7 @@ _root = click.option(
 _plans = click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH})
 @click.version_option(package_name="bomgen", prog_name="bomgen")
 def main() -> None:
     r"""Bills of materials for AI clusters from a short YAML plan.

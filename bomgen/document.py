@@ -15,6 +15,8 @@ from bomgen.money import Totals
 
 Value = str | int | float | Fraction | Decimal | None
 
+USUAL_WIDTH = 14
+"""Width of a column that needs no more [characters]."""
 ColumnKind = Literal["text", "number", "money", "share"]
 Level = Literal["info", "warning"]
 
@@ -36,7 +38,7 @@ class Column:
     key: str
     title: str
     kind: ColumnKind = "text"
-    width: int = 14
+    width: int = USUAL_WIDTH
 
 
 @dataclass(frozen=True, slots=True)

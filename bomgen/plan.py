@@ -332,7 +332,7 @@ def _training(section: Section) -> Training | None:
     token_rate = section.figure("tokens_per_second_per_gpu", "tokens/s")
     measured = achieved is not None or token_rate is not None
     mfu = section.figure("mfu", "share", None if measured else "training-mfu")
-    sequence = section.figure("sequence", "count") or (model.shape.get("context") if model else None)
+    sequence = section.figure("sequence", "tokens") or (model.shape.get("context") if model else None)
     training = partial(
         Training,
         mark=section.mark,
@@ -584,7 +584,7 @@ def _quote(section: Section) -> QuotePlan:
         price_books=tuple(zip(named, marks, strict=True)),
         discounts={category: share for category, share in shares.items() if share is not None},
         tax=section.figure("tax", "share", zero=True),
-        valid_days=section.figure("valid_days", "count"),
+        valid_days=section.figure("valid_days", "days"),
         date=section.text("date"),
         date_mark=section.value_mark("date") if section.has("date") else None,
         language=section.text("language") or "en",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import date
 
+from bomgen.fabric.fat_tree import MAX_TIERS
 from bomgen.figures import Figure, first_given
 from bomgen.plan import LINK_KINDS, Plan
 from bomgen.problems import Problem, Severity
@@ -90,9 +91,9 @@ def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
 def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
     """What a plan fixes of a tier must belong to the topology and number of tiers it asks for."""
     for fabric in plan.fabrics:
-        if fabric.tiers and fabric.tiers.value not in (1, 2, 3):
+        if fabric.tiers and fabric.tiers.value not in range(1, MAX_TIERS + 1):
             yield _at(plan, fabric.tiers, "tiers are auto, 1, 2 or 3", "range", f"fabrics.{fabric.name}.tiers")
-        below_three = fabric.tiers is not None and fabric.tiers.value < 3
+        below_three = fabric.tiers is not None and fabric.tiers.value < MAX_TIERS
         core, spine = fabric.tier_plans.get("core"), fabric.tier_plans.get("spine")
         for name, figure in (
             ("core.count", core.count if core else None),

@@ -14,6 +14,8 @@ from bomgen.problems import Problem, nearest
 from bomgen.resources import folder
 from bomgen.source import Path, Source
 
+MAX_QUOTED = 40
+"""Characters of the user's text that a message repeats."""
 MAX_SHOWN = 12
 """Keys that a message lists at most."""
 TYPES = {
@@ -143,7 +145,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, str):
-        text = value if len(value) <= 40 else value[:37] + "..."
+        text = value if len(value) <= MAX_QUOTED else value[:MAX_QUOTED] + "..."
         return f"'{text}'"
     if isinstance(value, bool):
         return str(value).lower()

@@ -157,7 +157,7 @@ def test_a_wrong_override_is_a_wrong_plan(setting: str, run: Run) -> None:
 
 def test_several_plans_return_the_worst_code(tmp_path: Path, run: Run) -> None:
     """A wrong plan among others does not keep them from being built; the worst code is returned."""
-    (tmp_path / "a.yaml").write_text(WRONG, encoding="utf-8")
+    (tmp_path / "a.yaml").write_text(WRONG.replace("small", "other"), encoding="utf-8")
     (tmp_path / "b.yaml").write_text(PLAN, encoding="utf-8")
     assert 1 == run("build", "a.yaml", "b.yaml", "-f", "json").exit_code
     assert ["a.yaml", "b.yaml", "dist/small/bom.json"] == written(tmp_path)
@@ -248,7 +248,7 @@ def test_check_for_github(run: Run) -> None:
 def test_check_of_several_plans_reports_all(tmp_path: Path, run: Run) -> None:
     """Every plan is checked, the problems of all are reported together as JSON."""
     for name in ("a.yaml", "b.yaml"):
-        (tmp_path / name).write_text(WRONG, encoding="utf-8")
+        (tmp_path / name).write_text(WRONG.replace("small", name[0]), encoding="utf-8")
     outcome = run("check", "a.yaml", "b.yaml", "--format", "json")
     assert ["a.yaml", "b.yaml"] == [problem["file"] for problem in json.loads(outcome.stdout)]
 

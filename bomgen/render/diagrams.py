@@ -33,6 +33,7 @@ _POD_PADDING = 12
 _POD_WORD = 22
 _MORE_PODS = 64
 _LINE = 16
+_BOLD, _REGULAR = 600, 400
 _NAME_SIZE = 13
 _WORD_SIZE = 12
 _NUMBER_SIZE = 11
@@ -226,7 +227,7 @@ class _Drawing:
         self.spoken.append(", ".join(lines))
         y = centre - _LINE * (len(lines) - 1) / 2
         for index, line in enumerate(lines):
-            size, weight = (_NAME_SIZE, 600) if strong and not index else (_WORD_SIZE, 400)
+            size, weight = (_NAME_SIZE, _BOLD) if strong and not index else (_WORD_SIZE, _REGULAR)
             self.elements.append(
                 f'<text x="0" y="{y + index * _LINE:g}" font-size="{size}" font-weight="{weight}" '
                 f'dominant-baseline="central" fill="currentColor" stroke="none">{escape(line)}</text>'

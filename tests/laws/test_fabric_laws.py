@@ -294,6 +294,7 @@ def links_of(fabric: Fabric, case: Case, scale: int) -> Graph:
 @settings(LAW, max_examples=50)
 @given(cases(radixes=(4, 6, 8, 10)))
 @example(Case(radix=6, servers=7, ratio=Fraction(3), exact=True))
+@example(Case(radix=8, servers=4, ports=2, reserved=1, exact=True))
 def test_bisection_is_the_maximum_flow_between_the_halves(case: Case) -> None:
     """The stated bisection is the max-flow between the first and the second half of the endpoints, link by link."""
     fabric = fabric_of(case)
