@@ -23,7 +23,9 @@ from bomgen.source import Source, decoded, read
 
 KINDS = ("gpu", "server", "nic", "switch", "transceiver", "cable", "appliance", "model")
 UNVERIFIED = "unverified"
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
+MAX_PORTS = 10_000
+"""Ports of a switch beyond which a plan is a slip: the largest chassis have about a thousand."""
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _LENGTH_CODE = re.compile(r"(?<=[nhcewvx])([0-9]{2}[0-9a])(?=v?$)")
 """The length in a cable's part number: `030` is 30 m, `01a` is 1.5 m."""
 _ANY_LENGTH = "xxx"
@@ -82,6 +84,12 @@ class Record(NamedTuple):
         except ValueError as error:
             mark = self.source.mark((*self.steps, *above, key))
             raise PlanErrors([Problem(mark, "error", str(error), "unit")]) from None
+        if number <= 0 and not self.built_in:
+            mark = self.source.mark((*self.steps, *above, key))
+            raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; more than 0", "range")])
+        if number <= 0 and not self.built_in:
+            mark = self.source.mark((*self.steps, *above, key))
+            raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; more than 0 is meant", "range")])
         return Figure(number, unit, self.origin(key, *above))
 
     def need(self, key: str, unit: str, *above: str | int) -> Figure:
@@ -90,6 +98,8 @@ class Record(NamedTuple):
         if found is None:
             mark = self.source.mark((*self.steps, *above, key))
             message = f"no figure '{key}' is known for the {self.kind} {self.id}; describe the part in the plan"
+            if self.id == _INLINE:
+                message = f"the {self.kind} described here has no `{key}`; add it"
             raise PlanErrors([Problem(mark, "error", message, "unknown-figure")])
         return found
 
@@ -163,7 +173,7 @@ class Catalog:
 
     def ids(self, kind: str) -> list[str]:
         """The ids of a kind, in alphabetical order."""
-        return sorted({path.stem for place in self._places(kind) for path in place.glob("*.yaml")})
+        return sorted({path.stem for place in self._places(kind) for path in _files(place)})
 
     def all(self, kind: str) -> Iterator[Record]:
         """Every record of a kind, by id."""
@@ -188,7 +198,7 @@ class Catalog:
         wanted = f"\n{key}: {word}\n".encode()
         for place in self._places(kind):
             own = place.parent in self.folders
-            for path in sorted(place.glob("*.yaml")):
+            for path in _files(place):
                 if own or wanted in path.read_bytes():
                     record = self.find(kind, path.stem)
                     if record.value(key) == word:
@@ -224,7 +234,7 @@ class Catalog:
     def _by_alias(self, kind: str, wanted: str, name: str) -> Record:
         names: dict[str, set[str]] = {}
         for place in self._places(kind):
-            for path in place.glob("*.yaml"):
+            for path in _files(place):
                 record = self.find(kind, path.stem)
                 for alias in (path.stem, *_names(record)):
                     names.setdefault(alias, set()).add(path.stem)
@@ -239,6 +249,11 @@ class Catalog:
         else:
             hint = f"`bomgen catalog {kind}` lists what there is, and a mapping describes a part of your own"
         raise UnknownPart(kind, name, hint)
+
+
+def _files(place: Path) -> list[Path]:
+    """The part files of a folder: those whose name can be an id."""
+    return sorted(path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
 
 
 def _names(record: Record) -> Iterator[str]:
@@ -356,7 +371,7 @@ def server(record: Record) -> parts.Server:
 
 def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.ServerPorts | None:
     ports, gbps = record.figure(count, "count"), record.figure(rate, "Gb/s")
-    if ports is None or gbps is None:
+    if ports is None or (gbps is None and record.value("nic") is None):
         return None
     per_cage = record.or_one("ports_per_cage" if count == "nics" else f"{count}_per_cage")
     return parts.ServerPorts(ports, gbps, str(record.value(cage) or parts.ANY), per_cage)
@@ -369,6 +384,8 @@ def switch(record: Record) -> parts.Switch:
         groups = tuple(_port_group(record, "port_groups", index) for index in range(len(listed)))
     else:
         groups = (_port_group(record),)
+    for index, group in enumerate(groups):
+        _check_ports(record, group, *(("port_groups", index) if listed else ()))
     description = " + ".join(f"{group.ports.value} x {group.port_gbps.value}G" for group in groups)
     return parts.Switch(
         identity=_named(identity(record), f"switch {description}"),
@@ -379,6 +396,17 @@ def switch(record: Record) -> parts.Switch:
         power_w=record.figure("power", "W"),
         typical_power_w=record.figure("power_typical", "W"),
     )
+
+
+def _check_ports(record: Record, group: parts.PortGroup, *above: str | int) -> None:
+    """Raise PlanErrors for ports that no switch has."""
+    ports, per_cage = group.ports.value, group.ports_per_cage.value
+    if ports > MAX_PORTS or per_cage > ports:
+        mark = record.source.mark((*record.steps, *above, "ports"))
+        message = (
+            f"{ports} ports, {per_cage} in a cage; at most {MAX_PORTS} ports, and no more in a cage than there are"
+        )
+        raise PlanErrors([Problem(mark, "error", message, "range")])
 
 
 def _port_group(record: Record, *above: str | int) -> parts.PortGroup:

@@ -121,11 +121,7 @@ class _Writer:
         yield self.derivation_section()
 
     def summary(self) -> Section:
-        notes = tuple(Note("warning", problem.message, str(problem.mark)) for problem in self.report.problems) + tuple(
-            Note("warning", check.message)
-            for check in self.report.checks
-            if check.status == "warn" and check.id in ("over-built", "oversubscription")
-        )
+        notes = tuple(Note("warning", problem.message, str(problem.mark)) for problem in self.report.problems)
         return Section("summary", self.word("section-summary"), text=tuple(self.sentences()), notes=notes)
 
     def sentences(self) -> Iterator[str]:

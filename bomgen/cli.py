@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bomgen.problems import Problem
     from bomgen.report import Report
 
-WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN = 1, 2, 3
+WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, INTERRUPTED = 1, 2, 3, 130
 ALL_FORMATS = "md,html,xlsx,json,csv"
 SCHEMAS = ("plan", "bom", "part")
 HELP_WIDTH = 100
@@ -28,7 +28,10 @@ _set = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a value of the plan; dots between keys."
 )
 _root = click.option(
-    "--root", metavar="DIR", help="Folder that the plan's paths must stay below. [default: its checkout]"
+    "--root",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder that the plan's paths must stay below. [default: its checkout]",
 )
 _plans = click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
 
@@ -70,7 +73,7 @@ def build(plans: tuple[str, ...], output: str, formats: str, settings: tuple[str
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
     unknown = [form for form in wanted if form not in FORMATS]
     if unknown or not wanted:
-        raise click.UsageError(f"unknown format '{', '.join(unknown)}'; there are {ALL_FORMATS}")
+        raise click.UsageError(f"no format '{', '.join(unknown)}'; there are {ALL_FORMATS}")
     files, code = _opened(plans, root)
     _check_names(files, settings)
     for number, file in enumerate(files, start=1):
@@ -94,7 +97,14 @@ def build(plans: tuple[str, ...], output: str, formats: str, settings: tuple[str
 
 @main.command()
 @_plans
-@click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github"]),
+    default="text",
+    show_default=True,
+    help="How problems are written: for people, programs, or annotations of a code host.",
+)
 @_set
 @_root
 def check(plans: tuple[str, ...], form: str, settings: tuple[str, ...], root: str | None) -> None:
@@ -214,7 +224,10 @@ def schema(name: str, kind: str | None) -> None:
     if kind is None:
         import json
 
-        texts = {part: json.loads((schemas / "part" / f"{part}.schema.json").read_text("utf-8")) for part in kinds}
+        texts = {}
+        for part in kinds:
+            text = (schemas / "part" / f"{part}.schema.json").read_text("utf-8")
+            texts[part] = json.loads(text.replace("#/$defs/", f"#/$defs/{part}/$defs/"))
         click.echo(
             json.dumps(
                 {
@@ -359,5 +372,22 @@ def _summary(report: Report) -> Iterator[str]:
         yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
 
 
+def run() -> None:
+    """The command as a program: an interrupt is exit code 130, an output that takes nothing more is 3."""
+    try:
+        main(standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.Abort:
+        click.echo("Interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except OSError as error:
+        sys.stderr.write(f"bomgen: not written: {error.strerror}\n")
+        sys.exit(NOT_WRITTEN)
+
+
 if __name__ == "__main__":
-    main()
+    run()

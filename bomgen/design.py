@@ -116,9 +116,12 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
         if each.bought_nic
     )
     machines = cards + tuple(_switches(tier) for each in built for tier in each.fabric.tiers)
-    in_racks = servers
-    if servers and plan.cluster.spare_servers:
-        in_racks = facility.bought_servers(servers, plan.cluster.spare_servers)
+    in_racks, spare = servers, plan.cluster.spare_servers
+    if servers and spare:
+        in_racks = facility.bought_servers(servers, spare)
+        if server and server.trays:
+            whole = facility.sum_of_racks(facility.units_bought(servers, server), facility.units_bought(spare, server))
+            in_racks = facility.trays_of_racks(whole, server.trays)
     installed = facility.install(plan.site, server, in_racks, power, machines, sizing.days)
     return Design(plan, sizing, built, nics, power, installed)
 

@@ -72,6 +72,12 @@ def racks_of_systems(servers: int, trays: int) -> int:
     return ceil(servers / trays)
 
 
+@formula("servers")
+def trays_of_racks(racks: int, trays: int) -> int:
+    """Compute trays of whole racks."""
+    return racks * trays
+
+
 @formula("racks")
 def racks_of_switches(switch_units: int, rack_units: int) -> int:
     """Racks that hold the switches by their height."""

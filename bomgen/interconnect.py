@@ -199,7 +199,7 @@ def _fits(module: Module, cage: Cage, rate: int) -> str | None:
 
 def _mismatch(lower: Module, upper: Module) -> str | None:
     """Why two modules do not light each other, or None."""
-    pairs = [("optic", lower.optic, upper.optic), ("medium", lower.fibre, upper.fibre)]
+    pairs = [("medium", lower.fibre, upper.fibre), ("optic", lower.optic, upper.optic)]
     pairs.append(("connector", lower.connector, upper.connector))
     for rule, one, other in pairs:
         if ANY not in (one, other) and one != other:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from fractions import Fraction
+from math import floor
 from typing import NamedTuple
 
 MINOR_UNITS: Mapping[str, int] = {"JPY": 0, "KRW": 0, "CLP": 0, "VND": 0, "ISK": 0, "BHD": 3, "KWD": 3, "OMR": 3}
 """Decimal places of the currencies that do not have two (ISO 4217)."""
 _USUAL_PLACES = 2
+HALF = Fraction(1, 2)
 
 
 class Totals(NamedTuple):
@@ -32,7 +34,7 @@ def minor_unit(currency: str) -> Decimal:
 
 
 def rounded(amount: Fraction, currency: str) -> Decimal:
-    """An exact amount, rounded half up to the currency's minor unit."""
+    """An exact amount of 0 or more, rounded half up to the currency's minor unit."""
     unit = minor_unit(currency)
-    scaled = Decimal((amount / Fraction(unit)).numerator) / Decimal((amount / Fraction(unit)).denominator)
-    return scaled.quantize(Decimal(1), rounding=ROUND_HALF_UP) * unit
+    minor = floor(amount / Fraction(unit) + HALF)
+    return minor * unit

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bomgen import fabric as topologies
 from bomgen.fabric.model import Demand, Fabric
 from bomgen.figures import Figure, formula
-from bomgen.parts import ANY, Nic
+from bomgen.parts import ANY, Nic, ServerPorts
 from bomgen.plan import LINK_KINDS, Cluster, FabricPlan, Plan
 from bomgen.problems import Infeasible, PlanErrors, Problem
 
@@ -147,12 +147,22 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
         raise _refuse(fabric, message, "unknown-ports")
     same = nic is None or nic.identity.id == server.nic
     if same and own is not None and nics.value <= own.count.value:
-        return Attachment(nics, nics, own.gbps, own.cage, own.ports_per_cage, None)
+        return _own_attachment(fabric, own, nics, cluster.server_nic)
     nic = nic or cluster.server_nic
     if nic is None:
         message = f"{nics.value} NICs a server are more than {server.identity.name} has; name a `nic:` to buy"
         raise _refuse(fabric, message, "unknown-ports")
     return Attachment(ports_of_nics(nics, nic.ports), nics, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
+
+
+def _own_attachment(fabric: FabricPlan, own: ServerPorts, nics: Figure, card: Nic | None) -> Attachment:
+    """The server's own NICs: its cages as the server describes them, ports and rate as the NIC does where it must."""
+    gbps = own.gbps or (card.port_gbps if card else None)
+    if gbps is None:
+        raise _refuse(fabric, "the rate of the server's NICs is not known; give `port_gbps:`", "unknown-ports")
+    cage = card.cage if card and own.cage == ANY else own.cage
+    ports = ports_of_nics(nics, card.ports) if card else nics
+    return Attachment(ports, nics, gbps, cage, own.ports_per_cage, None)
 
 
 def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
@@ -170,8 +180,8 @@ def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
             f"{fastest.value} Gb/s: at most {slower.value}"
         )
         raise Infeasible(message, because=asked, rule="rate")
-    link = asked or slower
-    return {kind: (fabric.links[kind].rate_gbps if kind != "server-leaf" else None) or link for kind in LINK_KINDS}
+    usual = fabric.link_gbps or slower
+    return {kind: fabric.links[kind].rate_gbps or usual for kind in LINK_KINDS}
 
 
 def demand(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Demand:

@@ -73,7 +73,9 @@ class ServerPorts:
     """The network ports that a server comes with, for one purpose."""
 
     count: Figure
-    gbps: Figure
+    """NICs, or for storage and in-band the ports themselves."""
+    gbps: Figure | None
+    """None: as the NIC says."""
     cage: str
     ports_per_cage: Figure
 

@@ -30,6 +30,8 @@ from bomgen.sizing import size
 from bomgen.source import Path, Source, decoded, override, read
 
 STANDARD_INPUT = "-"
+MAX_PATH = 1000
+"""Characters of a path in a plan; file systems take about four times as many."""
 STANDARD_INPUT_NAME = "<stdin>"
 FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"}
 """The formats that `build` writes, each with its file name."""
@@ -62,8 +64,9 @@ def open_plan(path: str, root: str | None) -> PlanFile:
         content = sys.stdin.buffer.read()
         return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
     place = FilePath(path)
+    content = place.read_bytes()
     folder = place.resolve().parent
-    return PlanFile(path, place.read_bytes(), folder, FilePath(root).resolve() if root else _checkout(folder))
+    return PlanFile(path, content, folder, FilePath(root).resolve() if root else _checkout(folder))
 
 
 def _checkout(folder: FilePath) -> FilePath:
@@ -98,6 +101,9 @@ def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
 
 def _inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
     """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
+    if "\0" in given or len(given) > MAX_PATH:
+        message = "this is no path; give one relative to the plan"
+        raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
     place = (file.folder / given).resolve()
     if not place.is_relative_to(file.root):
         message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
@@ -155,10 +161,11 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
     billed = bill(designed)
     priced = quote(billed, plan.quote, books)
-    remarks = [*found, *_remarks(designed), *_without_effect(source, designed, billed), *priced.problems]
-    problems = tuple(sorted(remarks, key=lambda problem: problem.mark))
     outcome = checks(designed, billed, priced)
     _raise_broken(outcome)
+    remarks = [*found, *_remarks(designed), *_without_effect(source, designed, billed), *priced.problems]
+    of_checks = _warnings(outcome, designed)
+    problems = tuple(sorted((*remarks, *of_checks), key=lambda problem: problem.mark))
     inputs += [Input(name, sha256(content).hexdigest()) for name, content in sorted(catalog.inputs.items())]
     inputs += [Input(f"--set {setting}", sha256(setting.encode()).hexdigest()) for setting in settings]
     return Report(
@@ -169,9 +176,19 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         design=designed,
         bill=billed,
         quote=priced,
-        checks=(*outcome, *of_problems(problems)),
+        checks=(*outcome, *of_problems(remarks)),
         problems=problems,
     )
+
+
+def _warnings(outcome: tuple[Check, ...], designed: Design) -> list[Problem]:
+    """Checks of a fabric that warn, as problems at the place of the fabric."""
+    marks = {built.plan.name: built.plan.mark for built in designed.fabrics}
+    return [
+        Problem(marks[check.path.split(".")[1]], "warning", check.message, check.id, check.path)
+        for check in outcome
+        if check.status == "warn" and check.path.startswith("fabrics.")
+    ]
 
 
 def _raise_broken(outcome: tuple[Check, ...]) -> None:
@@ -296,6 +313,9 @@ def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for name in files:
+            if (folder / name).is_dir():
+                raise OutputError(f"{folder / name}: there is a folder of that name")
         with tempfile.TemporaryDirectory(prefix=".bomgen-", dir=folder) as waiting:
             for name, content in files.items():
                 (FilePath(waiting) / name).write_bytes(content)

@@ -239,10 +239,10 @@ class Section(NamedTuple):
             self.problem(key, str(error), "unit")
             number = 1
         if number < 0 or (number == 0 and not zero):
-            self.problem(key, f"{raw} is too small; {'0 or more' if zero else 'more than 0'}", "range")
+            self.problem(key, f"{_written(raw)} is too small; {'0 or more' if zero else 'more than 0'}", "range")
             number = 1
         if unit in _WHOLE and isinstance(number, Fraction):
-            self.problem(key, f"{raw} is no whole number of {unit}; write a whole one", "unit")
+            self.problem(key, f"{_written(raw)} is no whole number of {unit}; write a whole one", "unit")
             number = 1
         return Figure(number, unit, self._origin_of(key))
 
@@ -292,7 +292,12 @@ class Section(NamedTuple):
         return Problem(self.value_mark(key), "error", f"{problem.message} (in {problem.mark})", problem.rule)
 
 
-_WHOLE = ("count", "tokens", "parameters")
+_WHOLE = ("count", "tokens", "parameters", "Gb/s")
+
+
+def _written(raw: object) -> str:
+    """A value as the plan has it."""
+    return f"{float(raw):g}" if isinstance(raw, Fraction) else str(raw)
 
 
 def bind(source: Source, catalog: Catalog) -> Plan:

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from bomgen import schema
 from bomgen.figures import Mark
-from bomgen.problems import PlanErrors
+from bomgen.problems import PlanErrors, Problem
 from bomgen.source import Source, exact_number
+
+MAX_PRICE = 10**12
 
 
 class Price(NamedTuple):
@@ -41,6 +43,10 @@ def price_book(source: Source) -> PriceBook:
     if problems:
         raise PlanErrors(problems)
     data = source.data
+    huge = [index for index, entry in enumerate(data["prices"]) if Fraction(decimal(entry["price"])) >= MAX_PRICE]
+    if huge:
+        message = f"a price of {MAX_PRICE} or more is a slip; give the price of one piece"
+        raise PlanErrors([Problem(source.mark(("prices", i, "price")), "error", message, "range") for i in huge])
     prices = tuple(
         Price(
             part=str(entry["part"]).lower(),

@@ -6,7 +6,7 @@ nothing is written then. A warning is something that the reader must know.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -44,7 +44,7 @@ def checks(design: Design, bill: Bill, quote: Quote) -> tuple[Check, ...]:
     return tuple(found)
 
 
-def of_problems(problems: tuple[Problem, ...]) -> tuple[Check, ...]:
+def of_problems(problems: Sequence[Problem]) -> tuple[Check, ...]:
     """Warnings found on the way, as checks."""
     return tuple(Check(problem.rule, "warn", problem.message, problem.path) for problem in problems)
 
@@ -93,15 +93,15 @@ def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
 
 def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
     """A built oversubscription never exceeds the one asked, unless the plan fixes the ports itself."""
-    leaf = built.fabric.tiers[0]
-    if leaf.oversubscription is None:
-        return
-    asked, path = built.plan.oversubscription.value, f"fabrics.{built.plan.name}.oversubscription.leaf"
-    ratio = float(leaf.oversubscription.value)
-    message = f"leaves are oversubscribed {ratio:g} : 1, asked for {float(asked):g} : 1"
-    fixed = built.plan.tier_plans["leaf"].uplinks is not None
-    holds = leaf.oversubscription.value <= asked
-    yield Check("oversubscription", "pass" if holds else "warn" if fixed else "fail", message, path)
+    asked = {"leaf": built.plan.oversubscription, "spine": built.plan.spine_oversubscription}
+    for tier in built.fabric.tiers:
+        if tier.oversubscription is None:
+            continue
+        wanted, ratio = asked[tier.name].value, tier.oversubscription.value
+        message = f"a {tier.name} is oversubscribed {float(ratio):g} : 1; {float(wanted):g} : 1 is asked for"
+        fixed = built.plan.tier_plans[tier.name].uplinks is not None
+        status: Status = "pass" if ratio <= wanted else "warn" if fixed else "fail"
+        yield Check("oversubscription", status, message, f"fabrics.{built.plan.name}.oversubscription.{tier.name}")
 
 
 def _not_over_built(built: BuiltFabric) -> Iterator[Check]:
@@ -111,7 +111,8 @@ def _not_over_built(built: BuiltFabric) -> Iterator[Check]:
     if ratio is None or leaf.up is None or leaf.up.value <= REDUNDANT_UPLINKS:
         return
     if ratio.value * OVER_BUILT < 1:
-        message = f"over-built: the up-links of a leaf carry {float(1 / ratio.value):g} times its down-links"
+        times = float(1 / ratio.value)
+        message = f"over-built: the up-links of a leaf carry {times:g} times its down-links; fewer would do"
         yield Check("over-built", "warn", message, f"fabrics.{built.plan.name}.oversubscription.leaf")
 
 

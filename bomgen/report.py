@@ -173,16 +173,18 @@ class Paths:
             self._name_steps(path, figure)
 
     def _name_steps(self, path: str, figure: Figure) -> None:
-        for name, step in figure.inputs:
-            if id(step) in self.of or not step.inputs:
-                continue
-            wanted = f"{path.partition('#')[0]}#{name}"
-            number = 2
-            while wanted in self.figures:
-                wanted = f"{path.partition('#')[0]}#{name}-{number}"
-                number += 1
-            self.figures[wanted], self.of[id(step)] = step, wanted
-            self._name_steps(wanted, step)
+        """Name the derived steps below a figure that have no path of their own."""
+        place = path.partition("#")[0]
+        waiting = [figure]
+        while waiting:
+            for name, step in waiting.pop().inputs:
+                if id(step) in self.of or not step.inputs:
+                    continue
+                wanted, number = f"{place}#{name}", 2
+                while wanted in self.figures:
+                    wanted, number = f"{place}#{name}-{number}", number + 1
+                self.figures[wanted], self.of[id(step)] = step, wanted
+                waiting.append(step)
 
 
 def result(report: Report) -> dict[str, Any]:

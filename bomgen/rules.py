@@ -11,6 +11,9 @@ from bomgen.plan import LINK_KINDS, Plan
 from bomgen.problems import Problem, Severity
 from bomgen.source import Source
 
+LAST_YEAR = 2100
+"""A quote of a later date is a slip."""
+
 
 def check(plan: Plan, source: Source) -> list[Problem]:
     """Every problem that the rules find in a plan, in the order of the file."""
@@ -117,10 +120,16 @@ def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
     """The date of the quote is in the calendar."""
     if plan.quote.date:
         try:
-            date.fromisoformat(plan.quote.date)
+            day = date.fromisoformat(plan.quote.date)
         except ValueError:
             mark = plan.quote.date_mark or source.mark(("quote",))
             yield Problem(mark, "error", f"{plan.quote.date} is no date; write YYYY-MM-DD", "date", "quote.date")
+            return
+        if day.year > LAST_YEAR:
+            mark = plan.quote.date_mark or source.mark(("quote",))
+            yield Problem(
+                mark, "error", f"{plan.quote.date} is too far off; a date of this century", "date", "quote.date"
+            )
 
 
 def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:

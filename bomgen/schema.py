@@ -94,14 +94,22 @@ def _properties(error: ValidationError) -> dict[str, Any]:
     return dict(schema.get("properties", {})) if isinstance(schema, dict) else {}
 
 
+def _maximum(error: ValidationError) -> Any:
+    """The most keys that the schema of an error allows, or None."""
+    schema: Any = error.schema
+    return schema.get("maxProperties") if isinstance(schema, dict) else None
+
+
 def _purpose(described: Any) -> str:
     """What a missing key is for, from its schema where that says it: its title and an example."""
     if not isinstance(described, dict):
         return "it is required"
     examples = described.get("examples") or ([described["const"]] if "const" in described else [])
     example = f", for example {_shown(examples[0])}" if examples and _short(examples[0]) else ""
-    title = str(described.get("title", "required"))
-    return f"{title[:1].lower()}{title[1:]}{example}"
+    text = (
+        str(described.get("description") or described.get("title") or "it is required").partition(". ")[0].rstrip(".")
+    )
+    return f"{text[:1].lower()}{text[1:]}{example}"
 
 
 def _short(value: Any) -> bool:
@@ -129,6 +137,8 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "maximum" | "exclusiveMaximum":
             word = "at most" if error.validator == "maximum" else "less than"
             return f"{value} is too large; {word} {wanted}", "range"
+        case "minProperties" if not _properties(error) or wanted != _maximum(error):
+            return "an empty mapping; something must stand in it", "empty"
         case "maxProperties" | "minProperties" | "oneOf":
             allowed = list(_properties(error))
             instance: Any = error.instance

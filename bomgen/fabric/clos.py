@@ -207,26 +207,28 @@ def ratio_built(down: int, down_gbps: int, up: int, up_gbps: int) -> Fraction:
 
 
 @formula("Gb/s", source="max-flow of the tree that even spread makes of the fabric")
-def bisection_of_leaves(nic_ports: int, down: int, down_gbps: int, up: int, last_up: int, up_gbps: int) -> Fraction:
+def bisection_of_leaves(
+    nic_ports: int, leaves: int, down: int, down_gbps: int, up: int, last_up: int, up_gbps: int
+) -> Fraction:
     """Max-flow between the first and the second half of the NIC ports: switched in a shared leaf, else over spines."""
-    return flow_between_halves(nic_ports, down, down_gbps, up * up_gbps, last_up * up_gbps)
+    return flow_between_halves(nic_ports, leaves, down, down_gbps, up * up_gbps, last_up * up_gbps)
 
 
 @formula("Gb/s", source="max-flow of the tree that even spread makes of the fabric")
 def bisection_of_pods(
     nic_ports: int,
+    leaves: int,
     down: int,
     down_gbps: int,
     up: int,
     last_up: int,
     up_gbps: int,
-    leaves: int,
     pods: int,
     pod_gbps: int,
 ) -> Fraction:
     """Max-flow between the two halves of the NIC ports: in a leaf, in a pod, else over the core."""
     return flow_between_halves(
-        nic_ports, down, down_gbps, up * up_gbps, last_up * up_gbps, pod_sizes(leaves, pods), pod_gbps
+        nic_ports, leaves, down, down_gbps, up * up_gbps, last_up * up_gbps, pod_sizes(leaves, pods), pod_gbps
     )
 
 
@@ -256,6 +258,7 @@ def pod_sizes(leaves: int, pods: int) -> list[int]:
 
 def flow_between_halves(
     nic_ports: int,
+    leaves: int,
     down: int,
     down_gbps: int,
     leaf_gbps: int,
@@ -281,7 +284,7 @@ def flow_between_halves(
             second = Fraction(max(end - max(start, middle), 0) * down_gbps)
             inside = min(first, second)
             total += inside
-            above = Fraction(leaf_gbps if leaf < count - 1 else last_leaf_gbps)
+            above = Fraction(leaf_gbps if leaf < leaves - 1 else last_leaf_gbps)
             pod_first += min(first - inside, above)
             pod_second += min(second - inside, above)
         position += size

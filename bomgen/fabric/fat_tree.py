@@ -141,6 +141,8 @@ def _with_pods(numbers: Numbers, down: int, up: int) -> Shape | None:
 def _pods_of(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
     """The shape of so many leaves in pods, or None when their up-links do not spread evenly."""
     limit = numbers.pod_leaves or spine_ports_down(numbers)
+    if limit < 1:
+        return None
     pods = ceil(leaves / limit)
     pod_leaves = ceil(leaves / pods)
     spines = spines_of_pod(numbers, pod_leaves, up, pods)
@@ -210,6 +212,7 @@ def build(demand: Demand) -> Fabric:
 
     Raises Infeasible, with the largest demand that would fit, when none does.
     """
+    _check_fixed_ports(demand)
     asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand), MAX_TIERS + 1)
     for tiers in asked:
         if tiers == 1:
@@ -221,6 +224,18 @@ def build(demand: Demand) -> Fabric:
         if shape is not None:
             return _Builder(demand, figures, shape).fabric()
     raise _refusal(demand, asked[-1])
+
+
+def _check_fixed_ports(demand: Demand) -> None:
+    """Raise Infeasible when the plan fixes more ports of a switch than it has."""
+    for choice, kinds in ((demand.leaf, ("server-leaf", "leaf-spine")), (demand.spine, ("leaf-spine", "spine-core"))):
+        for fixed, kind in zip((choice.downlinks, choice.uplinks), kinds, strict=True):
+            if fixed:
+                radix = clos.radix(choice.switch, demand.rates[kind])
+                if fixed.value > radix.value:
+                    name = choice.switch.identity.name
+                    message = f"{fixed.value} ports; a {name} has {radix.value} at {demand.rates[kind].value} Gb/s"
+                    raise Infeasible(message, because=fixed, rule="ports")
 
 
 def _fewest_tiers(demand: Demand) -> int:
@@ -301,7 +316,9 @@ def _refusal(demand: Demand, tiers: int) -> Infeasible:
             f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
             f"{_WORDS[tiers]} of {switches}; leave some of leaf, spine, core and pod to the rules"
         )
-        return Infeasible(message, because, rule="uneven")
+        spine, core = demand.spine, demand.core
+        fixed = (spine.count, spine.per_pod, core.count, demand.leaf.uplinks, spine.uplinks)
+        return Infeasible(message, next((figure for figure in fixed if figure), because), rule="uneven")
     per_server = demand.ports_per_server.value
     reserved = demand.reserved_ports.value if demand.reserved_ports else 0
     if numbers:
@@ -515,6 +532,12 @@ def spines_beside_uplinks(
     )
 
 
+@formula("ports")
+def links_shrunk(down: int, up: int, last_up: int, per_pod: int) -> int:
+    """Ports down of a spine above the last leaf, which has fewer links up than the others."""
+    return down - (up - last_up) // per_pod
+
+
 class _Builder:
     """Turns a shape found in plain numbers into figures."""
 
@@ -535,7 +558,7 @@ class _Builder:
         spine_down = clos.ports_down(below, up, of_pod)
         spine_up = self._spine_up(spine_down) if self.shape.cores else None
         leaf = self._leaf_tier(leaves, down, up, of_pod)
-        spine = self._spine_tier(leaves, spines, of_pod, spine_down, spine_up, up, pods)
+        spine = self._spine_tier(leaf, spines, of_pod, spine_down, spine_up, pods)
         tiers, links = [leaf, spine], [self._server_links(), self._leaf_links(leaf, leaves, up)]
         switches = clos.sum_of_switches(leaves, spines)
         if spine_up is not None and pods is not None:
@@ -667,25 +690,34 @@ class _Builder:
         return Links("server-leaf", _endpoints(self.demand), self.nic_ports, self.rates["server-leaf"])
 
     def _spine_tier(
-        self,
-        leaves: Figure,
-        spines: Figure,
-        of_pod: Figure,
-        down: Figure,
-        up: Figure | None,
-        leaf_up: Figure,
-        pods: Figure | None,
+        self, leaf: Tier, spines: Figure, of_pod: Figure, down: Figure, up: Figure | None, pods: Figure | None
     ) -> Tier:
-        fitted: tuple[Fitted, ...] = (Fitted(spines, down, up),)
-        if pods is not None and leaves.value % pods.value:
-            larger = larger_pods(leaves, pods, of_pod)
-            smaller = all_but(spines, larger)
-            fitted = (Fitted(larger, down, up), Fitted(smaller, one_leaf_less(down, leaf_up, of_pod), up))
         ratio = None
         if up is not None:
             ratio = clos.ratio_built(down, self.rates["leaf-spine"], up, self.rates["spine-core"])
-        radix = self.figures["spine_radix"]
-        return Tier("spine", self.demand.spine.switch, spines, radix, down, up, fitted, ratio)
+        fitted = tuple(self._fitted_spines(leaf, spines, of_pod, down, up, pods))
+        return Tier("spine", self.demand.spine.switch, spines, self.figures["spine_radix"], down, up, fitted, ratio)
+
+    def _fitted_spines(
+        self, leaf: Tier, spines: Figure, of_pod: Figure, down: Figure, up: Figure | None, pods: Figure | None
+    ) -> Iterator[Fitted]:
+        """Spines alike: of larger pods, of smaller ones, and of the pod whose last leaf has fewer links up."""
+        leaf_up, last_up = leaf.fitted[0].up, leaf.fitted[-1].up
+        if leaf_up is None or last_up is None:
+            raise ValueError("a leaf below spines has links up")
+        groups = [(spines, down)]
+        if pods is not None and leaf.count.value % pods.value:
+            larger = larger_pods(leaf.count, pods, of_pod)
+            groups = [(larger, down), (all_but(spines, larger), one_leaf_less(down, leaf_up, of_pod))]
+        if last_up.value < leaf_up.value:
+            count, ports = groups.pop()
+            fewer = links_shrunk(ports, leaf_up, last_up, of_pod)
+            if count.value > of_pod.value:
+                groups.append((all_but(count, of_pod), ports))
+                count = of_pod
+            groups.append((count, fewer))
+        for count, ports in groups:
+            yield Fitted(count, ports, up)
 
     def _core_tier(self, pods: Figure, of_pod: Figure, spine_up: Figure) -> Tier:
         uplinks = clos.uplinks_of_pod(of_pod, spine_up)
@@ -700,13 +732,13 @@ class _Builder:
         up, last_up = leaf.fitted[0].up, leaf.fitted[-1].up
         if up is None or last_up is None:
             raise ValueError("a leaf below spines has links up")
-        below = (self.nic_ports, leaf.down, rates["server-leaf"], up, last_up, rates["leaf-spine"])
+        below = (self.nic_ports, leaf.count, leaf.down, rates["server-leaf"], up, last_up, rates["leaf-spine"])
         if pods is None:
             return clos.bisection_of_leaves(*below)
         if spine_up is None:
-            return clos.bisection_of_pods(*below, leaf.count, pods, clos.no_bisection())
+            return clos.bisection_of_pods(*below, pods, clos.no_bisection())
         pod_gbps = clos.bandwidth(clos.uplinks_of_pod(of_pod, spine_up), rates["spine-core"])
-        return clos.bisection_of_pods(*below, leaf.count, pods, pod_gbps)
+        return clos.bisection_of_pods(*below, pods, pod_gbps)
 
 
 @formula("ports")

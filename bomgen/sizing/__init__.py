@@ -15,6 +15,8 @@ from bomgen.sizing import parallelism, training
 from bomgen.sizing.parallelism import Fit
 from bomgen.sizing.training import Run
 
+MAX_GPUS = 10**7
+"""GPUs beyond which a plan is a slip."""
 MAX_ROUNDS = 8
 """Rounding up to a leaf may change the leaf; it settles in two rounds, or the demand grows past the largest fabric."""
 
@@ -128,6 +130,9 @@ def _counts(plan: Plan, run: Run | None, attached: Mapping[str, Attachment]) -> 
         mark = plan.training.mark if plan.training else cluster.mark
         message = "nothing says how large the cluster is; give `target_days`, `cluster.gpus` or `cluster.servers`"
         raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
+    if run.gpus_required.value > MAX_GPUS:
+        message = f"{run.gpus_required.value} GPUs would be needed, more than were ever built; check tokens and days"
+        raise Infeasible(message, because=run.gpus_required)
     if server is None:
         return None, run.gpus_required
     servers = _round_up(plan, servers_for_gpus(run.gpus_required, server.gpus), attached)

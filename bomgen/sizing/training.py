@@ -242,8 +242,8 @@ def _utilisation(training: Training, model_flops: Figure, hardware: Figure, peak
     if mfu.value * hardware.value > model_flops.value:
         share = float(mfu.value * hardware.value / model_flops.value)
         message = (
-            f"this rate is {share:.0%} of the dense peak of {float(peak.value / TERA):g} TFLOP/s with recomputation counted; "
-            "give a rate that the GPU can reach"
+            f"this rate is {share:.0%} of the dense peak of {float(peak.value / TERA):g} TFLOP/s with recomputation "
+            "counted; give a rate that the GPU can reach"
         )
         raise Infeasible(message, because=because, rule="above-peak")
     return mfu
