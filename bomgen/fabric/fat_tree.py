@@ -135,7 +135,38 @@ def _with_pods(numbers: Numbers, down: int, up: int) -> Shape | None:
         used = ceil(leaves / shape.pods) * (up // shape.spines)
         free = shape.pods * shape.spines * (_beside_spine_up(numbers, shape.spine_up) - used)
     more = _leaves(numbers, down, free)
-    return shape if more == leaves else _pods_of(numbers, down, up, more)
+    if more != leaves:
+        shape = _pods_of(numbers, down, up, more)
+    fixed = (numbers.pod_leaves, numbers.spine_count, numbers.spines_per_pod, numbers.spine_up, numbers.core_count)
+    return shape if shape is None or numbers.tiers == 2 or any(fixed) else _fewer_switches(numbers, shape)
+
+
+def _fewer_switches(numbers: Numbers, start: Shape) -> Shape:
+    """The shape of fewest switches for the same leaves, with more pods, room for more leaves or more links to the core.
+
+    Cores are as many as spread a pod's links evenly, so that the fewest pods with the fewest links are not always the
+    cheapest; without this, a larger demand or a relaxed ratio could cost fewer or more switches by turns.
+    """
+    smallest = start
+    limit = spine_ports_down(numbers)
+    for pods in range(start.pods, min(start.leaves, numbers.core_radix) + 1):
+        if start.leaves + pods >= smallest.cost[0]:
+            break
+        for room in range(ceil(start.leaves / pods), limit + 1):
+            spines = clos.smallest_spread(room, start.up, limit)
+            if not spines or start.leaves + pods * spines >= smallest.cost[0]:
+                break
+            spine_down = room * (start.up // spines)
+            for spine_up in range(up_links_of_spine(numbers, spine_down), numbers.spine_up_radix + 1):
+                least_cores = ceil(pods * spines * spine_up / numbers.core_radix)
+                if start.leaves + pods * spines + least_cores >= smallest.cost[0]:
+                    break
+                cores = clos.smallest_spread(pods, spines * spine_up, numbers.core_radix)
+                shape = start._replace(pods=pods, spines=spines, spine_up=spine_up, cores=cores)
+                fits = cores and spine_down <= _beside_spine_up(numbers, spine_up)
+                if fits and shape.cost < smallest.cost:
+                    smallest = shape
+    return smallest
 
 
 def _pods_of(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
@@ -442,8 +473,8 @@ def one_leaf_less(down: int, up: int, per_pod: int) -> int:
     return down - up // per_pod
 
 
-@formula("ports")
-def up_of_fewest_switches(
+@formula("shape", source="every division of a leaf's ports, and every number of pods, tried for the fewest switches")
+def smallest_fabric(
     tiers: int,
     nic_ports: int,
     reserved_ports: int,
@@ -467,9 +498,9 @@ def up_of_fewest_switches(
     spine_down: int,
     spine_up: int,
     core_count: int,
-) -> int:
-    """The up-links of a leaf in the fabric of fewest switches, where more than the ratio needs spread more evenly."""
-    return uplinks_of_best(
+) -> Shape:
+    """Ports down and up of a leaf, leaves, pods, spines of a pod, their up-links, and cores of the smallest fabric."""
+    return best_of(
         Numbers(
             tiers,
             nic_ports,
@@ -498,10 +529,36 @@ def up_of_fewest_switches(
     )
 
 
-def uplinks_of_best(numbers: Numbers) -> int:
-    """The up-links of a leaf in the smallest fabric; 0 when there is none."""
+def best_of(numbers: Numbers) -> Shape:
+    """The smallest fabric where there is one."""
     shape = best(numbers)
-    return shape.up if shape else 0
+    if shape is None:
+        raise ValueError("no fabric carries the demand")
+    return shape
+
+
+@formula("ports")
+def up_of(shape: Shape) -> int:
+    """Up-links of a leaf in the smallest fabric: more than the ratio needs, where they spread more evenly."""
+    return shape.up
+
+
+@formula("pods")
+def pods_of(shape: Shape) -> int:
+    """Pods of the smallest fabric: more than are needed, where that saves switches."""
+    return shape.pods
+
+
+@formula("switches")
+def spines_of(shape: Shape) -> int:
+    """Spines of a pod in the smallest fabric, with room for more leaves than there are."""
+    return shape.spines
+
+
+@formula("ports")
+def spine_up_of(shape: Shape) -> int:
+    """Up-links of a spine in the smallest fabric: more than the ratio needs, where they spread more evenly."""
+    return shape.spine_up
 
 
 @formula("ports")
@@ -606,7 +663,7 @@ class _Builder:
             least = clos.up_ports_for(figures["radix"], rates["server-leaf"], rates["leaf-spine"], ratio)
         else:
             least = clos.up_ports(figures["radix"], ratio)
-        return least if least.value == self.shape.up else up_of_fewest_switches(**figures)
+        return least if least.value == self.shape.up else up_of(self._searched())
 
     def _fixed_down(self) -> Any:
         return self.figures["leaf_down"] if self.figures["leaf_down"].value else None
@@ -632,7 +689,13 @@ class _Builder:
         if not self.shape.cores and not self.demand.pod_leaves:
             return None, None
         pods = clos.pods(leaves, self.demand.pod_leaves or self._spine_ports_down())
+        if pods.value != self.shape.pods:
+            pods = pods_of(self._searched())
         return pods, clos.leaves_of_largest_pod(leaves, pods)
+
+    def _searched(self) -> Figure:
+        """The shape that the search found, as a figure: for what no single rule gives."""
+        return smallest_fabric(**self.figures)
 
     def _spine_ports_down(self) -> Figure:
         """The ports that a spine may face down with."""
@@ -658,12 +721,15 @@ class _Builder:
                 return clos.even_spread(below, up, spine_down_beside(spine.uplinks, *ports))
             rates, ratio = self.rates, self.demand.spine_oversubscription
             return spines_beside_uplinks(below, up, *ports, rates["leaf-spine"], rates["spine-core"], ratio)
-        return clos.even_spread(below, up, self._spine_ports_down())
+        spines = clos.even_spread(below, up, self._spine_ports_down())
+        return spines if spines.value == self.shape.spines else spines_of(self._searched())
 
     def _spine_up(self, down: Figure) -> Figure:
         rates = self.rates
         asked = clos.up_ports_for(down, rates["leaf-spine"], rates["spine-core"], self.demand.spine_oversubscription)
-        return self.demand.spine.uplinks or asked
+        if self.demand.spine.uplinks:
+            return self.demand.spine.uplinks
+        return asked if asked.value == self.shape.spine_up else spine_up_of(self._searched())
 
     def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Tier:
         fitted: tuple[Fitted, ...] = (Fitted(leaves, down, up),)
