@@ -44,7 +44,7 @@ THIRD_PARTY = {
     "jsonschema": ("schema",),
     "jinja2": ("render.text",),
     "markupsafe": ("render.text",),
-    "openpyxl": ("render.xlsx", "render.xlsx_finish"),
+    "openpyxl": ("render.xlsx_bill", "render.xlsx_sheet", "render.xlsx_finish"),
     "click": ("cli",),
 }
 """The modules that may import a third-party library."""

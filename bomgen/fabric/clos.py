@@ -9,6 +9,7 @@ endpoints), and the odd numbers of published reference designs.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from math import ceil, isqrt
 
 from bomgen.figures import Figure, formula
@@ -146,6 +147,7 @@ def smallest_spread(below: int, uplinks: int, ports: int) -> int:
     return next((s for s in divisors(uplinks) if below * (uplinks // s) <= ports), 0)
 
 
+@cache
 def divisors(number: int) -> list[int]:
     """The divisors of a positive number, ascending."""
     small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]

@@ -19,6 +19,8 @@ from bomgen.problems import Infeasible
 NAME = "fat-tree"
 LIMITS = "one to three tiers; P^2 / 2 endpoints in two and P^3 / 4 in three tiers of P-port switches at 1:1"
 MAX_TIERS = 3
+MAX_TRIES = 2000
+"""Shapes tried for one division of a leaf's ports: all there are below a hundred thousand endpoints."""
 _WORDS = {1: "one tier", 2: "two tiers", MAX_TIERS: "three tiers"}
 
 
@@ -72,9 +74,15 @@ class Shape(NamedTuple):
 
 def best(numbers: Numbers) -> Shape | None:
     """The smallest fabric of so many tiers, or None when none carries the demand."""
-    build = _two_tiers if numbers.tiers == 2 and not numbers.pod_leaves else _with_pods
-    shapes = [shape for down, up in divisions(numbers) if (shape := build(numbers, down, up))]
-    return min(shapes, key=lambda shape: shape.cost, default=None)
+    smallest: Shape | None = None
+    for down, up in divisions(numbers):
+        if numbers.tiers == 2 and not numbers.pod_leaves:
+            shape = _two_tiers(numbers, down, up)
+        else:
+            shape = _with_pods(numbers, down, up, smallest)
+        if shape and (smallest is None or shape.cost < smallest.cost):
+            smallest = shape
+    return smallest
 
 
 def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:
@@ -127,7 +135,8 @@ def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
     return Shape(down, up, leaves, 1, spines, 0, 0) if spines else None
 
 
-def _with_pods(numbers: Numbers, down: int, up: int) -> Shape | None:
+def _with_pods(numbers: Numbers, down: int, up: int, known: Shape | None) -> Shape | None:
+    """The smallest fabric with pods for one division of the leaf's ports; `known` is one that it must beat."""
     leaves = ceil(numbers.nic_ports / down)
     shape = _pods_of(numbers, down, up, leaves)
     free = 0
@@ -138,16 +147,19 @@ def _with_pods(numbers: Numbers, down: int, up: int) -> Shape | None:
     if more != leaves:
         shape = _pods_of(numbers, down, up, more)
     fixed = (numbers.pod_leaves, numbers.spine_count, numbers.spines_per_pod, numbers.spine_up, numbers.core_count)
-    return shape if shape is None or numbers.tiers == 2 or any(fixed) else _fewer_switches(numbers, shape)
+    if shape is None or numbers.tiers == 2 or any(fixed):
+        return shape
+    return _fewer_switches(numbers, shape, min(known or shape, shape, key=lambda each: each.cost))
 
 
-def _fewer_switches(numbers: Numbers, start: Shape) -> Shape:
+def _fewer_switches(numbers: Numbers, start: Shape, smallest: Shape) -> Shape:
     """The shape of fewest switches for the same leaves, with more pods, room for more leaves or more links to the core.
 
     Cores are as many as spread a pod's links evenly, so that the fewest pods with the fewest links are not always the
-    cheapest; without this, a larger demand or a relaxed ratio could cost fewer or more switches by turns.
+    cheapest; without this, a larger demand or a relaxed ratio could cost fewer or more switches by turns. `smallest` is
+    the fabric to beat. Beyond `MAX_TRIES` the search stops: fabrics of a million endpoints are left a little larger.
     """
-    smallest = start
+    tries = 0
     limit = spine_ports_down(numbers)
     for pods in range(start.pods, min(start.leaves, numbers.core_radix) + 1):
         if start.leaves + pods >= smallest.cost[0]:
@@ -161,6 +173,9 @@ def _fewer_switches(numbers: Numbers, start: Shape) -> Shape:
                 least_cores = ceil(pods * spines * spine_up / numbers.core_radix)
                 if start.leaves + pods * spines + least_cores >= smallest.cost[0]:
                     break
+                tries += 1
+                if tries > MAX_TRIES:
+                    return smallest
                 cores = clos.smallest_spread(pods, spines * spine_up, numbers.core_radix)
                 shape = start._replace(pods=pods, spines=spines, spine_up=spine_up, cores=cores)
                 fits = cores and spine_down <= _beside_spine_up(numbers, spine_up)

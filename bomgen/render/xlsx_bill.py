@@ -67,7 +67,7 @@ def bill(sheet: Sheet, section: Section) -> Bill:
 
     What comes out is what `summary` needs to refer to them.
     """
-    book, word, currency = sheet.book, sheet.book.language.word, sheet.book.document.totals.currency
+    word, currency = sheet.book.language.word, sheet.book.document.totals.currency
     [table] = section.tables
     columns = (Column("category", word("xlsx-category")), *table.columns)
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from copy import copy
 from decimal import Decimal
 from typing import NamedTuple, cast
 
@@ -121,6 +122,7 @@ class Book:
         """Give a cell its look, number format and quote prefix; a style is made once, then shared."""
         key = (look, form, quoted)
         if key not in self._styles:
+            cell._style = copy(cell._style)  # type: ignore[attr-defined]
             cell.font = Font(name=_FONT, size=look.size, bold=look.bold, color=look.color)
             cell.alignment = Alignment(
                 horizontal="right" if look.right else "left",
@@ -182,7 +184,7 @@ class Sheet:
             self._widen(column, result, form)
         return cell.coordinate
 
-    def value(self, position: int, column: Column, cell: Cell, named: bool = True, indent: int = 0) -> None:
+    def value(self, position: int, column: Column, cell: Cell, named: bool = True) -> None:
         """Write a cell of a table, linked to its derivation; `named` puts the unit behind a number."""
         language = self.book.language
         value = language.value(cell.value, cell.unit) if isinstance(cell.value, str) else cell.value
@@ -190,7 +192,7 @@ class Sheet:
         if column.kind != "text":
             look = _WORD_OF_NUMBERS if isinstance(value, str) else NUMBER
         else:
-            look = _EXPLANATION if column.key in _NOTE_COLUMNS else TEXT._replace(indent=indent)
+            look = _EXPLANATION if column.key in _NOTE_COLUMNS else TEXT
         form = number_format(cell.value, cell.unit, language, named)
         self.link(self.put(position, value, look, form), cell)
 

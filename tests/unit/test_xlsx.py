@@ -24,8 +24,6 @@ from bomgen.money import Totals
 from bomgen.render.xlsx import workbook
 
 WORDS = {
-    "xlsx-summary": "Summary",
-    "xlsx-derivations": "Derivations",
     "xlsx-key-figure": "Key figure",
     "xlsx-value": "Value",
     "xlsx-unit": "Unit",
@@ -57,8 +55,9 @@ ENGLISH = Language("en", WORDS, {"share": "", "GPUs": "GPUs"}, ",", ".", "{year}
 BILL = "Bill"
 FIRST = 4
 """The first line of the bill; its header stands above."""
+CATEGORIES = Column("category", "Category", "text", 14)
+"""The column that the workbook puts before those of the bill."""
 COLUMNS = (
-    Column("category", "Category", "text", 14),
     Column("sku", "Part number", "text", 20),
     Column("amount", "Amount", "money", 14),
     Column("quantity", "Quantity", "number", 10),
@@ -111,7 +110,6 @@ def make(
         rows.append(
             Row(
                 (
-                    Cell(category),
                     Cell(sku),
                     Cell(amount, currency),
                     Cell(quantity, "", LEAVES.path),
@@ -119,7 +117,8 @@ def make(
                     Cell(None if price is None else Decimal(price), currency),
                     Cell(discount, "share"),
                     Cell("because"),
-                )
+                ),
+                category,
             )
         )
     paid = half_up((tax or 0) * Fraction(net), places)
@@ -131,7 +130,7 @@ def make(
         "Quote",
         "en",
         (("Customer", "Example"),),
-        (("GPUs", Cell(2048, "GPUs", LEAVES.path)), ("Total", Cell(totals.amount, currency))),
+        (("GPUs", Cell(2048, "GPUs", LEAVES.path)),),
         (
             Section("summary", "Summary", notes=(Note("warning", "Look at this.", "plan.yaml:1:1"),)),
             bill,
@@ -143,11 +142,9 @@ def make(
     )
 
 
-def table(values: Sequence[Value], kind_of_rest: Column = COLUMNS[0]) -> Section:
+def table(values: Sequence[Value], column: Column = CATEGORIES) -> Section:
     """A section with one table of one column."""
-    return Section(
-        "x", "Values", tables=(Table("x", "Values", (kind_of_rest,), tuple(Row((Cell(v),)) for v in values)),)
-    )
+    return Section("x", "Values", tables=(Table("x", "Values", (column,), tuple(Row((Cell(v),)) for v in values)),))
 
 
 def opened(document: Document, values: bool = False, language: Language = ENGLISH) -> Workbook:
@@ -192,7 +189,7 @@ def test_amounts_are_formulas_with_their_values() -> None:
     for number, row in enumerate(rows, FIRST):
         formula = formulas[f"{AMOUNT}{number}"].value
         assert formula == f'=IF(F{number}="","No ""price""",ROUND((D{number}+E{number})*F{number}*(1-G{number}),2))'
-        amount = row.cells[2].value
+        amount = row.cells[1].value
         expected = 'No "price"' if amount is None else float(str(amount))
         assert values[f"{AMOUNT}{number}"].value == expected
 
@@ -221,16 +218,10 @@ def test_lines_without_a_price_stay_visible() -> None:
 
 
 def test_groups_of_the_bill_become_a_column() -> None:
-    """A bill whose categories are headings gets a column for them, so that lines stay together and can be filtered."""
-    document = make()
-    bill = document.section("bill").tables[0]
-    rows = tuple(Row(row.cells[1:], str(row.cells[0].value)) for row in bill.rows)
-    grouped = Section("bill", BILL, tables=(replace(bill, columns=COLUMNS[1:], rows=rows), table(["x"]).tables[0]))
-    book = opened(replace(document, sections=(grouped,)), values=True)
-    page = sheet(book, BILL)
-    assert [page[f"A{row}"].value for row in (FIRST - 1, FIRST, FIRST + 1)] == ["Category", "switch", "cable"]
+    """The headings of the bill become a column, so that lines stay together and can be filtered."""
+    page = sheet(opened(make(), values=True), BILL)
+    assert [page[f"{CATEGORY}{row}"].value for row in (FIRST - 1, FIRST, FIRST + 1)] == ["Category", "switch", "cable"]
     assert page[f"{AMOUNT}{FIRST}"].value == 701250
-    assert "x" in [cell.value for cell in page["A"]]
 
 
 def test_no_line_has_a_price() -> None:
@@ -247,21 +238,14 @@ def test_no_lines_and_no_tax() -> None:
     assert "Tax (no rate given)" in [cell.value for cell in sheet(values, BILL)["B"]]
 
 
-def test_incomplete_for_another_reason() -> None:
-    """Totals that the document calls incomplete say 'at least' even when every line has a price."""
-    document = make(LINES[:-1])
-    document = replace(document, totals=document.totals._replace(complete=False))
-    assert "Total amount, at least" in [cell.value for cell in sheet(opened(document), BILL)["B"]]
-
-
 def test_summary_follows_the_bill() -> None:
-    """The summary's totals, headline and categories are formulas over the bill, and carry their values."""
+    """The summary's totals and categories are formulas over the bill, and carry their values."""
     document = make()
     formulas, values = sheet(opened(document), "Summary"), sheet(opened(document, values=True), "Summary")
     rows = {str(row[0].value): row for row in values.iter_rows()}
     live = {str(values[row[0].coordinate].value): row[1].value for row in formulas.iter_rows()}
-    assert live["Total"] == live["Total amount, at least"] == "=bom_amount"
-    assert rows["Total"][1].value == rows["Total amount, at least"][1].value == float(document.totals.amount)
+    assert live["Total amount, at least"] == "=bom_amount"
+    assert rows["Total amount, at least"][1].value == float(document.totals.amount)
     assert rows["switch"][1].value == 701250
     assert rows["cable"][1].value == pytest.approx(0.9 + 1.01 + 74.10)
     assert sum(rows[name][2].value for name in ("switch", "cable")) == pytest.approx(1)
@@ -333,6 +317,15 @@ def test_numbers_are_numbers() -> None:
     assert page.column_dimensions["A"].width >= len("5.46E+23 FLOPs")
 
 
+def test_words_of_the_plan_are_translated() -> None:
+    """A value whose unit says that it is a word of the plan is in the language of the report; other text is not."""
+    rows = (Row((Cell("none", "word"),)), Row((Cell("none"),)))
+    section = Section("x", "Values", tables=(Table("x", "Values", (CATEGORIES,), rows),))
+    language = ENGLISH._replace(words={**WORDS, "value-none": "nothing"})
+    page = sheet(opened(make(sections=(section,)), language=language), "Values")
+    assert [page[f"A{row}"].value for row in (FIRST, FIRST + 1)] == ["nothing", "none"]
+
+
 def test_names_of_sheets() -> None:
     """Sheets are named by their titles, without what Excel forbids, at most 31 characters long, and all different."""
     long = "A title that is longer than thirty-one letters"
@@ -355,7 +348,7 @@ def test_header_stays_in_sight_and_is_printed_on_every_page() -> None:
     assert page.print_title_rows == f"${FIRST - 1}:${FIRST - 1}"
     assert page.page_setup.orientation == "landscape"
     assert (page.page_setup.paperSize, page.page_setup.fitToHeight) == (9, 0)
-    assert [cell.value for cell in page[FIRST - 1]] == [column.title for column in COLUMNS]
+    assert [cell.value for cell in page[FIRST - 1]] == [column.title for column in (CATEGORIES, *COLUMNS)]
     assert page[f"{CATEGORY}{FIRST - 1}"].font.b
     assert sheet(opened(make()), "Derivations").freeze_panes == "A4"
 
