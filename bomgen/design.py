@@ -7,9 +7,8 @@ from functools import cache
 from math import ceil
 from typing import NamedTuple
 
-from bomgen import catalog as records
-from bomgen import facility, interconnect, network
-from bomgen.catalog import Catalog
+from bomgen import facility, interconnect, network, records
+from bomgen.catalog import Catalog, length_of
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, formula
@@ -70,7 +69,7 @@ def boxes(switches: int, switches_per_unit: int) -> int:
 
 def _cable(catalog: Catalog, name: str) -> Cable:
     record = catalog.find("cable", name)
-    return records.cable(record)._replace(named_length_m=records.length_of(record.id, name))
+    return records.cable(record)._replace(named_length_m=length_of(record.id, name))
 
 
 def boxes_of(tier: Tier) -> Figure:

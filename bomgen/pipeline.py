@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from bomgen import rules, schema
 from bomgen.bill import Bill, bill
+from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
 from bomgen.figures import Mark, first_given
 from bomgen.network import COMPUTE, attachments
-from bomgen.plan import LINK_KINDS, Plan, bind
+from bomgen.plan import LINK_KINDS, Plan
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems

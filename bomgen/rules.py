@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import date
 
-from bomgen.fabric.fat_tree import MAX_TIERS
+from bomgen.fabric.search import MAX_TIERS
 from bomgen.figures import Figure, first_given
 from bomgen.plan import LINK_KINDS, Plan
 from bomgen.problems import Problem, Severity

@@ -26,8 +26,8 @@ FLOORS = {
     **dict.fromkeys(("source", "parts", "document"), 2),
     **dict.fromkeys(("quantities", "schema", "language", "fabric"), 3),
     **dict.fromkeys(("interconnect", "catalog", "prices"), 4),
-    **dict.fromkeys(("plan", "listing"), 5),
-    **dict.fromkeys(("network", "rules", "facility"), 6),
+    **dict.fromkeys(("plan", "records", "listing"), 5),
+    **dict.fromkeys(("binding", "network", "rules", "facility"), 6),
     "sizing": 7,
     "design": 8,
     "bill": 9,
@@ -339,9 +339,9 @@ def resolved(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def units_read() -> dict[str, set[str]]:
-    """The units in which plan.py reads each key, as far as key and unit stand in the call."""
+    """The units in which binding.py reads each key, as far as key and unit stand in the call."""
     found: dict[str, set[str]] = {}
-    for node in ast.walk(TREES[PACKAGE / "plan.py"]):
+    for node in ast.walk(TREES[PACKAGE / "binding.py"]):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("figure", "quantity"):
             words = [
                 word.value for word in node.args[:2] if isinstance(word, ast.Constant) and isinstance(word.value, str)

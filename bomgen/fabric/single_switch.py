@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bomgen.fabric.fat_tree import one_switch
+from bomgen.fabric.folded import one_switch
 from bomgen.fabric.model import Demand, Fabric
 
 NAME = "single-switch"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bomgen import catalog
+from bomgen import catalog, records
 from bomgen.fabric import build
 from bomgen.fabric.model import Demand, Fabric, TierChoice
 from bomgen.figures import Figure, Given, Mark
@@ -56,7 +56,7 @@ def given_as(value: Any, unit: str = "count") -> Figure:
 def switch_of(radix: int) -> Switch:
     """A switch described in a plan: so many ports of 400G, one a cage, not split."""
     plan = read(f"switch: {{ports: {radix}, port_gbps: 400}}", "plan.yaml")
-    return catalog.switch(catalog.inline("switch", plan, ("switch",)))
+    return records.switch(catalog.inline("switch", plan, ("switch",)))
 
 
 def demand(case: Case) -> Demand:

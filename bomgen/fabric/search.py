@@ -1,0 +1,257 @@
+"""The search for the smallest folded Clos, in plain numbers.
+
+Every division of a leaf's ports that keeps the ratio is tried; with three tiers also more pods, and more up-links of a
+spine, than are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.fabric import clos
+
+MAX_TIERS = 3
+
+
+MAX_TRIES = 2000
+"""Shapes tried for one division of a leaf's ports: all there are below a hundred thousand endpoints."""
+
+
+class Numbers(NamedTuple):
+    """A demand in plain numbers, as the search for the smallest fabric wants it; 0 stands for what is not fixed."""
+
+    tiers: int
+    nic_ports: int
+    reserved_ports: int
+    down_gbps: int
+    up_gbps: int
+    core_gbps: int
+    oversubscription: Fraction
+    spine_oversubscription: Fraction
+    radix: int
+    up_radix: int
+    cages: int
+    """Cages that links down and up share; 0 when each kind has ports of its own."""
+    spine_radix: int
+    spine_up_radix: int
+    spine_cages: int
+    core_radix: int
+    leaf_down: int
+    leaf_up: int
+    pod_leaves: int
+    spine_count: int
+    spines_per_pod: int
+    spine_down: int
+    spine_up: int
+    core_count: int
+
+
+class Shape(NamedTuple):
+    """A candidate in plain numbers; spines and their up-links are those of one pod."""
+
+    down: int
+    up: int
+    leaves: int
+    pods: int
+    spines: int
+    spine_up: int
+    cores: int
+
+    @property
+    def cost(self) -> tuple[int, int, int]:
+        """Switches, then links between them, then up-links of a leaf: what the smallest fabric has least of."""
+        switches = self.leaves + self.pods * self.spines + self.cores
+        links = self.leaves * self.up + self.pods * self.spines * self.spine_up
+        return switches, links, self.up
+
+
+def best(numbers: Numbers) -> Shape | None:
+    """The smallest fabric of so many tiers, or None when none carries the demand."""
+    smallest: Shape | None = None
+    for down, up in divisions(numbers):
+        if numbers.tiers == 2 and not numbers.pod_leaves:
+            shape = _two_tiers(numbers, down, up)
+        else:
+            shape = _with_pods(numbers, down, up, smallest)
+        if shape and (smallest is None or shape.cost < smallest.cost):
+            smallest = shape
+    return smallest
+
+
+def best_of(numbers: Numbers) -> Shape:
+    """The smallest fabric where there is one."""
+    shape = best(numbers)
+    if shape is None:
+        raise ValueError("no fabric carries the demand")
+    return shape
+
+
+def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:
+    """Ways to divide a leaf's ports into down and up: those that keep the ratio, or that the plan fixes."""
+    for up in [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1):
+        room = ports_beside(up, numbers.radix, numbers.up_radix, numbers.cages)
+        down = numbers.leaf_down or room
+        if not 1 <= down <= room:
+            continue
+        if numbers.leaf_up or down * numbers.down_gbps <= numbers.oversubscription * up * numbers.up_gbps:
+            yield down, up
+
+
+def ports_beside(up: int, radix: int, up_radix: int, cages: int) -> int:
+    """Links down that fit beside `up` links up; `cages` hold both kinds, 0: each kind has ports of its own."""
+    if up > up_radix:
+        return 0
+    if not cages:
+        return radix
+    if radix == up_radix:
+        return radix - up
+    return (cages - ceil(up / (up_radix // cages))) * (radix // cages)
+
+
+def _leaves(numbers: Numbers, down: int, free_above: int) -> int:
+    """Leaves; one or more extra when reserved ports find no free port on them nor above."""
+    leaves = ceil(numbers.nic_ports / down)
+    above = numbers.reserved_ports - (leaves * down - numbers.nic_ports)
+    return leaves if above <= free_above else ceil((numbers.nic_ports + numbers.reserved_ports) / down)
+
+
+def _spread(below: int, uplinks: int, ports: int, fixed: int) -> int:
+    """Switches above by even spread; 0 when it is impossible, or not with the number that the plan fixes."""
+    if not fixed:
+        return clos.smallest_spread(below, uplinks, ports)
+    return fixed if uplinks % fixed == 0 and below * (uplinks // fixed) <= ports else 0
+
+
+def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
+    ports = numbers.spine_down or numbers.spine_radix
+    fixed = numbers.spine_count or numbers.spines_per_pod
+    if numbers.spines_per_pod not in (0, fixed):
+        return None
+    leaves = ceil(numbers.nic_ports / down)
+    spines = _spread(leaves, up, ports, fixed)
+    free = spines * (ports - leaves * up // spines) if spines else 0
+    if _leaves(numbers, down, free) != leaves:
+        leaves = _leaves(numbers, down, free)
+        spines = _spread(leaves, up, ports, fixed)
+    return Shape(down, up, leaves, 1, spines, 0, 0) if spines else None
+
+
+def _with_pods(numbers: Numbers, down: int, up: int, known: Shape | None) -> Shape | None:
+    """The smallest fabric with pods for one division of the leaf's ports; `known` is one that it must beat."""
+    leaves = ceil(numbers.nic_ports / down)
+    shape = _pods_of(numbers, down, up, leaves)
+    free = 0
+    if shape and numbers.tiers == MAX_TIERS:
+        used = ceil(leaves / shape.pods) * (up // shape.spines)
+        free = shape.pods * shape.spines * (_beside_spine_up(numbers, shape.spine_up) - used)
+    more = _leaves(numbers, down, free)
+    if more != leaves:
+        shape = _pods_of(numbers, down, up, more)
+    fixed = (numbers.pod_leaves, numbers.spine_count, numbers.spines_per_pod, numbers.spine_up, numbers.core_count)
+    if shape is None or numbers.tiers == 2 or any(fixed):
+        return shape
+    return _fewer_switches(numbers, shape, min(known or shape, shape, key=lambda each: each.cost))
+
+
+def _fewer_switches(numbers: Numbers, start: Shape, smallest: Shape) -> Shape:
+    """The shape of fewest switches for the same leaves, with more pods, room for more leaves or more links to the core.
+
+    Cores are as many as spread a pod's links evenly, so that the fewest pods with the fewest links are not always the
+    cheapest; without this, a larger demand or a relaxed ratio could cost fewer or more switches by turns. `smallest` is
+    the fabric to beat. Beyond `MAX_TRIES` the search stops: fabrics of a million endpoints are left a little larger.
+    """
+    tries = 0
+    limit = spine_ports_down(numbers)
+    for pods in range(start.pods, min(start.leaves, numbers.core_radix) + 1):
+        if start.leaves + pods >= smallest.cost[0]:
+            break
+        for room in range(ceil(start.leaves / pods), limit + 1):
+            spines = clos.smallest_spread(room, start.up, limit)
+            if not spines or start.leaves + pods * spines >= smallest.cost[0]:
+                break
+            spine_down = room * (start.up // spines)
+            for spine_up in range(up_links_of_spine(numbers, spine_down), numbers.spine_up_radix + 1):
+                least_cores = ceil(pods * spines * spine_up / numbers.core_radix)
+                if start.leaves + pods * spines + least_cores >= smallest.cost[0]:
+                    break
+                tries += 1
+                if tries > MAX_TRIES:
+                    return smallest
+                cores = clos.smallest_spread(pods, spines * spine_up, numbers.core_radix)
+                shape = start._replace(pods=pods, spines=spines, spine_up=spine_up, cores=cores)
+                fits = cores and spine_down <= _beside_spine_up(numbers, spine_up)
+                if fits and shape.cost < smallest.cost:
+                    smallest = shape
+    return smallest
+
+
+def _pods_of(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
+    """The shape of so many leaves in pods, or None when their up-links do not spread evenly."""
+    limit = numbers.pod_leaves or spine_ports_down(numbers)
+    if limit < 1:
+        return None
+    pods = ceil(leaves / limit)
+    pod_leaves = ceil(leaves / pods)
+    spines = spines_of_pod(numbers, pod_leaves, up, pods)
+    if not spines:
+        return None
+    if numbers.tiers == 2:
+        return Shape(down, up, leaves, pods, spines, 0, 0)
+    spine_down = pod_leaves * (up // spines)
+    spine_up = up_links_of_spine(numbers, spine_down)
+    cores = _spread(pods, spines * spine_up, numbers.core_radix, numbers.core_count)
+    if not cores or spine_down > _beside_spine_up(numbers, spine_up):
+        return None
+    return Shape(down, up, leaves, pods, spines, spine_up, cores)
+
+
+def _beside_spine_up(numbers: Numbers, spine_up: int) -> int:
+    return ports_beside(spine_up, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
+
+
+def spine_ports_down(numbers: Numbers) -> int:
+    """The ports that a spine of a pod may face down with: as given, all without a core, else half of them."""
+    if numbers.spine_down:
+        return numbers.spine_down
+    if numbers.tiers == 2:
+        return numbers.spine_radix
+    return min(numbers.spine_radix // 2, numbers.spine_radix - numbers.spine_up)
+
+
+def up_links_of_spine(numbers: Numbers, down: int) -> int:
+    """The up-links of a spine that uses `down` ports: as given, else what the ratio asks."""
+    asked = Fraction(down * numbers.up_gbps) / (numbers.spine_oversubscription * numbers.core_gbps)
+    return numbers.spine_up or ceil(asked)
+
+
+def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
+    """Spines of a pod by even spread, or as given; 0 when up-links do not spread evenly.
+
+    In a pod whose size the plan gives, a spine faces down with whatever its own up-links leave.
+    """
+    both = numbers.spine_count and numbers.spines_per_pod
+    if numbers.spine_count % pods or (both and numbers.spines_per_pod * pods != numbers.spine_count):
+        return 0
+    fixed = numbers.spines_per_pod or numbers.spine_count // pods
+    if not numbers.pod_leaves or numbers.spine_down or numbers.tiers == 2:
+        return _spread(pod_leaves, up, spine_ports_down(numbers), fixed)
+    for spines in [fixed] if fixed else clos.divisors(up):
+        down = pod_leaves * up // spines
+        if up % spines == 0 and down <= _beside_spine_up(numbers, up_links_of_spine(numbers, down)):
+            return spines
+    return 0
+
+
+def most_servers(numbers: Numbers, servers: int, ports_per_server: int) -> int:
+    """The most servers, up to so many, for which there is a fabric; by halving, so that one more does not fit."""
+    fits, fails = 0, servers + 1
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        if best(numbers._replace(nic_ports=middle * ports_per_server)):
+            fits = middle
+        else:
+            fails = middle
+    return fits
