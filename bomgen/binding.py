@@ -15,7 +15,7 @@ from bomgen import parts, records
 from bomgen.catalog import Catalog, Record, UnknownPart, inline
 from bomgen.fabric.model import TierChoice
 from bomgen.figures import Assumed, Figure, Given, Mark, Origin
-from bomgen.interconnect import Wish
+from bomgen.medium import Wish
 from bomgen.plan import LINK_KINDS, ROLES, Cluster, FabricPlan, Parallelism, Plan, QuotePlan, Site, Training
 from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
@@ -338,7 +338,9 @@ def _fabric(fabrics: Section, name: str) -> FabricPlan | None:
         if ratios
         else section.quantity("oversubscription", "ratio", "fabric-oversubscription")
     )
-    spine_ratio = (ratios or section.below("oversubscription")).quantity("spine", "ratio", "fabric-oversubscription")
+    spine_ratio = (ratios or section.below("oversubscription")).quantity(
+        "spine", "ratio", "fabric-spine-oversubscription"
+    )
     tiers = None if section.data.get("tiers", AUTO) == AUTO else section.figure("tiers", "count")
     reserved = section.figure("reserved_ports", "count", zero=True)
     return FabricPlan(

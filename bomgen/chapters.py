@@ -11,7 +11,7 @@ from typing import Any
 from bomgen import __version__
 from bomgen.design import BuiltFabric
 from bomgen.document import Cell, Column, Derivation, Document, Drawing, Note, Row, Section, Step, Table
-from bomgen.figures import Cited, Derived, Figure, origin_text, walk
+from bomgen.figures import Cited, Derived, Figure, origin_text, telling_inputs, walk
 from bomgen.language import Language
 from bomgen.money import rounded
 from bomgen.quote import QuoteLine
@@ -370,7 +370,7 @@ class _Writer:
             yield Step(depth, label, _shown(node), node.unit, self.word("above") if again else origin_text(node))
             if not again:
                 seen.add(id(node))
-                stack.extend((depth + 1, parameter, value) for parameter, value in reversed(node.inputs))
+                stack.extend((depth + 1, parameter, value) for parameter, value in reversed(telling_inputs(node)))
 
 
 def _shown(figure: Figure) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, INTERRUPTED = 1, 2, 3, 130
 ALL_FORMATS = "md,html,xlsx,json,csv"
-SCHEMAS = ("plan", "bom", "part")
+SCHEMAS = ("plan", "bom", "part", "prices")
 HELP_WIDTH = 100
 """Characters a line of help at most."""
 COLLECT_AFTER = 200_000
@@ -39,7 +39,7 @@ _plans = click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH})
 @click.version_option(package_name="bomgen", prog_name="bomgen")
 def main() -> None:
-    r"""Bills of materials for AI clusters from a short YAML plan.
+    """Bills of materials for AI clusters from a short YAML plan.
 
     A plan says which model, how many tokens, how many days, which GPU, which network. bomgen works out GPUs, servers,
     NICs, switches, modules, cables, racks, power and price, and writes quotes with the reason for every number.
@@ -51,7 +51,7 @@ def main() -> None:
       bomgen catalog switch qm9700                     what is known of a part, with sources
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written.
-    """
+    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
     # A build makes hundreds of thousands of small objects and is over in half a second: collecting cycles as often as
     # Python does by itself costs a tenth of that.
     gc.set_threshold(COLLECT_AFTER)
@@ -213,7 +213,7 @@ def catalog(kind: str | None, id: str | None) -> None:
 @click.argument("name", type=click.Choice(SCHEMAS), default="plan")
 @click.argument("kind", required=False)
 def schema(name: str, kind: str | None) -> None:
-    """Print the JSON Schema of plans, of bom.json, or of part files (of one KIND, or of all)."""
+    """Print the JSON Schema of plans, bom.json, price books, or part files (of one KIND, or of all)."""
     from bomgen.resources import folder
 
     schemas = folder("schemas")

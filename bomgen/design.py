@@ -12,7 +12,8 @@ from bomgen.catalog import Catalog, length_of
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, formula
-from bomgen.interconnect import Cage, Interconnect, Stock
+from bomgen.interconnect import Interconnect
+from bomgen.medium import SERVER, Cage, Stock
 from bomgen.network import Attachment
 from bomgen.parts import Cable, Nic
 from bomgen.plan import FabricPlan, Plan
@@ -128,7 +129,7 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
 def _build(fabric: FabricPlan, plan: Plan, servers: Figure, parts: Stock, attached: Attachment) -> BuiltFabric:
     built = network.build(fabric, attached, servers)
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
-    cage = Cage(interconnect.SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
+    cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     connected = interconnect.connect(built, servers, cage, fabric.links, parts)
     return BuiltFabric(fabric, attached, built, connected, nics_of_servers(servers, attached.nics_per_server))
 

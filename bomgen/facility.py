@@ -79,9 +79,15 @@ def trays_of_racks(racks: int, trays: int) -> int:
 
 
 @formula("racks")
-def racks_of_switches(switch_units: int, rack_units: int) -> int:
-    """Racks that hold the switches by their height."""
-    return ceil(switch_units / rack_units)
+def racks_of_switches(switch_units: int, rack_units: int, switch_power_w: int, rack_power_w: int) -> int:
+    """Racks that hold the switches, by their height and by their power where it is known."""
+    return max(ceil(switch_units / rack_units), ceil(switch_power_w / rack_power_w))
+
+
+@formula("W")
+def no_power() -> int:
+    """Nothing known of power."""
+    return 0
 
 
 @formula("racks")
@@ -253,8 +259,11 @@ def _management_racks(site: Site, machines: tuple[Machines, ...], warnings: list
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         warnings.append((f"the height of {names} is not known: no rack is counted for it", "unknown-height"))
+    power = no_power()
     for machine in machines:
         if machine.height_u:
             more = height_of(machine.count, machine.height_u)
             height = more if height is None else sum_of_heights(height, more)
-    return racks_of_switches(height, site.rack_units) if height else None
+        if machine.power_w and not machine.in_server:
+            power = sum_of_power(power, power_of(machine.count, machine.power_w))
+    return racks_of_switches(height, site.rack_units, power, site.rack_power_w) if height else None

@@ -236,6 +236,17 @@ def _reference_text(references: tuple[Reference, ...]) -> str:
     return "; ".join(reference.title for reference in references) or "unverified"
 
 
+def telling_inputs(figure: Figure) -> tuple[tuple[str, Figure], ...]:
+    """The inputs of a figure that explain something: without noughts that only say that nothing is fixed."""
+    return tuple(
+        (name, value) for name, value in figure.inputs if value.value != 0 or value.inputs or not _is_constant(value)
+    )
+
+
+def _is_constant(figure: Figure) -> bool:
+    return isinstance(figure.origin, Derived) and not figure.origin.inputs
+
+
 def explain(name: str, figure: Figure, show: Callable[[Figure], str]) -> Iterator[str]:
     """The derivation of a figure as indented lines: name, value and origin of it and of all that it rests on.
 
@@ -250,4 +261,4 @@ def explain(name: str, figure: Figure, show: Callable[[Figure], str]) -> Iterato
         yield f"{'  ' * depth}{label} = {show(node)}    {origin}"
         if not again:
             explained.add(id(node))
-            stack.extend((depth + 1, parameter, value) for parameter, value in reversed(node.inputs))
+            stack.extend((depth + 1, parameter, value) for parameter, value in reversed(telling_inputs(node)))

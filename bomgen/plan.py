@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bomgen import parts
 from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Mark
-from bomgen.interconnect import Wish
+from bomgen.medium import Wish
 
 ROLES = ("compute", "storage", "in_band", "out_of_band")
 

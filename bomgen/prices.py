@@ -47,6 +47,14 @@ def price_book(source: Source) -> PriceBook:
     if huge:
         message = f"a price of {MAX_PRICE} or more is a slip; give the price of one piece"
         raise PlanErrors([Problem(source.mark(("prices", i, "price")), "error", message, "range") for i in huge])
+    seen: dict[tuple[str, int], int] = {}
+    for index, entry in enumerate(data["prices"]):
+        key = (str(entry["part"]).lower(), int(entry.get("from_quantity") or 1))
+        if key in seen:
+            first = source.mark(("prices", seen[key])).line
+            message = f"a second price for {key[0]} from {key[1]}, the first is in line {first}; keep one"
+            raise PlanErrors([Problem(source.mark(("prices", index)), "error", message, "duplicate-price")])
+        seen[key] = index
     prices = tuple(
         Price(
             part=str(entry["part"]).lower(),

@@ -116,6 +116,21 @@ def _not_over_built(built: BuiltFabric) -> Iterator[Check]:
         yield Check("over-built", "warn", message, f"fabrics.{built.plan.name}.oversubscription.leaf")
 
 
+def _slow_links(built: BuiltFabric) -> Iterator[Check]:
+    """Links between switches that run at half the rate of both their ports, or less, without anybody asking."""
+    tiers = built.fabric.tiers
+    for lower, upper in pairwise(tiers):
+        kind = f"{lower.name}-{upper.name}"
+        rate = next(link.rate_gbps.value for link in built.fabric.links if link.kind == kind)
+        ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in (lower, upper))
+        if built.plan.links[kind].rate_gbps is None and built.plan.link_gbps is None and rate * 2 <= ports:
+            message = (
+                f"{kind} links run at {rate} Gb/s like those below, both ends carry {ports}; `links: {{{kind}: "
+                f"{{rate: {ports}G}}}}` may need fewer switches"
+            )
+            yield Check("slow-links", "warn", message, f"fabrics.{built.plan.name}.links.{kind}")
+
+
 def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
     """Every optical link has an engine at both ends: per device, over all its kinds of link."""
     optical = {use.kind for use in built.interconnect.modules}
@@ -146,6 +161,7 @@ _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
     _spread_evenly,
     _ratio_kept,
     _not_over_built,
+    _slow_links,
     _optical_ends,
     _cables_match,
 )

@@ -79,7 +79,7 @@ _EXAMPLES = {
     "tokens/s": "380",
     "days": "20 days, 36 h or a bare number of days",
     "share": "50% or 0.5",
-    "ratio": "2 or 1.5",
+    "ratio": "2, 1.5 or 3:2",
     "FLOP/s": "1000 PFLOPS",
     "TFLOP/s": "140 or 140 TFLOPS",
     "bytes": "80 GB",
@@ -91,6 +91,7 @@ _EXAMPLES = {
     "U": "48",
     "per kWh": "0.08",
 }
+_PAIR = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*:\s*([1-9][0-9]*)")
 _QUANTITY = re.compile(r"([-+]?[0-9][0-9_ ]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(.*)", re.DOTALL)
 
 
@@ -102,6 +103,8 @@ def parse(value: int | Fraction | str, unit: str) -> Exact:
     """
     if not isinstance(value, str):
         return value
+    if unit == "ratio" and (pair := _PAIR.fullmatch(value.strip())):
+        return _whole(Fraction(exact_number(pair.group(1))) / exact_number(pair.group(2)))
     match = _QUANTITY.fullmatch(value.strip())
     scales = _SCALES[unit]
     suffix = match.group(2).strip() if match else ""
@@ -109,4 +112,8 @@ def parse(value: int | Fraction | str, unit: str) -> Exact:
     if match is None or scale is None:
         raise ValueError(f"'{value}' is no quantity of {unit}; write {_EXAMPLES[unit]}")
     number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) * scale
+    return _whole(number)
+
+
+def _whole(number: Fraction) -> Exact:
     return number.numerator if number.denominator == 1 else number

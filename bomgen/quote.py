@@ -61,7 +61,7 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     for line in bill.lines:
         of_part[line.part or line.id] = of_part.get(line.part or line.id, 0) + pieces(line)
     lines = tuple(_priced(line, plan, books, of_part[line.part or line.id]) for line in bill.lines)
-    return Quote(lines, _totals(lines, plan), tuple(_expired(lines, plan)))
+    return Quote(lines, _totals(lines, plan), (*_expired(lines, plan), *_without_price(lines, plan)))
 
 
 def _currency_problem(plan: QuotePlan, book: PriceBook, mark: Mark) -> Problem | None:
@@ -112,6 +112,15 @@ def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:
         priced_lines=priced,
         lines=len(lines),
     )
+
+
+def _without_price(lines: Sequence[QuoteLine], plan: QuotePlan) -> list[Problem]:
+    """Parts that no price book of the plan has, where it names one."""
+    names = dict.fromkeys(line.line.part or line.line.description for line in lines if line.amount is None)
+    if not names or not plan.price_books:
+        return []
+    message = f"no price for {', '.join(names)}: the total is a lower bound; add them to a price book"
+    return [Problem(plan.price_books[-1][1], "warning", message, "missing-price", "totals.complete")]
 
 
 def _expired(lines: Sequence[QuoteLine], plan: QuotePlan) -> list[Problem]:

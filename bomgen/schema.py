@@ -136,7 +136,9 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} is too small; {word} {wanted}", "range"
         case "maximum" | "exclusiveMaximum":
             word = "at most" if error.validator == "maximum" else "less than"
-            return f"{value} is too large; {word} {wanted}", "range"
+            described: Any = error.schema
+            share = isinstance(described, dict) and described.get("x-unit") == "share"
+            return f"{value} is too large; {f'write {value}%' if share else f'{word} {wanted}'}", "range"
         case "minProperties" if not _properties(error) or wanted != _maximum(error):
             return "an empty mapping; something must stand in it", "empty"
         case "maxProperties" | "minProperties" | "oneOf":
@@ -146,7 +148,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "minLength" | "minItems":
             return f"{value} is empty; something must stand here", "empty"
         case "pattern" | "propertyNames":
-            described: Any = error.schema
+            described = error.schema
             title = described.get("description") or described.get("title") or wanted
             return f"{value} does not fit; {title}", "pattern"
         case _:

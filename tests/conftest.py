@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from bomgen.pipeline import PlanFile, render, work_out, write
 from bomgen.report import Report
@@ -15,6 +17,11 @@ from bomgen.report import Report
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]
+
+# `make deep` looks further, at other examples each time; the tests of every day look at the same ones.
+settings.register_profile("default", max_examples=50, deadline=None, derandomize=True, database=None)
+settings.register_profile("deep", max_examples=3000, deadline=None, derandomize=False, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def plan_file(plan: Mapping[str, Any], folder: Path) -> PlanFile:

@@ -24,7 +24,7 @@ FLOORS = {
     "figures": 0,
     **dict.fromkeys(("problems", "resources", "money"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
-    **dict.fromkeys(("quantities", "schema", "language", "fabric"), 3),
+    **dict.fromkeys(("quantities", "schema", "language", "fabric", "medium"), 3),
     **dict.fromkeys(("interconnect", "catalog", "prices"), 4),
     **dict.fromkeys(("plan", "records", "listing"), 5),
     **dict.fromkeys(("binding", "network", "rules", "facility"), 6),

@@ -245,6 +245,12 @@ def up_of(shape: Shape) -> int:
     return shape.up
 
 
+@formula("switches")
+def leaves_of(shape: Shape) -> int:
+    """Leaves of the smallest fabric: with as many reserved ports on them as saves switches."""
+    return shape.leaves
+
+
 @formula("pods")
 def pods_of(shape: Shape) -> int:
     """Pods of the smallest fabric: more than are needed, where that saves switches."""
@@ -382,9 +388,11 @@ class Builder:
 
     def _leaves(self, down: Figure) -> Figure:
         leaves = clos.leaves(self.nic_ports, down)
-        if leaves.value == self.shape.leaves or self.demand.reserved_ports is None:
+        if leaves.value == self.shape.leaves:
             return leaves
-        return clos.leaves_with_reserved(self.nic_ports, down, self.demand.reserved_ports)
+        if self.demand.reserved_ports is not None:
+            leaves = clos.leaves_with_reserved(self.nic_ports, down, self.demand.reserved_ports)
+        return leaves if leaves.value == self.shape.leaves else leaves_of(self._searched())
 
     def _pods(self, leaves: Figure) -> tuple[Figure | None, Figure | None]:
         """Pods and the leaves of the largest; none in two tiers without pods."""

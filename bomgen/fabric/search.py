@@ -60,6 +60,10 @@ class Shape(NamedTuple):
     spine_up: int
     cores: int
 
+    def __str__(self) -> str:
+        spines = self.pods * self.spines
+        return f"{self.leaves} leaves of {self.down} down and {self.up} up, {spines} spines, {self.cores} cores"
+
     @property
     def cost(self) -> tuple[int, int, int]:
         """Switches, then links between them, then up-links of a leaf: what the smallest fabric has least of."""
@@ -111,11 +115,15 @@ def ports_beside(up: int, radix: int, up_radix: int, cages: int) -> int:
     return (cages - ceil(up / (up_radix // cages))) * (radix // cages)
 
 
-def _leaves(numbers: Numbers, down: int, free_above: int) -> int:
-    """Leaves; one or more extra when reserved ports find no free port on them nor above."""
-    leaves = ceil(numbers.nic_ports / down)
-    above = numbers.reserved_ports - (leaves * down - numbers.nic_ports)
-    return leaves if above <= free_above else ceil((numbers.nic_ports + numbers.reserved_ports) / down)
+def _leaf_counts(numbers: Numbers, down: int) -> range:
+    """Leaves that may be needed: for the NIC ports, up to for all reserved ports too."""
+    most = ceil((numbers.nic_ports + numbers.reserved_ports) / down)
+    return range(ceil(numbers.nic_ports / down), most + 1)
+
+
+def _homeless(numbers: Numbers, down: int, leaves: int) -> int:
+    """Reserved ports that find no free port on the leaves."""
+    return max(numbers.reserved_ports - (leaves * down - numbers.nic_ports), 0)
 
 
 def _spread(below: int, uplinks: int, ports: int, fixed: int) -> int:
@@ -130,61 +138,72 @@ def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
     fixed = numbers.spine_count or numbers.spines_per_pod
     if numbers.spines_per_pod not in (0, fixed):
         return None
-    leaves = ceil(numbers.nic_ports / down)
-    spines = _spread(leaves, up, ports, fixed)
-    free = spines * (ports - leaves * up // spines) if spines else 0
-    if _leaves(numbers, down, free) != leaves:
-        leaves = _leaves(numbers, down, free)
+    found = []
+    for leaves in _leaf_counts(numbers, down):
         spines = _spread(leaves, up, ports, fixed)
-    return Shape(down, up, leaves, 1, spines, 0, 0) if spines else None
+        if spines and _homeless(numbers, down, leaves) <= spines * (ports - leaves * up // spines):
+            found.append(Shape(down, up, leaves, 1, spines, 0, 0))
+    return min(found, key=lambda shape: shape.cost, default=None)
 
 
 def _with_pods(numbers: Numbers, down: int, up: int, known: Shape | None) -> Shape | None:
     """The smallest fabric with pods for one division of the leaf's ports; `known` is one that it must beat."""
-    leaves = ceil(numbers.nic_ports / down)
-    shape = _pods_of(numbers, down, up, leaves)
-    free = 0
-    if shape and numbers.tiers == MAX_TIERS:
-        used = ceil(leaves / shape.pods) * (up // shape.spines)
-        free = shape.pods * shape.spines * (_beside_spine_up(numbers, shape.spine_up) - used)
-    more = _leaves(numbers, down, free)
-    if more != leaves:
-        shape = _pods_of(numbers, down, up, more)
     fixed = (numbers.pod_leaves, numbers.spine_count, numbers.spines_per_pod, numbers.spine_up, numbers.core_count)
-    if shape is None or numbers.tiers == 2 or any(fixed):
-        return shape
-    return _fewer_switches(numbers, shape, min(known or shape, shape, key=lambda each: each.cost))
+    found = []
+    for leaves in _leaf_counts(numbers, down):
+        shape = _pods_of(numbers, down, up, leaves)
+        if shape is None:
+            continue
+        if _has_room(numbers, shape):
+            found.append(shape)
+        if numbers.tiers == MAX_TIERS and not any(fixed):
+            to_beat = [each for each in (known, *found) if each]
+            better = _fewer_switches(numbers, shape, min(to_beat, key=lambda each: each.cost, default=None))
+            found += [better] if better else []
+    return min(found, key=lambda shape: shape.cost, default=None)
 
 
-def _fewer_switches(numbers: Numbers, start: Shape, smallest: Shape) -> Shape:
+def _has_room(numbers: Numbers, shape: Shape) -> bool:
+    """Whether reserved ports that find none on the leaves find free ports on the spines."""
+    homeless = _homeless(numbers, shape.down, shape.leaves)
+    return not homeless or (numbers.tiers == MAX_TIERS and homeless <= _free_on_spines(numbers, shape))
+
+
+def _free_on_spines(numbers: Numbers, shape: Shape) -> int:
+    """Ports that the spines of three tiers have left for reserved ones."""
+    used = ceil(shape.leaves / shape.pods) * (shape.up // shape.spines)
+    return shape.pods * shape.spines * (_beside_spine_up(numbers, shape.spine_up) - used)
+
+
+def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None) -> Shape | None:
     """The shape of fewest switches for the same leaves, with more pods, room for more leaves or more links to the core.
 
     Cores are as many as spread a pod's links evenly, so that the fewest pods with the fewest links are not always the
-    cheapest; without this, a larger demand or a relaxed ratio could cost fewer or more switches by turns. `smallest` is
-    the fabric to beat. Beyond `MAX_TRIES` the search stops: fabrics of a million endpoints are left a little larger.
+    cheapest; without this, a larger demand or a relaxed ratio could cost fewer or more switches by turns. None when
+    nothing costs less than `to_beat`. Beyond `MAX_TRIES` the search stops: fabrics of a million endpoints are left a
+    little larger.
     """
-    tries = 0
+    smallest, tries = None, 0
     limit = spine_ports_down(numbers)
+    fewest = to_beat.cost if to_beat else (numbers.nic_ports * numbers.radix + numbers.core_radix, 0, 0)
     for pods in range(start.pods, min(start.leaves, numbers.core_radix) + 1):
-        if start.leaves + pods >= smallest.cost[0]:
-            break
         for room in range(ceil(start.leaves / pods), limit + 1):
             spines = clos.smallest_spread(room, start.up, limit)
-            if not spines or start.leaves + pods * spines >= smallest.cost[0]:
+            if not spines or start.leaves + pods * spines >= fewest[0]:
                 break
             spine_down = room * (start.up // spines)
             for spine_up in range(up_links_of_spine(numbers, spine_down), numbers.spine_up_radix + 1):
                 least_cores = ceil(pods * spines * spine_up / numbers.core_radix)
-                if start.leaves + pods * spines + least_cores >= smallest.cost[0]:
+                if start.leaves + pods * spines + least_cores >= fewest[0]:
                     break
                 tries += 1
                 if tries > MAX_TRIES:
                     return smallest
                 cores = clos.smallest_spread(pods, spines * spine_up, numbers.core_radix)
                 shape = start._replace(pods=pods, spines=spines, spine_up=spine_up, cores=cores)
-                fits = cores and spine_down <= _beside_spine_up(numbers, spine_up)
-                if fits and shape.cost < smallest.cost:
-                    smallest = shape
+                fits = cores and spine_down <= _beside_spine_up(numbers, spine_up) and _has_room(numbers, shape)
+                if fits and shape.cost < fewest:
+                    smallest, fewest = shape, shape.cost
     return smallest
 
 

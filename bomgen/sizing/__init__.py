@@ -110,6 +110,10 @@ def _counts(plan: Plan, run: Run | None, attached: Mapping[str, Attachment]) -> 
     """Servers and GPUs: as given, or for the target days and rounded up."""
     cluster = plan.cluster
     server = cluster.server
+    for given in (cluster.gpus, cluster.servers):
+        if given and given.value > MAX_GPUS:
+            message = f"{given.value} are more than were ever built; at most {MAX_GPUS}"
+            raise Infeasible(message, because=given, rule="range")
     if cluster.servers:
         if server is None:
             raise _unknown_server(cluster)

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import isqrt, lcm
+from math import lcm
 from typing import NamedTuple
 
+from bomgen.fabric.clos import divisors
 from bomgen.figures import Assumed, Figure, Reference, first_given, formula
 from bomgen.parts import Gpu
 from bomgen.plan import Parallelism, Training
 from bomgen.problems import Infeasible
 from bomgen.sizing import memory
+from bomgen.sizing.activations import FULL
 from bomgen.sizing.memory import Memory, Split
 
 GIGA = 10**9
@@ -136,7 +138,7 @@ def _check_gpus(given: Parallelism, gpus: Figure) -> None:
 
 def _must_divide(name: str, degree: Figure, things: str, count: int) -> None:
     if count % degree.value:
-        works = _one_or_other(_nearest_divisors(count, degree.value))
+        works = _one_or_other(_nearestdivisors(count, degree.value))
         message = f"{name} {degree.value} does not divide the {count} {things}; {works} does"
         raise Infeasible(message, because=degree)
 
@@ -149,7 +151,7 @@ def _unequal_stages(training: Training, pieces: int) -> list[str]:
     layers = training.model.shape.get("layers")
     if layers is None or layers.value % pieces == 0:
         return []
-    works = _one_or_other(_nearest_divisors(layers.value, pieces))
+    works = _one_or_other(_nearestdivisors(layers.value, pieces))
     return [f"{layers.value} layers make {pieces} unequal stages, the fullest of which counts; {works} would be equal"]
 
 
@@ -213,10 +215,10 @@ def _candidates(training: Training, gpus: int, gpus_per_server: int, equal: bool
         return
     tensors = [
         tensor
-        for tensor in _divisors(gpus_per_server)
+        for tensor in divisors(gpus_per_server)
         if gpus % tensor == 0 and (heads is None or heads.value % tensor == 0)
     ]
-    pairs = [(tensor, pipeline) for tensor in tensors for pipeline in _divisors(gpus // tensor)]
+    pairs = [(tensor, pipeline) for tensor in tensors for pipeline in divisors(gpus // tensor)]
     for tensor, pipeline in sorted(pairs, key=lambda pair: (pair[0] * pair[1], -pair[0])):
         fits_layers = layers is None or (pipeline <= layers.value and (layers.value % pipeline == 0) is equal)
         if fits_layers:
@@ -234,7 +236,7 @@ def _expert_degrees(training: Training, data: int) -> list[int]:
     experts = training.model.shape.get("experts")
     if experts is None:
         return [1]
-    return [degree for degree in _divisors(experts.value) if data % degree == 0]
+    return [degree for degree in divisors(experts.value) if data % degree == 0]
 
 
 def _need(training: Training, candidate: _Candidate, gpus: Figure) -> Memory:
@@ -321,8 +323,8 @@ def _changes(training: Training, split: Split) -> Iterator[tuple[str, Training, 
             yield f"`zero: {stage}`", _with(training, "zero", stage), split
     if training.micro_batch.value > 1:
         yield "`micro_batch: 1`", _with(training, "micro_batch", 1), split
-    if training.recompute.value != memory.FULL:
-        yield f"`recompute: {memory.FULL}`", _with(training, "recompute", memory.FULL), split
+    if training.recompute.value != FULL:
+        yield f"`recompute: {FULL}`", _with(training, "recompute", FULL), split
     if training.sequence is not None:
         yield from _shorter(training, split, int(training.sequence.value))
 
@@ -367,10 +369,10 @@ def _nothing_fits(
 def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> list[int]:
     """The nearest counts of GPUs, in whole servers, over which the fewest GPUs a replica would do."""
     layers = training.model.shape.get("layers")
-    stages = _divisors(layers.value) if layers is not None else []
+    stages = divisors(layers.value) if layers is not None else []
     heads = training.model.shape.get("heads")
     server = gpus_per_server.value
-    tensors = [tensor for tensor in _divisors(server) if heads is None or heads.value % tensor == 0]
+    tensors = [tensor for tensor in divisors(server) if heads is None or heads.value % tensor == 0]
     pairs = [(tensor, pipeline) for tensor in tensors for pipeline in stages]
     for tensor, pipeline in sorted(pairs, key=lambda pair: (pair[0] * pair[1], -pair[0])):
         step = lcm(tensor * pipeline, server)
@@ -395,17 +397,10 @@ def _because(*figures: Figure) -> Figure:
     return next((figure for figure in figures if first_given(figure) is not None), figures[0])
 
 
-def _divisors(count: int) -> list[int]:
-    """The divisors of a number, in ascending order."""
-    small = [value for value in range(1, isqrt(count) + 1) if count % value == 0]
-    large = [count // value for value in reversed(small) if value * value != count]
-    return small + large
-
-
-def _nearest_divisors(count: int, wanted: int) -> list[int]:
+def _nearestdivisors(count: int, wanted: int) -> list[int]:
     """The divisors of a number next to one that is none, below and above."""
-    below = [value for value in _divisors(count) if value < wanted]
-    above = [value for value in _divisors(count) if value > wanted]
+    below = [value for value in divisors(count) if value < wanted]
+    above = [value for value in divisors(count) if value > wanted]
     return below[-1:] + above[:1]
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.bill import Bill
@@ -20,7 +20,6 @@ from bomgen.prices import Price, PriceBook
 from bomgen.quote import quote
 from bomgen.report import Report
 
-LAW = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 CENT = Decimal("0.01")
 BLOCKS = {"server-leaf": ("server", "leaf"), "leaf-spine": ("leaf", "spine"), "spine-core": ("spine", "core")}
 
@@ -64,7 +63,6 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@LAW
 @given(plans())
 def test_modules_are_rounded_up_by_the_device(worked: Worked, plan: dict[str, Any]) -> None:
     """No module is shared by two devices: each rounds up its own links, and has no module more than that."""
@@ -101,7 +99,6 @@ def fabric_has(fabric: Any, kind: str) -> bool:
     return any(link.kind == kind for link in fabric.links)
 
 
-@LAW
 @given(plans())
 def test_both_ends_light_the_same_fibre(worked: Worked, plan: dict[str, Any]) -> None:
     """The modules at the two ends of a kind of link speak the same signal over the same fibre, as far as it reaches."""
@@ -121,7 +118,6 @@ def test_both_ends_light_the_same_fibre(worked: Worked, plan: dict[str, Any]) ->
                 assert module.reach_m is None or cable.length_m <= module.reach_m.value
 
 
-@LAW
 @given(plans())
 def test_every_link_has_its_cable(built: Built, plan: dict[str, Any]) -> None:
     """Cables, and the links that they carry, are the links of the fabric less the reserved ones."""
@@ -137,7 +133,6 @@ def test_every_link_has_its_cable(built: Built, plan: dict[str, Any]) -> None:
                 assert links == carried
 
 
-@LAW
 @given(plans())
 def test_the_bill_has_what_the_fabrics_have(built: Built, plan: dict[str, Any]) -> None:
     """Lines of a category add up to the numbers above them: merging lines changes no quantity."""
@@ -155,7 +150,6 @@ def test_the_bill_has_what_the_fabrics_have(built: Built, plan: dict[str, Any]) 
         assert {category: number for category, number in wanted.items() if number} == dict(billed)
 
 
-@LAW
 @given(plans())
 def test_spares_are_rounded_up_by_the_part(built: Built, plan: dict[str, Any]) -> None:
     """Spares of a share are a share of all pieces of a part, rounded up once; spares in pieces are those pieces."""
@@ -190,7 +184,6 @@ def book_for(report: Report, prices: list[Decimal]) -> PriceBook:
 MONEY = st.integers(0, 10**8).map(lambda cents: Decimal(cents) / 1000)
 
 
-@LAW
 @given(plans(), st.lists(MONEY, min_size=3, max_size=12))
 def test_totals_are_the_sums_of_the_lines(worked: Worked, plan: dict[str, Any], prices: list[Decimal]) -> None:
     """Amounts are pieces times price less discount, rounded half up; totals are their sums exactly."""
@@ -223,7 +216,6 @@ def half_up(amount: Fraction) -> Decimal:
     return Decimal((200 * amount.numerator + amount.denominator) // (2 * amount.denominator)) * CENT
 
 
-@LAW
 @given(plans(), st.lists(MONEY, min_size=3, max_size=12), st.randoms(use_true_random=False))
 def test_the_order_of_lines_never_changes_the_total(
     worked: Worked, plan: dict[str, Any], prices: list[Decimal], random: Any

@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bomgen import catalog, records
@@ -25,7 +25,6 @@ from bomgen.source import read
 
 RADIXES = (4, 6, 8, 10, 12, 16, 20, 36, 40, 64)
 RATIOS = (Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(7))
-LAW = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 KINDS = ("server-leaf", "leaf-spine", "spine-core")
 
 
@@ -109,7 +108,6 @@ def count(figure: Figure | None) -> Any:
     return figure.value if figure else 0
 
 
-@LAW
 @given(cases())
 def test_ports_used_never_exceed_the_radix(case: Case) -> None:
     """No switch has more links down and up than ports."""
@@ -120,7 +118,6 @@ def test_ports_used_never_exceed_the_radix(case: Case) -> None:
             assert 0 <= count(fitted.down) + count(fitted.up) <= case.radix
 
 
-@LAW
 @given(cases())
 def test_every_endpoint_has_a_port(case: Case) -> None:
     """The leaves' ports down hold all NIC ports, and with the spines' free ports the reserved ones too."""
@@ -135,7 +132,6 @@ def test_every_endpoint_has_a_port(case: Case) -> None:
     assert case.nic_ports + case.reserved == count(fabric.endpoints)
 
 
-@LAW
 @given(cases())
 def test_the_ratio_built_never_exceeds_the_one_asked(case: Case) -> None:
     """Leaves and spines are oversubscribed at most as the plan allows."""
@@ -146,7 +142,6 @@ def test_the_ratio_built_never_exceeds_the_one_asked(case: Case) -> None:
             assert tier.oversubscription.value <= asked
 
 
-@LAW
 @given(cases())
 def test_links_from_below_are_links_from_above(case: Case) -> None:
     """Every link has two ends: what the lower switches send up is what the upper ones take in."""
@@ -159,7 +154,6 @@ def test_links_from_below_are_links_from_above(case: Case) -> None:
         assert links <= sum(count(fitted.count) * count(fitted.down) for fitted in upper.fitted)
 
 
-@LAW
 @given(cases())
 def test_links_spread_evenly(case: Case) -> None:
     """A leaf has as many links to each spine of its pod, a pod as many to each core."""
@@ -175,7 +169,6 @@ def test_links_spread_evenly(case: Case) -> None:
         assert 0 == of_pod * count(spine.up) % count(core[0].count)
 
 
-@LAW
 @given(cases())
 @example(Case(radix=10, servers=75))
 @example(Case(radix=32, servers=288, ports=8))
@@ -189,7 +182,6 @@ def test_one_more_server_never_needs_fewer_switches(case: Case) -> None:
         assert count(smaller.switches) <= count(larger.switches)
 
 
-@LAW
 @given(cases(), st.sampled_from(RATIOS))
 def test_relaxing_the_ratio_never_costs_switches(case: Case, other: Fraction) -> None:
     """More oversubscription never needs more switches, nor more links at the same number of tiers."""
@@ -203,7 +195,6 @@ def test_relaxing_the_ratio_never_costs_switches(case: Case, other: Fraction) ->
         assert sum(link.count.value for link in cheap.links) <= sum(link.count.value for link in dear.links)
 
 
-@LAW
 @given(cases(), st.sampled_from(RATIOS))
 @example(Case(radix=8, servers=46, ratio=Fraction(2), spine_ratio=Fraction(5, 4)), Fraction(3, 2))
 def test_relaxing_the_spines_ratio_never_costs_switches(case: Case, other: Fraction) -> None:
@@ -216,7 +207,6 @@ def test_relaxing_the_spines_ratio_never_costs_switches(case: Case, other: Fract
     assert count(cheap.switches) <= count(dear.switches)
 
 
-@LAW
 @given(cases())
 @example(Case(radix=4, servers=3, ports=2, ratio=Fraction(1, 2), reserved=3))
 def test_a_refusal_names_a_size_that_fits(case: Case) -> None:
@@ -291,7 +281,6 @@ def links_of(fabric: Fabric, case: Case, scale: int) -> Graph:
     return graph
 
 
-@settings(LAW, max_examples=50)
 @given(cases(radixes=(4, 6, 8, 10)))
 @example(Case(radix=6, servers=7, ratio=Fraction(3), exact=True))
 @example(Case(radix=8, servers=4, ports=2, reserved=1, exact=True))

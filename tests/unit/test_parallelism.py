@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.figures import Assumed, Cited, Derived, Figure, Given, Mark, explain, walk
@@ -128,7 +128,6 @@ def test_recomputation_sequence_parallelism_and_small_batches_never_need_more(
     assert activations(memory.per_gpu(plain, split(sequence_parallel=True, **degrees))) <= most
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from([LLAMA_65B, {"parameters": 174604259328, "layers": 96, "hidden": 12288, "heads": 96}]),
     st.integers(1, 512).map(lambda units: 64 * units),
