@@ -201,18 +201,20 @@ class Catalog:
         origin = Assumed(str(data["name"]), str(data["why"]), references, str(data["confidence"]))
         return Figure(value, unit, origin)
 
-    def naming(self, kind: str, key: str, word: str) -> Iterator[Record]:
-        """The records of a kind whose value at a key is a word.
+    def naming(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:
+        """The records of a kind whose value at a key is a word, and at another one, where it is named, a number.
 
-        Built-in files, which are all written alike, are only parsed when they hold the line.
+        Built-in files, which are all written alike, are only parsed when they hold both.
         """
         wanted = f"\n{key}: {word}\n".encode()
+        besides = f"\n{figure}: {{value: {value},".encode() if figure else b""
         for place in self._places(kind):
             own = place.parent in self.folders
             for path in _files(place):
-                if own or wanted in path.read_bytes():
+                content = b"" if own else path.read_bytes()
+                if own or (wanted in content and besides in content):
                     record = self.find(kind, path.stem)
-                    if record.value(key) == word:
+                    if record.value(key) == word and (not figure or record.value(figure) == value):
                         yield record
 
     def _places(self, kind: str) -> list[Path]:

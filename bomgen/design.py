@@ -86,8 +86,12 @@ def stock(catalog: Catalog) -> Stock:
     return Stock(
         module=module,
         cable=cable,
-        modules=lambda plug: [module(record.id) for record in catalog.naming("transceiver", "cage", plug)],
-        cables=lambda medium: [cable(record.id) for record in catalog.naming("cable", "kind", medium)],
+        modules=cache(
+            lambda plug, gbps: [
+                module(record.id) for record in catalog.naming("transceiver", "cage", plug, "rate_gbps", gbps)
+            ]
+        ),
+        cables=cache(lambda medium: [cable(record.id) for record in catalog.naming("cable", "kind", medium)]),
     )
 
 

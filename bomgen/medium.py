@@ -65,8 +65,8 @@ class Stock(NamedTuple):
 
     module: Callable[[str], Module]
     cable: Callable[[str], Cable]
-    modules: Callable[[str], list[Module]]
-    """All modules for a form of cage."""
+    modules: Callable[[str, int], list[Module]]
+    """All modules for a form of cage, of a rate in all [Gb/s]."""
     cables: Callable[[str], list[Cable]]
     """All cables of a medium."""
 
@@ -142,7 +142,7 @@ def _usable(module: Module, cage: Cage, rate: int) -> bool:
 def _candidates(cage: Cage, rate: int, stock: Stock) -> list[Module]:
     """The modules that can be ordered for a cage at a rate, the preferred first."""
     plugs = (cage.form, *ACCEPTED.get(cage.form, ()))
-    found = {module.identity.id: module for plug in plugs for module in stock.modules(plug)}
+    found = {module.identity.id: module for plug in plugs for module in stock.modules(plug, rate * cage.links)}
     return sorted((module for module in found.values() if _usable(module, cage, rate)), key=_rank)
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -30,6 +28,7 @@ from bomgen.report import Input, Report
 from bomgen.sizing import size
 from bomgen.source import Path, Source, decoded, override, read
 
+SINGLE_SWITCH = "single-switch"
 STANDARD_INPUT = "-"
 MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
@@ -136,7 +135,7 @@ def _price_books(file: PlanFile, plan: Plan) -> tuple[list[PriceBook], list[Inpu
             message = f"the price book '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
             raise PlanErrors([Problem(mark, "error", message, "no-file", "quote.price_book")]) from None
         books.append(price_book(read(decoded(content, given), given)))
-        inputs.append(Input(given, sha256(content).hexdigest()))
+        inputs.append(Input(given, content))
     return books, inputs
 
 
@@ -167,12 +166,12 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
     remarks = [*found, *_remarks(designed), *_without_effect(source, designed, billed), *priced.problems]
     of_checks = _warnings(outcome, designed)
     problems = tuple(sorted((*remarks, *of_checks), key=lambda problem: problem.mark))
-    inputs += [Input(name, sha256(content).hexdigest()) for name, content in sorted(catalog.inputs.items())]
-    inputs += [Input(f"--set {setting}", sha256(setting.encode()).hexdigest()) for setting in settings]
+    inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
+    inputs += [Input(f"--set {setting}", setting.encode()) for setting in settings]
     return Report(
         plan=plan,
         plan_file=file.name,
-        sha256=sha256(file.content).hexdigest(),
+        content=file.content,
         inputs=tuple(inputs),
         design=designed,
         bill=billed,
@@ -249,6 +248,11 @@ def _without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[
         kinds = {link.kind for link in built.fabric.links}
         said += [((*base, "links", kind), tiers) for kind in LINK_KINDS if kind not in kinds]
         said += [((*base, tier), tiers) for tier in ("spine", "core") if built.fabric.tier(tier) is None]
+        if len(built.fabric.tiers) == 1:
+            said += [((*base, "leaf", key), tiers) for key in ("servers", "downlinks", "uplinks")]
+            said += [((*base, key), tiers) for key in ("pod", "oversubscription")]
+        if built.plan.topology.value == SINGLE_SWITCH:
+            said.append(((*base, "tiers"), "a single switch is one tier"))
         if built.fabric.tier("core") is None:
             said.append(((*base, "oversubscription", "spine"), tiers))
         if plan.cluster.round_up_to.value != "scalable_unit":
@@ -312,6 +316,8 @@ def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
 
     Raises OutputError when the folder or a file cannot be written.
     """
+    import tempfile
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in files:

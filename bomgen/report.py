@@ -26,10 +26,15 @@ Path = tuple[str, ...]
 
 
 class Input(NamedTuple):
-    """A file that was read, or an override, with the digest of its bytes."""
+    """A file that was read, or an override."""
 
     name: str
-    sha256: str
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The digest of its bytes."""
+        return digest(self.content)
 
 
 class Report(NamedTuple):
@@ -37,13 +42,26 @@ class Report(NamedTuple):
 
     plan: Plan
     plan_file: str
-    sha256: str
+    content: bytes
+    """The plan's bytes."""
     inputs: tuple[Input, ...]
     design: Design
     bill: Bill
     quote: Quote
     checks: tuple[Check, ...]
     problems: tuple[Problem, ...]
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the plan's bytes."""
+        return digest(self.content)
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of bytes, in hexadecimal. Its library is loaded when somebody asks: `check` does without."""
+    from hashlib import sha256
+
+    return sha256(content).hexdigest()
 
 
 def numbers(report: Report) -> dict[Path, Figure]:
