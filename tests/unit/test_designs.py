@@ -1,0 +1,108 @@
+"""Designs that once came out wrong, each as the smallest plan that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from bomgen.problems import PlanErrors
+from bomgen.report import Report
+
+Built = Callable[[Mapping[str, Any]], dict[str, Any]]
+Worked = Callable[[Mapping[str, Any]], Report]
+
+
+def plan(fabrics: Mapping[str, Any], **cluster: Any) -> dict[str, Any]:
+    """A plan of H100 servers, four unless said otherwise."""
+    return {
+        "bomgen": 1,
+        "name": "small",
+        "cluster": {"gpu": "h100-sxm", "servers": 4} | cluster,
+        "fabrics": fabrics,
+    }
+
+
+def rules_of(report: Report) -> list[str]:
+    """The rules of a report's warnings."""
+    return [problem.rule for problem in report.problems]
+
+
+def test_an_inline_server_takes_rate_and_ports_from_its_nic(built: Built) -> None:
+    """The inline server of the plan format needs no rate of its own; a card of two ports gives two endpoints."""
+    server = {"gpus": 8, "nics": 8, "nic": "cx7-400-osfp", "rack_units": 8, "power": "10.2 kW"}
+    fabric = built(plan({"compute": {"switch": "qm9700"}}, server=server))["fabrics"]["compute"]
+    assert (fabric["endpoints"], fabric["link_gbps"], fabric["transceivers"]["server"]) == (32, 400, 32)
+    server = {"gpus": 8, "nics": 4, "nic": {"ports": 2, "port_gbps": 200}}
+    result = built(plan({"compute": {"switch": "qm9700"}}, server=server))
+    assert (result["fabrics"]["compute"]["endpoints"], result["cluster"]["nics"]) == (32, 16)
+
+
+def test_the_servers_own_card_is_not_bought_again(built: Built, worked: Worked) -> None:
+    """Naming the card that a server comes with buys nothing; another card is bought with a warning."""
+    own = built(plan({"compute": {"switch": "qm9700", "nic": "cx7-400-osfp"}}))
+    assert [line["id"] for line in own["lines"] if line["category"] == "nic"] == []
+    other = worked(plan({"compute": {"switch": "qm9700", "nic": "bf3-b3140l"}}))
+    assert "own-nics" in rules_of(other)
+
+
+def test_exact_build_out_leaves_no_module_behind(built: Built) -> None:
+    """Spine modules follow the links of a leaf that is not full: 72 links, 72 engines at the spines."""
+    links = {"leaf-spine": {"module": "generic-400g"}}
+    fabric = built(plan({"compute": {"switch": "qm9700", "build_out": "exact", "links": links}}, servers=9))
+    compute = fabric["fabrics"]["compute"]
+    assert compute["links"]["leaf-spine"] == compute["transceivers"]["spine"]
+
+
+def test_ports_of_a_server_are_used_once(worked: Worked) -> None:
+    """Two fabrics on a server's own storage ports need not more of them than there are."""
+    with pytest.raises(PlanErrors, match=r"use 8 ports a server; DGX H100 has 4.*\[ports\]"):
+        worked(plan({"storage": {"switch": "qm9700"}, "in_band": {"switch": "qm9700"}}))
+
+
+def test_each_kind_of_link_has_its_own_rate(built: Built) -> None:
+    """A faster kind of link leaves the others at the fabric's rate."""
+    fabric = {"switch": "qm9700", "link": "200G", "links": {"leaf-spine": {"rate": "400G"}}}
+    compute = built(plan({"compute": fabric}, servers=64))["fabrics"]["compute"]
+    assert (compute["link_gbps"], compute["ports"]["spine"]["radix"]) == (200, 64)
+
+
+def test_slow_links_between_fast_switches_are_pointed_out(worked: Worked) -> None:
+    """400G NICs on 800G switches leave the links between switches at 400G, which the plan may not mean."""
+    assert "slow-links" in rules_of(worked(plan({"compute": {"switch": "q3400-ra"}}, servers=64)))
+
+
+@pytest.mark.parametrize(
+    ("fabric", "key"),
+    [
+        ({"switch": "qm9700", "spine": {"count": 9}, "topology": "single-switch"}, "spine"),
+        ({"switch": "qm9700", "topology": "single-switch", "oversubscription": 3}, "oversubscription"),
+        ({"switch": "qm9700", "core": {"switch": "qm9700"}}, "core"),
+    ],
+)
+def test_what_has_no_effect_is_said(worked: Worked, fabric: dict[str, Any], key: str) -> None:
+    """A key of the plan that changes nothing brings a warning."""
+    found = [problem.path for problem in worked(plan({"compute": fabric})).problems if problem.rule == "no-effect"]
+    assert f"fabrics.compute.{key}" in found
+
+
+def test_racks_and_bill_agree_on_rack_scale_systems(built: Built) -> None:
+    """Spare trays are bought and racked in racks of their own."""
+    result = built(plan({"compute": {"switch": "q3400-ra"}}, gpu="gb200", servers=20, spare_servers=2) | {"site": {}})
+    line = next(line for line in result["lines"] if line["category"] == "server")
+    assert line["quantity"] + line["spare"] == result["site"]["compute_racks"] == 3
+
+
+@pytest.mark.parametrize("servers", [17, 65, 70, 73, 81, 257, 300])
+def test_twin_port_modules_of_odd_numbers_of_links(built: Built, servers: int) -> None:
+    """Half-used twin-port modules are counted on one kind of link, and the result is still proved."""
+    checks = built(plan({"compute": {"switch": "qm9700"}}, servers=servers))["checks"]
+    assert {check["status"] for check in checks if check["id"] == "optical-ends"} == {"pass"}
+
+
+def test_a_named_length_of_cable_is_taken(built: Built) -> None:
+    """A cable named with its length is bought in that length, whatever length is assumed for the link."""
+    fabric = {"switch": "qm9700", "links": {"leaf-spine": {"medium": "dac", "module": "mcp4y10-n001"}}}
+    compute = built(plan({"compute": fabric}, servers=16))["fabrics"]["compute"]
+    assert list(compute["cables"]["leaf-spine"]) == ["mcp4y10-n001"]
