@@ -34,10 +34,6 @@ class Identity(NamedTuple):
     generic: bool = False
     """Stands for any vendor's part of its kind."""
     availability: str = AVAILABLE
-    replaces: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    unverified: tuple[str, ...] = ()
-    """Names of its figures that nobody looked up."""
 
     @property
     def sku(self) -> str | None:

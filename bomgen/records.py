@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bomgen import parts
-from bomgen.catalog import INLINE, UNVERIFIED, Record
+from bomgen.catalog import INLINE, Record
 from bomgen.figures import Figure, Mark
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quantities import parse
@@ -19,11 +19,6 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
     data = record.data
     described = record.id == INLINE
     part_number, ordering_number = record.value("part_number"), record.value("ordering_number")
-    unverified = tuple(
-        key
-        for key, raw in data.items()
-        if isinstance(raw, dict) and raw.get("source") in (UNVERIFIED, [UNVERIFIED]) and raw.get("value") is not None
-    )
     return parts.Identity(
         kind=record.kind,
         id=record.id,
@@ -35,9 +30,6 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
         inline=described,
         generic=bool(data.get("generic", False)),
         availability=str(data.get("availability", parts.AVAILABLE)),
-        replaces=tuple(data.get("replaces", ())),
-        warnings=tuple(data.get("warnings", ())),
-        unverified=unverified,
     )
 
 
