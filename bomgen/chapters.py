@@ -286,7 +286,7 @@ class _Writer:
         )
         rows = tuple(
             Row((Cell(origin.name), Cell(_shown(figure), figure.unit), Cell(origin.why), Cell(sources_text(origin))))
-            for figure, origin in assumptions(self.report)
+            for figure, origin in assumptions(self.report, self.numbers.values())
         )
         table = Table("assumptions", self.word("table-assumptions"), columns, rows)
         return Section(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -259,7 +259,7 @@ def result(report: Report) -> dict[str, Any]:
     }
     data["assumptions"] = [
         {"name": origin.name, "value": plain(figure.value), "unit": figure.unit, "source": sources_text(origin)}
-        for figure, origin in assumptions(report)
+        for figure, origin in assumptions(report, found.values())
     ]
     return data
 
@@ -347,11 +347,11 @@ def _input_data(figure: Figure, paths: Paths) -> dict[str, Any]:
     return data
 
 
-def assumptions(report: Report) -> list[tuple[Figure, Assumed]]:
-    """The assumptions that the result rests on, each once, by name."""
-    figures = [*numbers(report).values(), *_choices(report)]
-    found = {node.origin.name: (node, node.origin) for node in walk(*figures) if isinstance(node.origin, Assumed)}
-    return [found[name] for name in sorted(found)]
+def assumptions(report: Report, found: Iterable[Figure]) -> list[tuple[Figure, Assumed]]:
+    """The assumptions that the result rests on, each once, by name; `found` are the figures of `numbers`."""
+    figures = [*found, *_choices(report)]
+    by_name = {node.origin.name: (node, node.origin) for node in walk(*figures) if isinstance(node.origin, Assumed)}
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def _choices(report: Report) -> Iterator[Figure]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 from typing import Any
 
@@ -371,7 +372,7 @@ class Builder:
             least = clos.up_ports_for(figures["radix"], rates["server-leaf"], rates["leaf-spine"], ratio)
         else:
             least = clos.up_ports(figures["radix"], ratio)
-        return least if least.value == self.shape.up else up_of(self._searched())
+        return least if least.value == self.shape.up else up_of(self._searched)
 
     def _fixed_down(self) -> Any:
         return self.figures["leaf_down"] if self.figures["leaf_down"].value else None
@@ -392,7 +393,7 @@ class Builder:
             return leaves
         if self.demand.reserved_ports is not None:
             leaves = clos.leaves_with_reserved(self.nic_ports, down, self.demand.reserved_ports)
-        return leaves if leaves.value == self.shape.leaves else leaves_of(self._searched())
+        return leaves if leaves.value == self.shape.leaves else leaves_of(self._searched)
 
     def _pods(self, leaves: Figure) -> tuple[Figure | None, Figure | None]:
         """Pods and the leaves of the largest; none in two tiers without pods."""
@@ -400,9 +401,10 @@ class Builder:
             return None, None
         pods = clos.pods(leaves, self.demand.pod_leaves or self._spine_ports_down())
         if pods.value != self.shape.pods:
-            pods = pods_of(self._searched())
+            pods = pods_of(self._searched)
         return pods, clos.leaves_of_largest_pod(leaves, pods)
 
+    @cached_property
     def _searched(self) -> Figure:
         """The shape that the search found, as a figure: for what no single rule gives."""
         return smallest_fabric(**self.figures)
@@ -432,14 +434,14 @@ class Builder:
             rates, ratio = self.rates, self.demand.spine_oversubscription
             return spines_beside_uplinks(below, up, *ports, rates["leaf-spine"], rates["spine-core"], ratio)
         spines = clos.even_spread(below, up, self._spine_ports_down())
-        return spines if spines.value == self.shape.spines else spines_of(self._searched())
+        return spines if spines.value == self.shape.spines else spines_of(self._searched)
 
     def _spine_up(self, down: Figure) -> Figure:
         rates = self.rates
         asked = clos.up_ports_for(down, rates["leaf-spine"], rates["spine-core"], self.demand.spine_oversubscription)
         if self.demand.spine.uplinks:
             return self.demand.spine.uplinks
-        return asked if asked.value == self.shape.spine_up else spine_up_of(self._searched())
+        return asked if asked.value == self.shape.spine_up else spine_up_of(self._searched)
 
     def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Tier:
         fitted: tuple[Fitted, ...] = (Fitted(leaves, down, up),)
@@ -457,9 +459,9 @@ class Builder:
         return Tier("leaf", self.demand.leaf.switch, leaves, self.figures["radix"], down, up, fitted, built)
 
     def _leaf_links(self, leaf: Tier, leaves: Figure, up: Figure) -> Links:
-        last = leaf.fitted[-1]
-        partly = len(leaf.fitted) > 1 and last.up is not None
-        count = links_of_partly_filled(leaves, up, last.up) if partly and last.up else clos.links_up(leaves, up)
+        count, last_up = clos.links_up(leaves, up), leaf.fitted[-1].up
+        if len(leaf.fitted) > 1 and last_up is not None:
+            count = links_of_partly_filled(leaves, up, last_up)
         return Links("leaf-spine", count, count, self.rates["leaf-spine"])
 
     def _server_links(self) -> Links:
