@@ -146,7 +146,7 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
     PATH is dotted, such as fabrics.compute.switches.leaf; the start of a path explains all numbers below it.
     """
     from bomgen.figures import explain as derivation
-    from bomgen.report import Paths, dotted, numbers
+    from bomgen.numbers import Paths, dotted, numbers
 
     files, code = _opened((plan,), root)
     if code:
@@ -154,9 +154,9 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
     report = _worked_out(files[0], settings, quiet=True)
     if report is None:
         sys.exit(WRONG_PLAN)
-    found = {dotted(steps): figure for steps, figure in numbers(report).items()}
+    found = {dotted(steps): figure for steps, figure in numbers(report.design).items()}
     if path and "#" in path:
-        found = Paths(numbers(report)).figures
+        found = Paths(numbers(report.design)).figures
     wanted = {
         name: figure for name, figure in found.items() if path is None or name == path or name.startswith(f"{path}.")
     }
@@ -329,10 +329,10 @@ def _value(figure: Figure) -> str:
 def _summary(report: Report) -> Iterator[str]:
     """The result on a few lines: what fits a screen."""
     from bomgen.language import language
-    from bomgen.report import dotted, numbers
+    from bomgen.numbers import dotted, numbers
 
     words = language("en")
-    found = {dotted(steps): figure for steps, figure in numbers(report).items()}
+    found = {dotted(steps): figure for steps, figure in numbers(report.design).items()}
     cluster = report.plan.cluster
 
     def shown(path: str) -> str:

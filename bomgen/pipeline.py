@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from bomgen import rules, schema
-from bomgen.bill import Bill, bill
+from bomgen.bill import bill
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
 from bomgen.figures import Mark, first_given
-from bomgen.network import COMPUTE, attachments
-from bomgen.plan import LINK_KINDS, Plan
+from bomgen.network import attachments
+from bomgen.plan import Plan
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
 from bomgen.quote import quote
+from bomgen.remarks import remarks, without_effect
 from bomgen.report import Input, Report
 from bomgen.sizing import size
-from bomgen.source import Path, Source, decoded, override, read
+from bomgen.source import Source, decoded, override, read
 
-SINGLE_SWITCH = "single-switch"
 STANDARD_INPUT = "-"
 MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
@@ -163,9 +163,9 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
     priced = quote(billed, plan.quote, books)
     outcome = checks(designed, billed, priced)
     _raise_broken(outcome)
-    remarks = [*found, *_remarks(designed), *_without_effect(source, designed, billed), *priced.problems]
+    noted = [*found, *remarks(designed), *without_effect(source, designed, billed), *priced.problems]
     of_checks = _warnings(outcome, designed)
-    problems = tuple(sorted((*remarks, *of_checks), key=lambda problem: problem.mark))
+    problems = tuple(sorted((*noted, *of_checks), key=lambda problem: problem.mark))
     inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
     inputs += [Input(f"--set {setting}", setting.encode()) for setting in settings]
     return Report(
@@ -176,7 +176,7 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         design=designed,
         bill=billed,
         quote=priced,
-        checks=(*outcome, *of_problems(remarks)),
+        checks=(*outcome, *of_problems(noted)),
         problems=problems,
     )
 
@@ -195,79 +195,6 @@ def _raise_broken(outcome: tuple[Check, ...]) -> None:
     failed = [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]
     if failed:
         raise BrokenResult("; ".join(failed))
-
-
-def _remarks(designed: Design) -> list[Problem]:
-    """Warnings about what was designed: links, racks, memory, days."""
-    plan, sizing = designed.plan, designed.sizing
-    remarks = [
-        Problem(
-            problem.mark, problem.severity, problem.message, problem.rule, f"fabrics.{built.plan.name}.{problem.path}"
-        )
-        for built in designed.fabrics
-        for problem in built.interconnect.problems
-    ]
-    remarks += _bought_cards(designed)
-    place = plan.site.mark if plan.site else plan.cluster.mark
-    remarks += [Problem(place, "warning", message, rule, "site") for message, rule in designed.facility.warnings]
-    training = plan.training
-    if training and sizing.fit and sizing.fit.warning:
-        mark = training.parallelism.mark if training.parallelism else training.mark
-        remarks.append(Problem(mark, "warning", sizing.fit.warning, "memory", "workload.memory.per_gpu.total"))
-    target = training.target_days if training else None
-    required = sizing.run.gpus_required if sizing.run else None
-    if target and required and sizing.days and sizing.days.value > target.value:
-        message = (
-            f"{sizing.gpus.value} GPUs take {float(sizing.days.value):.2f} days, the target is "
-            f"{float(target.value):g}; {required.value} GPUs would do"
-        )
-        remarks.append(Problem(first_given(target) or plan.mark, "warning", message, "target-missed", "workload.days"))
-    return remarks
-
-
-def _bought_cards(designed: Design) -> Iterator[Problem]:
-    """Cards that are bought in place of a server's own: the server must be ordered without its own."""
-    server = designed.plan.cluster.server
-    own = server.compute if server else None
-    for built in designed.fabrics:
-        if built.bought_nic and server and own and built.plan.role == COMPUTE:
-            message = (
-                f"{built.bought_nic.identity.name} is bought beside the {own.count.value} NICs that "
-                f"{server.identity.name} comes with; order the server without its own"
-            )
-            yield Problem(built.plan.mark, "warning", message, "own-nics", f"fabrics.{built.plan.name}.nic")
-
-
-def _without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[Problem]:
-    """What the plan says and the result has no use for."""
-    plan = designed.plan
-    said: list[tuple[Path, str]] = []
-    for built in designed.fabrics:
-        base: Path = ("fabrics", built.plan.name)
-        tiers = f"the fabric has {len(built.fabric.tiers)} tier{'s' if len(built.fabric.tiers) > 1 else ''}"
-        kinds = {link.kind for link in built.fabric.links}
-        said += [((*base, "links", kind), tiers) for kind in LINK_KINDS if kind not in kinds]
-        said += [((*base, tier), tiers) for tier in ("spine", "core") if built.fabric.tier(tier) is None]
-        if len(built.fabric.tiers) == 1:
-            said += [((*base, "leaf", key), tiers) for key in ("servers", "downlinks", "uplinks")]
-            said += [((*base, key), tiers) for key in ("pod", "oversubscription")]
-        if built.plan.topology.value == SINGLE_SWITCH:
-            said.append(((*base, "tiers"), "a single switch is one tier"))
-        if built.fabric.tier("core") is None:
-            said.append(((*base, "oversubscription", "spine"), tiers))
-        if plan.cluster.round_up_to.value != "scalable_unit":
-            said.append(((*base, "scalable_unit"), "nothing is rounded up to it"))
-    if plan.cluster.gpus or plan.cluster.servers:
-        said.append((("cluster", "round_up_to"), "the size of the cluster is given"))
-    categories = {line.category for line in billed.lines}
-    said += [
-        (("spares", category), "the bill has no such part") for category in plan.spares if category not in categories
-    ]
-    for path, reason in said:
-        if path in source.keys:
-            dotted = ".".join(str(step) for step in path)
-            message = f"{dotted} has no effect, because {reason}; leave it out"
-            yield Problem(source.keys[path], "warning", message, "no-effect", dotted)
 
 
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:

@@ -31,8 +31,8 @@ FLOORS = {
     "sizing": 7,
     "design": 8,
     "bill": 9,
-    "quote": 10,
-    "proof": 11,
+    **dict.fromkeys(("quote", "numbers"), 10),
+    **dict.fromkeys(("proof", "remarks"), 11),
     "report": 12,
     **dict.fromkeys(("render", "chapters"), 13),
     "pipeline": 14,
@@ -339,9 +339,10 @@ def resolved(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def units_read() -> dict[str, set[str]]:
-    """The units in which binding.py reads each key, as far as key and unit stand in the call."""
+    """The units in which `binding` reads each key, as far as key and unit stand in the call."""
     found: dict[str, set[str]] = {}
-    for node in ast.walk(TREES[PACKAGE / "binding.py"]):
+    nodes = (node for path in (PACKAGE / "binding").glob("*.py") for node in ast.walk(TREES[path]))
+    for node in nodes:
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("figure", "quantity"):
             words = [
                 word.value for word in node.args[:2] if isinstance(word, ast.Constant) and isinstance(word.value, str)

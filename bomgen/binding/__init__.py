@@ -1,0 +1,130 @@
+"""From a checked source to a plan: ids to parts, quantities to figures, silence to assumptions.
+
+What cannot be bound is collected and raised together.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from bomgen.binding.cluster import cluster
+from bomgen.binding.fabrics import AUTO, fabric
+from bomgen.binding.section import Section
+from bomgen.binding.workload import training
+from bomgen.catalog import Catalog
+from bomgen.figures import Figure
+from bomgen.plan import Plan, QuotePlan, Site
+from bomgen.problems import PlanErrors, Problem
+from bomgen.source import Path, Source
+
+
+def not_supported(source: Source) -> list[Problem]:
+    """A problem for everything in a checked plan that the schema admits and this version does not build."""
+    data = source.data
+    paths: list[Path] = [("workload", kind) for kind in ("fine_tuning", "inference", "compute")]
+    paths += [("storage",), ("quote", "alternatives")]
+    fabrics = data.get("fabrics") or {}
+    found: list[Path] = [path for path in paths if _at(data, path) is not None]
+    for name, each in fabrics.items():
+        if isinstance(each, dict):
+            if "hosts" in each:
+                found.append(("fabrics", name, "hosts"))
+            if each.get("planes", 1) != 1:
+                found.append(("fabrics", name, "planes"))
+            if each.get("topology") in ("rail-optimized", "rail-only"):
+                found.append(("fabrics", name, "topology"))
+    return [_unsupported(source, path) for path in found]
+
+
+def _unsupported(source: Source, path: Path) -> Problem:
+    dotted = ".".join(str(step) for step in path)
+    word = _at(source.data, path)
+    shown = f"{dotted}: {word}" if isinstance(word, str | int) else dotted
+    mark = source.key_mark(path) if not isinstance(word, str) else source.mark(path)
+    return Problem(mark, "error", f"{shown} is not supported yet; leave it out", "not-supported-yet", dotted)
+
+
+def _at(data: Any, path: Path) -> Any:
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
+def bind(source: Source, catalog: Catalog) -> Plan:
+    """The plan in a source that `schema.check` found nothing wrong with.
+
+    Raises PlanErrors with every problem found: unknown parts, quantities in no known unit, what is not built yet.
+    """
+    problems = not_supported(source)
+    root = Section(source, (), catalog, problems)
+    workload = root.below("workload")
+    run = training(workload.below("training")) if workload.has("training") else None
+    bought = cluster(root.below("cluster"))
+    fabrics = [fabric(root.below("fabrics"), name) for name in root.below("fabrics").data]
+    site = _site(root.below("site")) if root.has("site") else None
+    spares = _spares(root.below("spares"))
+    quote = _quote(root.below("quote"))
+    if problems or bought is None:
+        unique = dict.fromkeys(problems)
+        raise PlanErrors(sorted(unique, key=lambda problem: problem.mark))
+    return Plan(
+        name=str(source.data["name"]),
+        title=str(source.data.get("title") or source.data["name"]),
+        mark=source.mark(()),
+        training=run,
+        cluster=bought,
+        fabrics=tuple(each for each in fabrics if each is not None),
+        site=site,
+        spares=spares,
+        quote=quote,
+    )
+
+
+def _site(section: Section) -> Site:
+    rack, management = section.below("rack"), section.below("management")
+    by_hand = section.data.get("servers_per_rack", AUTO) != AUTO
+    return Site(
+        mark=section.mark,
+        rack_units=rack.quantity("units", "U", "rack-units"),
+        rack_power_w=rack.quantity("power", "W", "rack-power"),
+        pdus_per_rack=rack.quantity("pdus", "count", "rack-pdus", zero=True),
+        servers_per_rack=section.figure("servers_per_rack", "count") if by_hand else None,
+        management_racks=management.figure("racks", "count", zero=True),
+        management_pdus=management.quantity("pdus", "count", "management-pdus", zero=True),
+        pue=section.figure("pue", "ratio"),
+        electricity=section.figure("electricity", "per kWh", zero=True),
+    )
+
+
+def _spares(section: Section) -> dict[str, Figure]:
+    found: dict[str, Figure] = {}
+    for category, raw in section.data.items():
+        is_share = (isinstance(raw, str) and raw.strip().endswith("%")) or (isinstance(raw, Fraction) and raw < 1)
+        figure = section.figure(category, "share" if is_share else "count", zero=True)
+        if figure is not None:
+            found[category] = figure
+    return found
+
+
+def _quote(section: Section) -> QuotePlan:
+    books = section.data.get("price_book") or []
+    named = [books] if isinstance(books, str) else list(books)
+    steps: list[Path] = [("price_book",)] if isinstance(books, str) else [("price_book", i) for i in range(len(named))]
+    marks = [section.source.mark((*section.path, *step)) for step in steps]
+    discounts = section.below("discount")
+    shares = {category: discounts.figure(category, "share", zero=True) for category in discounts.data}
+    assumed = section.catalog.assumption("quote-currency")
+    return QuotePlan(
+        customer=section.text("customer"),
+        currency=section.text("currency") or str(assumed.value),
+        assumed_currency=None if section.has("currency") else assumed,
+        price_books=tuple(zip(named, marks, strict=True)),
+        discounts={category: share for category, share in shares.items() if share is not None},
+        tax=section.figure("tax", "share", zero=True),
+        valid_days=section.figure("valid_days", "days"),
+        date=section.text("date"),
+        date_mark=section.value_mark("date") if section.has("date") else None,
+        language=section.text("language") or "en",
+        mark=section.mark if section.data else section.source.mark(()),
+    )

@@ -1,0 +1,127 @@
+"""The fabrics block of a plan."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from bomgen import parts, records
+from bomgen.binding.section import Section
+from bomgen.catalog import Catalog, UnknownPart
+from bomgen.fabric.model import TierChoice
+from bomgen.figures import Mark
+from bomgen.medium import Wish
+from bomgen.plan import LINK_KINDS, ROLES, FabricPlan
+from bomgen.problems import Problem, nearest
+
+DEFAULT = "default"
+AUTO = "auto"
+
+
+def fabric(fabrics: Section, name: str) -> FabricPlan | None:
+    """The fabric of a name; None when something in it is wrong, which the section notes."""
+    section = fabrics.below(name)
+    given = fabrics.data[name]
+    role = name if given == DEFAULT else str(section.data.get("role", name))
+    if role not in ROLES:
+        fabrics.problem(name, f"no role '{role}'; give the fabric a role: {', '.join(ROLES)}", "role")
+        return None
+    mark = fabrics.source.key_mark(section.path)
+    if given == DEFAULT:
+        section = _default_fabric(fabrics, role)
+    switch = section.part("switch", "switch", records.switch)
+    tier_plans = {tier: _tier(section, tier, switch) for tier in ("leaf", "spine", "core")}
+    for tier, tier_plan in tier_plans.items():
+        if tier_plan is None and tier == "leaf" and not section.has("switch") and not section.below(tier).has("switch"):
+            message = f"the fabric {name} names no switch; add `switch:` with a catalogue id, for example qm9700"
+            section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
+    ratio = section.data.get("oversubscription")
+    ratios = section.below("oversubscription") if isinstance(ratio, dict) else None
+    leaf_ratio = (
+        ratios.quantity("leaf", "ratio", "fabric-oversubscription")
+        if ratios
+        else section.quantity("oversubscription", "ratio", "fabric-oversubscription")
+    )
+    spine_ratio = (ratios or section.below("oversubscription")).quantity(
+        "spine", "ratio", "fabric-spine-oversubscription"
+    )
+    tiers = None if section.data.get("tiers", AUTO) == AUTO else section.figure("tiers", "count")
+    reserved = section.figure("reserved_ports", "count", zero=True)
+    return FabricPlan(
+        name=name,
+        mark=mark,
+        role=role,
+        topology=section.word("topology", "fabric-topology"),
+        nic=section.part("nic", "nic", records.nic),
+        gpus_per_nic=section.figure("gpus_per_nic", "count"),
+        ports_per_server=section.figure("ports_per_server", "count"),
+        link_gbps=section.figure("link", "Gb/s"),
+        tiers=tiers,
+        oversubscription=leaf_ratio,
+        spine_oversubscription=spine_ratio,
+        scalable_unit=section.below("scalable_unit").figure("servers", "count"),
+        build_out=section.word("build_out", "fabric-build-out"),
+        tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
+        pod_leaves=section.below("pod").figure("leaves", "count"),
+        reserved_ports=reserved if reserved and reserved.value else None,
+        links={kind: _link(section.below("links"), kind, mark) for kind in LINK_KINDS},
+    )
+
+
+def _default_fabric(fabrics: Section, role: str) -> Section:
+    """The section of the cited default for a role, every figure of it an assumption."""
+    record = fabrics.catalog.find("assumption", f"fabric-{role.replace('_', '-')}-default")
+    origin = fabrics.catalog.assumption(record.id).origin
+    return Section(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
+
+
+def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoice | None:
+    own = section.below(tier)
+    model = own.part("switch", "switch", records.switch) or switch
+    if model is None:
+        return None
+    return TierChoice(
+        switch=model,
+        servers=own.figure("servers", "count"),
+        per_pod=own.figure("per_pod", "count"),
+        count=own.figure("count", "count"),
+        downlinks=own.figure("downlinks", "count"),
+        uplinks=own.figure("uplinks", "count"),
+    )
+
+
+def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
+    section = links.below(kind)
+    named = section.data.get("module")
+    ends = LINK_KINDS[kind]
+    modules = {end: str(named) for end in ends} if isinstance(named, str) else dict(named or {})
+    for end, part in modules.items():
+        at = section.below("module") if isinstance(named, dict) else section
+        key = end if isinstance(named, dict) else "module"
+        if end not in ends:
+            at.problem(key, f"a {kind} link has no {end} end; its ends are {' and '.join(ends)}", "link-end")
+        elif not _is_known(section.catalog, str(part)):
+            at.problem(key, _unknown_module(section.catalog, str(part)), "unknown-part")
+    return Wish(
+        medium=section.word("medium", "link-medium"),
+        modules={end: str(part) for end, part in modules.items()},
+        rate_gbps=section.figure("rate", "Gb/s"),
+        length_m=section.quantity("length", "m", "link-length"),
+        mark=section.mark if section.data and section.origin is None else fabric_mark,
+    )
+
+
+def _is_known(catalog: Catalog, part: str) -> bool:
+    """Whether a module or cable of that name is in the catalogue."""
+    for kind in ("transceiver", "cable"):
+        with suppress(UnknownPart):
+            catalog.find(kind, part)
+            return True
+    return False
+
+
+def _unknown_module(catalog: Catalog, part: str) -> str:
+    """What is wrong with the name of a module or cable, with the nearest name of either kind."""
+    names = [*catalog.ids("transceiver"), *catalog.ids("cable")]
+    close = nearest(part.lower(), names)
+    hint = f"did you mean '{close[0]}'?" if close else "`bomgen catalog transceiver` and `cable` list what there is"
+    return f"no module or cable '{part}'; {hint}"

@@ -1,0 +1,80 @@
+"""The document that readers get: the result in chapters and tables, in the language of the quote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from bomgen import __version__
+from bomgen.chapters import build, evidence, sizing, summary
+from bomgen.chapters.writer import Writer
+from bomgen.document import Cell, Document, Drawing, Section
+from bomgen.language import Language
+from bomgen.numbers import Path
+from bomgen.report import Report
+
+
+def document(report: Report, language: Language, drawings: tuple[Drawing, ...]) -> Document:
+    """The report for readers, in a language. `drawings` are those of the fabrics."""
+    writer = Writer(report, language)
+    return Document(
+        title=report.plan.title,
+        subtitle=_subtitle(writer),
+        language=language.code,
+        facts=tuple(_facts(writer)),
+        headline=tuple(_headline(writer)),
+        sections=tuple(section for section in _sections(writer, drawings) if section is not None),
+        totals=report.quote.totals,
+        footer=language.word("footer", version=__version__, sha=report.sha256),
+    )
+
+
+def _subtitle(writer: Writer) -> str:
+    customer = writer.report.plan.quote.customer
+    return writer.word("subtitle-customer", customer=customer) if customer else writer.word("subtitle")
+
+
+def _facts(writer: Writer) -> Iterator[tuple[str, str]]:
+    quote = writer.report.plan.quote
+    if quote.customer:
+        yield writer.word("fact-customer"), quote.customer
+    if quote.date:
+        yield writer.word("fact-date"), writer.language.date(quote.date)
+        if quote.valid_days:
+            until = date.fromisoformat(quote.date) + timedelta(days=int(quote.valid_days.value))
+            yield writer.word("fact-valid-until"), writer.language.date(until.isoformat())
+    elif quote.valid_days:
+        yield writer.word("fact-valid"), writer.language.value(quote.valid_days.value, "days")
+    yield writer.word("fact-plan"), writer.report.plan_file
+    yield writer.word("fact-currency"), quote.currency
+
+
+def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
+    for path in (
+        ("cluster", "gpus"),
+        ("workload", "gpus_required"),
+        ("workload", "days"),
+        ("cluster", "servers"),
+        ("cluster", "nics"),
+    ):
+        if path in writer.numbers:
+            yield writer.label(path), writer.cell(path)
+    for name in (built.plan.name for built in writer.report.design.fabrics):
+        for last in (("switches", "total"), ("transceivers", "total")):
+            of_fabric: Path = ("fabrics", name, *last)
+            if of_fabric in writer.numbers:
+                yield f"{name}: {writer.label(of_fabric)}", writer.cell(of_fabric)
+    if ("site", "power_w") in writer.numbers:
+        yield writer.label(("site", "power_w")), writer.cell(("site", "power_w"))
+
+
+def _sections(writer: Writer, drawings: tuple[Drawing, ...]) -> Iterator[Section | None]:
+    yield summary.summary(writer)
+    yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
+    yield sizing.sizing(writer)
+    yield build.network(writer, drawings)
+    yield build.site(writer)
+    yield evidence.assumption_section(writer)
+    yield evidence.check_section(writer)
+    yield evidence.source_section(writer)
+    yield evidence.derivation_section(writer)

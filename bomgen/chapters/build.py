@@ -1,0 +1,87 @@
+"""The chapters of what is built: fabrics, racks and power, and the bill."""
+
+from __future__ import annotations
+
+from bomgen.chapters.writer import Writer
+from bomgen.design import BuiltFabric
+from bomgen.document import Cell, Column, Drawing, Row, Section, Table
+from bomgen.figures import Derived
+from bomgen.quote import QuoteLine
+from bomgen.report import one_line
+
+GENERIC = "generic"
+"""The vendor of a part that stands for any vendor's."""
+CATEGORIES = ("gpu", "server", "nic", "switch", "transceiver", "cable", "rack", "pdu")
+"""The order of a bill."""
+
+
+def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
+    """The fabrics with their drawings; None when there are none."""
+    if not writer.report.design.fabrics:
+        return None
+    tables = tuple(fabric_table(writer, built) for built in writer.report.design.fabrics)
+    return Section("network", writer.word("section-network"), tables=tables, drawings=drawings)
+
+
+def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
+    """All numbers of a fabric."""
+    base = ("fabrics", built.plan.name)
+    rows = tuple(
+        Row((Cell(writer.group_label(path[2:])), *row.cells[1:]))
+        for path, row in zip([path for path in writer.numbers if path[:2] == base], writer.rows(base), strict=True)
+    )
+    table = writer.table("fabric", rows)
+    title = writer.word("table-fabric-named", name=built.plan.name, topology=built.fabric.topology)
+    return Table(f"fabric-{built.plan.name}", title, table.columns, table.rows)
+
+
+def site(writer: Writer) -> Section | None:
+    """Racks and power; None when the plan asks for neither."""
+    rows = tuple(writer.rows(("site",)))
+    if not rows:
+        return None
+    return Section("site", writer.word("section-site"), tables=(writer.table("site", rows),))
+
+
+def bill_table(writer: Writer) -> Table:
+    """Every line of the bill with its price, by category."""
+    columns = (
+        Column("fabric", writer.word("column-fabric"), "text", 12),
+        Column("role", writer.word("column-role"), "text", 20),
+        Column("sku", writer.word("column-sku"), "text", 28),
+        Column("description", writer.word("column-description"), "text", 44),
+        Column("quantity", writer.word("column-quantity"), "number", 10),
+        Column("spare", writer.word("column-spare"), "number", 8),
+        Column("unit_price", writer.word("column-unit-price"), "money", 14),
+        Column("discount", writer.word("column-discount"), "share", 10),
+        Column("amount", writer.word("column-amount"), "money", 18),
+        Column("explain", writer.word("column-why"), "text", 60),
+    )
+    ordered = sorted(writer.report.quote.lines, key=lambda line: CATEGORIES.index(line.line.category))
+    return Table("bill", writer.word("table-bill"), columns, tuple(bill_row(writer, line) for line in ordered))
+
+
+def bill_row(writer: Writer, priced: QuoteLine) -> Row:
+    """One line of the bill."""
+    line, currency = priced.line, writer.report.quote.totals.currency
+    why = writer.paths.of.get(id(line.quantity))
+    why = why if why and "#" not in why and isinstance(line.quantity.origin, Derived) else None
+    if (
+        why is None
+        and line.path in writer.paths.figures
+        and isinstance(writer.paths.figures[line.path].origin, Derived)
+    ):
+        why = line.path
+    cells = (
+        Cell(line.fabric or ""),
+        Cell(writer.place(line.role or "")),
+        Cell(line.sku or writer.word("no-part-number")),
+        Cell(line.description if line.vendor in (None, GENERIC) else f"{line.vendor} {line.description}"),
+        Cell(line.quantity.value, "", why),
+        Cell(line.spare.value if line.spare else 0),
+        Cell(priced.price.amount if priced.price else None, currency),
+        Cell(priced.discount, "share"),
+        Cell(priced.amount, currency),
+        Cell(one_line(line.quantity, writer.shown)),
+    )
+    return Row(cells, writer.word(f"category-{line.category}"))

@@ -1,0 +1,61 @@
+"""The summary: what is proposed, in sentences, and every warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+from bomgen.chapters.writer import Writer
+from bomgen.document import Note, Section
+
+
+def summary(writer: Writer) -> Section:
+    """What is proposed, with every warning."""
+    notes = tuple(Note("warning", problem.message, str(problem.mark)) for problem in writer.report.problems)
+    return Section("summary", writer.word("section-summary"), text=tuple(sentences(writer)), notes=notes)
+
+
+def sentences(writer: Writer) -> Iterator[str]:
+    """The proposal in sentences, made from its numbers."""
+    sizing, cluster = writer.report.design.sizing, writer.report.plan.cluster
+    number = writer.language.number
+    values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
+    if sizing.servers and cluster.server and cluster.server.trays:
+        racks = sizing.servers.value / cluster.server.trays.value
+        values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
+        yield writer.word("sentence-racks", server=cluster.server.identity.name, **values)
+    elif sizing.servers and cluster.server:
+        values |= {"servers": number(sizing.servers.value), "server": cluster.server.identity.name}
+        yield writer.word("sentence-servers", **values)
+    else:
+        yield writer.word("sentence-gpus", **values)
+    training = writer.report.plan.training
+    if training and sizing.run and sizing.days:
+        yield writer.word(
+            "sentence-training",
+            model=training.model.identity.name,
+            parameters=writer.shown(sizing.run.parameters),
+            tokens=writer.shown(training.tokens),
+            days=writer.shown(sizing.days),
+            mfu=writer.shown(sizing.run.mfu),
+            peak=writer.shown(sizing.run.peak_flops_per_gpu),
+            precision=training.precision.value,
+        )
+    for built in writer.report.design.fabrics:
+        parts = ", ".join(
+            writer.word(
+                "sentence-tier",
+                count=number(tier.count.value),
+                tier=writer.label((tier.name,)),
+                switch=tier.switch.identity.name,
+            )
+            for tier in built.fabric.tiers
+        )
+        yield writer.word(
+            "sentence-fabric",
+            name=built.plan.name,
+            topology=built.fabric.topology,
+            endpoints=number(built.fabric.endpoints.value),
+            gbps=number(built.fabric.links[0].rate_gbps.value),
+            switches=parts,
+        )

@@ -1,0 +1,79 @@
+"""What every chapter is written with: numbers with their names, cells and tables in the language of the quote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from bomgen.document import Cell, Column, Row, Table
+from bomgen.figures import Derived, Figure
+from bomgen.language import Language
+from bomgen.money import rounded
+from bomgen.numbers import Path, Paths, dotted, numbers
+from bomgen.report import Report, one_line
+
+MONEY = "money"
+"""The unit of figures in the currency of the quote."""
+
+
+class Writer:
+    """Puts a report into words and tables."""
+
+    def __init__(self, report: Report, language: Language) -> None:
+        self.report, self.language = report, language
+        self.word = language.word
+        self.numbers = numbers(report.design)
+        self.paths = Paths(self.numbers)
+
+    def shown(self, figure: Figure) -> str:
+        """A figure's value with its unit, in the language of the report."""
+        unit = self.report.quote.totals.currency if figure.unit == MONEY else figure.unit
+        return self.language.value(shown(figure), unit)
+
+    def place(self, role: str) -> str:
+        """Where a line's part sits, in words: a tier, a kind of link, or the end of one."""
+        return "/".join(self.language.value(step, "word") for step in role.split("/"))
+
+    def label(self, path: Path) -> str:
+        """What a number is called: by its whole path, by its last two steps, or by its last."""
+        for key in (".".join(path), ".".join(path[-2:]), path[-1]):
+            if f"label-{key}" in self.language.words:
+                return self.word(f"label-{key}")
+        return path[-1]
+
+    def group_label(self, path: Path) -> str:
+        """The labels of a path's steps, from the group to the number."""
+        return ": ".join(self.label((step,)) for step in path)
+
+    def cell(self, path: Path) -> Cell:
+        """The number at a path as a cell that leads to its derivation."""
+        figure = self.numbers[path]
+        why = dotted(path) if isinstance(figure.origin, Derived) else None
+        if figure.unit == MONEY:
+            currency = self.report.quote.totals.currency
+            return Cell(rounded(Fraction(figure.value), currency), currency, why)
+        return Cell(shown(figure), figure.unit, why)
+
+    def rows(self, prefix: Path, skip: tuple[Path, ...] = ()) -> Iterator[Row]:
+        """A row for every number below a path: name, value, unit, how."""
+        for path, figure in self.numbers.items():
+            if path[: len(prefix)] == prefix and not any(path[: len(other)] == other for other in skip):
+                value = self.cell(path)
+                unit = "" if figure.unit in ("share", MONEY) else self.language.unit(figure.unit)
+                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(one_line(figure, self.shown))))
+
+    def table(self, id: str, rows: tuple[Row, ...]) -> Table:
+        """A table of numbers with how each came about."""
+        columns = (
+            Column("name", self.word("column-name"), "text", 34),
+            Column("value", self.word("column-value"), "number", 20),
+            Column("unit", self.word("column-unit"), "text", 14),
+            Column("how", self.word("column-how"), "text", 70),
+        )
+        return Table(id, self.word(f"table-{id}"), columns, rows)
+
+
+def shown(figure: Figure) -> Any:
+    """A figure's value as a cell holds it."""
+    return str(figure.value) if isinstance(figure.value, bool | tuple) else figure.value
