@@ -1,0 +1,108 @@
+"""Laws of serving: what halves, what grows with what, and that what is promised fits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bomgen.report import Report, result
+
+Worked = Callable[[dict[str, Any]], Report]
+
+MODELS = ("llama-2-7b", "llama-3.1-8b", "llama-2-70b", "mixtral-8x7b", "qwen3-32b")
+models = st.sampled_from(MODELS)
+contexts = st.integers(min_value=16, max_value=4096)
+shares = st.integers(min_value=70, max_value=100)
+fixed = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def workload(worked: Worked, cluster: dict[str, Any] | None = None, **keys: Any) -> dict[str, Any]:
+    """The workload of bom.json for a model that is served on H200."""
+    chosen = {"gpu": "h200-sxm"} | (cluster or {})
+    plan = {"bomgen": 1, "name": "law", "workload": {"inference": keys}, "cluster": chosen}
+    found: dict[str, Any] = result(worked(plan))["workload"]
+    return found
+
+
+@fixed
+@given(model=models, context=contexts)
+def test_half_the_format_half_the_bytes(model: str, context: int, worked: Worked) -> None:
+    """Weights and KV cache halve with their formats, down to four bits."""
+    sizes = [
+        workload(worked, model=model, context=context, precision=name)["memory"]
+        for name in ("fp32", "bf16", "fp8", "int4")
+    ]
+    for wide, narrow in itertools.pairwise(sizes):
+        for term in ("weights", "kv_cache", "total"):
+            assert wide[term] == 2 * narrow[term]
+
+
+@fixed
+@given(model=models, context=contexts, output=st.integers(1, 15), gpus=st.integers(1, 30), more=st.integers(1, 30))
+def test_more_gpus_never_answer_less(
+    model: str, context: int, output: int, gpus: int, more: int, worked: Worked
+) -> None:
+    """A larger cluster answers at least as many requests, at all ends of the estimate."""
+    keys = {"model": model, "context": context, "output_tokens": output}
+    small = workload(worked, {"servers": gpus}, **keys)
+    large = workload(worked, {"servers": gpus + more}, **keys)
+    assert small["requests_per_minute"] <= large["requests_per_minute"]
+    for end in ("low", "high"):
+        assert small["requests_per_minute_range"][end] <= large["requests_per_minute_range"][end]
+    low, high = large["requests_per_minute_range"]["low"], large["requests_per_minute_range"]["high"]
+    assert low <= large["requests_per_minute"] <= high
+
+
+@fixed
+@given(model=models, context=contexts, share=shares, more=shares)
+def test_more_memory_never_holds_or_answers_less(
+    model: str, context: int, share: int, more: int, worked: Worked
+) -> None:
+    """A replica of the same GPUs holds and answers at least as much when more of them may be filled."""
+    keys = {"model": model, "context": context, "output_tokens": 8, "parallelism": {"tensor": 8}}
+    less, much = (workload(worked, {"servers": 2}, memory_share=f"{part}%", **keys) for part in sorted((share, more)))
+    assert less["concurrency_per_replica"] <= much["concurrency_per_replica"]
+    assert less["requests_per_minute"] <= much["requests_per_minute"]
+
+
+@fixed
+@given(model=models, context=contexts, concurrency=st.integers(1, 3000), rate=st.integers(1, 100_000))
+def test_what_is_required_suffices(model: str, context: int, concurrency: int, rate: int, worked: Worked) -> None:
+    """The GPUs required hold the requests in flight, answer the rate and fit their memory; the range encloses them."""
+    keys = {"model": model, "context": context, "output_tokens": 8}
+    found = workload(worked, concurrency=concurrency, requests_per_minute=rate, **keys)
+    replicas = found["replicas_required"]
+    assert found["gpus_required"] == replicas * found["gpus_per_replica"]
+    assert replicas * found["concurrency_per_replica"] >= concurrency
+    assert found["requests_per_minute"] >= rate * (1 - 1e-9)
+    assert found["replicas"] >= replicas
+    assert found["gpus_required_range"]["low"] <= found["gpus_required"] <= found["gpus_required_range"]["high"]
+    per_gpu = found["memory"]["per_gpu"]
+    assert per_gpu["total"] <= per_gpu["room"] < found["memory"]["gpu"]
+    assert found["memory"]["total"] == found["memory"]["weights"] + found["memory"]["kv_cache"]
+
+
+@fixed
+@given(heads=st.sampled_from([8, 16, 32, 64]), groups=st.sampled_from([1, 2, 4, 8]), layers=st.integers(1, 128))
+def test_shared_heads_never_keep_more(heads: int, groups: int, layers: int, worked: Worked) -> None:
+    """GQA keeps the share of MHA that its KV heads are of all heads."""
+    shape = {"name": "m", "parameters": "7B", "layers": layers, "hidden": heads * 128, "heads": heads}
+    every = workload(worked, model=shape, context=1024)["memory"]["kv_cache"]
+    shared = workload(worked, model=shape | {"kv_heads": groups}, context=1024)["memory"]["kv_cache"]
+    assert shared == Fraction(groups, heads) * every <= every
+
+
+@fixed
+@given(model=models, context=contexts, concurrency=st.integers(1, 200))
+def test_longer_requests_keep_more(model: str, context: int, concurrency: int, worked: Worked) -> None:
+    """The KV cache grows with the tokens of a request and the requests in flight, and with nothing else."""
+    keys = {"model": model, "parallelism": {"tensor": 8}}
+    one = workload(worked, {"servers": 1}, context=context, **keys)
+    assert one["memory"]["kv_cache"] == one["kv_bytes_per_token"] * context == one["kv_bytes_per_request"]
+    more = workload(worked, {"servers": 1}, context=context, concurrency=concurrency, **keys)
+    assert more["memory"]["kv_cache"] == concurrency * one["memory"]["kv_cache"]

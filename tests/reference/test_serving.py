@@ -1,0 +1,94 @@
+"""Serving against published values: memory, the rule of thumb, and the roofline against measured throughput."""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+DATA = yaml.safe_load(Path(__file__).with_name("serving.yaml").read_text(encoding="utf-8"))
+MODELS = Path(__file__).parent.parent.parent / "bomgen" / "data" / "model"
+ROWS = [
+    dict(zip(table["columns"], row, strict=True), source=table["source"])
+    for table in DATA["measured"]
+    for row in table["rows"]
+]
+WITHIN = 0.85
+"""Share of the published rows that lie in the range of the estimate, at least."""
+
+Built = Callable[[dict[str, Any]], dict[str, Any]]
+Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
+
+
+@pytest.mark.parametrize("case", DATA["cases"], ids=lambda case: case["id"])
+def test_serving_is_as_published(case: dict[str, Any], built: Built, cells: Cells) -> None:
+    """Every published number comes out exactly."""
+    bom = built({"bomgen": 1, "name": "published", **case["plan"]})
+    # PyYAML reads 7e9 as text
+    expected = {path: None if value is None else float(value) for path, value in case["expect"].items()}
+    assert expected == cells(bom, expected)
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_kv_cache_of_every_model_is_that_of_its_configuration(path: Path, built: Built) -> None:
+    """Bytes of a token in 16 bits, worked out from the shape, are those that the catalogue took from configurations."""
+    inference = {"model": path.stem, "precision": "bf16", "context": 64, "parallelism": {"tensor": 1}}
+    bom = built({"bomgen": 1, "name": "kv", "workload": {"inference": inference}, "cluster": {"gpu": "h200-sxm"}})
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert data["kv_bytes_per_token_bf16"] == bom["workload"]["kv_bytes_per_token"]
+
+
+def test_every_case_states_its_source() -> None:
+    """No value is expected without the document it was read in."""
+    assert [] == [case["id"] for case in DATA["cases"] if not case["source"] or not case["expect"]]
+    assert [] == [row for row in ROWS if not row["source"]]
+    assert [] == [name for name, row in DATA["outside"].items() if not row["why"]]
+
+
+def name_of(row: dict[str, Any]) -> str:
+    """What a measured row is called."""
+    words = (row["model"], row["gpu"], row["precision"], f"x{row['gpus']}", f"{row['prompt']}/{row['output']}")
+    return " ".join(map(str, words))
+
+
+def estimated(row: dict[str, Any], built: Built, cells: Cells) -> dict[str, float]:
+    """What bomgen estimates for a measured row: low, typical, high, and the ratio measured to typical."""
+    inference = {
+        "model": row["model"],
+        "precision": row["precision"],
+        "kv_precision": "fp8" if row["precision"] in ("fp8", "fp4") else "fp16",
+        "context": row["prompt"] + row["output"],
+        "output_tokens": row["output"],
+        "parallelism": {"tensor": row["gpus"]},
+    }
+    if "batch" in row:
+        inference |= {"concurrency": row["batch"], "memory_share": row["memory_share"]}
+    server = {"name": "published", "gpus": row["gpus"]}
+    cluster = {"gpu": row["gpu"], "server": server, "servers": 1}
+    bom = built({"bomgen": 1, "name": "published", "workload": {"inference": inference}, "cluster": cluster})
+    base = "workload.tokens_per_second_per_gpu"
+    low, typical, high = cells(bom, (f"{base}_range.low", base, f"{base}_range.high")).values()
+    measured = row["tokens_per_second"] / row["gpus"]
+    return {"low": low, "typical": typical, "high": high, "measured": measured, "ratio": measured / typical}
+
+
+def test_measured_throughput_lies_in_the_range_of_the_estimate(built: Built, cells: Cells) -> None:
+    """Published rows lie between low and high, but for those that are listed with their ratio and the reason."""
+    found = {name_of(row): estimated(row, built, cells) for row in ROWS}
+    assert len(found) == len(ROWS)
+    outside = {
+        name: round(row["ratio"], 2) for name, row in found.items() if not row["low"] <= row["measured"] <= row["high"]
+    }
+    assert {name: why["ratio"] for name, why in DATA["outside"].items()} == outside
+    assert len(outside) <= (1 - WITHIN) * len(found)
+
+
+def test_the_typical_estimate_is_in_the_middle(built: Built, cells: Cells) -> None:
+    """Half of the published rows are above the typical estimate and half below, within a fifth of all."""
+    ratios = sorted(estimated(row, built, cells)["ratio"] for row in ROWS)
+    assert 0.8 <= ratios[len(ratios) // 2] <= 1.25
