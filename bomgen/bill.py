@@ -61,7 +61,8 @@ def sum_of_quantities(quantity: int, more: int) -> int:
 
 def bill(design: Design) -> Bill:
     """The parts of a design with their quantities and spares."""
-    lines = [*_servers(design), *(line for fabric in design.fabrics for line in _fabric(fabric)), *_racks(design)]
+    of_fabrics = (line for fabric in design.fabrics for line in _fabric(fabric))
+    lines = [*_servers(design), *of_fabrics, *_storage(design), *_racks(design)]
     return Bill(tuple(_with_spares([line for line in lines if line.quantity.value], design.plan.spares)))
 
 
@@ -147,6 +148,12 @@ def _cable_sku(cable: Cable, length_m: Fraction) -> str | None:
     number = at_length(cable.identity.part_number, length_m).upper()
     ordering = cable.ordering_numbers.get(f"{float(length_m):g}")
     return f"{number} / {ordering}" if ordering else number
+
+
+def _storage(design: Design) -> Iterator[Line]:
+    named, stored = design.plan.storage.servers, design.sizing.stored
+    if named and stored and stored.servers:
+        yield _part("storage", "storage", named.identity, stored.servers, role="storage", path="storage.servers")
 
 
 def _racks(design: Design) -> Iterator[Line]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,7 +22,10 @@ from bomgen.resources import folder
 from bomgen.source import Path as Steps
 from bomgen.source import Source, decoded, read
 
-KINDS = ("gpu", "server", "nic", "switch", "transceiver", "cable", "appliance", "model")
+KINDS = ("gpu", "server", "nic", "switch", "transceiver", "cable", "appliance", "model", "run")
+
+NOT_PARTS = ("model", "run")
+"""Kinds of the catalogue that nobody orders; their schemas stand beside those of the parts."""
 
 
 UNVERIFIED = "unverified"
@@ -82,10 +86,10 @@ class Record(NamedTuple):
                 return None
         return data["value"] if isinstance(data, dict) and "value" in data else data
 
-    def figure(self, key: str, unit: str, *above: str | int) -> Figure | None:
+    def figure(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure | None:
         """The value at a key as a figure in `unit`, or None when the record does not know it.
 
-        Raises PlanErrors when it is no quantity of that unit.
+        `zero` says that a user's own record may say nought. Raises PlanErrors when it is no quantity of that unit.
         """
         raw = self.value(*above, key)
         if raw is None:
@@ -95,12 +99,10 @@ class Record(NamedTuple):
         except ValueError as error:
             mark = self.source.mark((*self.steps, *above, key))
             raise PlanErrors([Problem(mark, "error", str(error), "unit")]) from None
-        if number <= 0 and not self.built_in:
+        if not self.built_in and (number < 0 or (number == 0 and not zero)):
             mark = self.source.mark((*self.steps, *above, key))
-            raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; more than 0", "range")])
-        if number <= 0 and not self.built_in:
-            mark = self.source.mark((*self.steps, *above, key))
-            raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; more than 0 is meant", "range")])
+            least = "0 or more" if zero else "more than 0"
+            raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; {least}", "range")])
         return Figure(number, unit, self.origin(key, *above))
 
     def need(self, key: str, unit: str, *above: str | int) -> Figure:
@@ -233,16 +235,16 @@ class Catalog:
 
     def _read(self, kind: str, id: str, path: Path) -> Record:
         place = path.parent.parent
-        built_in = place not in self.folders
+        if place not in self.folders:
+            return _built_in(kind, id, path)
         content = path.read_bytes()
-        shown = f"{kind}/{id}.yaml" if built_in else f"{self.shown.get(place, place)}/{kind}/{path.name}"
-        source = read(decoded(content, shown), shown, trusted=built_in)
-        if not built_in:
-            self.inputs[shown] = content
-            problems = schema.check(source, "model" if kind == "model" else f"part/{kind}")
-            if problems:
-                raise PlanErrors(problems)
-        return Record(kind, id, source, (), built_in)
+        shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
+        source = read(decoded(content, shown), shown)
+        self.inputs[shown] = content
+        problems = schema.check(source, kind if kind in NOT_PARTS else f"part/{kind}")
+        if problems:
+            raise PlanErrors(problems)
+        return Record(kind, id, source, (), built_in=False)
 
     def _by_alias(self, kind: str, wanted: str, name: str) -> Record:
         names: dict[str, set[str]] = {}
@@ -262,6 +264,13 @@ class Catalog:
         else:
             hint = f"`bomgen catalog {kind}` lists what there is, and a mapping describes a part of your own"
         raise UnknownPart(kind, name, hint)
+
+
+@cache
+def _built_in(kind: str, id: str, path: Path) -> Record:
+    """A record of the program's own data, which does not change while it runs."""
+    shown = f"{kind}/{id}.yaml"
+    return Record(kind, id, read(decoded(path.read_bytes(), shown), shown, trusted=True))
 
 
 def _files(place: Path) -> list[Path]:

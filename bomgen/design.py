@@ -119,14 +119,16 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
         for each in built
         if each.bought_nic
     )
-    machines = cards + tuple(_switches(tier) for each in built for tier in each.fabric.tiers)
+    machines = cards + tuple(_switches(tier) for each in built for tier in each.fabric.tiers) + _storage(plan, sizing)
     in_racks, spare = servers, plan.cluster.spare_servers
     if servers and spare:
         in_racks = facility.bought_servers(servers, spare)
         if server and server.trays:
             whole = facility.sum_of_racks(facility.units_bought(servers, server), facility.units_bought(spare, server))
             in_racks = facility.trays_of_racks(whole, server.trays)
-    installed = facility.install(plan.site, server, in_racks, power, machines, sizing.days)
+    gpu = plan.cluster.gpu
+    gpus = facility.Machines(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
+    installed = facility.install(plan.site, server, in_racks, power, machines, sizing.days, gpus)
     return Design(plan, sizing, built, nics, power, installed)
 
 
@@ -145,6 +147,15 @@ def _switches(tier: Tier) -> facility.Machines:
     return facility.Machines(
         switch.identity.name, boxes_of(tier), power, switch.rack_units, typical=switch.power_w is None
     )
+
+
+def _storage(plan: Plan, sizing: Sizing) -> tuple[facility.Machines, ...]:
+    """The storage servers, where the plan names any."""
+    named = plan.storage.servers
+    if named is None or sizing.stored is None or sizing.stored.servers is None:
+        return ()
+    count, name = sizing.stored.servers, named.identity.name
+    return (facility.Machines(name, count, named.power_w, named.rack_units, of_storage=True),)
 
 
 def _server_name(plan: Plan) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -28,6 +29,8 @@ class Machines:
     """They take no room of their own."""
     typical: bool = False
     """The power is a typical one, because no maximum is published."""
+    of_storage: bool = False
+    """They store, and are no part of the network."""
 
 
 class Facility(NamedTuple):
@@ -39,11 +42,19 @@ class Facility(NamedTuple):
     servers_per_rack: Figure | None
     compute_pdus: Figure | None
     management_pdus: Figure | None
+    gpu_power_w: Figure | None
+    """The GPUs alone: a part of what the servers draw."""
+    network_power_w: Figure | None
+    """Switches, and cards that are bought."""
+    storage_power_w: Figure | None
     power_w: Figure | None
     facility_power_w: Figure | None
+    energy_kwh_per_year: Figure | None
     energy_cost_per_year: Figure | None
+    carbon_kg_per_year: Figure | None
     run_energy_kwh: Figure | None
     run_energy_cost: Figure | None
+    run_carbon_kg: Figure | None
     warnings: tuple[tuple[str, str], ...]
     """Message and rule."""
 
@@ -144,21 +155,37 @@ def energy_of_run(facility_power_w: Fraction, run_days: Fraction) -> Fraction:
     return Fraction(facility_power_w) / WATTS_A_KILOWATT * run_days * HOURS_A_DAY
 
 
+@formula("kWh")
+def energy_of_a_year(facility_power_w: Fraction) -> Fraction:
+    """Energy of the facility in a year, all machines at their maximum: an upper bound."""
+    return Fraction(facility_power_w) / WATTS_A_KILOWATT * HOURS_A_DAY * DAYS_A_YEAR
+
+
 @formula("money")
 def cost_of_energy(energy_kwh: Fraction, electricity: Fraction) -> Fraction:
     """Price of energy, in the currency of the quote."""
     return energy_kwh * electricity
 
 
-@formula("money")
-def cost_of_a_year(facility_power_w: Fraction, electricity: Fraction) -> Fraction:
-    """Price of a year's energy, all machines at their maximum: an upper bound."""
-    return Fraction(facility_power_w) / WATTS_A_KILOWATT * HOURS_A_DAY * DAYS_A_YEAR * electricity
+@formula("kg", source="Touvron et al. 2023, LLaMA, arXiv 2302.13971, section 6")
+def carbon_of_energy(energy_kwh: Fraction, carbon: Fraction) -> Fraction:
+    """CO2 equivalent of energy."""
+    return energy_kwh * carbon
 
 
 def units_bought(servers: Figure, server: Server) -> Figure:
     """What is bought for so many servers: as many, or whole racks of a rack-scale system."""
     return racks_of_systems(servers, server.trays) if server.trays else servers
+
+
+def _power(machines: Iterable[Machines]) -> Figure | None:
+    """The power of machines as far as it is known."""
+    power: Figure | None = None
+    for machine in machines:
+        if machine.power_w:
+            more = power_of(machine.count, machine.power_w)
+            power = more if power is None else sum_of_power(power, more)
+    return power
 
 
 def install(
@@ -168,21 +195,26 @@ def install(
     server_power_w: Figure | None,
     machines: tuple[Machines, ...],
     run_days: Figure | None,
+    accelerators: Machines,
 ) -> Facility:
     """The racks and power of servers, spare ones with them, and of other machines.
 
-    `server_power_w` is what the servers in use draw at most.
+    `server_power_w` is what the servers in use draw at most; where that is not known, their GPUs count alone.
     Racks are worked out where the plan describes a site; power wherever it is known.
     """
     warnings: list[tuple[str, str]] = []
-    power = server_power_w
-    for machine in machines:
-        if machine.power_w:
-            more = power_of(machine.count, machine.power_w)
-            power = more if power is None else sum_of_power(power, more)
+    of_gpus = power_of(accelerators.count, accelerators.power_w) if accelerators.power_w else None
+    network = _power(machine for machine in machines if not machine.of_storage)
+    storage = _power(machine for machine in machines if machine.of_storage)
+    power = server_power_w or of_gpus
+    for more in (network, storage):
+        power = sum_of_power(power, more) if power and more else power
     unknown = [machine.name for machine in machines if machine.power_w is None]
-    if server and server.power_w is None:
-        unknown.insert(0, server.identity.name)
+    if server_power_w is None and of_gpus is None:
+        unknown.insert(0, server.identity.name if server else accelerators.name)
+    elif server_power_w is None:
+        named = f"the power of {server.identity.name}" if server else "the server, and so its power,"
+        warnings.append((f"{named} is not known; its GPUs alone are counted: ask the vendor", "unknown-power"))
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         warnings.append((f"the power of {names} is not known; the sum leaves it out: ask the vendor", "unknown-power"))
@@ -201,7 +233,9 @@ def install(
     facility_power = with_cooling(power, site.pue) if site and site.pue and power else None
     price = site.electricity if site else None
     drawn = facility_power or power
-    energy = energy_of_run(drawn, run_days) if drawn and run_days and site else None
+    energy = energy_of_run(drawn, run_days) if drawn and run_days else None
+    yearly = energy_of_a_year(drawn) if drawn and site else None
+    carbon = site.carbon if site else None
     racks = sum_of_racks(compute, management) if compute and management else compute or management
     return Facility(
         racks=racks,
@@ -210,11 +244,17 @@ def install(
         servers_per_rack=per_rack,
         compute_pdus=pdus_of_racks(compute, site.pdus_per_rack) if site and compute else None,
         management_pdus=pdus_of_racks(management, site.management_pdus) if site and management else None,
+        gpu_power_w=of_gpus,
+        network_power_w=network,
+        storage_power_w=storage,
         power_w=power,
         facility_power_w=facility_power,
-        energy_cost_per_year=cost_of_a_year(drawn, price) if drawn and price else None,
+        energy_kwh_per_year=yearly,
+        energy_cost_per_year=cost_of_energy(yearly, price) if yearly and price else None,
+        carbon_kg_per_year=carbon_of_energy(yearly, carbon) if yearly and carbon else None,
         run_energy_kwh=energy,
         run_energy_cost=cost_of_energy(energy, price) if energy and price else None,
+        run_carbon_kg=carbon_of_energy(energy, carbon) if energy and carbon else None,
         warnings=tuple(dict.fromkeys(warnings)),
     )
 

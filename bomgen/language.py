@@ -20,15 +20,18 @@ LARGE = 10**9
 """From here on a number is written with a power of ten, because its digits say nothing."""
 SMALL = Fraction(1, 10**6)
 """Below it a number is written with a power of ten, too."""
-PREFIXED: Mapping[str, str] = {"bytes": "B", "FLOP/s": "FLOP/s"}
+PREFIXED: Mapping[str, str] = {"bytes": "B", "bytes/s": "B/s", "FLOP/s": "FLOP/s"}
 """Units whose values are written with a decimal prefix, and the symbol that the prefix stands before."""
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+PARTS_OF_A_DAY = {"h": 24, "min": 24 * 60, "s": 24 * 60 * 60}
+"""Units that times of less than a day are written in, and how many make one."""
 COUNTED = ("parameters", "tokens")
 """Units whose values are written as the field says them: 65B, 1.4T."""
 _SHORT = ("", "K", "M", "B", "T")
 _STEP = 1000
 _PREFIX_DIGITS = 3
 _PERCENT = 100
+_DAYS = "days"
 _SHARE = "share"
 _WORD = "word"
 """The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
@@ -102,6 +105,8 @@ class Language(NamedTuple):
             return self.share(value)
         if unit in PREFIXED and not -_STEP < value < _STEP:
             return self._prefixed(value, PREFIXED[unit])
+        if unit == _DAYS and 0 < value < 1:
+            return self._part_of_a_day(value)
         if unit in COUNTED and value >= _STEP**2:
             return f"{self._short(value)} {self.unit(unit)}".rstrip()
         return f"{self.number(value)} {self.unit(unit)}".rstrip()
@@ -125,6 +130,12 @@ class Language(NamedTuple):
         """`80 GB`."""
         step = min(_magnitude(value) // _PREFIX_DIGITS, len(_PREFIXES) - 1)
         return f"{self.number(Fraction(value) / _STEP**step)} {_PREFIXES[step]}{symbol}"
+
+    def _part_of_a_day(self, days: int | float | Fraction) -> str:
+        """`6.69 min`."""
+        fitting = (unit for unit, parts in PARTS_OF_A_DAY.items() if days * parts >= 1)
+        unit = next(fitting, list(PARTS_OF_A_DAY)[-1])
+        return f"{self.number(Fraction(days) * PARTS_OF_A_DAY[unit])} {self.unit(unit)}"
 
     def _short(self, value: int | float | Fraction) -> str:
         """`65B`."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bomgen.catalog import KINDS, Catalog, length_of
+from bomgen import records
+from bomgen.catalog import KINDS, Catalog, Record, length_of
 from bomgen.fabric import topologies
+from bomgen.problems import PlanErrors
 
 WIDTH = 30
 _OF_INTEREST = {
@@ -18,6 +20,7 @@ _OF_INTEREST = {
     "cable": ("kind", "rate_gbps"),
     "appliance": ("rack_units", "power"),
     "model": ("parameters", "active_parameters", "layers", "hidden"),
+    "run": ("active_parameters", "tokens", "gpu", "gpu_hours"),
 }
 """What a list shows of each part of a kind."""
 
@@ -32,10 +35,9 @@ def kinds(catalog: Catalog) -> Iterator[str]:
 def parts_of(catalog: Catalog, kind: str) -> Iterator[str]:
     """A line for each part of a kind: id, name and a few figures."""
     for record in catalog.all(kind):
+        values = {key: record.value(key) for key in _OF_INTEREST[kind]} | _counted(record)
         figures = ", ".join(
-            f"{key.replace('_', ' ')} {_plain(record.value(key))}"
-            for key in _OF_INTEREST[kind]
-            if record.value(key) is not None
+            f"{key.replace('_', ' ')} {_plain(value)}" for key, value in values.items() if value is not None
         )
         yield f"{record.id:{WIDTH}} {record.value('name')}  ({figures})"
 
@@ -49,7 +51,7 @@ def part(catalog: Catalog, kind: str, name: str) -> Iterator[str]:
     yield f"{kind} {record.id}"
     if length := length_of(record.id, name):
         yield f"  {'length':{WIDTH}} {float(length):g} m"
-    for key, raw in record.data.items():
+    for key, raw in (record.data | _counted(record)).items():
         if key != "sources":
             yield from _entry(key, raw, 1)
     if sources := record.data.get("sources"):
@@ -57,6 +59,17 @@ def part(catalog: Catalog, kind: str, name: str) -> Iterator[str]:
         for id, source in sources.items():
             address = f"  {source['url']}" if "url" in source else ""
             yield f"    {id:{WIDTH - 2}} {source['title']}{address}"
+
+
+def _counted(record: Record) -> dict[str, Any]:
+    """What a model's record leaves to its shape: how many parameters there are, and how many are active."""
+    if record.kind != "model":
+        return {}
+    try:
+        model = records.model(record)
+    except PlanErrors:
+        return {}
+    return {"parameters": model.parameters.value, "active_parameters": model.active_parameters.value}
 
 
 def _entry(key: str, raw: Any, depth: int) -> Iterator[str]:

@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from bomgen.bill import cable_id
 from bomgen.design import BuiltFabric, Design
 from bomgen.figures import Figure, formula
+from bomgen.plan import Inference
 from bomgen.sizing.memory import Memory
+from bomgen.sizing.opinions import Opinions
+from bomgen.sizing.serving import Held, Range, Serving
+from bomgen.sizing.storage import Stored
 
 Path = tuple[str, ...]
 
@@ -16,6 +20,13 @@ def numbers(design: Design) -> dict[Path, Figure]:
     """Every number of the result by its path in bom.json."""
     found: dict[Path, Figure | None] = {}
     sizing = design.sizing
+    if sizing.target:
+        found |= {
+            ("workload", "target_flops"): sizing.target.target,
+            ("workload", "peak_flops_per_gpu"): sizing.target.peak_flops_per_gpu,
+            ("workload", "gpus_required"): sizing.target.gpus_required,
+            ("workload", "peak_flops"): sizing.peak_flops,
+        }
     if run := sizing.run:
         found |= {
             ("workload", "flops"): run.flops,
@@ -24,12 +35,18 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "hfu"): run.hfu,
             ("workload", "peak_flops_per_gpu"): run.peak_flops_per_gpu,
             ("workload", "achieved_flops_per_gpu"): run.achieved_flops_per_gpu,
+            ("workload", "tokens_per_second_per_gpu"): run.tokens_per_second_per_gpu,
             ("workload", "tokens_per_second"): sizing.tokens_per_second,
             ("workload", "gpus_required"): run.gpus_required,
             ("workload", "days"): sizing.days,
             ("workload", "parameters"): run.parameters,
             ("workload", "active_parameters"): run.active_parameters,
+            ("workload", "trainable_parameters"): sizing.trainable_parameters,
         }
+        for convention, mfu in run.mfu_by_convention.items():
+            found["workload", "mfu_by_convention", convention] = mfu
+    if sizing.opinions:
+        found |= _opinions(sizing.opinions())
     if fit := sizing.fit:
         found |= _memory(("workload", "memory"), fit.replica)
         found |= _memory(("workload", "memory", "per_gpu"), fit.per_gpu)
@@ -42,15 +59,29 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "parallelism", "expert"): fit.split.expert,
             ("workload", "parallelism", "interleave"): fit.split.interleave,
         }
+    if lost := sizing.lost:
+        found |= {
+            ("workload", "lost_time", "interruptions"): lost.interruptions,
+            ("workload", "lost_time", "mean_time_between_interruptions_days"): lost.mean_time_days,
+            ("workload", "lost_time", "checkpoint_bytes"): lost.checkpoint.contents.all,
+            ("workload", "lost_time", "checkpoint_write_seconds"): lost.checkpoint.write_seconds,
+            ("workload", "lost_time", "checkpoint_interval_days"): lost.checkpoint.interval_days,
+            ("workload", "lost_time", "goodput"): lost.goodput,
+        }
+    if sizing.serving and design.plan.inference:
+        found |= _serving_numbers(design.plan.inference, sizing.serving)
     found |= {
         ("cluster", "gpus"): sizing.gpus,
         ("cluster", "servers"): sizing.servers,
+        ("cluster", "pods"): sizing.pods,
         ("cluster", "spare_servers"): design.plan.cluster.spare_servers,
         ("cluster", "nics"): design.nics,
         ("cluster", "power_w"): design.power_w,
     }
     for built in design.fabrics:
         found |= _fabric_numbers(built)
+    if stored := sizing.stored:
+        found |= _storage_numbers(stored)
     site = design.facility
     found |= {
         ("site", "racks"): site.racks,
@@ -59,13 +90,56 @@ def numbers(design: Design) -> dict[Path, Figure]:
         ("site", "servers_per_rack"): site.servers_per_rack,
         ("site", "compute_pdus"): site.compute_pdus,
         ("site", "management_pdus"): site.management_pdus,
+        ("site", "gpu_power_w"): site.gpu_power_w,
+        ("site", "network_power_w"): site.network_power_w,
+        ("site", "storage_power_w"): site.storage_power_w,
         ("site", "power_w"): site.power_w,
         ("site", "facility_power_w"): site.facility_power_w,
+        ("site", "energy_kwh_per_year"): site.energy_kwh_per_year,
         ("site", "energy_cost_per_year"): site.energy_cost_per_year,
+        ("site", "carbon_kg_per_year"): site.carbon_kg_per_year,
         ("site", "run_energy_kwh"): site.run_energy_kwh,
         ("site", "run_energy_cost"): site.run_energy_cost,
+        ("site", "run_carbon_kg"): site.run_carbon_kg,
     }
     return {path: figure for path, figure in found.items() if figure is not None}
+
+
+def _opinions(said: Opinions) -> dict[Path, Figure | None]:
+    found: dict[Path, Figure | None] = {
+        ("workload", "effective_mfu"): said.effective_mfu,
+        ("workload", "second_opinion", "gpu_hours"): said.second.gpu_hours,
+        ("workload", "second_opinion", "gpus_required"): said.second.gpus_required,
+        ("workload", "second_opinion", "days"): said.second.days,
+    }
+    for each in said.runs:
+        base = ("workload", "published_runs", each.run.identity.id)
+        found[(*base, "gpu_hours")] = each.run.gpu_hours
+        found[(*base, "mfu")] = each.mfu
+        found[(*base, "days")] = each.days
+    return found
+
+
+def _storage_numbers(stored: Stored) -> dict[Path, Figure | None]:
+    found: dict[Path, Figure | None] = {}
+    if checkpoint := stored.checkpoint:
+        found |= {
+            ("storage", "checkpoint_bytes"): checkpoint.contents.all,
+            ("storage", "checkpoint_write_seconds"): checkpoint.write_seconds,
+            ("storage", "checkpoint_interval_days"): checkpoint.interval_days,
+        }
+    found |= {
+        ("storage", "checkpoints_kept"): stored.kept,
+        ("storage", "checkpoint_capacity_bytes"): stored.checkpoint_capacity_bytes,
+        ("storage", "dataset_bytes"): stored.dataset_bytes,
+        ("storage", "capacity_bytes"): stored.capacity_bytes,
+        ("storage", "read_bytes_per_second"): stored.bandwidth.read,
+        ("storage", "write_bytes_per_second"): stored.bandwidth.write,
+        ("storage", "read_per_server"): stored.bandwidth.read_per_server,
+        ("storage", "write_per_server"): stored.bandwidth.write_per_server,
+        ("storage", "servers"): stored.servers,
+    }
+    return found
 
 
 def _memory(path: Path, memory: Memory) -> dict[Path, Figure | None]:
@@ -75,6 +149,58 @@ def _memory(path: Path, memory: Memory) -> dict[Path, Figure | None]:
         (*path, "optimizer"): memory.optimizer,
         (*path, "activations"): memory.activations,
         (*path, "total"): memory.total,
+    }
+
+
+def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
+    need, found, estimate = serving.need, serving.need.choice.replica, serving.need.estimate
+    base: Path = ("workload",)
+    memory: Path = (*base, "memory")
+    return {
+        (*base, "parameters"): inference.model.parameters,
+        (*base, "active_parameters"): inference.model.active_parameters,
+        (*base, "context"): inference.context,
+        (*base, "output_tokens"): inference.output_tokens,
+        (*base, "kv_bytes_per_token"): serving.token,
+        (*base, "kv_bytes_per_request"): serving.request,
+        (*base, "gpus_per_replica"): found.gpus,
+        (*base, "concurrency_per_replica"): found.held,
+        (*base, "replicas_required"): need.replicas,
+        (*base, "gpus_required"): need.gpus_required,
+        **_range((*base, "gpus_required_range"), need.gpus_range),
+        (*base, "replicas"): serving.replicas,
+        (*base, "concurrency"): inference.concurrency,
+        (*base, "peak_flops_per_gpu"): estimate.peak if estimate else None,
+        (*base, "requests_at_a_time"): estimate.batch if estimate else None,
+        (*base, "latency", "prefill_seconds"): estimate.typical.prefill if estimate else None,
+        (*base, "latency", "decode_seconds_per_token"): estimate.typical.step if estimate else None,
+        (*base, "tokens_per_second_per_gpu"): serving.of_gpu,
+        **_range(
+            (*base, "tokens_per_second_per_gpu_range"),
+            Range(estimate.low.of_gpu, estimate.high.of_gpu) if estimate else None,
+        ),
+        (*base, "tokens_per_second"): serving.tokens_per_second,
+        (*base, "requests_per_minute"): serving.requests_per_minute,
+        **_range((*base, "requests_per_minute_range"), serving.requests_range),
+        **_held(memory, serving.model),
+        **_held((*memory, "per_gpu"), serving.per_gpu),
+        (*memory, "per_gpu", "room"): found.room,
+        (*memory, "gpu"): serving.gpu_memory,
+        (*base, "parallelism", "tensor"): found.tensor,
+        (*base, "parallelism", "pipeline"): found.pipeline,
+        (*base, "parallelism", "data"): serving.replicas,
+    }
+
+
+def _range(path: Path, span: Range | None) -> dict[Path, Figure | None]:
+    return {(*path, "low"): span.low, (*path, "high"): span.high} if span else {}
+
+
+def _held(path: Path, held: Held) -> dict[Path, Figure | None]:
+    return {
+        (*path, "weights"): held.weights,
+        (*path, "kv_cache"): held.kv_cache,
+        (*path, "total"): held.total,
     }
 
 

@@ -50,6 +50,10 @@ class Gpu(NamedTuple):
     sparse: Mapping[str, Figure]
     memory_bytes: Figure | None
     power_w: Figure | None
+    memory_bandwidth: Figure | None = None
+    """Bytes/s."""
+    pod_chips: Figure | None = None
+    """Chips of a pod that are joined by links of their own, for accelerators that are rented by the pod."""
 
 
 class Nic(NamedTuple):
@@ -171,13 +175,49 @@ class Cable(NamedTuple):
     """The length that the name it was asked for by stands for, such as `mfp7e10-n030`."""
 
 
+class PublishedRun(NamedTuple):
+    """A training run whose length somebody published."""
+
+    identity: Identity
+    active_parameters: Figure
+    tokens: Figure
+    gpu: str
+    """What the GPU is called."""
+    gpus: Figure | None
+    gpu_hours: Figure
+    peak_tflops: Figure
+    """Dense bf16 peak of its GPU."""
+
+
 class Model(NamedTuple):
-    """A transformer: parameter counts, and the shape where it is known."""
+    """A transformer: parameter counts, and the shape where it is known.
+
+    The words say how its layers are built; their defaults are those of the Llama family.
+    """
 
     identity: Identity
     parameters: Figure
     active_parameters: Figure
     moe: bool
     shape: Mapping[str, Figure]
-    """layers, hidden, heads, kv_heads, head_dim, ffn, vocab, context and, for mixtures of experts, ffn_dense,
-    ffn_expert, experts, topk, shared, dense_layers: those that are known."""
+    """layers, hidden, heads, kv_heads, head_dim, ffn, vocab, context; for mixtures of experts ffn_dense, ffn_expert,
+    experts, topk, shared, dense_layers; for latent attention q_lora_rank, kv_lora_rank, rope_head_dim, v_head_dim;
+    norms_per_layer, positions, window, window_layers: those that are known."""
+    tied: bool = False
+    """Input and output embedding are one matrix."""
+    mla: bool = False
+    """Latent attention: keys and values are kept compressed."""
+    mlp: str = "gated"
+    """gated: two matrices up and one down; plain: one up and one down."""
+    bias: str = "none"
+    """Which matrices have a bias: none, qkv or all."""
+    norm: str = "rms"
+    """rms: one weight an element; layer: a weight and a bias."""
+    qk_norm: bool = False
+    """Queries and keys are normalised, head by head."""
+    embedding_norm: bool = False
+    """A norm follows the input embedding."""
+    relative_positions: bool = False
+    """A matrix a layer projects relative positions, as in Transformer-XL."""
+    router_bias: bool = False
+    """A bias an expert balances the router's choice, as in DeepSeek-V3."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from bomgen import parts
 from bomgen.fabric.model import TierChoice
-from bomgen.figures import Figure, Mark
+from bomgen.figures import Figure, Given, Mark
 from bomgen.medium import Wish
 
 ROLES = ("compute", "storage", "in_band", "out_of_band")
@@ -29,6 +29,18 @@ class Parallelism(NamedTuple):
     mark: Mark
 
 
+class Tuning(NamedTuple):
+    """How a model is fine-tuned."""
+
+    method: Figure
+    """full, lora or qlora."""
+    rank: Figure
+    modules: tuple[str, ...] | None
+    """The matrices that get an adapter; None: every one of attention and feed-forward."""
+    modules_mark: Mark
+    frozen_flops_per_parameter_token: Figure
+
+
 class Training(NamedTuple):
     """A training run. Of `mfu`, `achieved_tflops` and `tokens_per_second_per_gpu` exactly one is there."""
 
@@ -43,8 +55,11 @@ class Training(NamedTuple):
     tokens_per_second_per_gpu: Figure | None
     attention: Figure
     recompute: Figure
+    flash_attention: Figure
+    """Word, yes or no: attention scores are never stored, and recomputed in the backward pass."""
     parallel_efficiency: Figure
     goodput: Figure
+    """A share; or the word `estimate`: it follows from the interruptions of a cluster of that size."""
     sequence: Figure | None
     micro_batch: Figure
     batch_tokens: Figure | None
@@ -55,6 +70,120 @@ class Training(NamedTuple):
     """None: found by the program."""
     flops_per_parameter_token: Figure
     recompute_flops_per_parameter_token: Figure
+    published_runs: Callable[[], tuple[parts.PublishedRun, ...]] = tuple
+    """Read when they are asked for."""
+    tuning: Tuning | None = None
+    """None: pre-training, or another run that trains every weight from nothing."""
+
+
+class Spread(NamedTuple):
+    """An assumption that published results spread widely around."""
+
+    low: Figure
+    typical: Figure
+    high: Figure
+
+
+class Inference(NamedTuple):
+    """A model to be served."""
+
+    mark: Mark
+    model: parts.Model
+    precision: Figure
+    """Word: number format of the weights."""
+    kv_precision: Figure
+    """Word: number format of the KV cache."""
+    context: Figure | None
+    """Tokens held a request; None: the plan gives none, and the model's is not known."""
+    concurrency: Figure
+    """Requests in flight over the whole cluster."""
+    output_tokens: Figure | None
+    """A request."""
+    requests_per_minute: Figure | None
+    tokens_per_second_per_gpu: Figure | None
+    """Measured; None: estimated from a roofline."""
+    memory_share: Figure
+    """Share of a GPU's memory that weights and KV cache may fill."""
+    tensor: Figure | None
+    """Given by hand; None: as little as fits."""
+    pipeline: Figure | None
+    parallelism_mark: Mark
+    compute_efficiency: Spread
+    """Share of the peak that prompts reach."""
+    bandwidth_efficiency: Spread
+    """Share of the memory bandwidth that answers reach."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the plan says how many requests are in flight."""
+        return isinstance(self.concurrency.origin, Given)
+
+
+class Compute(NamedTuple):
+    """Peak computing power that is asked for."""
+
+    mark: Mark
+    target: Figure
+    """FLOP/s."""
+    precision: Figure
+    sparsity: Figure
+    """Word: dense or sparse."""
+
+
+class StorageServers(NamedTuple):
+    """Storage servers or appliances that the plan names; None is what the plan does not say."""
+
+    mark: Mark
+    identity: parts.Identity
+    pieces: Figure | None
+    """How many are bought; None: as many as capacity and bandwidth ask for."""
+    capacity_bytes: Figure | None
+    read: Figure | None
+    """Of one server [bytes/s]."""
+    write: Figure | None
+    power_w: Figure | None
+    rack_units: Figure | None
+
+
+class StorageLevel(NamedTuple):
+    """Bandwidth of storage at one level, as NVIDIA's SuperPOD reference architecture prints it [bytes/s]."""
+
+    read_of_server: Figure
+    """What a single server reads."""
+    write_of_server: Figure
+    read_of_four_units: Figure
+    """What all servers of four scalable units read at a time."""
+    write_of_four_units: Figure
+
+
+class Storage(NamedTuple):
+    """Checkpoints, data and the bandwidth for both; None is what the plan does not say."""
+
+    mark: Mark
+    given: bool
+    """Whether the plan has the block; without it only the assumptions are there."""
+    checkpoint_every: Figure | None
+    """Days."""
+    keep: Figure
+    """Checkpoints held at a time."""
+    dataset_bytes: Figure | None
+    read_per_server: Figure | None
+    """Bytes/s."""
+    write_per_server: Figure | None
+    """Bytes/s."""
+    level: Figure
+    """Word: good, better or best, after NVIDIA's SuperPOD; for what the plan does not say of bandwidth."""
+    levels: Mapping[str, StorageLevel]
+    """By that word."""
+    unit_servers: Figure
+    """Servers of a scalable unit."""
+    server_gpus: Figure
+    """GPUs of a server that reads and writes, where no server is known."""
+    interruption_gpu_hours: Figure
+    """GPU-hours between two interruptions."""
+    restart_days: Figure
+    """From an interruption to training again."""
+    servers: StorageServers | None
 
 
 class Cluster(NamedTuple):
@@ -108,6 +237,8 @@ class Site(NamedTuple):
     management_pdus: Figure
     pue: Figure | None
     electricity: Figure | None
+    carbon: Figure | None
+    """kg CO2e of a kWh."""
 
 
 class QuotePlan(NamedTuple):
@@ -135,8 +266,12 @@ class Plan(NamedTuple):
     title: str
     mark: Mark
     training: Training | None
+    """A training or fine-tuning run."""
+    inference: Inference | None
+    compute: Compute | None
     cluster: Cluster
     fabrics: tuple[FabricPlan, ...]
+    storage: Storage
     site: Site | None
     spares: Mapping[str, Figure]
     """By category: a share below 1 in unit `share`, or pieces in unit `count`."""

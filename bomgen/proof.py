@@ -168,14 +168,15 @@ _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
 
 
 def _bill_equals_design(design: Design, bill: Bill, _: Quote) -> Iterator[Check]:
-    """The bill has exactly the NICs, switches, modules and cables of the design."""
-    built = design.fabrics
+    """The bill has exactly the NICs, switches, modules, cables and storage servers of the design."""
+    built, stored = design.fabrics, design.sizing.stored
     switches = sum(boxes_of(tier).value for fabric in built for tier in fabric.fabric.tiers)
     for category, wanted in (
         ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
         ("switch", switches),
         ("transceiver", sum(use.quantity.value for fabric in built for use in fabric.interconnect.modules)),
         ("cable", sum(use.quantity.value for fabric in built for use in fabric.interconnect.cables)),
+        ("storage", stored.servers.value if stored and stored.servers else 0),
     ):
         billed = sum(line.quantity.value for line in bill.lines if line.category == category)
         yield _passed("bill-equals-design", billed == wanted, f"{billed} pieces of {category} billed", "lines")

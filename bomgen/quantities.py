@@ -44,6 +44,8 @@ def _with(prefixes: Mapping[str, Exact], *units: str, bare: Exact | None = None)
 
 _SCALES: dict[str, dict[str, Exact]] = {
     "count": _COUNTS,
+    "requests": _COUNTS,
+    "GPU-hours": _COUNTS,
     "tokens": _COUNTS | _with(_COUNTS, " tokens"),
     "parameters": _COUNTS | _with(_COUNTS, " parameters"),
     "tokens/s": _COUNTS | _with(_COUNTS, "tokens/s", " tokens/s"),
@@ -71,9 +73,12 @@ _SCALES: dict[str, dict[str, Exact]] = {
     "kg": {"": 1, "kg": 1},
     "U": {"": 1, "U": 1},
     "per kWh": {"": 1},
+    "kg/kWh": {"": 1, "kg/kWh": 1, "g/kWh": Fraction(1, _THOUSAND)},
 }
 _EXAMPLES = {
     "count": "2048 or 2K",
+    "requests": "600",
+    "GPU-hours": "50000 or 50K",
     "tokens": "1.4T or 1.4e12",
     "parameters": "65B or 65e9",
     "tokens/s": "380",
@@ -90,6 +95,7 @@ _EXAMPLES = {
     "kg": "14.8 kg",
     "U": "48",
     "per kWh": "0.08",
+    "kg/kWh": "0.385 or 385 g/kWh",
 }
 _PAIR = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*:\s*([1-9][0-9]*)")
 _QUANTITY = re.compile(r"([-+]?[0-9][0-9_ ]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(.*)", re.DOTALL)
@@ -98,8 +104,8 @@ _QUANTITY = re.compile(r"([-+]?[0-9][0-9_ ]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|[-
 def parse(value: int | Fraction | str, unit: str) -> Exact:
     """The exact number that a human quantity stands for in its base unit.
 
-    `unit` is one of: count, tokens, parameters, tokens/s, days, share, ratio, FLOP/s, TFLOP/s, bytes, bytes/s, Gb/s, W,
-    m, kg. Raises ValueError, with an example of what is right, when the text is no such quantity.
+    `unit` is a key of `_SCALES`. Raises ValueError, with an example of what is right, when the text is no such
+    quantity.
     """
     if not isinstance(value, str):
         return value

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from bomgen import parts
-from bomgen.catalog import INLINE, Record
+from bomgen import shape as shapes
+from bomgen.catalog import INLINE, Catalog, Record
 from bomgen.figures import Figure, Mark
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quantities import parse
@@ -38,7 +39,12 @@ def _named(called: parts.Identity, description: str) -> parts.Identity:
     name = called.name or f"unnamed {description}"
     if not called.inline:
         return called if called.name else called._replace(name=name)
-    return called._replace(name=name, id=re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-") or called.kind)
+    return called._replace(name=name, id=slug(name) or called.kind)
+
+
+def slug(name: str) -> str:
+    """A name as an id: in lower case, every other character a hyphen; empty when nothing is left."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
 
 
 def gpu(record: Record) -> parts.Gpu:
@@ -46,12 +52,44 @@ def gpu(record: Record) -> parts.Gpu:
     sparse = _by_precision(record, "_sparse_tflops")
     dense = {name: figure for name, figure in _by_precision(record, "_tflops").items() if not name.endswith("_sparse")}
     called = _named(identity(record), "GPU")
-    return parts.Gpu(called, dense, sparse, record.figure("memory", "bytes"), record.figure("power", "W"))
+    return parts.Gpu(
+        identity=called,
+        dense=dense,
+        sparse=sparse,
+        memory_bytes=record.figure("memory", "bytes"),
+        power_w=record.figure("power", "W"),
+        memory_bandwidth=record.figure("memory_bandwidth", "bytes/s"),
+        pod_chips=record.figure("chips", "count", "pod") if record.value("pod") else None,
+    )
 
 
 def _by_precision(record: Record, suffix: str) -> dict[str, Figure]:
     found = {key.removesuffix(suffix): record.figure(key, "TFLOP/s") for key in record.data if key.endswith(suffix)}
     return {name: figure for name, figure in found.items() if figure is not None and not name.startswith("measured")}
+
+
+REFERENCE_PRECISION = "bf16"
+"""The precision whose dense peak published runs are compared by."""
+
+
+def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:
+    """Every published run of the catalogue whose GPU's peak is known."""
+    found = []
+    for record in catalog.all("run"):
+        used = gpu(catalog.find("gpu", str(record.value("gpu"))))
+        if peak := used.dense.get(REFERENCE_PRECISION):
+            found.append(
+                parts.PublishedRun(
+                    identity=identity(record),
+                    active_parameters=record.need("active_parameters", "parameters"),
+                    tokens=record.need("tokens", "tokens"),
+                    gpu=used.identity.name,
+                    gpus=record.figure("gpus", "count"),
+                    gpu_hours=record.need("gpu_hours", "GPU-hours"),
+                    peak_tflops=peak,
+                )
+            )
+    return tuple(found)
 
 
 def nic(record: Record) -> parts.Nic:
@@ -182,17 +220,57 @@ def _cable_end(record: Record, side: str) -> parts.CableEnd | None:
 SHAPE = (
     *("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "context"),
     *("ffn_dense", "ffn_expert", "experts", "topk", "shared", "dense_layers"),
+    *("q_lora_rank", "kv_lora_rank", "rope_head_dim", "v_head_dim"),
+    *("norms_per_layer", "positions", "window", "window_layers"),
 )
+_NOUGHT = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
+"""Of these a model may have none."""
+_UNIT = {"context": "tokens", "window": "tokens"}
 
 
 def model(record: Record) -> parts.Model:
-    """A record of kind model as data; active parameters are all parameters unless it says otherwise."""
-    parameters = record.need("parameters", "parameters")
-    shape = {key: record.figure(key, "count") for key in SHAPE}
-    return parts.Model(
+    """A record of kind model as data. What it does not count is worked out from its shape.
+
+    Raises PlanErrors when the shape contradicts itself, or neither says how many parameters there are.
+    """
+    shape = {key: record.figure(key, _UNIT.get(key, "count"), zero=key in _NOUGHT) for key in SHAPE}
+    described = parts.Model(
         identity=_named(identity(record), "model"),
-        parameters=parameters,
-        active_parameters=record.figure("active_parameters", "parameters") or parameters,
+        parameters=shapes.none(),
+        active_parameters=shapes.none(),
         moe=record.value("type") == "moe" or record.value("experts") is not None,
         shape={key: figure for key, figure in shape.items() if figure is not None},
+        tied=bool(record.value("tied")),
+        mla=bool(record.value("mla")),
+        mlp=str(record.value("mlp") or shapes.GATED),
+        bias=str(record.value("bias") or shapes.NO_BIAS),
+        norm=str(record.value("norm") or shapes.RMS),
+        qk_norm=bool(record.value("qk_norm")),
+        embedding_norm=bool(record.value("embedding_norm")),
+        relative_positions=bool(record.value("relative_positions")),
+        router_bias=bool(record.value("router_bias")),
     )
+    if found := [_problem(record, key, message, "shape") for key, message in shapes.wrong(described)]:
+        raise PlanErrors(found)
+    parameters = record.figure("parameters", "parameters") or shapes.parameters(described)
+    if parameters is None:
+        raise PlanErrors([_problem(record, "parameters", _uncounted(described), "unknown-figure")])
+    active = record.figure("active_parameters", "parameters")
+    if active is None and described.moe:
+        active = shapes.active_parameters(described, parameters)
+    if active is not None and active.value <= 0:
+        message = f"{parameters.value} parameters are fewer than the experts of the shape have; write all parameters"
+        raise PlanErrors([_problem(record, "parameters", message, "range")])
+    return described._replace(parameters=parameters, active_parameters=active or parameters)
+
+
+def _problem(record: Record, key: str, message: str, rule: str) -> Problem:
+    return Problem(record.source.mark((*record.steps, key)), "error", message, rule)
+
+
+def _uncounted(described: parts.Model) -> str:
+    """What would make the parameters of a model known."""
+    keys = [f"`{key}`" for key in shapes.missing(described)]
+    if not described.shape:
+        return "the model described here has no `parameters`; add them, or its shape"
+    return f"the parameters are not known; add `parameters`, or to the shape {', '.join(keys)}"

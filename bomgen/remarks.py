@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
 
 from bomgen.bill import Bill
 from bomgen.design import Design
@@ -10,9 +12,14 @@ from bomgen.figures import first_given
 from bomgen.network import COMPUTE
 from bomgen.plan import LINK_KINDS
 from bomgen.problems import Problem
+from bomgen.sizing.training import SECONDS_A_DAY
 from bomgen.source import Path, Source
 
 SINGLE_SWITCH = "single-switch"
+TERA = 10**12
+GIGA = 10**9
+MUCH_FEWER = 2
+"""So many times fewer GPUs with larger replicas are worth a warning; less is only noted in the serving chapter."""
 
 
 def remarks(designed: Design) -> list[Problem]:
@@ -32,6 +39,7 @@ def remarks(designed: Design) -> list[Problem]:
     if training and sizing.fit and sizing.fit.warning:
         mark = training.parallelism.mark if training.parallelism else training.mark
         found.append(Problem(mark, "warning", sizing.fit.warning, "memory", "workload.memory.per_gpu.total"))
+    found += _of_serving(designed)
     target = training.target_days if training else None
     required = sizing.run.gpus_required if sizing.run else None
     if target and required and sizing.days and sizing.days.value > target.value:
@@ -40,7 +48,59 @@ def remarks(designed: Design) -> list[Problem]:
             f"{float(target.value):g}; {required.value} GPUs would do"
         )
         found.append(Problem(first_given(target) or plan.mark, "warning", message, "target-missed", "workload.days"))
+    found += _storage(designed)
     return found
+
+
+def _storage(designed: Design) -> Iterator[Problem]:
+    """Storage that does not do what is asked of it."""
+    storage, stored, lost = designed.plan.storage, designed.sizing.stored, designed.sizing.lost
+    if lost and storage.checkpoint_every:
+        written, every = lost.checkpoint.write_seconds.value, storage.checkpoint_every.value * SECONDS_A_DAY
+        if written >= every:
+            message = (
+                f"a checkpoint takes {float(written):.0f} s to write, and one is asked for every {float(every):.0f} s: "
+                "no time is left to train; write faster, or more rarely"
+            )
+            place = first_given(storage.checkpoint_every) or storage.mark
+            yield Problem(place, "warning", message, "checkpoint-time", "storage.checkpoint_interval_days")
+    named = storage.servers
+    if stored is None or named is None or named.pieces is None:
+        return
+    needs = (
+        ("hold", "TB", TERA, stored.capacity_bytes, named.capacity_bytes),
+        ("read", "GB/s", GIGA, stored.bandwidth.read, named.read),
+        ("write", "GB/s", GIGA, stored.bandwidth.write, named.write),
+    )
+    for verb, unit, scale, need, of_one in needs:
+        if need and of_one and (all_ := named.pieces.value * of_one.value) < need.value:
+            message = (
+                f"{named.pieces.value} of {named.identity.name} {verb} {float(all_ / scale):g} {unit}, "
+                f"{float(need.value / scale):g} are needed; {ceil(Fraction(need.value) / of_one.value)} would do"
+            )
+            yield Problem(named.mark, "warning", message, "storage-short", "storage.servers")
+
+
+def _of_serving(designed: Design) -> Iterator[Problem]:
+    """A replica given by hand that does not hold the model, and what a cluster given does not reach."""
+    inference, serving = designed.plan.inference, designed.sizing.serving
+    if inference is None or serving is None:
+        return
+    if shortage := serving.need.choice.shortage:
+        mark, path = inference.parallelism_mark, "workload.memory.per_gpu.total"
+        yield Problem(mark, "warning", str(shortage), "memory", path)
+    if serving.need.fewer and serving.need.fewer[1].value * MUCH_FEWER <= serving.need.gpus_required.value:
+        larger, gpus = serving.need.fewer
+        degrees = f"{{tensor: {larger.tensor.value}, pipeline: {larger.pipeline.value}}}"
+        message = (
+            f"replicas as small as will do hold few requests and need {serving.need.gpus_required.value} GPUs; with "
+            f"`parallelism: {degrees}` {gpus.value} would be enough"
+        )
+        yield Problem(inference.mark, "warning", message, "small-replica", "workload.gpus_required")
+    for asked, message in serving.missed:
+        mark = first_given(asked) or inference.mark
+        path = "workload.concurrency" if asked is inference.concurrency else "workload.requests_per_minute"
+        yield Problem(mark, "warning", message, "target-missed", path)
 
 
 def _bought_cards(designed: Design) -> Iterator[Problem]:
@@ -75,8 +135,11 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
             said.append(((*base, "oversubscription", "spine"), tiers))
         if plan.cluster.round_up_to.value != "scalable_unit":
             said.append(((*base, "scalable_unit"), "nothing is rounded up to it"))
+    if plan.cluster.gpu.pod_chips:
+        said.append((("fabrics",), "the chips of a pod are joined by links of their own: the plan ends with sizing"))
     if plan.cluster.gpus or plan.cluster.servers:
         said.append((("cluster", "round_up_to"), "the size of the cluster is given"))
+    said += _storage_without_effect(designed)
     categories = {line.category for line in billed.lines}
     said += [
         (("spares", category), "the bill has no such part") for category in plan.spares if category not in categories
@@ -86,3 +149,13 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
             dotted = ".".join(str(step) for step in path)
             message = f"{dotted} has no effect, because {reason}; leave it out"
             yield Problem(source.keys[path], "warning", message, "no-effect", dotted)
+
+
+def _storage_without_effect(designed: Design) -> Iterator[tuple[Path, str]]:
+    """What the plan says of storage to no purpose."""
+    storage = designed.plan.storage
+    if designed.sizing.lost is None:
+        for key in ("checkpoint_every", "keep", "interruption_gpu_hours", "restart"):
+            yield ("storage", key), "there is no training run that writes checkpoints"
+    if storage.read_per_server and storage.write_per_server:
+        yield ("storage", "level"), "the bandwidth of a server is given"

@@ -211,20 +211,29 @@ def _input_data(figure: Figure, paths: Paths) -> dict[str, Any]:
 
 def assumptions(report: Report, found: Iterable[Figure]) -> list[tuple[Figure, Assumed]]:
     """The assumptions that the result rests on, each once, by name; `found` are the figures of `numbers`."""
-    figures = [*found, *_choices(report)]
+    figures = [*found, *choices(report)]
     by_name = {node.origin.name: (node, node.origin) for node in walk(*figures) if isinstance(node.origin, Assumed)}
     return [by_name[name] for name in sorted(by_name)]
 
 
-def _choices(report: Report) -> Iterator[Figure]:
+def choices(report: Report) -> Iterator[Figure]:
     """Words that decide without entering a formula: topology, build-out, rounding, media and their lengths."""
     plan = report.plan
     if plan.quote.assumed_currency:
         yield plan.quote.assumed_currency
     if report.design.sizing.run and plan.training:
         training = plan.training
-        yield from (training.precision, training.attention, training.recompute)
+        yield from (training.precision, training.attention, training.recompute, training.flash_attention)
+        yield from (training.optimizer, training.gradient_precision)
         if training.target_days and not (plan.cluster.gpus or plan.cluster.servers):
+            yield plan.cluster.round_up_to
+    storage = plan.storage
+    by_level = storage.write_per_server is None or (storage.given and storage.read_per_server is None)
+    if by_level and (storage.given or report.design.sizing.lost):
+        yield storage.level
+    if plan.inference:
+        yield from (plan.inference.precision, plan.inference.kv_precision)
+        if not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
     for built in report.design.fabrics:
         yield from (built.plan.topology, built.plan.build_out)

@@ -61,7 +61,9 @@ def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
 
 
 def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Utilisation, efficiency and goodput are shares of at most 100 %."""
+    """Utilisation, efficiency, goodput and the share of a GPU's memory are shares of at most 100 %."""
+    if plan.inference:
+        yield from _at_most_one(plan, plan.inference.memory_share, "workload.inference.memory_share")
     training = plan.training
     if training is None:
         return
@@ -70,7 +72,7 @@ def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Problem]:
-    if share and share.value > 1:
+    if share and share.unit != "word" and share.value > 1:
         message = f"{path.rpartition('.')[2]} is {float(share.value):.0%}; at most 100%"
         yield _at(plan, share, message, "range", path)
 
@@ -84,11 +86,46 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
 
 def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
     """No more parameters work on a token than there are."""
-    if plan.training:
-        model = plan.training.model
+    for block, workload in (("training", plan.training), ("inference", plan.inference)):
+        if workload is None:
+            continue
+        model = workload.model
         if model.active_parameters.value > model.parameters.value:
             message = f"{model.active_parameters.value} active parameters of {model.parameters.value}; at most all"
-            yield _at(plan, model.active_parameters, message, "range", "workload.training.model.active_parameters")
+            yield _at(plan, model.active_parameters, message, "range", f"workload.{block}.model.active_parameters")
+
+
+def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No sequence and no request is longer than the model's context."""
+    block = "fine_tuning" if plan.training and plan.training.tuning else "training"
+    asked = [
+        (plan.training, plan.training.sequence if plan.training else None, f"{block}.sequence"),
+        (plan.inference, plan.inference.context if plan.inference else None, "inference.context"),
+    ]
+    for workload, tokens, path in asked:
+        most = workload.model.shape.get("context") if workload else None
+        if workload and tokens and most and tokens.value > most.value > 0:
+            name = workload.model.identity.name
+            message = f"{tokens.value} tokens are more than the context of {name}; at most {most.value}"
+            yield _at(plan, tokens, message, "range", f"workload.{path}")
+
+
+def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
+    """A request has a prompt beside its answer, and a rate of requests says how long an answer is."""
+    inference = plan.inference
+    if inference is None:
+        return
+    output, context = inference.output_tokens, inference.context
+    if output and context and output.value >= context.value:
+        message = (
+            f"{output.value} tokens of an answer leave no room for a prompt in {context.value} tokens of context; "
+            f"at most {context.value - 1}"
+        )
+        yield _at(plan, output, message, "range", "workload.inference.output_tokens")
+    if inference.requests_per_minute and output is None:
+        message = "how long an answer is decides how many GPUs a rate needs; add `output_tokens`"
+        path = "workload.inference.requests_per_minute"
+        yield _at(plan, inference.requests_per_minute, message, "missing-key", path)
 
 
 def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -141,9 +178,12 @@ def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
         identities += [tier.switch.identity for tier in fabric.tier_plans.values()]
         if fabric.nic:
             identities.append(fabric.nic.identity)
+    if plan.storage.servers:
+        identities.append(plan.storage.servers.identity)
     for identity in dict.fromkeys(identities):
         if identity.inline and identity.part_number is None:
-            message = f"{identity.name} is described in the plan: no orderable part; name a catalogue part to order it"
+            remedy = "give its `part_number`" if identity.kind == "storage" else "name a catalogue part"
+            message = f"{identity.name} is described in the plan: no orderable part; {remedy} to order it"
             yield Problem(identity.mark or plan.mark, "warning", message, "inline-part", identity.kind)
 
 
@@ -156,6 +196,14 @@ def unavailable_parts(plan: Plan, _: Source) -> Iterator[Problem]:
             if identity.availability != "available":
                 message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"
                 yield Problem(fabric.mark, "warning", message, "availability", f"fabrics.{fabric.name}")
+
+
+def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Storage servers are counted, or say what one holds or carries."""
+    named = plan.storage.servers
+    if named and not (named.pieces or named.capacity_bytes or named.read or named.write):
+        message = f"nothing says how many of {named.identity.name} are needed; give count, capacity, read or write"
+        yield Problem(named.mark, "error", message, "missing-key", "storage.servers")
 
 
 def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
@@ -176,10 +224,13 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     shares_up_to_one,
     money_shares_up_to_one,
     active_of_all,
+    context_of_model,
+    requests_are_whole,
     whole_tiers,
     fixed_leaf,
     real_date,
     inline_parts,
     unavailable_parts,
+    countable_storage,
     link_kinds_in_use,
 )

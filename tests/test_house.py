@@ -24,10 +24,10 @@ FLOORS = {
     "figures": 0,
     **dict.fromkeys(("problems", "resources", "money"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
-    **dict.fromkeys(("quantities", "schema", "language", "fabric", "medium"), 3),
+    **dict.fromkeys(("quantities", "schema", "language", "fabric", "medium", "shape"), 3),
     **dict.fromkeys(("interconnect", "catalog", "prices"), 4),
-    **dict.fromkeys(("plan", "records", "listing"), 5),
-    **dict.fromkeys(("binding", "network", "rules", "facility"), 6),
+    **dict.fromkeys(("plan", "records"), 5),
+    **dict.fromkeys(("binding", "network", "rules", "facility", "listing"), 6),
     "sizing": 7,
     "design": 8,
     "bill": 9,
@@ -220,7 +220,7 @@ def test_numbers_have_names() -> None:
 def schema_of(path: Path) -> str:
     """The schema that a file of the catalogue keeps to."""
     kind = path.parent.name
-    return kind if kind in ("model", "assumption") else f"part/{kind}"
+    return kind if kind in ("model", "assumption", "run") else f"part/{kind}"
 
 
 def source_of(path: Path) -> Source:

@@ -11,7 +11,7 @@ from typing import Any
 from bomgen.binding.cluster import cluster
 from bomgen.binding.fabrics import AUTO, fabric
 from bomgen.binding.section import Section
-from bomgen.binding.workload import training
+from bomgen.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.catalog import Catalog
 from bomgen.figures import Figure
 from bomgen.plan import Plan, QuotePlan, Site
@@ -22,8 +22,7 @@ from bomgen.source import Path, Source
 def not_supported(source: Source) -> list[Problem]:
     """A problem for everything in a checked plan that the schema admits and this version does not build."""
     data = source.data
-    paths: list[Path] = [("workload", kind) for kind in ("fine_tuning", "inference", "compute")]
-    paths += [("storage",), ("quote", "alternatives")]
+    paths: list[Path] = [("quote", "alternatives")]
     fabrics = data.get("fabrics") or {}
     found: list[Path] = [path for path in paths if _at(data, path) is not None]
     for name, each in fabrics.items():
@@ -59,7 +58,15 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     problems = not_supported(source)
     root = Section(source, (), catalog, problems)
     workload = root.below("workload")
-    run = training(workload.below("training")) if workload.has("training") else None
+    run = serving = target = None
+    if workload.has("training"):
+        run = training(workload.below("training"))
+    elif workload.has("fine_tuning"):
+        run = fine_tuning(workload.below("fine_tuning"))
+    elif workload.has("inference"):
+        serving = inference(workload.below("inference"))
+    elif workload.has("compute"):
+        target = compute(workload.below("compute"))
     bought = cluster(root.below("cluster"))
     fabrics = [fabric(root.below("fabrics"), name) for name in root.below("fabrics").data]
     site = _site(root.below("site")) if root.has("site") else None
@@ -73,8 +80,11 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         title=str(source.data.get("title") or source.data["name"]),
         mark=source.mark(()),
         training=run,
+        inference=serving,
+        compute=target,
         cluster=bought,
-        fabrics=tuple(each for each in fabrics if each is not None),
+        fabrics=() if bought.gpu.pod_chips else tuple(each for each in fabrics if each is not None),
+        storage=storage(root.below("storage")),
         site=site,
         spares=spares,
         quote=quote,
@@ -94,6 +104,7 @@ def _site(section: Section) -> Site:
         management_pdus=management.quantity("pdus", "count", "management-pdus", zero=True),
         pue=section.figure("pue", "ratio"),
         electricity=section.figure("electricity", "per kWh", zero=True),
+        carbon=section.figure("carbon", "kg/kWh", zero=True),
     )
 
 

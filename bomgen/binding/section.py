@@ -92,6 +92,13 @@ class Section(NamedTuple):
             return self.catalog.assumption(assumption)
         return Figure(raw, "word", self._origin_of(key))
 
+    def yes_or_no(self, key: str, assumption: str) -> Figure:
+        """The truth at a key, else the assumption named, as a word: yes or no."""
+        raw = self.data.get(key)
+        if raw is None:
+            return self.catalog.assumption(assumption)
+        return Figure("yes" if raw else "no", "word", self._origin_of(key))
+
     def text(self, key: str) -> str | None:
         """The text at a key."""
         raw = self.data.get(key)
@@ -119,7 +126,7 @@ class Section(NamedTuple):
         return Problem(self.value_mark(key), "error", f"{problem.message} (in {problem.mark})", problem.rule)
 
 
-_WHOLE = ("count", "tokens", "parameters", "Gb/s")
+_WHOLE = ("count", "requests", "tokens", "parameters", "Gb/s")
 
 
 def _written(raw: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from bomgen import __version__
-from bomgen.chapters import build, evidence, sizing, summary
+from bomgen.chapters import build, evidence, serving, sizing, storage, summary
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Document, Drawing, Section
 from bomgen.language import Language
@@ -54,6 +54,7 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         ("cluster", "gpus"),
         ("workload", "gpus_required"),
         ("workload", "days"),
+        ("workload", "requests_per_minute"),
         ("cluster", "servers"),
         ("cluster", "nics"),
     ):
@@ -71,8 +72,10 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
 def _sections(writer: Writer, drawings: tuple[Drawing, ...]) -> Iterator[Section | None]:
     yield summary.summary(writer)
     yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
+    yield serving.serving(writer)
     yield sizing.sizing(writer)
     yield build.network(writer, drawings)
+    yield storage.storage(writer)
     yield build.site(writer)
     yield evidence.assumption_section(writer)
     yield evidence.check_section(writer)

@@ -11,7 +11,10 @@ from bomgen.report import one_line
 
 GENERIC = "generic"
 """The vendor of a part that stands for any vendor's."""
-CATEGORIES = ("gpu", "server", "nic", "switch", "transceiver", "cable", "rack", "pdu")
+CATEGORIES = (
+    *("gpu", "server", "nic", "switch", "transceiver", "cable", "storage"),
+    *("rack", "pdu", "management", "software", "service"),
+)
 """The order of a bill."""
 
 

@@ -1,34 +1,182 @@
-"""The sizing chapter: what the workload needs and what the cluster makes of it."""
+"""The sizing chapter: what the workload needs and what the cluster makes of it, what it rests on, what others say."""
 
 from __future__ import annotations
 
-from bomgen.chapters.writer import Writer
-from bomgen.document import Note, Section
+from collections.abc import Iterable, Iterator
+
+from bomgen.chapters.storage import time_lost
+from bomgen.chapters.writer import Writer, shown
+from bomgen.document import Cell, Column, Note, Row, Section, Table
+from bomgen.figures import Assumed, Cited, Figure, Given, origin_text, walk
+from bomgen.numbers import Path
+from bomgen.report import sources_text
+from bomgen.sizing.opinions import Opinions
+
+WORKLOAD = "workload"
+MEMORY: Path = (WORKLOAD, "memory")
+PARALLELISM: Path = (WORKLOAD, "parallelism")
+CONVENTIONS: Path = (WORKLOAD, "mfu_by_convention")
+SECOND_OPINION: Path = (WORKLOAD, "second_opinion")
+PUBLISHED: Path = (WORKLOAD, "published_runs")
+LOST: Path = (WORKLOAD, "lost_time")
+ADAPTERS = ("lora", "qlora")
+APART = (MEMORY, PARALLELISM, CONVENTIONS, SECOND_OPINION, PUBLISHED, LOST)
+"""Numbers of the workload that have tables of their own."""
 
 
 def sizing(writer: Writer) -> Section:
     """What the workload needs, how it is cut up, and what the cluster makes of it."""
-    memory, parallelism = ("workload", "memory"), ("workload", "parallelism")
-    tables = [writer.table("cluster", tuple(writer.rows(("cluster",))))]
-    texts: list[str] = []
-    notes: list[Note] = []
-    if writer.report.design.sizing.run:
-        training = writer.report.plan.training
-        rows = tuple(writer.rows(("workload",), (memory, parallelism)))
-        tables.insert(0, writer.table("training", rows))
-        if training:
-            texts.append(writer.word(f"convention-{training.attention.value}"))
-    if fit := writer.report.design.sizing.fit:
-        tables.append(writer.table("parallelism", tuple(writer.rows(parallelism))))
-        tables.append(
-            writer.table(
-                "memory-per-gpu", tuple(writer.rows((*memory, "per_gpu"))) + tuple(writer.rows((*memory, "gpu")))
+    tables = [
+        *_workload(writer),
+        writer.table("cluster", tuple(writer.rows(("cluster",)))),
+        *_fit(writer),
+        writer.table("lost-time", tuple(writer.rows(LOST))),
+        *_others(writer),
+        *_basis(writer),
+    ]
+    return Section(
+        "sizing",
+        writer.word("section-sizing"),
+        text=tuple(_texts(writer)),
+        tables=tuple(table for table in tables if table.rows),
+        notes=tuple(_notes(writer)),
+    )
+
+
+def _texts(writer: Writer) -> Iterator[str]:
+    """The conventions that the numbers keep to."""
+    plan = writer.report.plan
+    if plan.training:
+        tuning = plan.training.tuning
+        if tuning and tuning.method.value in ADAPTERS:
+            yield writer.word(f"convention-{tuning.method.value}")
+            yield writer.word(f"convention-attention-{plan.training.attention.value}")
+        else:
+            yield writer.word(f"convention-{plan.training.attention.value}")
+    if plan.compute:
+        yield writer.word(f"convention-{plan.compute.sparsity.value}", precision=plan.compute.precision.value)
+    if writer.report.design.sizing.fit:
+        yield writer.word("convention-bytes")
+
+
+def _notes(writer: Writer) -> Iterator[Note]:
+    found = writer.report.design.sizing
+    if found.fit:
+        yield from (Note("info", reason) for reason in found.fit.reasons)
+        if found.fit.fits is None:
+            yield Note("info", writer.word("memory-unknown"))
+    yield from time_lost(writer)
+    if found.pods:
+        yield Note("info", writer.word("sizing-only", gpu=writer.report.plan.cluster.gpu.identity.name))
+
+
+def _workload(writer: Writer) -> Iterator[Table]:
+    plan = writer.report.plan
+    id = "training" if plan.training else "target" if plan.compute else None
+    if id:
+        yield writer.table(id, tuple(writer.rows((WORKLOAD,), APART)))
+    yield _captioned(writer, "mfu-conventions", tuple(writer.rows(CONVENTIONS)))
+
+
+def _fit(writer: Writer) -> Iterator[Table]:
+    if writer.report.design.sizing.fit:
+        per_gpu, gpu = (*MEMORY, "per_gpu"), (*MEMORY, "gpu")
+        yield writer.table("parallelism", tuple(writer.rows(PARALLELISM)))
+        yield writer.table("memory-per-gpu", (*writer.rows(per_gpu), *writer.rows(gpu)))
+        yield writer.table("memory-replica", tuple(writer.rows(MEMORY, (per_gpu, gpu))))
+
+
+def _others(writer: Writer) -> Iterator[Table]:
+    """A rule of thumb and published runs, beside the result."""
+    ask = writer.report.design.sizing.opinions
+    if ask:
+        yield _captioned(writer, "second-opinion", tuple(writer.rows(SECOND_OPINION)))
+        yield _published(writer, ask())
+
+
+def _captioned(writer: Writer, id: str, rows: tuple[Row, ...]) -> Table:
+    plain = writer.table(id, rows)
+    return Table(plain.id, plain.title, plain.columns, plain.rows, writer.word(f"caption-{id}"))
+
+
+def _published(writer: Writer, said: Opinions) -> Table:
+    columns = (
+        Column("run", writer.word("column-run"), "text", 24),
+        Column("active_parameters", writer.word("label-active_parameters"), "number", 14),
+        Column("tokens", writer.word("column-tokens"), "number", 12),
+        Column("gpu", writer.word("column-gpu"), "text", 20),
+        Column("gpu_hours", writer.word("label-gpu_hours"), "number", 14),
+        Column("mfu", writer.word("column-mfu-of-run"), "share", 12),
+        Column("days", writer.word("column-days-at-mfu"), "number", 16),
+        Column("source", writer.word("column-source"), "text", 60),
+    )
+    rows = []
+    for each in said.runs:
+        base = (*PUBLISHED, each.run.identity.id)
+        rows.append(
+            Row(
+                (
+                    Cell(each.run.identity.name),
+                    Cell(shown(each.run.active_parameters), each.run.active_parameters.unit),
+                    Cell(shown(each.run.tokens), each.run.tokens.unit),
+                    Cell(each.run.gpu),
+                    Cell(shown(each.run.gpu_hours)),
+                    writer.cell((*base, "mfu")),
+                    writer.cell((*base, "days")),
+                    Cell(origin_text(each.run.gpu_hours)),
+                )
             )
         )
-        replica = tuple(writer.rows(memory, ((*memory, "per_gpu"), (*memory, "gpu"))))
-        tables.append(writer.table("memory-replica", replica))
-        notes += [Note("info", reason) for reason in fit.reasons]
-        if fit.fits is None:
-            notes.append(Note("info", writer.word("memory-unknown")))
-    title = writer.word("section-sizing")
-    return Section("sizing", title, text=tuple(texts), tables=tuple(tables), notes=tuple(notes))
+    caption = writer.word("caption-published-runs", mfu=writer.shown(said.effective_mfu))
+    return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
+
+
+def _basis(writer: Writer) -> Iterator[Table]:
+    """Every figure that the sizing starts from: given, measured, cited or assumed, and where it comes from."""
+    columns = (
+        Column("name", writer.word("column-name"), "text", 34),
+        Column("value", writer.word("column-value"), "number", 18),
+        Column("basis", writer.word("column-basis"), "text", 16),
+        Column("source", writer.word("column-source"), "text", 60),
+    )
+    figures = [
+        figure for path, figure in writer.numbers.items() if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST)
+    ]
+    rows = tuple(
+        Row((Cell(name), Cell(shown(figure), figure.unit), Cell(_kind(writer, figure)), Cell(_where(figure))))
+        for name, figure in _leaves(writer, figures)
+    )
+    caption = writer.word("caption-basis")
+    yield Table("basis", writer.word("table-basis"), columns, rows, caption)
+
+
+def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
+    """The figures that nothing was worked out for, each once, with a name for the reader."""
+    seen: set[int] = set()
+    for node in walk(*figures):
+        for parameter, figure in node.inputs:
+            origin = figure.origin
+            if id(figure) in seen or not isinstance(origin, Given | Cited | Assumed):
+                continue
+            seen.add(id(figure))
+            name = origin.of if isinstance(origin, Cited) else origin.name if isinstance(origin, Assumed) else parameter
+            yield writer.name(name) if isinstance(origin, Given) else name, figure
+
+
+def _where(figure: Figure) -> str:
+    """The place or the documents that a figure comes from."""
+    origin = figure.origin
+    return sources_text(origin) if isinstance(origin, Cited | Assumed) else origin_text(figure)
+
+
+def _kind(writer: Writer, figure: Figure) -> str:
+    """Whether a figure is given, measured, cited or assumed."""
+    plan, origin = writer.report.plan, figure.origin
+    measured = [plan.training.achieved_tflops, plan.training.tokens_per_second_per_gpu] if plan.training else []
+    if plan.inference:
+        measured.append(plan.inference.tokens_per_second_per_gpu)
+    if isinstance(origin, Given):
+        return writer.word("basis-measured" if any(figure is one for one in measured) else "basis-given")
+    if isinstance(origin, Cited):
+        return writer.word("basis-cited" if origin.verified else "unverified")
+    return writer.word("basis-assumed")

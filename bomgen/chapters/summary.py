@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
+from bomgen.chapters.serving import sentences as of_serving
 from bomgen.chapters.writer import Writer
 from bomgen.document import Note, Section
 
@@ -32,7 +33,9 @@ def sentences(writer: Writer) -> Iterator[str]:
     training = writer.report.plan.training
     if training and sizing.run and sizing.days:
         yield writer.word(
-            "sentence-training",
+            "sentence-tuning" if training.tuning else "sentence-training",
+            method=training.tuning.method.value if training.tuning else "",
+            trainable=writer.shown(sizing.trainable_parameters) if sizing.trainable_parameters else "",
             model=training.model.identity.name,
             parameters=writer.shown(sizing.run.parameters),
             tokens=writer.shown(training.tokens),
@@ -41,6 +44,19 @@ def sentences(writer: Writer) -> Iterator[str]:
             peak=writer.shown(sizing.run.peak_flops_per_gpu),
             precision=training.precision.value,
         )
+    compute = writer.report.plan.compute
+    if compute and sizing.target and sizing.peak_flops:
+        yield writer.word(
+            "sentence-target",
+            reached=writer.shown(sizing.peak_flops),
+            target=writer.shown(sizing.target.target),
+            peak=writer.shown(sizing.target.peak_flops_per_gpu),
+            precision=compute.precision.value,
+            sparsity=writer.language.value(compute.sparsity.value, "word"),
+        )
+    if sizing.pods and cluster.gpu.pod_chips:
+        yield writer.word("sentence-pods", pods=writer.shown(sizing.pods), chips=number(cluster.gpu.pod_chips.value))
+    yield from of_serving(writer)
     for built in writer.report.design.fabrics:
         parts = ", ".join(
             writer.word(

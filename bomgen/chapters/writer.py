@@ -13,6 +13,8 @@ from bomgen.money import rounded
 from bomgen.numbers import Path, Paths, dotted, numbers
 from bomgen.report import Report, one_line
 
+SPARSE = "sparse"
+PEAK = "peak_flops_per_gpu"
 MONEY = "money"
 """The unit of figures in the currency of the quote."""
 
@@ -25,6 +27,9 @@ class Writer:
         self.word = language.word
         self.numbers = numbers(report.design)
         self.paths = Paths(self.numbers)
+        compute = report.plan.compute
+        self.sparse = compute is not None and compute.sparsity.value == SPARSE
+        """Whether the peak asked for is the sparse one."""
 
     def shown(self, figure: Figure) -> str:
         """A figure's value with its unit, in the language of the report."""
@@ -37,10 +42,17 @@ class Writer:
 
     def label(self, path: Path) -> str:
         """What a number is called: by its whole path, by its last two steps, or by its last."""
+        if path[-1] == PEAK and self.sparse:
+            path = (f"sparse_{PEAK}",)
         for key in (".".join(path), ".".join(path[-2:]), path[-1]):
             if f"label-{key}" in self.language.words:
                 return self.word(f"label-{key}")
         return path[-1]
+
+    def name(self, parameter: str) -> str:
+        """What a number without a path is called: as its label has it, else by the name that formulas give it."""
+        known = self.label((parameter,))
+        return known if known != parameter else parameter.replace("_", " ")
 
     def group_label(self, path: Path) -> str:
         """The labels of a path's steps, from the group to the number."""

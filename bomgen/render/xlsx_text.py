@@ -81,7 +81,7 @@ def number_format(value: Value, unit: str, language: Language, named: bool = Tru
     if unit == _SHARE:
         return SHARE_FORMAT if value == 0 or abs(float(value)) >= _SMALL_SHARE else _SMALL_SHARE_FORMAT
     suffix = _suffix(language.unit(unit)) if named else ""
-    return (fixed(_DAYS_PLACES) if unit == _DAYS else _by_size(value)) + suffix
+    return (fixed(_DAYS_PLACES) if unit == _DAYS and abs(float(value)) >= 1 else _by_size(value)) + suffix
 
 
 def money_format(currency: str) -> str:

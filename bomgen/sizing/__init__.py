@@ -1,54 +1,54 @@
-"""How many GPUs and servers, how long they take, and whether the model fits."""
+"""How many GPUs and servers a workload takes, how long they take, and whether the model fits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import ceil
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import NamedTuple
 
-from bomgen import network
-from bomgen.figures import Figure, Given, Mark, first_given, formula
+from bomgen.figures import Figure, Given
 from bomgen.network import Attachment
-from bomgen.plan import Cluster, FabricPlan, Plan, Training
-from bomgen.problems import Infeasible, PlanErrors, Problem
-from bomgen.sizing import parallelism, training
+from bomgen.plan import Cluster, Inference, Plan, Training
+from bomgen.problems import Infeasible
+from bomgen.sizing import interruptions, parallelism, peak, serving, states, storage, training
+from bomgen.sizing.counts import counts, pods_of_chips
+from bomgen.sizing.interruptions import LostTime
+from bomgen.sizing.opinions import Opinions, opinions
 from bomgen.sizing.parallelism import Fit
+from bomgen.sizing.peak import Target
+from bomgen.sizing.serving import Serving
+from bomgen.sizing.storage import Stored
 from bomgen.sizing.training import Run
 
-MAX_GPUS = 10**7
-"""GPUs beyond which a plan is a slip."""
-MAX_ROUNDS = 8
-"""Rounding up to a leaf may change the leaf; it settles in two rounds, or the demand grows past the largest fabric."""
+ESTIMATE = "estimate"
+MAX_ROUNDS = 200
+"""A larger cluster is interrupted more often; the size settles in a few rounds, in more close to the largest useful."""
 
 
 class Sizing(NamedTuple):
     """The size of the cluster, and what the workload makes of it."""
 
-    run: Run | None
     servers: Figure | None
     """Whole servers, or trays of a rack-scale system; None when no server is known for the GPU."""
     gpus: Figure
-    days: Figure | None
-    tokens_per_second: Figure | None
-    fit: Fit | None
-
-
-@formula("servers")
-def servers_for_gpus(gpus: int, gpus_per_server: int) -> int:
-    """Whole servers that hold the GPUs."""
-    return ceil(gpus / gpus_per_server)
-
-
-@formula("servers")
-def rounded_up(servers: int, unit: int) -> int:
-    """Servers rounded up to whole units."""
-    return ceil(servers / unit) * unit
-
-
-@formula("GPUs")
-def gpus_of_servers(servers: int, gpus_per_server: int) -> int:
-    """GPUs in all servers."""
-    return servers * gpus_per_server
+    run: Run | None = None
+    days: Figure | None = None
+    tokens_per_second: Figure | None = None
+    fit: Fit | None = None
+    opinions: Callable[[], Opinions] | None = None
+    """What others say of a training run that trains every weight; worked out when it is asked for."""
+    trainable_parameters: Figure | None = None
+    """Of a fine-tuning run."""
+    lost: LostTime | None = None
+    """Time that a training run loses to interruptions and checkpoints."""
+    serving: Serving | None = None
+    target: Target | None = None
+    pods: Figure | None = None
+    """Of accelerators that are rented by the pod, whose links are their own: the plan ends with sizing."""
+    peak_flops: Figure | None = None
+    """Of all GPUs, for a target of computing power [FLOP/s]."""
+    stored: Stored | None = None
+    """None: the plan asks for no storage."""
 
 
 def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
@@ -56,17 +56,94 @@ def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
     Raises PlanErrors when the plan says too little, Infeasible when no cluster meets it.
     """
-    cluster = plan.cluster
-    run = None
+    sized = _of_workload(plan, attached)
+    checkpoint = sized.lost.checkpoint if sized.lost else None
+    return sized._replace(stored=storage.size(plan.storage, checkpoint, sized.gpus, sized.servers))
+
+
+def _of_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     if plan.training:
-        run = training.size(plan.training, _peak(plan))
-    servers, gpus = _counts(plan, run, attached)
-    days = tokens = fit = None
-    if plan.training and run:
-        days = training.days(plan.training, run, gpus)
-        tokens = training.tokens_per_second(plan.training, run, gpus)
-        fit = _fit(plan.training, cluster, gpus)
-    return Sizing(run, servers, gpus, days, tokens, fit)
+        found = _of_training(plan, plan.training, attached)
+    elif plan.inference:
+        found = _of_inference(plan, plan.inference, attached)
+    else:
+        found = _of_target(plan, attached)
+    chips = plan.cluster.gpu.pod_chips
+    return found._replace(pods=pods_of_chips(found.gpus, chips)) if chips else found
+
+
+def _of_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
+    """The size of a cluster for a target of computing power, or of one whose size is given."""
+    target = peak.size(plan.compute, plan.cluster.gpu) if plan.compute else None
+    servers, gpus = counts(plan, target.gpus_required if target else None, attached)
+    reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
+    return Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
+
+
+def _of_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+    run, servers, gpus, lost = _settled(plan, workload, attached)
+    asked = None if workload.tuning else cache(partial(opinions, workload, run, gpus))
+    days = training.days(workload, run, gpus)
+    return Sizing(
+        run=run,
+        opinions=asked,
+        trainable_parameters=states.trainable_parameters(workload) if workload.tuning else None,
+        servers=servers,
+        gpus=gpus,
+        days=days,
+        tokens_per_second=training.tokens_per_second(workload, run, gpus),
+        fit=_fit(workload, plan.cluster, gpus),
+        lost=interruptions.over(days, lost),
+    )
+
+
+def _settled(
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment]
+) -> tuple[Run, Figure | None, Figure, LostTime]:
+    """A run with the cluster that finishes it, whose goodput, where it is to be estimated, is that of its own size.
+
+    An estimate starts from no loss, and goes on with the least goodput found so far: the cluster never shrinks on the
+    way, and is large enough as soon as its own goodput is no less than the one that it was sized with.
+    """
+    top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
+    contents = storage.contents(workload)
+    estimated = workload.goodput.value == ESTIMATE
+    goodput = interruptions.NOTHING_LOST if estimated else workload.goodput
+    for _ in range(MAX_ROUNDS):
+        run = training.size(workload, top, goodput)
+        try:
+            servers, gpus = counts(plan, run.gpus_required, attached)
+        except Infeasible as error:
+            if error.because is run.gpus_required and estimated and goodput is not interruptions.NOTHING_LOST:
+                raise _no_goodput(plan, workload) from error
+            raise
+        lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
+        if not estimated:
+            return run, servers, gpus, lost
+        if lost.goodput.value >= goodput.value:
+            return run._replace(goodput=lost.goodput), servers, gpus, lost
+        if lost.goodput.value == 0:
+            break
+        goodput = lost.goodput
+    raise _no_goodput(plan, workload)
+
+
+def _no_goodput(plan: Plan, workload: Training) -> Infeasible:
+    """Why a run whose goodput is to be estimated cannot be: it trains no time, or too little on any cluster."""
+    remedy = "faster storage, a shorter `restart`, rarer interruptions, or a goodput that was measured"
+    if plan.cluster.gpus or plan.cluster.servers or workload.target_days is None:
+        message = "interruptions and checkpoints of a cluster of this size leave no time to train; give "
+        return Infeasible(message + remedy, because=workload.goodput, rule="no-goodput")
+    message = "no cluster is large enough: a larger one loses more to interruptions than it gains; give more days, "
+    return Infeasible(message + remedy, because=workload.target_days, rule="no-goodput")
+
+
+def _of_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
+    server = plan.cluster.server
+    need = serving.size(workload, plan.cluster.gpu, server.gpus if server else None)
+    servers, gpus = counts(plan, need.gpus_required, attached)
+    given = (plan.cluster.gpus or plan.cluster.servers) is not None
+    return Sizing(serving=serving.serve(workload, need, plan.cluster.gpu, gpus, given), servers=servers, gpus=gpus)
 
 
 def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit:
@@ -87,96 +164,3 @@ def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit:
             "Give the `sequence` that the run trains with"
         )
         return without._replace(warning=message)
-
-
-def _peak(plan: Plan) -> Figure:
-    """The dense peak at the training precision. Raises Infeasible when the catalogue does not know it."""
-    if plan.training is None:
-        raise ValueError("no training run")
-    precision, gpu = plan.training.precision, plan.cluster.gpu
-    if precision.value not in gpu.dense:
-        known = ", ".join(sorted(gpu.dense)) or "none"
-        message = f"no dense {precision.value} peak is known for {gpu.identity.name}; `precision:` may be {known}"
-        raise PlanErrors([Problem(_place(precision, plan), "error", message, "unknown-figure", "workload.training")])
-    return gpu.dense[str(precision.value)]
-
-
-def _place(figure: Figure, plan: Plan) -> Mark:
-
-    return first_given(figure) or plan.cluster.mark
-
-
-def _counts(plan: Plan, run: Run | None, attached: Mapping[str, Attachment]) -> tuple[Figure | None, Figure]:
-    """Servers and GPUs: as given, or for the target days and rounded up."""
-    cluster = plan.cluster
-    server = cluster.server
-    for given in (cluster.gpus, cluster.servers):
-        if given and given.value > MAX_GPUS:
-            message = f"{given.value} are more than were ever built; at most {MAX_GPUS}"
-            raise Infeasible(message, because=given, rule="range")
-    if cluster.servers:
-        if server is None:
-            raise _unknown_server(cluster)
-        servers = cluster.servers
-        return servers, gpus_of_servers(servers, server.gpus)
-    if cluster.gpus:
-        if server is None:
-            return None, cluster.gpus
-        if cluster.gpus.value % server.gpus.value:
-            down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
-            fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
-            message = (
-                f"{cluster.gpus.value} GPUs are no whole {server.identity.name} of {server.gpus.value}; give {fits}"
-            )
-            raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
-        return servers_for_gpus(cluster.gpus, server.gpus), cluster.gpus
-    if run is None or run.gpus_required is None:
-        mark = plan.training.mark if plan.training else cluster.mark
-        message = "nothing says how large the cluster is; give `target_days`, `cluster.gpus` or `cluster.servers`"
-        raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
-    if run.gpus_required.value > MAX_GPUS:
-        message = f"{run.gpus_required.value} GPUs would be needed, more than were ever built; check tokens and days"
-        raise Infeasible(message, because=run.gpus_required)
-    if server is None:
-        return None, run.gpus_required
-    servers = _round_up(plan, servers_for_gpus(run.gpus_required, server.gpus), attached)
-    return servers, gpus_of_servers(servers, server.gpus)
-
-
-def _unknown_server(cluster: Cluster) -> PlanErrors:
-    message = f"no server is known for the GPU {cluster.gpu.identity.id}; give `cluster.gpus`, or describe a server"
-    return PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
-
-
-def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
-    """Servers rounded up to what the plan asks for, and to whole racks of a rack-scale system."""
-    cluster = plan.cluster
-    unit = cluster.round_up_to
-    if unit.unit != "word":
-        servers = rounded_up(servers, unit)
-    elif unit.value in ("leaf", "scalable_unit"):
-        servers = _round_up_to_leaf(plan, servers, attached)
-    if cluster.server and cluster.server.trays:
-        servers = rounded_up(servers, cluster.server.trays)
-    return servers
-
-
-def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
-    unit = plan.cluster.round_up_to
-    fabric = _first_compute(plan)
-    if fabric is None:
-        message = f"round_up_to: {unit.value} needs a compute fabric whose leaves are to be filled; add one"
-        raise Infeasible(message, because=unit, rule="no-fabric")
-    if unit.value == "scalable_unit" and fabric.scalable_unit:
-        return rounded_up(servers, fabric.scalable_unit)
-    for _ in range(MAX_ROUNDS):
-        filled = network.leaf_servers(fabric, attached[fabric.name], servers)
-        if servers.value % filled.value == 0:
-            return servers
-        servers = rounded_up(servers, filled)
-    message = f"rounding {servers.value} servers up to whole leaves does not settle; give `round_up_to: {{servers: n}}`"
-    raise Infeasible(message, because=unit, rule="rounding")
-
-
-def _first_compute(plan: Plan) -> FabricPlan | None:
-    return next((fabric for fabric in plan.fabrics if fabric.role == network.COMPUTE), None)

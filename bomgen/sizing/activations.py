@@ -8,7 +8,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
+from bomgen import shape
 from bomgen.figures import Assumed, Cited, Figure, Reference, formula
+from bomgen.parts import Model
 from bomgen.plan import Training
 from bomgen.sizing.states import HALF, bytes_of_weight
 
@@ -19,6 +21,7 @@ _ACTIVATIONS = Reference(
     "https://arxiv.org/abs/2205.05198",
     "2026",
 )
+_FLASH = Reference("Dao 2023, FlashAttention-2, section 3.1", "https://arxiv.org/abs/2307.08691", "2026")
 _GATED = Reference("Shazeer 2020, GLU Variants Improve Transformer", "https://arxiv.org/abs/2002.05202")
 
 
@@ -27,19 +30,25 @@ def _cited(value: int, of: str) -> Figure:
 
 
 WHOLE = _cited(10, "eq. 2: kept whole on every tensor-parallel GPU, a token and hidden unit")
-PARTED = _cited(24, "eq. 2: divided among tensor-parallel GPUs, a token and hidden unit")
 SCORES = _cited(5, "eq. 1: softmax, its dropout and mask, a pair of tokens and head")
+LOGSUMEXP = Figure(
+    4,
+    "bytes",
+    Cited("FlashAttention keeps a logsumexp, a token and head", (_FLASH,), "high", "in fp32, section 3.1"),
+)
 LAYER_INPUT = _cited(2, "table 2: input of a layer, a token and hidden unit")
 # Section 4.1: an MLP keeps 19 of the 34 bytes: input 2 and mask 1 whole, the two 4h-wide tensors of GeLU 16 divided.
 MLP_WHOLE = _cited(3, "section 4.1: input and mask of an MLP, a token and hidden unit")
-MLP_PARTED = _cited(16, "section 4.1: inside an MLP, a token and hidden unit")
-# Gated, its three tensors of 2 bytes and width 8h/3 make the same 16h bytes, with as many weights as 4h ungated.
-GATED_WIDTH = Figure(
-    Fraction(8, 3),
-    "ratio",
+PLAIN_BLOCK = _cited(16, "section 4.1: inside an MLP of width 4h, a token and hidden unit")
+ATTENTION = _cited(8, "section 4.1: queries, keys, values and output of attention, a token and hidden unit")
+ELEMENT = _cited(2, "section 4.1: element of a 16-bit tensor that is kept")
+PLAIN_TENSORS = _cited(2, "section 4.1: tensors inside an MLP, input and output of GeLU")
+GATED_TENSORS = Figure(
+    3,
+    "count",
     Assumed(
-        "Width of a gated MLP",
-        "Experts are gated: 8/3 of the hidden size holds as many weights and activations as an ungated MLP of 4.",
+        "Tensors kept inside a gated MLP",
+        "Gate, up-projection and their product; the activation function is worked out again from the gate.",
         (_GATED,),
         "medium",
     ),
@@ -65,29 +74,73 @@ def _kept_in_layer(training: Training, tensor: Figure, sequence_parallel: bool, 
     factors = _layer_bytes(training, hidden)
     if heads is None or training.sequence is None or factors is None:
         return None
-    whole, parted = factors
-    scores = scores_kept(training.recompute, heads, training.sequence, SCORES)
+    whole, divided = factors
+    scores = scores_kept(training.recompute, training.flash_attention, heads, training.sequence, SCORES, LOGSUMEXP)
     if sequence_parallel:
-        return layer_with_sequence_parallel(hidden, whole, parted, scores, tensor)
-    return layer_with_tensor_parallel(hidden, whole, parted, scores, tensor)
+        return layer_with_sequence_parallel(hidden, whole, divided, scores, tensor)
+    return layer_with_tensor_parallel(hidden, whole, divided, scores, tensor)
 
 
 def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | None:
-    """Bytes a token and hidden unit that a layer keeps whole, and divided by the tensor-parallel GPUs.
+    """Bytes that a token keeps in a layer: whole, a hidden unit, and in all those divided by the tensor-parallel GPUs.
 
-    In a mixture of experts every layer counts as one of experts: the stages without its few dense ones are fuller.
-    Expert parallelism changes nothing, as each GPU gets as many tokens as it sends away when the load is balanced.
+    The paper's layer has heads as wide as the hidden size and an MLP four times as wide; where the model's own widths
+    are known they count. In a mixture of experts every layer counts as one of experts: the stages without its few
+    dense ones are fuller. Expert parallelism changes nothing, as each GPU gets as many tokens as it sends away when
+    the load is balanced.
     """
-    if not training.model.moe:
-        return WHOLE, PARTED
-    shape = training.model.shape
-    topk, width = shape.get("topk"), shape.get("ffn_expert")
+    model = training.model
+    of_attention = _attention_bytes(model, hidden)
+    if not model.moe:
+        return WHOLE, parted(of_attention, _block_bytes(model, hidden))
+    topk, width = model.shape.get("topk"), model.shape.get("ffn_expert")
     if topk is None or width is None:
         return None
-    active = active_experts(topk, shape["shared"]) if "shared" in shape else topk
-    return whole_with_experts(WHOLE, MLP_WHOLE, active), parted_with_experts(
-        PARTED, MLP_PARTED, active, width, hidden, GATED_WIDTH
-    )
+    active = active_experts(topk, model.shape["shared"]) if "shared" in model.shape else topk
+    inside = inside_experts(inside_block(width, GATED_TENSORS, ELEMENT), active)
+    return whole_with_experts(WHOLE, MLP_WHOLE, active), parted(of_attention, inside)
+
+
+def _attention_bytes(model: Model, hidden: Figure) -> Figure:
+    """Bytes of queries, keys, values and output of attention that a token keeps in a layer."""
+    heads, width, kv_heads = model.shape.get("heads"), shape.head_dim(model), shape.kv_heads(model)
+    if heads is None or width is None or kv_heads is None:
+        return of_hidden(hidden, ATTENTION)
+    if model.mla and "v_head_dim" in model.shape:
+        return in_latent_attention(heads, width, model.shape["v_head_dim"], ELEMENT)
+    return in_attention(heads, kv_heads, width, ELEMENT)
+
+
+def _block_bytes(model: Model, hidden: Figure) -> Figure:
+    """Bytes inside the MLP that a token keeps in a layer."""
+    width = model.shape.get("ffn")
+    if width is None:
+        return of_hidden(hidden, PLAIN_BLOCK)
+    return inside_block(width, GATED_TENSORS if model.mlp == shape.GATED else PLAIN_TENSORS, ELEMENT)
+
+
+@formula("bytes")
+def of_hidden(hidden: int, unit_bytes: int) -> int:
+    """Bytes a token and layer, where the model's own widths are not known."""
+    return hidden * unit_bytes
+
+
+@formula("bytes", f"{KORTHIKANTI}, section 4.1: queries, keys, values and output; keys and values of their own heads")
+def in_attention(heads: int, kv_heads: int, head_dim: int, element_bytes: int) -> int:
+    """Bytes a token and layer of attention, as wide as the heads are."""
+    return 2 * (heads + kv_heads) * head_dim * element_bytes
+
+
+@formula("bytes", f"{KORTHIKANTI}, section 4.1; queries and keys of one width, values and output of another")
+def in_latent_attention(heads: int, head_dim: int, value_dim: int, element_bytes: int) -> int:
+    """Bytes a token and layer of latent attention, whose keys and values are unpacked for every head."""
+    return 2 * heads * (head_dim + value_dim) * element_bytes
+
+
+@formula("bytes")
+def inside_block(width: int, tensors: int, element_bytes: int) -> int:
+    """Bytes a token and layer inside an MLP: its tensors between the projections."""
+    return width * tensors * element_bytes
 
 
 @formula("count")
@@ -97,39 +150,50 @@ def active_experts(topk: int, shared: int) -> int:
 
 
 @formula("bytes")
+def inside_experts(inside: int, active: int) -> int:
+    """Bytes a token and layer inside all experts that work on it."""
+    return inside * active
+
+
+@formula("bytes")
+def parted(attention: int, block: int) -> int:
+    """Bytes a token and layer that tensor-parallel GPUs divide among them."""
+    return attention + block
+
+
+@formula("bytes")
 def whole_with_experts(whole_bytes: int, mlp_bytes: int, active: int) -> int:
     """As eq. 2's 10, with the input and mask of an MLP once for each active expert; 10 for one expert."""
     return whole_bytes - mlp_bytes + mlp_bytes * active
 
 
-@formula("bytes")
-def parted_with_experts(
-    parted_bytes: int, mlp_bytes: int, active: int, expert_width: int, hidden: int, gated_width: Fraction
-) -> Fraction:
-    """As eq. 2's 24, with the inside of an MLP scaled to the width of the active experts; 24 for one of 8h/3."""
-    return parted_bytes - mlp_bytes + mlp_bytes * active * Fraction(expert_width) / (gated_width * hidden)
+@formula("bytes", f"{KORTHIKANTI}, eq. 1 and section 5; Dao 2023, FlashAttention-2, section 3.1")
+def scores_kept(
+    recompute: str, flash_attention: str, heads: int, sequence: int, score_bytes: int, logsumexp_bytes: int
+) -> int:
+    """Attention scores that a token keeps in one layer [bytes].
 
-
-@formula("bytes", f"{KORTHIKANTI}, eq. 1 and section 5")
-def scores_kept(recompute: str, heads: int, sequence: int, score_bytes: int) -> int:
-    """Attention scores that a token keeps in one layer [bytes]; selective recomputation keeps none."""
-    return 0 if recompute == "selective" else score_bytes * heads * sequence
+    Selective recomputation keeps none, FlashAttention one sum in place of the scores.
+    """
+    return (
+        0
+        if recompute == "selective"
+        else logsumexp_bytes * heads
+        if flash_attention == "yes"
+        else score_bytes * heads * sequence
+    )
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 2 and table 2: s b h (10 + 24 / t + 5 a s / (h t))")
-def layer_with_tensor_parallel(
-    hidden: int, whole_bytes: int, parted_bytes: Fraction, scores: int, tensor: int
-) -> Fraction:
+def layer_with_tensor_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
     """What a token keeps in one layer on one GPU [bytes]; eq. 1 without tensor parallelism."""
-    return hidden * whole_bytes + Fraction(hidden * parted_bytes + scores, tensor)
+    return hidden * whole_bytes + Fraction(parted + scores, tensor)
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 4 and table 2: s b h / t (34 + 5 a s / h)")
-def layer_with_sequence_parallel(
-    hidden: int, whole_bytes: int, parted_bytes: Fraction, scores: int, tensor: int
-) -> Fraction:
+def layer_with_sequence_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
     """What a token keeps in one layer on one GPU [bytes], all of it divided by sequence parallelism."""
-    return Fraction(hidden * (whole_bytes + parted_bytes) + scores, tensor)
+    return Fraction(hidden * whole_bytes + parted + scores, tensor)
 
 
 @formula("bytes", f"{KORTHIKANTI}, table 2: 2 s b h")

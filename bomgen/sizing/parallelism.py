@@ -316,6 +316,8 @@ def _changes(training: Training, split: Split) -> Iterator[tuple[str, Training, 
     """Changes that need less memory, those that cost least time first."""
     if split.tensor.value > 1 and not split.sequence_parallel:
         yield "`sequence_parallel: true`", training, split._replace(sequence_parallel=True)
+    if training.recompute.value == "none" and training.flash_attention.value == "no":
+        yield "`flash_attention: true`", _with(training, "flash_attention", "yes"), split
     if training.recompute.value == "none":
         yield "`recompute: selective`", _with(training, "recompute", "selective"), split
     for stage in ZERO_STAGES:

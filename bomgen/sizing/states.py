@@ -10,6 +10,7 @@ from math import ceil
 
 from bomgen.figures import Assumed, Cited, Figure, Number, Reference, formula
 from bomgen.plan import Training
+from bomgen.sizing import tuning
 
 ZERO = "Rajbhandari et al. 2019, ZeRO"
 _ZERO = Reference(
@@ -65,14 +66,24 @@ SGD = _cited(4, "bytes", "SGD: momentum in fp32", _EIGHT_BIT)
 ADAFACTOR = _cited(
     0, "bytes", "Adafactor: no momentum", _ADAFACTOR, note="Row and column sums of the second moment: below 0.1 %."
 )
-KEPT_AS_THEY_ARE = ("bf16", "fp16", "fp32", "tf32", "fp64")
+WEIGHTS = {"bf16": HALF, "fp16": HALF, "fp32": SINGLE, "tf32": SINGLE, "fp64": DOUBLE}
+"""By the format of the matrix products; all narrower ones keep 16 bits."""
+GRADIENTS = {"fp32": GRADIENT_FP32, "bf16": GRADIENT_BF16}
+MOMENTS = {"adam": ADAM, "adam-8bit": ADAM_8BIT, "sgd": SGD, "adafactor": ADAFACTOR}
+"""What an optimizer remembers of a parameter between steps."""
 
 
 def states_of_model(training: Training) -> tuple[Figure, Figure, Figure]:
     """Weights, gradients and optimizer states of a model, counted once."""
     weight, gradient, optimizer = _state_bytes(training)
-    parameters = training.model.parameters
-    return weights(parameters, weight), gradients(parameters, gradient), optimizer_states(parameters, optimizer)
+    trained = trainable_parameters(training)
+    all_ = tuning.weights(training, weight) if tuning.adapts(training) else weights(trained, weight)
+    return all_, gradients(trained, gradient), optimizer_states(trained, optimizer)
+
+
+def trainable_parameters(training: Training) -> Figure:
+    """The parameters that a run trains: all, or those of its adapters."""
+    return tuning.adapters(training) if tuning.adapts(training) else training.model.parameters
 
 
 def states_of_gpu(
@@ -81,6 +92,9 @@ def states_of_gpu(
     """Weights, gradients and optimizer states of a GPU of the fullest stage; `stages` are as full as that one."""
     weight, gradient, optimizer = _state_bytes(training)
     parameters = training.model.parameters
+    if tuning.adapts(training):
+        # Adapters are cut up like the weights that they stand beside: both count on average over all parameters.
+        weight, gradient, optimizer = (over_parameters(of_all, parameters) for of_all in states_of_model(training))
     experts = expert_parameters(training)
     if experts is None:
         local = parameters_of_gpu(parameters, tensor, stages)
@@ -97,27 +111,13 @@ def states_of_gpu(
 def _state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
     """Bytes of weight, gradient and optimizer states a parameter."""
     weight = bytes_of_weight(training)
-    gradient = gradient_bytes(training.gradient_precision, GRADIENT_FP32, GRADIENT_BF16)
-    moments = moment_bytes(training.optimizer, ADAM, ADAM_8BIT, SGD, ADAFACTOR)
-    return weight, gradient, optimizer_bytes(master_bytes(weight, MASTER), moments)
+    gradient = GRADIENTS[str(training.gradient_precision.value)]
+    return weight, gradient, optimizer_bytes(master_bytes(weight, MASTER), MOMENTS[str(training.optimizer.value)])
 
 
 def bytes_of_weight(training: Training) -> Figure:
     """Bytes of a weight of a run."""
-    half = HALF if training.precision.value in KEPT_AS_THEY_ARE else HALF_FOR_NARROW
-    return weight_bytes(training.precision, half, SINGLE, DOUBLE)
-
-
-@formula("bytes")
-def weight_bytes(precision: str, half_bytes: int, single_bytes: int, double_bytes: int) -> int:
-    """Bytes of a weight by the format of the matrix products; all formats of 16 bits and fewer keep 16 bits."""
-    return {"fp64": double_bytes, "fp32": single_bytes, "tf32": single_bytes}.get(precision, half_bytes)
-
-
-@formula("bytes")
-def gradient_bytes(gradient_precision: str, fp32_bytes: int, bf16_bytes: int) -> int:
-    """Bytes of a gradient by the format it is kept in."""
-    return fp32_bytes if gradient_precision == "fp32" else bf16_bytes
+    return WEIGHTS.get(str(training.precision.value), HALF_FOR_NARROW)
 
 
 @formula("bytes", f"{ZERO}, section 3.1")
@@ -126,16 +126,16 @@ def master_bytes(weight_bytes: int, fp32_bytes: int) -> int:
     return fp32_bytes if weight_bytes < fp32_bytes else 0
 
 
-@formula("bytes")
-def moment_bytes(optimizer: str, adam_bytes: int, adam_8bit_bytes: int, sgd_bytes: int, adafactor_bytes: int) -> int:
-    """Bytes a parameter of what an optimizer remembers between steps."""
-    return {"adam": adam_bytes, "adam-8bit": adam_8bit_bytes, "sgd": sgd_bytes, "adafactor": adafactor_bytes}[optimizer]
-
-
 @formula("bytes", f"{ZERO}, section 3.1: K")
 def optimizer_bytes(master_bytes: int, moment_bytes: int) -> int:
     """Bytes a parameter of optimizer states: master copy and moments; 12 with Adam in mixed precision."""
     return master_bytes + moment_bytes
+
+
+@formula("bytes")
+def over_parameters(of_all: int, parameters: int) -> Fraction:
+    """Bytes a parameter of the model, on average, of states that not all parameters have alike."""
+    return Fraction(of_all) / parameters
 
 
 @formula("bytes")

@@ -6,6 +6,7 @@ FLOP/s) seconds. Recomputation of activations costs hardware FLOPs that model FL
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
@@ -13,16 +14,11 @@ from typing import NamedTuple
 from bomgen.figures import Figure, formula
 from bomgen.plan import Training
 from bomgen.problems import Infeasible
+from bomgen.sizing import attention, tuning
+from bomgen.sizing.attention import NONE
+from bomgen.sizing.peak import TERA, peak_flops
 
-TERA = 10**12
 SECONDS_A_DAY = 24 * 60 * 60
-CAUSAL_SHARE = Fraction(1, 2)
-"""Half of the score matrix is computed under a causal mask."""
-FULL_ATTENTION_FLOPS = 12
-"""Training FLOPs a token, layer, head, head dimension and position of context (PaLM, arXiv 2204.02311, appendix B)."""
-BACKWARD_SHARE = 3
-"""Forward and backward pass are three times the forward pass."""
-ATTENTION_SHARES = {"none": Fraction(0), "causal": CAUSAL_SHARE, "full": Fraction(1)}
 
 
 class Run(NamedTuple):
@@ -38,30 +34,20 @@ class Run(NamedTuple):
     achieved_flops_per_gpu: Figure
     """Hardware FLOP/s of a GPU, recomputation counted."""
     flops_per_token: Figure
+    tokens_per_second_per_gpu: Figure
+    """While it trains, alone: before parallel efficiency and goodput."""
+    mfu_by_convention: Mapping[str, Figure]
+    """The same speed with attention counted by none, causal or full; empty where it cannot be counted."""
+    goodput: Figure
+    """As the plan gives it, or as estimated."""
     gpus_required: Figure | None
     """For the target days; None when there is none."""
-
-
-@formula("FLOP/s")
-def peak_flops(peak_tflops: Fraction) -> Fraction:
-    """Dense peak of a GPU at the training precision."""
-    return peak_tflops * TERA
 
 
 @formula("FLOPs", source="Kaplan et al. 2020, arXiv 2001.08361: C = 6 N D")
 def parameter_flops(flops_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
     """Forward and backward FLOPs of all matrix products with parameters."""
     return flops_per_parameter_token * active_parameters * tokens * epochs
-
-
-@formula("FLOPs", source="Chowdhery et al. 2022, arXiv 2204.02311, appendix B: 12 L H Q T a token")
-def attention_flops(
-    attention: str, layers: int, heads: int, head_dim: int, sequence: int, tokens: int, epochs: int
-) -> int:
-    """Forward and backward FLOPs of the attention scores and of their product with the values."""
-    return ceil(
-        ATTENTION_SHARES[attention] * FULL_ATTENTION_FLOPS * layers * heads * head_dim * sequence * tokens * epochs
-    )
 
 
 @formula("FLOPs")
@@ -76,12 +62,6 @@ def recomputed_parameters(
 ) -> int:
     """FLOPs of the second forward pass that full recomputation runs (Narayanan et al. 2021, eq. 4: 8 in place of 6)."""
     return again_per_parameter_token * active_parameters * tokens * epochs if recompute == "full" else 0
-
-
-@formula("FLOPs", source="Korthikanti et al. 2022, arXiv 2205.05198: both modes recompute attention")
-def recomputed_attention(recompute: str, attention_part: int) -> Fraction:
-    """FLOPs of the attention scores computed a second time: a forward pass is a third of forward and backward."""
-    return Fraction(0) if recompute == "none" else Fraction(attention_part, BACKWARD_SHARE)
 
 
 @formula("FLOPs")
@@ -118,6 +98,12 @@ def hardware_utilisation(mfu: Fraction, model_flops: int, hardware_flops: int) -
 def achieved_rate(hfu: Fraction, peak: int) -> Fraction:
     """Hardware FLOP/s of a GPU."""
     return hfu * peak
+
+
+@formula("tokens/s")
+def rate_of_gpu(peak: int, mfu: Fraction, flops_per_token: Fraction) -> Fraction:
+    """Tokens that a GPU trains on a second, while it trains and alone."""
+    return peak * mfu / flops_per_token
 
 
 @formula("FLOPs")
@@ -160,8 +146,8 @@ def token_rate(
     return gpus * peak * mfu * parallel_efficiency * goodput / Fraction(flops_per_token)
 
 
-def size(training: Training, peak_tflops: Figure) -> Run:
-    """What a training run needs, from the dense peak of a GPU at its precision.
+def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
+    """What a training run needs, from the dense peak of a GPU at its precision and the share of time that trains.
 
     Raises Infeasible when attention is to be counted for a model whose shape is not known, or a rate is above the peak.
     """
@@ -169,24 +155,28 @@ def size(training: Training, peak_tflops: Figure) -> Run:
     parameters = model.parameters
     active = model.active_parameters
     peak = peak_flops(peak_tflops)
-    plain = parameter_flops(training.flops_per_parameter_token, active, training.tokens, training.epochs)
+    plain = _of_parameters(training)
     again = recomputed_parameters(
         training.recompute, training.recompute_flops_per_parameter_token, active, training.tokens, training.epochs
     )
     model_flops = plain
-    if training.attention.value != "none":
-        attention = _attention(training)
-        model_flops = sum_of_flops(plain, attention)
-        again = sum_of_recomputed(again, recomputed_attention(training.recompute, attention))
+    if training.attention.value != NONE:
+        of_attention = attention.flops(training, training.attention)
+        model_flops = sum_of_flops(plain, of_attention)
+        again = sum_of_recomputed(
+            again, attention.recomputed_attention(training.recompute, training.flash_attention, of_attention)
+        )
     hardware = hardware_flops(model_flops, again)
     a_token = per_token(model_flops, training.tokens, training.epochs)
     mfu = _utilisation(training, model_flops, hardware, peak, a_token)
     hfu = hardware_utilisation(mfu, model_flops, hardware)
     required = None
     if training.target_days:
-        efficiency, goodput = training.parallel_efficiency, training.goodput
+        efficiency = training.parallel_efficiency
         required = gpus_for_days(training.target_days, model_flops, peak, mfu, efficiency, goodput)
     return Run(
+        mfu_by_convention=_by_convention(training, plain, model_flops, mfu),
+        tokens_per_second_per_gpu=rate_of_gpu(peak, mfu, a_token),
         parameters=parameters,
         active_parameters=active,
         peak_flops_per_gpu=peak,
@@ -196,35 +186,34 @@ def size(training: Training, peak_tflops: Figure) -> Run:
         hfu=hfu,
         achieved_flops_per_gpu=achieved_rate(hfu, peak),
         flops_per_token=a_token,
+        goodput=goodput,
         gpus_required=required,
     )
 
 
-@formula("count")
-def head_width(hidden: int, heads: int) -> int:
-    """Width of an attention head where the model does not say: the heads share the hidden size."""
-    return hidden // heads
+def _of_parameters(training: Training) -> Figure:
+    """Forward and backward FLOPs of all matrix products with parameters, frozen ones and their adapters as well."""
+    active, each = training.model.active_parameters, training.flops_per_parameter_token
+    if training.tuning is None or not tuning.adapts(training):
+        return parameter_flops(each, active, training.tokens, training.epochs)
+    frozen, extra = training.tuning.frozen_flops_per_parameter_token, tuning.active_adapters(training)
+    return tuning.adapted_flops(frozen, active, each, extra, training.tokens, training.epochs)
 
 
-def _attention(training: Training) -> Figure:
-    shape = dict(training.model.shape)
-    if "head_dim" not in shape and {"hidden", "heads"} <= shape.keys():
-        shape["head_dim"] = head_width(shape["hidden"], shape["heads"])
-    if training.sequence is None or not {"layers", "heads", "head_dim"} <= shape.keys():
-        message = (
-            f"attention FLOPs of {training.model.identity.name} need layers, heads, head_dim and `sequence`; "
-            "give them, name a catalogue model, or leave `attention: none`"
-        )
-        raise Infeasible(message, because=training.attention, rule="unknown-shape")
-    return attention_flops(
-        training.attention,
-        shape["layers"],
-        shape["heads"],
-        shape["head_dim"],
-        training.sequence,
-        training.tokens,
-        training.epochs,
-    )
+def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: Figure) -> dict[str, Figure]:
+    """The run's MFU by every convention, so that it compares with published ones."""
+    if training.attention.value == NONE and not attention.known(training):
+        return {}
+    shares = {}
+    for convention in attention.ATTENTION_SHARES:
+        if convention == training.attention.value:
+            shares[convention] = mfu
+        elif convention == NONE:
+            shares[convention] = attention.mfu_of_convention(mfu, model_flops, plain)
+        else:
+            counted = sum_of_flops(plain, attention.flops(training, attention.CONVENTIONS[convention]))
+            shares[convention] = attention.mfu_of_convention(mfu, model_flops, counted)
+    return shares
 
 
 def _utilisation(training: Training, model_flops: Figure, hardware: Figure, peak: Figure, a_token: Figure) -> Figure:
@@ -251,11 +240,11 @@ def _utilisation(training: Training, model_flops: Figure, hardware: Figure, peak
 
 def days(training: Training, run: Run, gpus: Figure) -> Figure:
     """Days that the run takes on so many GPUs."""
-    efficiency, goodput = training.parallel_efficiency, training.goodput
-    return days_on_gpus(gpus, run.flops, run.peak_flops_per_gpu, run.mfu, efficiency, goodput)
+    return days_on_gpus(gpus, run.flops, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput)
 
 
 def tokens_per_second(training: Training, run: Run, gpus: Figure) -> Figure:
     """Tokens that so many GPUs train on a second, averaged over the run."""
-    efficiency, goodput = training.parallel_efficiency, training.goodput
-    return token_rate(gpus, run.peak_flops_per_gpu, run.mfu, efficiency, goodput, run.flops_per_token)
+    return token_rate(
+        gpus, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput, run.flops_per_token
+    )

@@ -51,7 +51,23 @@ RICH = {
         "out_of_band": "default",
     },
     "site": {"rack": {"power": "50 kW"}, "pue": 1.3, "electricity": 0.08},
-    "spares": {"transceiver": "2%", "cable": "3%", "switch": 1},
+    "spares": {"transceiver": "2%", "cable": "3%", "switch": 1, "storage": "10%"},
+    "storage": {
+        **{"level": "better", "dataset": "20 TB", "keep": 5},
+        "servers": {"name": "stand-in", "capacity": "10 TB", "read": "9 GB/s", "power": "1 kW", "rack_units": 2},
+    },
+}
+ESTIMATED = {
+    "bomgen": 1,
+    "name": "estimated",
+    "workload": {
+        "training": {
+            **{"model": {"name": "70B", "parameters": "70B"}, "tokens": "1T", "zero": 3},
+            **{"target_days": 7, "goodput": "estimate"},
+        }
+    },
+    "cluster": {"gpu": "h100-sxm"},
+    "storage": {"write_per_server": "1 GB/s", "checkpoint_every": "30 min"},
 }
 THREE_TIERS = {
     "bomgen": 1,
@@ -69,7 +85,7 @@ THREE_TIERS = {
         }
     },
 }
-CASES = {"rich": RICH, "three-tiers": THREE_TIERS} | {
+CASES = {"rich": RICH, "three-tiers": THREE_TIERS, "estimated": ESTIMATED} | {
     case["id"]: {"bomgen": 1, "name": "published", **case["plan"]} for case in SIZES if "table2" not in case["id"]
 }
 

@@ -49,6 +49,11 @@ def test_words_take_the_same_values() -> None:
         (512, "bytes", "512 bytes"),
         (312 * 10**12, "FLOP/s", "312 TFLOP/s"),
         (Fraction(170898437, 8640000), "days", "19.78 days"),
+        (Fraction(1, 2), "days", "12 h"),
+        (Fraction(1, 144), "days", "10 min"),
+        (Fraction(1, 172800), "days", "0.5 s"),
+        (0, "days", "0 days"),
+        (40 * 10**9, "bytes/s", "40 GB/s"),
         (Fraction(32), "ports", "32 ports"),
         (Fraction(12345678), "", "12,345,678"),
         (9999.96, "", "10,000"),
@@ -97,6 +102,7 @@ def test_chinese_units_and_values() -> None:
     assert CHINESE.value(32, "switches") == "32 台交换机"
     assert CHINESE.value("auto", "word") == "自动"
     assert CHINESE.value("auto") == "auto"
+    assert CHINESE.value(Fraction(1, 144), "days") == "10 分钟"
     assert CHINESE.value(400, "Gb/s") == "400 Gb/s"
     assert not any(re.search("[\u4e00-\u9fff]", word) for word in ENGLISH.words.values())
 

@@ -33,7 +33,14 @@ DEEPSEEK_V3 = {
 }
 DEFAULTS: dict[str, Any] = {
     **{"tokens": 10**12, "epochs": 1, "precision": "bf16", "attention": "none", "recompute": "none"},
-    **{"parallel_efficiency": 1, "goodput": 1, "micro_batch": 1, "optimizer": "adam", "gradient_precision": "fp32"},
+    **{
+        "flash_attention": "no",
+        "parallel_efficiency": 1,
+        "goodput": 1,
+        "micro_batch": 1,
+        "optimizer": "adam",
+        "gradient_precision": "fp32",
+    },
     **{"zero": 1, "flops_per_parameter_token": 6, "recompute_flops_per_parameter_token": 8},
     **dict.fromkeys(("target_days", "mfu", "achieved_tflops", "tokens_per_second_per_gpu", "sequence", "batch_tokens")),
 }

@@ -1,0 +1,135 @@
+"""What others say of a run of that size: a rule of thumb as a second opinion, and published runs to compare with."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.figures import Cited, Figure, Reference, formula
+from bomgen.parts import PublishedRun
+from bomgen.plan import Training
+from bomgen.sizing.peak import peak_flops
+from bomgen.sizing.training import SECONDS_A_DAY, Run, parameter_flops
+
+HOURS_A_DAY = 24
+SECONDS_AN_HOUR = SECONDS_A_DAY // HOURS_A_DAY
+GIGA = 10**9
+SHOWN = 4
+"""Published runs that a report shows: the nearest by active parameters."""
+
+RULE = Figure(
+    Fraction("13.3"),
+    "GPU-hours",
+    Cited(
+        "rule of thumb: hours of an A100-80GB a billion parameters and billion tokens",
+        (
+            Reference(
+                "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?, 2024-05-28, after the public app hunkim/llm_gpu_cal",
+                None,
+                "2026",
+            ),
+        ),
+        "medium",
+        "6e18 FLOPs in 13.3 hours are 125.3 TFLOP/s: 40.2 % of the 312 TFLOP/s of an A100",
+    ),
+)
+
+
+class SecondOpinion(NamedTuple):
+    """What the rule of thumb gives, in A100 GPUs of 80 GB, whatever the GPU of the plan."""
+
+    gpu_hours: Figure
+    gpus_required: Figure | None
+    """For the target days."""
+    days: Figure
+    """On as many A100 as the cluster has GPUs."""
+
+
+class Comparison(NamedTuple):
+    """A published run, and what the plan's run would take at its utilisation."""
+
+    run: PublishedRun
+    mfu: Figure
+    """Over the whole run, its interruptions included."""
+    days: Figure
+
+
+class Opinions(NamedTuple):
+    """All that others say."""
+
+    second: SecondOpinion
+    runs: tuple[Comparison, ...]
+    """The nearest by active parameters first."""
+    effective_mfu: Figure
+    """The plan's own MFU over wall-clock time, which compares with those of whole runs."""
+
+
+@formula("GPU-hours", source="rule of thumb: tokens x epochs x parameters x 13.3, both in billions")
+def hours_by_rule(active_parameters: int, tokens: int, epochs: int, rule: Fraction) -> Fraction:
+    """A100 GPU-hours of a run."""
+    return Fraction(active_parameters, GIGA) * tokens / GIGA * epochs * rule
+
+
+@formula("GPUs")
+def gpus_by_rule(gpu_hours: Fraction, target_days: Fraction) -> int:
+    """Whole A100 that finish in the target time."""
+    return ceil(gpu_hours / (target_days * HOURS_A_DAY))
+
+
+@formula("days")
+def days_by_rule(gpu_hours: Fraction, gpus: int) -> Fraction:
+    """Days on so many A100."""
+    return gpu_hours / (gpus * HOURS_A_DAY)
+
+
+@formula("share", source="MFU = 6 N D / (GPU-hours x peak)")
+def mfu_of_run(
+    flops_per_parameter_token: int, active_parameters: int, tokens: int, gpu_hours: int, peak: int
+) -> Fraction:
+    """The share of the dense peak that a whole run put into 6 N D."""
+    return Fraction(flops_per_parameter_token * active_parameters * tokens) / (gpu_hours * SECONDS_AN_HOUR * peak)
+
+
+@formula("days")
+def days_at_mfu(parameter_flops: int, gpus: int, peak: int, mfu: Fraction) -> Fraction:
+    """Days that the plan's run would take at the utilisation of a published one."""
+    return Fraction(parameter_flops) / (gpus * peak * mfu * SECONDS_A_DAY)
+
+
+@formula("share")
+def mfu_of_wall_clock(mfu: Fraction, parallel_efficiency: Fraction, goodput: Fraction) -> Fraction:
+    """MFU over all of the time that passes."""
+    return mfu * parallel_efficiency * goodput
+
+
+def opinions(training: Training, run: Run, gpus: Figure) -> Opinions:
+    """What others say of a training run on so many GPUs; reads the catalogue's published runs."""
+    active = training.model.active_parameters
+    hours = hours_by_rule(active, training.tokens, training.epochs, RULE)
+    target = training.target_days
+    second = SecondOpinion(hours, gpus_by_rule(hours, target) if target else None, days_by_rule(hours, gpus))
+    flops = parameter_flops(training.flops_per_parameter_token, active, training.tokens, training.epochs)
+    nearest = sorted(training.published_runs(), key=lambda published: _distance(published, active))[:SHOWN]
+    return Opinions(
+        second=second,
+        runs=tuple(_comparison(published, training, run, flops, gpus) for published in nearest),
+        effective_mfu=mfu_of_wall_clock(run.mfu, training.parallel_efficiency, run.goodput),
+    )
+
+
+def _distance(published: PublishedRun, active: Figure) -> Fraction:
+    """How many times larger or smaller the model of a published run is."""
+    ratio: Fraction = Fraction(published.active_parameters.value) / active.value
+    return max(ratio, 1 / ratio)
+
+
+def _comparison(published: PublishedRun, training: Training, run: Run, flops: Figure, gpus: Figure) -> Comparison:
+    mfu = mfu_of_run(
+        training.flops_per_parameter_token,
+        published.active_parameters,
+        published.tokens,
+        published.gpu_hours,
+        peak_flops(published.peak_tflops),
+    )
+    return Comparison(published, mfu, days_at_mfu(flops, gpus, run.peak_flops_per_gpu, mfu))
