@@ -13,6 +13,7 @@ import click
 if TYPE_CHECKING:
     from bomgen.figures import Figure
     from bomgen.pipeline import PlanFile
+    from bomgen.plan import Plan
     from bomgen.problems import Problem
     from bomgen.report import Report
 
@@ -347,9 +348,7 @@ def _summary(report: Report) -> Iterator[str]:
     if "workload.gpus_required" in found:
         text += f" ({shown('workload.gpus_required')} required)"
     yield f"  GPUs       {text}"
-    if "workload.days" in found:
-        mfu = words.share(found["workload.mfu"].value)
-        yield f"  training   {float(found['workload.days'].value):.2f} days at {mfu} MFU"
+    yield from _workload_summary(found, report.plan)
     for built in report.design.fabrics:
         tiers = " + ".join(
             f"{words.number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in built.fabric.tiers
@@ -367,6 +366,24 @@ def _summary(report: Report) -> Iterator[str]:
         least = "" if totals.complete else "at least "
         amount = words.money(totals.amount, totals.currency)
         yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
+
+
+def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
+    """What the cluster makes of its workload."""
+    if plan.training and "workload.days" in found:
+        days, mfu = float(found["workload.days"].value), _value(found["workload.mfu"])
+        yield f"  {'tuning' if plan.training.tuning else 'training':10} {days:.2f} days at {mfu} MFU"
+    if plan.compute and "workload.peak_flops" in found:
+        reached, target = (_value(found[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
+        yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, {target} asked for"
+    if plan.inference and "workload.replicas" in found:
+        text = f"{found['workload.replicas'].value} x {plan.inference.model.identity.name}"
+        if "workload.requests_per_minute" in found:
+            text += f", {_value(found['workload.requests_per_minute'])} a minute"
+            low, high = (found.get(f"workload.requests_per_minute_range.{end}") for end in ("low", "high"))
+            if low and high:
+                text += f" by estimate (low {_value(low)}, high {_value(high)})"
+        yield f"  serving    {text}"
 
 
 def run() -> None:
