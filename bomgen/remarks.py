@@ -18,8 +18,6 @@ from bomgen.source import Path, Source
 SINGLE_SWITCH = "single-switch"
 TERA = 10**12
 GIGA = 10**9
-MUCH_FEWER = 2
-"""So many times fewer GPUs with larger replicas are worth a warning; less is only noted in the serving chapter."""
 
 
 def remarks(designed: Design) -> list[Problem]:
@@ -89,14 +87,6 @@ def _of_serving(designed: Design) -> Iterator[Problem]:
     if shortage := serving.need.choice.shortage:
         mark, path = inference.parallelism_mark, "workload.memory.per_gpu.total"
         yield Problem(mark, "warning", str(shortage), "memory", path)
-    if serving.need.fewer and serving.need.fewer[1].value * MUCH_FEWER <= serving.need.gpus_required.value:
-        larger, gpus = serving.need.fewer
-        degrees = f"{{tensor: {larger.tensor.value}, pipeline: {larger.pipeline.value}}}"
-        message = (
-            f"replicas as small as will do hold few requests and need {serving.need.gpus_required.value} GPUs; with "
-            f"`parallelism: {degrees}` {gpus.value} would be enough"
-        )
-        yield Problem(inference.mark, "warning", message, "small-replica", "workload.gpus_required")
     for asked, message in serving.missed:
         mark = first_given(asked) or inference.mark
         path = "workload.concurrency" if asked is inference.concurrency else "workload.requests_per_minute"

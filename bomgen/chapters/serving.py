@@ -69,11 +69,11 @@ def _notes(writer: Writer, need: Need) -> Iterator[Note]:
     if inference is None:
         return
     texts = [_too_small(writer, shortage) for shortage in need.choice.reasons]
-    if need.fewer:
-        larger, fewer = need.fewer
-        degrees = {"tensor": larger.tensor.value, "pipeline": larger.pipeline.value}
-        counts = {"fewer": fewer.value, "gpus": need.gpus_required.value}
-        texts.append(writer.word("serving-fewer", **degrees, **counts))
+    if need.smaller:
+        smallest, more = need.smaller
+        degrees = {"tensor": smallest.tensor.value, "pipeline": smallest.pipeline.value}
+        counts = {"more": more.value, "gpus": need.gpus_required.value}
+        texts.append(writer.word("serving-smaller", **degrees, **counts))
     if inference.tokens_per_second_per_gpu:
         texts.append(writer.word("serving-measured"))
     elif need.missing:

@@ -11,7 +11,7 @@ from bomgen.network import Attachment
 from bomgen.plan import Cluster, Inference, Plan, Training
 from bomgen.problems import Infeasible
 from bomgen.sizing import interruptions, parallelism, peak, serving, states, storage, training
-from bomgen.sizing.counts import counts, pods_of_chips
+from bomgen.sizing.counts import counts, given_gpus, pods_of_chips
 from bomgen.sizing.interruptions import LostTime
 from bomgen.sizing.opinions import Opinions, opinions
 from bomgen.sizing.parallelism import Fit
@@ -140,10 +140,11 @@ def _no_goodput(plan: Plan, workload: Training) -> Infeasible:
 
 def _of_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
     server = plan.cluster.server
-    need = serving.size(workload, plan.cluster.gpu, server.gpus if server else None)
+    given = given_gpus(plan.cluster)
+    need = serving.size(workload, plan.cluster.gpu, server.gpus if server else None, given)
     servers, gpus = counts(plan, need.gpus_required, attached)
-    given = (plan.cluster.gpus or plan.cluster.servers) is not None
-    return Sizing(serving=serving.serve(workload, need, plan.cluster.gpu, gpus, given), servers=servers, gpus=gpus)
+    served = serving.serve(workload, need, plan.cluster.gpu, gpus, given is not None)
+    return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
 def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit:

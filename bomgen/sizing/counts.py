@@ -41,6 +41,15 @@ def pods_of_chips(chips: int, chips_of_pod: int) -> int:
     return ceil(chips / chips_of_pod)
 
 
+def given_gpus(cluster: Cluster) -> int | None:
+    """The GPUs that the plan gives, in GPUs or in servers; None when it gives neither."""
+    if cluster.gpus:
+        return int(cluster.gpus.value)
+    if cluster.servers and cluster.server:
+        return int(cluster.servers.value * cluster.server.gpus.value)
+    return None
+
+
 def counts(plan: Plan, required: Figure | None, attached: Mapping[str, Attachment]) -> tuple[Figure | None, Figure]:
     """Servers (None: no server is known for the GPU) and GPUs: as given, or the GPUs required, rounded up.
 

@@ -1,4 +1,4 @@
-"""A replica of a served model: as few GPUs as hold it, or as the plan says.
+"""Replicas of a served model: those that hold it, or the one that the plan asks for.
 
 Tensor parallelism goes up to the GPUs of a server, then come pipeline stages over several. Layers with sliding windows
 are taken to be spread evenly over the stages, as in the published models, which alternate.
@@ -101,13 +101,13 @@ class Choice(NamedTuple):
     reasons: tuple[Shortage, ...]
     """Why smaller ones do not do, the largest first."""
     larger: tuple[Replica, ...]
-    """Larger ones within a server, which the program might have chosen as well."""
+    """Larger ones within a server, with which fewer GPUs may do in all."""
     shortage: Shortage | None
     """Of a replica given by hand: that it is too small."""
 
 
 def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Choice:
-    """The replica that the plan asks for, else the one of the fewest GPUs that holds weights and a request.
+    """The replica that the plan asks for, else the smallest that holds weights and a request, with larger ones.
 
     Raises Infeasible for degrees that do not divide what they cut up, PlanErrors when no replica holds the model.
     """
@@ -200,7 +200,7 @@ def _candidates(model: Model, gpus_per_server: Figure) -> Iterator[tuple[int, in
 
 
 def _chosen(name: str, degree: int) -> Figure:
-    why = "The fewest GPUs a replica that hold the weights and a request, tensor parallelism within a server first."
+    why = "Fewest GPUs in all, then fewest a replica; tensor parallelism within a server comes first."
     return Figure(degree, "count", Assumed(name, why, (_VLLM,), "medium"))
 
 

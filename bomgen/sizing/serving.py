@@ -38,8 +38,8 @@ class Need(NamedTuple):
     gpus_required: Figure
     gpus_range: Range | None
     """GPUs at the efficiencies that need the fewest and the most."""
-    fewer: tuple[Replica, Figure] | None
-    """A larger replica with which fewer GPUs would do, and how many."""
+    smaller: tuple[Replica, Figure] | None
+    """The smallest replica that holds the model, and the GPUs that it would need, where a larger one needs fewer."""
 
 
 class Held(NamedTuple):
@@ -77,8 +77,8 @@ class Serving(NamedTuple):
     """What is asked for that a cluster given by the plan does not reach, each with a sentence."""
 
 
-def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Need:
-    """What serving a model needs.
+def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most: int | None) -> Need:
+    """What serving a model needs; replicas have `at_most` so many GPUs, the cluster's where the plan gives them.
 
     Raises PlanErrors when no replica holds the model, the GPU does not work in the format of the weights, or a rate is
     asked for that nothing can be estimated of; Infeasible for degrees that do not divide what they cut up.
@@ -96,12 +96,14 @@ def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Need
             "`tokens_per_second_per_gpu`"
         )
         raise PlanErrors([Problem(mark, "error", message, "missing-key", PATH)])
-    best: tuple[Replica, Figure] | None = None
+    best = need
     for larger in choice.larger:
-        other = _need(inference, gpu, choice, larger).gpus_required
-        if other.value < (best[1] if best else need.gpus_required).value:
-            best = larger, other
-    return need._replace(missing=lacks, fewer=best)
+        if at_most is None or larger.gpus.value <= at_most:
+            other = _need(inference, gpu, choice._replace(replica=larger), larger)
+            if other.gpus_required.value < best.gpus_required.value:
+                best = other
+    smallest = None if best is need else (choice.replica, need.gpus_required)
+    return best._replace(missing=lacks, smaller=smallest)
 
 
 def _need(inference: Inference, gpu: Gpu, choice: Choice, found: Replica) -> Need:

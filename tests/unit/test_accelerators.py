@@ -1,0 +1,52 @@
+"""Every accelerator of the catalogue sizes a run, whoever makes it; pods end with sizing."""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any
+
+import pytest
+
+from bomgen.catalog import Catalog
+from bomgen.records import gpu
+
+Built = Callable[[dict[str, Any]], dict[str, Any]]
+
+PRECISIONS = ("bf16", "fp16", "fp32")
+ACCELERATORS = [gpu(record) for record in Catalog().all("gpu")]
+PODS = [part for part in ACCELERATORS if part.pod_chips]
+FLOPS = 6 * 7 * 10**9 * 10**12
+
+
+@pytest.mark.parametrize("part", ACCELERATORS, ids=lambda part: part.identity.id)
+def test_every_accelerator_sizes_a_run(part: Any, built: Built) -> None:
+    """GPUs for a target are the FLOPs over peak, share and seconds, rounded up."""
+    precision = next(name for name in PRECISIONS if name in part.dense)
+    training = {"model": {"parameters": "7B"}, "tokens": "1T", "target_days": 10, "mfu": "40%", "precision": precision}
+    plan = {"workload": {"training": {**training, "parallelism": {"tensor": 1}}}, "cluster": {"gpu": part.identity.id}}
+    bom = built({"bomgen": 1, "name": "accelerator", **plan})
+    rate = part.dense[precision].value * 10**12 * 4 / 10
+    assert ceil(FLOPS / (rate * 864000)) == bom["workload"]["gpus_required"]
+
+
+@pytest.mark.parametrize("part", PODS, ids=lambda part: part.identity.id)
+def test_a_pod_ends_with_sizing(part: Any, built: Built) -> None:
+    """No fabric is built for chips with links of their own, and the result says so; pods are counted."""
+    chips = part.pod_chips.value
+    plan = {
+        "cluster": {"gpu": part.identity.id, "gpus": chips + 1},
+        "fabrics": {"compute": {"switch": "qm9700"}},
+    }
+    bom = built({"bomgen": 1, "name": "pod", **plan})
+    assert ({}, 2) == (bom["fabrics"], bom["cluster"]["pods"])
+    said = [check["message"] for check in bom["checks"] if check["id"] == "no-effect"]
+    assert ["the plan ends with sizing" in message for message in said] == [True]
+
+
+def test_there_are_pods_and_other_vendors() -> None:
+    """The catalogue has seven generations of TPU, and accelerators of AMD, Intel and Huawei."""
+    assert 7 == len(PODS)
+    assert {"AMD", "Intel", "Huawei", "Google", "NVIDIA"} <= {part.identity.vendor for part in ACCELERATORS}
