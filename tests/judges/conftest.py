@@ -89,7 +89,7 @@ def quotes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     command = [sys.executable, "-m", "bomgen.cli", "build", *plans, "-o", str(results), "--root", "."]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
-    return {plan.stem: results / plan.stem for plan in PLANS}
+    return {plan.stem: results / plan.stem.lower() for plan in PLANS}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
