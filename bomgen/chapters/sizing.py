@@ -101,32 +101,23 @@ def _captioned(writer: Writer, id: str, rows: tuple[Row, ...]) -> Table:
 
 def _published(writer: Writer, said: Opinions) -> Table:
     columns = (
-        Column("run", writer.word("column-run"), "text", 24),
-        Column("active_parameters", writer.word("label-active_parameters"), "number", 14),
-        Column("tokens", writer.word("column-tokens"), "number", 12),
-        Column("gpu", writer.word("column-gpu"), "text", 20),
-        Column("gpu_hours", writer.word("label-gpu_hours"), "number", 14),
-        Column("mfu", writer.word("column-mfu-of-run"), "share", 12),
-        Column("days", writer.word("column-days-at-mfu"), "number", 16),
-        Column("source", writer.word("column-source"), "text", 60),
+        Column("run", writer.word("column-run"), "text", 34),
+        Column("mfu", writer.word("column-mfu-of-run"), "share", 20),
+        Column("days", writer.word("column-days-at-mfu"), "number", 14),
+        Column("source", writer.word("column-source"), "text", 70),
     )
     rows = []
     for each in said.runs:
         base = (*PUBLISHED, each.run.identity.id)
-        rows.append(
-            Row(
-                (
-                    Cell(each.run.identity.name),
-                    Cell(shown(each.run.active_parameters), each.run.active_parameters.unit),
-                    Cell(shown(each.run.tokens), each.run.tokens.unit),
-                    Cell(each.run.gpu),
-                    Cell(shown(each.run.gpu_hours)),
-                    writer.cell((*base, "mfu")),
-                    writer.cell((*base, "days")),
-                    Cell(origin_text(each.run.gpu_hours)),
-                )
-            )
+        figures = (each.run.active_parameters, each.run.tokens, each.run.gpu_hours)
+        parameters, tokens, hours = (writer.shown(figure) for figure in figures)
+        run = writer.word(
+            "published-run",
+            **{"name": each.run.identity.name, "parameters": parameters, "tokens": tokens, "hours": hours},
+            gpu=each.run.gpu,
         )
+        source = Cell(_where(each.run.gpu_hours))
+        rows.append(Row((Cell(run), writer.cell((*base, "mfu")), writer.cell((*base, "days")), source)))
     caption = writer.word("caption-published-runs", mfu=writer.shown(said.effective_mfu))
     return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
 

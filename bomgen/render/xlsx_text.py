@@ -24,10 +24,8 @@ _DAYS = "days"
 _DAYS_PLACES = 2
 _SMALL_SHARE = 0.01
 """Smaller shares are written with more digits."""
-_LARGE_COUNT = 10**9
-"""From here on a whole number is written as a power of ten."""
-_LARGE = 10**7
-"""From here on any other number is."""
+_LARGE = 10**9
+"""From here on a number is written as a power of ten."""
 _SMALL = 0.001
 """Below it a number is, too."""
 _MAX_WHOLE = 2**53
@@ -128,7 +126,7 @@ def more_lines(text: str, room: float) -> int:
 def _by_size(value: int | float | Fraction) -> str:
     """The format of a plain number: whole ones in full, very large and small ones as a power of ten."""
     size = abs(float(value))
-    if size >= (_LARGE_COUNT if isinstance(value, int) else _LARGE) or 0 < size < _SMALL:
+    if size >= _LARGE or 0 < size < _SMALL:
         return _POWER_OF_TEN
     if size == 0 or value == int(value):
         return WHOLE

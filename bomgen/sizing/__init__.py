@@ -82,7 +82,8 @@ def _of_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 def _of_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
     run, servers, gpus, lost = _settled(plan, workload, attached)
-    asked = None if workload.tuning else cache(partial(opinions, workload, run, gpus))
+    days = training.days(workload, run, gpus)
+    asked = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
     days = training.days(workload, run, gpus)
     return Sizing(
         run=run,

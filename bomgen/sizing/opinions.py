@@ -7,8 +7,9 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.figures import Cited, Figure, Reference, formula
-from bomgen.parts import PublishedRun
+from bomgen.parts import Gpu, PublishedRun
 from bomgen.plan import Training
+from bomgen.records import REFERENCE_PRECISION
 from bomgen.sizing.peak import peak_flops
 from bomgen.sizing.training import SECONDS_A_DAY, Run, parameter_flops
 
@@ -62,7 +63,7 @@ class Opinions(NamedTuple):
     runs: tuple[Comparison, ...]
     """The nearest by active parameters first."""
     effective_mfu: Figure
-    """The plan's own MFU over wall-clock time, which compares with those of whole runs."""
+    """The plan's own, of 6 N D over wall-clock time, which compares with those of whole runs."""
 
 
 @formula("GPU-hours", source="rule of thumb: tokens x epochs x parameters x 13.3, both in billions")
@@ -98,13 +99,19 @@ def days_at_mfu(parameter_flops: int, gpus: int, peak: int, mfu: Fraction) -> Fr
 
 
 @formula("share")
-def mfu_of_wall_clock(mfu: Fraction, parallel_efficiency: Fraction, goodput: Fraction) -> Fraction:
-    """MFU over all of the time that passes."""
-    return mfu * parallel_efficiency * goodput
+def mfu_of_wall_clock(parameter_flops: int, gpus: int, peak: int, run_days: Fraction) -> Fraction:
+    """The share of the dense bf16 peak that a run puts into 6 N D over all of the time that passes."""
+    return Fraction(parameter_flops) / (gpus * peak * run_days * SECONDS_A_DAY)
 
 
-def opinions(training: Training, run: Run, gpus: Figure) -> Opinions:
-    """What others say of a training run on so many GPUs; reads the catalogue's published runs."""
+def opinions(training: Training, run: Run, gpu: Gpu, gpus: Figure, run_days: Figure) -> Opinions:
+    """What others say of a training run on so many GPUs; reads the catalogue's published runs.
+
+    Published utilisations are shares of the dense bf16 peak, and so is everything that is compared with them; of a GPU
+    without one the peak that the run uses stands in.
+    """
+    bf16 = gpu.dense.get(REFERENCE_PRECISION)
+    peak = peak_flops(bf16) if bf16 else run.peak_flops_per_gpu
     active = training.model.active_parameters
     hours = hours_by_rule(active, training.tokens, training.epochs, RULE)
     target = training.target_days
@@ -113,8 +120,8 @@ def opinions(training: Training, run: Run, gpus: Figure) -> Opinions:
     nearest = sorted(training.published_runs(), key=lambda published: _distance(published, active))[:SHOWN]
     return Opinions(
         second=second,
-        runs=tuple(_comparison(published, training, run, flops, gpus) for published in nearest),
-        effective_mfu=mfu_of_wall_clock(run.mfu, training.parallel_efficiency, run.goodput),
+        runs=tuple(_comparison(published, training, peak, flops, gpus) for published in nearest),
+        effective_mfu=mfu_of_wall_clock(flops, gpus, peak, run_days),
     )
 
 
@@ -124,7 +131,7 @@ def _distance(published: PublishedRun, active: Figure) -> Fraction:
     return max(ratio, 1 / ratio)
 
 
-def _comparison(published: PublishedRun, training: Training, run: Run, flops: Figure, gpus: Figure) -> Comparison:
+def _comparison(published: PublishedRun, training: Training, peak: Figure, flops: Figure, gpus: Figure) -> Comparison:
     mfu = mfu_of_run(
         training.flops_per_parameter_token,
         published.active_parameters,
@@ -132,4 +139,4 @@ def _comparison(published: PublishedRun, training: Training, run: Run, flops: Fi
         published.gpu_hours,
         peak_flops(published.peak_tflops),
     )
-    return Comparison(published, mfu, days_at_mfu(flops, gpus, run.peak_flops_per_gpu, mfu))
+    return Comparison(published, mfu, days_at_mfu(flops, gpus, peak, mfu))
