@@ -84,7 +84,6 @@ def _of_training(plan: Plan, workload: Training, attached: Mapping[str, Attachme
     run, servers, gpus, lost = _settled(plan, workload, attached)
     days = training.days(workload, run, gpus)
     asked = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
-    days = training.days(workload, run, gpus)
     return Sizing(
         run=run,
         opinions=asked,
