@@ -54,6 +54,7 @@ GATED_TENSORS = Figure(
     ),
 )
 FULL = "full"
+SELECTIVE = "selective"
 
 
 def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) -> Figure | None:
@@ -75,10 +76,19 @@ def _kept_in_layer(training: Training, tensor: Figure, sequence_parallel: bool, 
     if heads is None or training.sequence is None or factors is None:
         return None
     whole, divided = factors
-    scores = scores_kept(training.recompute, training.flash_attention, heads, training.sequence, SCORES, LOGSUMEXP)
+    scores = _scores(training, heads, training.sequence)
     if sequence_parallel:
         return layer_with_sequence_parallel(hidden, whole, divided, scores, tensor)
     return layer_with_tensor_parallel(hidden, whole, divided, scores, tensor)
+
+
+def _scores(training: Training, heads: Figure, sequence: Figure) -> Figure:
+    """What a token keeps of its attention scores in one layer."""
+    if training.recompute.value == SELECTIVE:
+        return no_scores()
+    if training.flash_attention.value == "yes":
+        return sums_kept(heads, LOGSUMEXP)
+    return scores_kept(heads, sequence, SCORES)
 
 
 def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | None:
@@ -167,21 +177,22 @@ def whole_with_experts(whole_bytes: int, mlp_bytes: int, active: int) -> int:
     return whole_bytes - mlp_bytes + mlp_bytes * active
 
 
-@formula("bytes", f"{KORTHIKANTI}, eq. 1 and section 5; Dao 2023, FlashAttention-2, section 3.1")
-def scores_kept(
-    recompute: str, flash_attention: str, heads: int, sequence: int, score_bytes: int, logsumexp_bytes: int
-) -> int:
-    """Attention scores that a token keeps in one layer [bytes].
+@formula("bytes", f"{KORTHIKANTI}, eq. 1")
+def scores_kept(heads: int, sequence: int, score_bytes: int) -> int:
+    """Attention scores that a token keeps in one layer [bytes]."""
+    return score_bytes * heads * sequence
 
-    Selective recomputation keeps none, FlashAttention one sum in place of the scores.
-    """
-    return (
-        0
-        if recompute == "selective"
-        else logsumexp_bytes * heads
-        if flash_attention == "yes"
-        else score_bytes * heads * sequence
-    )
+
+@formula("bytes", "Dao 2023, FlashAttention-2, section 3.1")
+def sums_kept(heads: int, logsumexp_bytes: int) -> int:
+    """What FlashAttention keeps of the scores of a token in one layer [bytes]: one sum a head."""
+    return logsumexp_bytes * heads
+
+
+@formula("bytes", f"{KORTHIKANTI}, section 5")
+def no_scores() -> int:
+    """Selective recomputation keeps no scores."""
+    return 0
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 2 and table 2: s b h (10 + 24 / t + 5 a s / (h t))")

@@ -14,19 +14,36 @@ from bomgen.plan import Training
 from bomgen.problems import Infeasible
 
 NONE = "none"
+_KORTHIKANTI = Reference(
+    "Korthikanti et al. 2022, Reducing Activation Recomputation in Large Transformer Models, section 5",
+    "https://arxiv.org/abs/2205.05198",
+    "2026",
+)
+_DAO = Reference("Dao 2023, FlashAttention-2, section 4.1", "https://arxiv.org/abs/2307.08691", "2026")
 _PALM = Reference("Chowdhery et al. 2022, PaLM, appendix B", "https://arxiv.org/abs/2204.02311", "2026")
 CAUSAL_SHARE = Fraction(1, 2)
 """Half of the score matrix is computed under a causal mask."""
 ATTENTION_SHARES = {NONE: Fraction(0), "causal": CAUSAL_SHARE, "full": Fraction(1)}
-PASS_FLOPS = 6
-"""Training FLOPs a token, head, position of context and unit of width of the scores, and again of the values.
+PASS_FLOPS = Figure(
+    6,
+    "FLOPs",
+    Cited(
+        "training FLOPs of attention, a token, head, position and unit of width, of scores and again of values",
+        (_PALM,),
+        "high",
+        "12 for both together where they are equally wide",
+    ),
+)
+FORWARD_SHARE = Figure(
+    Fraction(1, 3), "share", Cited("forward pass of attention, of forward and backward", (_KORTHIKANTI,), "high")
+)
+KERNEL_SHARE = Figure(
+    Fraction(1, 6),
+    "share",
+    Cited("scores that FlashAttention computes again, of forward and backward", (_DAO,), "high", "1 of 6 products"),
+)
 
-Forward and backward, both together 12 for equal widths (PaLM, arXiv 2204.02311, appendix B).
-"""
-KERNEL_SHARE = Fraction(1, 6)
-"""One matrix product of the six that attention takes forward and backward."""
-BACKWARD_SHARE = 3
-"""Forward and backward pass are three times the forward pass."""
+
 CONVENTIONS = {
     name: Figure(name, "word", Cited("convention of counting attention FLOPs", (_PALM,), "high"))
     for name in ATTENTION_SHARES
@@ -48,25 +65,44 @@ def positions_met_in_windows(attention: str, layers: int, sequence: int, window_
 
 
 @formula("FLOPs", source="Chowdhery et al. 2022, arXiv 2204.02311, appendix B: 12 L H Q T a token")
-def attention_flops(positions: Fraction, heads: int, head_dim: int, value_dim: int, tokens: int, epochs: int) -> int:
+def attention_flops(
+    positions: Fraction, pass_per_unit: int, heads: int, head_dim: int, value_dim: int, tokens: int, epochs: int
+) -> int:
     """Forward and backward FLOPs of the attention scores and of their product with the values."""
-    return ceil(PASS_FLOPS * heads * (head_dim + value_dim) * positions * tokens * epochs)
+    return ceil(pass_per_unit * heads * (head_dim + value_dim) * positions * tokens * epochs)
 
 
-@formula("FLOPs", source="Korthikanti et al. 2022, arXiv 2205.05198; Dao 2023, arXiv 2307.08691, section 4.1")
-def recomputed_attention(recompute: str, flash_attention: str, attention_part: int) -> Fraction:
-    """FLOPs of attention computed a second time.
+@formula("FLOPs")
+def recomputed_share(attention_part: int, share: Fraction) -> Fraction:
+    """FLOPs of attention computed a second time: by recomputation, or by the kernel."""
+    return attention_part * share
 
-    Either mode of recomputation runs its forward pass again, a third of forward and backward; the backward pass of
-    FlashAttention computes the scores again, one of the six matrix products of both passes.
-    """
-    return attention_part * ((recompute != NONE) / Fraction(BACKWARD_SHARE) + (flash_attention == "yes") * KERNEL_SHARE)
+
+@formula("share")
+def both_shares(forward: Fraction, kernel: Fraction) -> Fraction:
+    """What recomputation and FlashAttention compute a second time."""
+    return forward + kernel
 
 
 @formula("share")
 def mfu_of_convention(mfu: Fraction, model_flops: int, flops_of_convention: int) -> Fraction:
     """The same speed as a share of the peak, with model FLOPs counted by another convention."""
     return Fraction(mfu) * flops_of_convention / model_flops
+
+
+def recomputed(training: Training, attention_part: Figure) -> Figure | None:
+    """FLOPs of attention that a run computes a second time; None: nothing is.
+
+    Either mode of recomputation runs its forward pass again, the backward pass of FlashAttention the scores.
+    """
+    again = training.recompute.value != NONE
+    if training.flash_attention.value == "yes":
+        share = both_shares(FORWARD_SHARE, KERNEL_SHARE) if again else KERNEL_SHARE
+    elif again:
+        share = FORWARD_SHARE
+    else:
+        return None
+    return recomputed_share(attention_part, share)
 
 
 def known(training: Training) -> bool:
@@ -95,6 +131,7 @@ def flops(training: Training, convention: Figure) -> Figure:
         positions = positions_met(convention, layers, training.sequence)
     return attention_flops(
         positions,
+        PASS_FLOPS,
         known_shape["heads"],
         known_shape["head_dim"],
         known_shape.get("v_head_dim", known_shape["head_dim"]),

@@ -11,10 +11,11 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.figures import Figure, formula
+from bomgen.figures import Assumed, Figure, formula
 from bomgen.plan import Training
 from bomgen.problems import Infeasible
 from bomgen.sizing import attention, tuning
+from bomgen.sizing.activations import FULL
 from bomgen.sizing.attention import NONE
 from bomgen.sizing.peak import TERA, peak_flops
 
@@ -56,18 +57,22 @@ def sum_of_flops(parameter_part: int, attention_part: int) -> int:
     return parameter_part + attention_part
 
 
-@formula("FLOPs")
-def recomputed_parameters(
-    recompute: str, again_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int
-) -> int:
-    """FLOPs of the second forward pass that full recomputation runs (Narayanan et al. 2021, eq. 4: 8 in place of 6)."""
-    return again_per_parameter_token * active_parameters * tokens * epochs if recompute == "full" else 0
+@formula("FLOPs", source="Narayanan et al. 2021, arXiv 2104.04473, eq. 4: 8 in place of 6")
+def recomputed_parameters(again_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
+    """FLOPs of the second forward pass that full recomputation runs."""
+    return again_per_parameter_token * active_parameters * tokens * epochs
 
 
 @formula("FLOPs")
-def hardware_flops(model_flops: int, again: int) -> int:
+def hardware_flops(model_flops: int, again: Fraction) -> Fraction:
     """Model FLOPs and those spent again on recomputation."""
     return model_flops + again
+
+
+@formula("FLOPs")
+def nothing_again(model_flops: int) -> int:
+    """Hardware FLOPs of a run that computes nothing twice."""
+    return model_flops
 
 
 @formula("FLOPs")
@@ -152,23 +157,15 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
     Raises Infeasible when attention is to be counted for a model whose shape is not known, or a rate is above the peak.
     """
     model = training.model
-    parameters = model.parameters
-    active = model.active_parameters
     peak = peak_flops(peak_tflops)
     plain = _of_parameters(training)
-    again = recomputed_parameters(
-        training.recompute, training.recompute_flops_per_parameter_token, active, training.tokens, training.epochs
-    )
-    model_flops = plain
+    model_flops, of_attention = plain, None
     if training.attention.value != NONE:
         of_attention = attention.flops(training, training.attention)
         model_flops = sum_of_flops(plain, of_attention)
-        again = sum_of_recomputed(
-            again, attention.recomputed_attention(training.recompute, training.flash_attention, of_attention)
-        )
-    hardware = hardware_flops(model_flops, again)
+    hardware = _hardware(training, model_flops, of_attention)
     a_token = per_token(model_flops, training.tokens, training.epochs)
-    mfu = _utilisation(training, model_flops, hardware, peak, a_token)
+    mfu = _utilisation(training, plain, model_flops, hardware, peak, a_token)
     hfu = hardware_utilisation(mfu, model_flops, hardware)
     required = None
     if training.target_days:
@@ -177,8 +174,8 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
     return Run(
         mfu_by_convention=_by_convention(training, plain, model_flops, mfu),
         tokens_per_second_per_gpu=rate_of_gpu(peak, mfu, a_token),
-        parameters=parameters,
-        active_parameters=active,
+        parameters=model.parameters,
+        active_parameters=model.active_parameters,
         peak_flops_per_gpu=peak,
         flops=model_flops,
         hardware_flops=hardware,
@@ -200,6 +197,21 @@ def _of_parameters(training: Training) -> Figure:
     return tuning.adapted_flops(frozen, active, each, extra, training.tokens, training.epochs)
 
 
+def _hardware(training: Training, model_flops: Figure, of_attention: Figure | None) -> Figure:
+    """Model FLOPs with what is computed a second time: parameters by full recomputation, attention by either mode."""
+    again = None
+    if training.recompute.value == FULL:
+        works = training.model.active_parameters
+        if tuning.adapts(training):
+            works = tuning.sum_of_parameters(works, tuning.active_adapters(training))
+        each = training.recompute_flops_per_parameter_token
+        again = recomputed_parameters(each, works, training.tokens, training.epochs)
+    twice = attention.recomputed(training, of_attention) if of_attention else None
+    if twice:
+        again = sum_of_recomputed(again, twice) if again else twice
+    return hardware_flops(model_flops, again) if again else nothing_again(model_flops)
+
+
 def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: Figure) -> dict[str, Figure]:
     """The run's MFU by every convention, so that it compares with published ones."""
     if training.attention.value == NONE and not attention.known(training):
@@ -216,7 +228,10 @@ def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: 
     return shares
 
 
-def _utilisation(training: Training, model_flops: Figure, hardware: Figure, peak: Figure, a_token: Figure) -> Figure:
+def _utilisation(
+    training: Training, plain: Figure, model_flops: Figure, hardware: Figure, peak: Figure, a_token: Figure
+) -> Figure:
+    """MFU by the plan's convention. The assumed one is of 6 N D: the same speed whichever convention is asked for."""
     if training.achieved_tflops:
         because = training.achieved_tflops
         mfu = mfu_of_rate(training.achieved_tflops, model_flops, hardware, peak)
@@ -226,6 +241,8 @@ def _utilisation(training: Training, model_flops: Figure, hardware: Figure, peak
     elif training.mfu:
         because = training.mfu
         mfu = training.mfu
+        if isinstance(mfu.origin, Assumed) and model_flops is not plain:
+            mfu = attention.mfu_of_convention(mfu, plain, model_flops)
     else:
         raise ValueError("a training run has a utilisation or a measured rate")
     if mfu.value * hardware.value > model_flops.value:
