@@ -133,7 +133,8 @@ class Record(NamedTuple):
         raw = data[key]
         if not isinstance(raw, dict) or "value" not in raw:
             if not self.built_in:
-                return Given(self.source.mark((*self.steps, *above, key)))
+                named = ".".join(str(step) for step in (*self.steps[1:], *above, key))
+                return Given(self.source.mark((*self.steps, *above, key)), named)
             raw = self._common_source(above)
         names = raw.get("source", ())
         names = [names] if isinstance(names, str) else names

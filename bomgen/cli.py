@@ -371,8 +371,9 @@ def _summary(report: Report) -> Iterator[str]:
 def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
     """What the cluster makes of its workload."""
     if plan.training and "workload.days" in found:
-        days, mfu = float(found["workload.days"].value), _value(found["workload.mfu"])
-        yield f"  {'tuning' if plan.training.tuning else 'training':10} {days:.2f} days at {mfu} MFU"
+        days, mfu = found["workload.days"], _value(found["workload.mfu"])
+        taken = f"{float(days.value):.2f} days" if days.value >= 1 else _value(days)
+        yield f"  {'tuning' if plan.training.tuning else 'training':10} {taken} at {mfu} MFU"
     if plan.compute and "workload.peak_flops" in found:
         reached, target = (_value(found[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
         yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, {target} asked for"

@@ -58,6 +58,8 @@ class Given(NamedTuple):
     """Written by the user, in a plan or a file that the plan names."""
 
     mark: Mark
+    key: str = ""
+    """What it is called there: the last keys of its path."""
 
 
 class Cited(NamedTuple):
@@ -81,6 +83,8 @@ class Assumed(NamedTuple):
     why: str
     references: tuple[Reference, ...]
     confidence: str
+    chosen: bool = False
+    """Found by a search of the program rather than taken from the references, which describe what it searches."""
 
 
 class Derived(NamedTuple):
@@ -226,7 +230,7 @@ def origin_text(figure: Figure) -> str:
         case Given(mark=mark):
             return str(mark)
         case Assumed() as assumed:
-            return f"assumed: {_reference_text(assumed.references)}"
+            return f"chosen: {assumed.why}" if assumed.chosen else f"assumed: {_reference_text(assumed.references)}"
         case Cited() as cited:
             mark_of_confidence = "" if cited.confidence == "high" else f" [{cited.confidence} confidence]"
             return f"{cited.of}: {_reference_text(cited.references)}{mark_of_confidence}"

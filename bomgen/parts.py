@@ -183,7 +183,6 @@ class PublishedRun(NamedTuple):
     tokens: Figure
     gpu: str
     """What the GPU is called."""
-    gpus: Figure | None
     gpu_hours: Figure
     peak_tflops: Figure
     """Dense bf16 peak of its GPU."""

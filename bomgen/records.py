@@ -84,7 +84,6 @@ def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:
                     active_parameters=record.need("active_parameters", "parameters"),
                     tokens=record.need("tokens", "tokens"),
                     gpu=used.identity.name,
-                    gpus=record.figure("gpus", "count"),
                     gpu_hours=record.need("gpu_hours", "GPU-hours"),
                     peak_tflops=peak,
                 )

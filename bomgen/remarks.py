@@ -16,8 +16,11 @@ from bomgen.sizing.training import SECONDS_A_DAY
 from bomgen.source import Path, Source
 
 SINGLE_SWITCH = "single-switch"
+PETA = 10**15
 TERA = 10**12
 GIGA = 10**9
+BOLD_MFU = Fraction(7, 10)
+"""Published runs reach 65 % at most (MaxText, Llama 2 70B on 512 TPU v5p), and 51 % over their whole length."""
 
 
 def remarks(designed: Design) -> list[Problem]:
@@ -31,6 +34,8 @@ def remarks(designed: Design) -> list[Problem]:
         for problem in built.interconnect.problems
     ]
     found += _bought_cards(designed)
+    found += _of_training(designed)
+    found += _of_target(designed)
     place = plan.site.mark if plan.site else plan.cluster.mark
     found += [Problem(place, "warning", message, rule, "site") for message, rule in designed.facility.warnings]
     training = plan.training
@@ -48,6 +53,54 @@ def remarks(designed: Design) -> list[Problem]:
         found.append(Problem(first_given(target) or plan.mark, "warning", message, "target-missed", "workload.days"))
     found += _storage(designed)
     return found
+
+
+def _of_training(designed: Design) -> Iterator[Problem]:
+    """What a reader should doubt of a training run: its speed, its batch, how it is cut up."""
+    training, sizing = designed.plan.training, designed.sizing
+    if training is None or sizing.run is None or sizing.fit is None:
+        return
+    mfu, split = sizing.run.mfu_by_convention.get("none", sizing.run.mfu), sizing.fit.split
+    if mfu.value > BOLD_MFU:
+        message = (
+            f"{float(mfu.value):.0%} MFU is more than any published run reached, {float(BOLD_MFU):.0%} at most; give a "
+            "measured rate, or less"
+        )
+        yield Problem(first_given(mfu) or training.mark, "warning", message, "bold-mfu", "workload.mfu")
+    batch, sequence = training.batch_tokens, training.sequence
+    if batch and sequence:
+        least = sequence.value * training.micro_batch.value * split.data.value
+        if batch.value < least:
+            message = (
+                f"a batch of {batch.value} tokens leaves some of {split.data.value} replicas without work; {least} "
+                "tokens give each a micro-batch"
+            )
+            yield Problem(first_given(batch) or training.mark, "warning", message, "small-batch", "workload.days")
+    server = designed.plan.cluster.server
+    if server and not server.trays and split.tensor.value > server.gpus.value:
+        message = (
+            f"tensor {split.tensor.value} reaches over several servers of {server.gpus.value} GPUs, whose network is "
+            f"far slower than their own links; at most {server.gpus.value} is usual"
+        )
+        yield Problem(first_given(split.tensor) or training.mark, "warning", message, "wide-tensor", "workload.days")
+    if sizing.lost and sizing.lost.goodput.value == 0:
+        message = (
+            "by the estimate interruptions and checkpoints leave no time to train; write checkpoints more often, or "
+            "look at `storage:` once more: bare times are days"
+        )
+        yield Problem(designed.plan.storage.mark, "warning", message, "no-goodput", "workload.lost_time.goodput")
+
+
+def _of_target(designed: Design) -> Iterator[Problem]:
+    """Computing power that a cluster given by the plan does not reach."""
+    compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
+    if compute and target and reached and reached.value < target.target.value:
+        message = (
+            f"{designed.sizing.gpus.value} GPUs reach {float(reached.value / PETA):.4g} PFLOPS, "
+            f"{float(target.target.value / PETA):g} are asked for; {target.gpus_required.value} GPUs would do"
+        )
+        place = first_given(compute.target) or compute.mark
+        yield Problem(place, "warning", message, "target-missed", "workload.peak_flops")
 
 
 def _storage(designed: Design) -> Iterator[Problem]:

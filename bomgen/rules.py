@@ -11,6 +11,8 @@ from bomgen.plan import LINK_KINDS, Plan
 from bomgen.problems import Problem, Severity
 from bomgen.source import Source
 
+MOST_CARBON = 2
+"""kg of CO2 equivalent a kWh; the dirtiest coal grids have about one."""
 LAST_YEAR = 2100
 """A quote of a later date is a slip."""
 
@@ -82,6 +84,16 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     yield from _at_most_one(plan, plan.quote.tax, "quote.tax")
     for category, share in plan.quote.discounts.items():
         yield from _at_most_one(plan, share, f"quote.discount.{category}")
+
+
+def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No grid stands for more than some kilogrammes of CO2 a kWh: a larger number is in grammes."""
+    carbon = plan.site.carbon if plan.site else None
+    if carbon and carbon.value > MOST_CARBON:
+        message = (
+            f"{float(carbon.value):g} kg of CO2 a kWh are more than any grid has; write '{float(carbon.value):g} g/kWh'"
+        )
+        yield _at(plan, carbon, message, "range", "site.carbon")
 
 
 def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -224,6 +236,7 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     shares_up_to_one,
     money_shares_up_to_one,
     active_of_all,
+    carbon_of_grids,
     context_of_model,
     requests_are_whole,
     whole_tiers,

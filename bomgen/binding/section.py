@@ -78,7 +78,7 @@ class Section(NamedTuple):
         if isinstance(self.origin, Assumed):
             path = ".".join(str(step) for step in (*self.path[1:], key))
             return self.origin._replace(name=f"{self.origin.name}: {path}")
-        return self.origin or Given(self.value_mark(key))
+        return self.origin or Given(self.value_mark(key), ".".join(str(step) for step in (*self.path[1:], key)))
 
     def quantity(self, key: str, unit: str, assumption: str, zero: bool = False) -> Figure:
         """As `figure`, where there always is one."""

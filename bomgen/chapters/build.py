@@ -43,7 +43,9 @@ def site(writer: Writer) -> Section | None:
     rows = tuple(writer.rows(("site",)))
     if not rows:
         return None
-    return Section("site", writer.word("section-site"), tables=(writer.table("site", rows),))
+    alone = not writer.report.design.fabrics and ("site", "power_w") in writer.numbers
+    text = (writer.word("site-servers-alone"),) if alone else ()
+    return Section("site", writer.word("section-site"), text=text, tables=(writer.table("site", rows),))
 
 
 def bill_table(writer: Writer) -> Table:

@@ -65,6 +65,7 @@ def _notes(writer: Writer) -> Iterator[Note]:
         yield from (Note("info", reason) for reason in found.fit.reasons)
         if found.fit.fits is None:
             yield Note("info", writer.word("memory-unknown"))
+        yield Note("info", writer.word("memory-not-counted"))
     yield from time_lost(writer)
     if found.pods:
         yield Note("info", writer.word("sizing-only", gpu=writer.report.plan.cluster.gpu.identity.name))
@@ -131,17 +132,19 @@ def _basis(writer: Writer) -> Iterator[Table]:
         Column("source", writer.word("column-source"), "text", 60),
     )
     figures = [
-        figure for path, figure in writer.numbers.items() if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST)
+        figure
+        for path, figure in writer.numbers.items()
+        if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST, CONVENTIONS)
     ]
     rows = tuple(
         Row((Cell(name), Cell(shown(figure), figure.unit), Cell(_kind(writer, figure)), Cell(_where(figure))))
-        for name, figure in _leaves(writer, figures)
+        for name, figure in _leaves(figures)
     )
     caption = writer.word("caption-basis")
     yield Table("basis", writer.word("table-basis"), columns, rows, caption)
 
 
-def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
+def _leaves(figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
     """The figures that nothing was worked out for, each once, with a name for the reader."""
     seen: set[int] = set()
     for node in walk(*figures):
@@ -150,8 +153,10 @@ def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Fi
             if id(figure) in seen or not isinstance(origin, Given | Cited | Assumed):
                 continue
             seen.add(id(figure))
-            name = origin.of if isinstance(origin, Cited) else origin.name if isinstance(origin, Assumed) else parameter
-            yield writer.name(name) if isinstance(origin, Given) else name, figure
+            if isinstance(origin, Cited):
+                yield origin.of, figure
+            else:
+                yield (origin.name if isinstance(origin, Assumed) else origin.key or parameter), figure
 
 
 def _where(figure: Figure) -> str:
@@ -169,5 +174,6 @@ def _kind(writer: Writer, figure: Figure) -> str:
     if isinstance(origin, Given):
         return writer.word("basis-measured" if any(figure is one for one in measured) else "basis-given")
     if isinstance(origin, Cited):
-        return writer.word("basis-cited" if origin.verified else "unverified")
-    return writer.word("basis-assumed")
+        weak = "basis-cited-low" if origin.confidence == "low" else "basis-cited"
+        return writer.word(weak if origin.verified else "unverified")
+    return writer.word("basis-chosen" if isinstance(origin, Assumed) and origin.chosen else "basis-assumed")

@@ -8,6 +8,7 @@ from math import ceil
 from bomgen.chapters.serving import sentences as of_serving
 from bomgen.chapters.writer import Writer
 from bomgen.document import Note, Section
+from bomgen.plan import Training
 
 
 def summary(writer: Writer) -> Section:
@@ -34,11 +35,11 @@ def sentences(writer: Writer) -> Iterator[str]:
     if training and sizing.run and sizing.days:
         yield writer.word(
             "sentence-tuning" if training.tuning else "sentence-training",
-            method=training.tuning.method.value if training.tuning else "",
+            method=writer.language.value(f"method-{training.tuning.method.value}", "word") if training.tuning else "",
             trainable=writer.shown(sizing.trainable_parameters) if sizing.trainable_parameters else "",
             model=training.model.identity.name,
             parameters=writer.shown(sizing.run.parameters),
-            tokens=writer.shown(training.tokens),
+            tokens=_tokens(writer, training),
             days=writer.shown(sizing.days),
             mfu=writer.shown(sizing.run.mfu),
             peak=writer.shown(sizing.run.peak_flops_per_gpu),
@@ -55,7 +56,7 @@ def sentences(writer: Writer) -> Iterator[str]:
             sparsity=writer.language.value(compute.sparsity.value, "word"),
         )
     if sizing.pods and cluster.gpu.pod_chips:
-        yield writer.word("sentence-pods", pods=writer.shown(sizing.pods), chips=number(cluster.gpu.pod_chips.value))
+        yield writer.word("sentence-pods", pods=number(sizing.pods.value), chips=number(cluster.gpu.pod_chips.value))
     yield from of_serving(writer)
     for built in writer.report.design.fabrics:
         parts = ", ".join(
@@ -75,3 +76,11 @@ def sentences(writer: Writer) -> Iterator[str]:
             gbps=number(built.fabric.links[0].rate_gbps.value),
             switches=parts,
         )
+
+
+def _tokens(writer: Writer, training: Training) -> str:
+    """The tokens of a run, with how often they are read where that is not once."""
+    tokens = writer.shown(training.tokens)
+    if training.epochs.value == 1:
+        return tokens
+    return writer.word("tokens-epochs", tokens=tokens, epochs=writer.language.number(training.epochs.value))

@@ -49,11 +49,6 @@ class Writer:
                 return self.word(f"label-{key}")
         return path[-1]
 
-    def name(self, parameter: str) -> str:
-        """What a number without a path is called: as its label has it, else by the name that formulas give it."""
-        known = self.label((parameter,))
-        return known if known != parameter else parameter.replace("_", " ")
-
     def group_label(self, path: Path) -> str:
         """The labels of a path's steps, from the group to the number."""
         return ": ".join(self.label((step,)) for step in path)

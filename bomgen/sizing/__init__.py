@@ -131,6 +131,8 @@ def _settled(
 def _no_goodput(plan: Plan, workload: Training) -> Infeasible:
     """Why a run whose goodput is to be estimated cannot be: it trains no time, or too little on any cluster."""
     remedy = "faster storage, a shorter `restart`, rarer interruptions, or a goodput that was measured"
+    if plan.storage.checkpoint_every:
+        remedy = f"more frequent checkpoints (without `checkpoint_every` they come when they cost least), {remedy}"
     if plan.cluster.gpus or plan.cluster.servers or workload.target_days is None:
         message = "interruptions and checkpoints of a cluster of this size leave no time to train; give "
         return Infeasible(message + remedy, because=workload.goodput, rule="no-goodput")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import lcm
+from math import ceil, lcm
 from typing import NamedTuple
 
 from bomgen.fabric.clos import divisors
@@ -128,7 +128,7 @@ def _check_gpus(given: Parallelism, gpus: Figure) -> None:
     size = given.tensor.value * given.pipeline.value * given.context.value
     below, rest = divmod(gpus.value, size)
     if rest:
-        works = _one_or_other([count * size for count in (below, below + 1) if count])
+        works = one_or_other([count * size for count in (below, below + 1) if count])
         message = (
             f"{gpus.value} GPUs are no whole number of replicas of tensor {given.tensor.value} x pipeline "
             f"{given.pipeline.value} x context {given.context.value} = {size} GPUs; {works} GPUs are"
@@ -138,7 +138,7 @@ def _check_gpus(given: Parallelism, gpus: Figure) -> None:
 
 def _must_divide(name: str, degree: Figure, things: str, count: int) -> None:
     if count % degree.value:
-        works = _one_or_other(_nearestdivisors(count, degree.value))
+        works = one_or_other(nearest_divisors(count, degree.value))
         message = f"{name} {degree.value} does not divide the {count} {things}; {works} does"
         raise Infeasible(message, because=degree)
 
@@ -151,8 +151,8 @@ def _unequal_stages(training: Training, pieces: int) -> list[str]:
     layers = training.model.shape.get("layers")
     if layers is None or layers.value % pieces == 0:
         return []
-    works = _one_or_other(_nearestdivisors(layers.value, pieces))
-    return [f"{layers.value} layers make {pieces} unequal stages, the fullest of which counts; {works} would be equal"]
+    fullest = ceil(layers.value / pieces)
+    return [f"{layers.value} layers make {pieces} unequal stages; the fullest, of {fullest} layers, counts"]
 
 
 class _Candidate(NamedTuple):
@@ -260,7 +260,7 @@ def _split(candidate: _Candidate, gpus: Figure) -> Split:
 
 
 def _chosen(name: str, degree: int, why: str) -> Figure:
-    return Figure(degree, "count", Assumed(name, why, (_NARAYANAN,), "medium"))
+    return Figure(degree, "count", Assumed(name, why, (_NARAYANAN,), "medium", chosen=True))
 
 
 def _fits(need: Memory, gpu: Gpu) -> bool | None:
@@ -356,7 +356,7 @@ def _nothing_fits(
     message = f"the model fits no split over {gpus.value} GPUs. {_reason(training, best, gpu, gpus)}"
     counts = _counts_that_fit(training, gpu, gpus, gpus_per_server)
     if counts:
-        message += f". A cluster of {_one_or_other(counts)} GPUs would hold it"
+        message += f". A cluster of {one_or_other(counts)} GPUs would hold it"
     model = training.model
     if memory.per_gpu(training, _split(best, gpus)).activations is None:
         broke = _because(model.parameters, gpus, training.tokens)
@@ -399,14 +399,15 @@ def _because(*figures: Figure) -> Figure:
     return next((figure for figure in figures if first_given(figure) is not None), figures[0])
 
 
-def _nearestdivisors(count: int, wanted: int) -> list[int]:
+def nearest_divisors(count: int, wanted: int) -> list[int]:
     """The divisors of a number next to one that is none, below and above."""
     below = [value for value in divisors(count) if value < wanted]
     above = [value for value in divisors(count) if value > wanted]
     return below[-1:] + above[:1]
 
 
-def _one_or_other(values: Iterable[int]) -> str:
+def one_or_other(values: Iterable[int]) -> str:
+    """Values as text, for a choice between them."""
     return " or ".join(str(value) for value in values)
 
 

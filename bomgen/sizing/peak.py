@@ -52,8 +52,9 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
     peaks, kind = (gpu.sparse, SPARSE) if sparse else (gpu.dense, "dense")
     if precision.value not in peaks:
         # A record may tell fp64 on tensor cores (fp64_tensor) apart, which is no precision of a plan.
-        known = ", ".join(sorted(name for name in peaks if "_" not in name)) or "none"
-        message = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; `precision:` may be {known}"
+        known = ", ".join(sorted(name for name in peaks if "_" not in name))
+        right = f"`precision:` may be {known}" if known else "write `sparsity: dense`" if sparse else "describe the GPU"
+        message = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; {right}"
         mark = first_given(precision) or fallback
         raise PlanErrors([Problem(mark, "error", message, "unknown-figure", path)])
     return peaks[str(precision.value)]

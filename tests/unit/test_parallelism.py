@@ -41,7 +41,7 @@ DEFAULTS: dict[str, Any] = {
         "optimizer": "adam",
         "gradient_precision": "fp32",
     },
-    **{"zero": 1, "flops_per_parameter_token": 6, "recompute_flops_per_parameter_token": 8},
+    **{"zero": 1, "flops_per_parameter_token": 6, "recompute_flops_per_parameter_token": 2},
     **dict.fromkeys(("target_days", "mfu", "achieved_tflops", "tokens_per_second_per_gpu", "sequence", "batch_tokens")),
 }
 
@@ -357,9 +357,7 @@ def test_unequal_stages_are_told_and_the_fullest_counts() -> None:
     run = training(LLAMA_405B, {"tensor": 8, "pipeline": 16}, sequence=8192, recompute="selective", zero=0)
     found = fit(run, gpu(192), given_(16384), given_(8))
     assert found.warning is not None
-    assert found.warning.endswith(
-        "126 layers make 16 unequal stages, the fullest of which counts; 14 or 18 would be equal"
-    )
+    assert found.warning.endswith("126 layers make 16 unequal stages; the fullest, of 8 layers, counts")
     assert found.per_gpu.weights.value == -(-2 * LLAMA_405B["parameters"] * 8 // (126 * 8))
 
 
