@@ -66,6 +66,8 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "lost_time", "checkpoint_bytes"): lost.checkpoint.contents.all,
             ("workload", "lost_time", "checkpoint_write_seconds"): lost.checkpoint.write_seconds,
             ("workload", "lost_time", "checkpoint_interval_days"): lost.checkpoint.interval_days,
+            ("workload", "lost_time", "checkpoint_bytes_without_weights"): lost.checkpoint.contents.without_copy,
+            ("workload", "lost_time", "share_lost"): lost.lost,
             ("workload", "lost_time", "goodput"): lost.goodput,
         }
     if sizing.serving and design.plan.inference:
@@ -111,6 +113,7 @@ def _opinions(said: Opinions) -> dict[Path, Figure | None]:
         ("workload", "second_opinion", "gpu_hours"): said.second.gpu_hours,
         ("workload", "second_opinion", "gpus_required"): said.second.gpus_required,
         ("workload", "second_opinion", "days"): said.second.days,
+        ("workload", "second_opinion", "days_by_peak"): said.second.days_by_peak,
     }
     for each in said.runs:
         base = ("workload", "published_runs", each.run.identity.id)

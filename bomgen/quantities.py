@@ -45,6 +45,8 @@ def _with(prefixes: Mapping[str, Exact], *units: str, bare: Exact | None = None)
 _SCALES: dict[str, dict[str, Exact]] = {
     "count": _COUNTS,
     "requests": _COUNTS,
+    "requests/min": _COUNTS,
+    "epochs": {"": 1},
     "GPU-hours": _COUNTS,
     "tokens": _COUNTS | _with(_COUNTS, " tokens"),
     "parameters": _COUNTS | _with(_COUNTS, " parameters"),
@@ -78,6 +80,8 @@ _SCALES: dict[str, dict[str, Exact]] = {
 _EXAMPLES = {
     "count": "2048 or 2K",
     "requests": "600",
+    "requests/min": "600 or 0.5",
+    "epochs": "3 or 1.5",
     "GPU-hours": "50000 or 50K",
     "tokens": "1.4T or 1.4e12",
     "parameters": "65B or 65e9",

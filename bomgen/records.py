@@ -11,6 +11,8 @@ from bomgen.figures import Figure, Mark
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quantities import parse
 
+MAX_GPUS = 1024
+"""GPUs of a server beyond which a plan is a slip: the largest have 16, a tray of a rack-scale system has 4."""
 MAX_PORTS = 10_000
 """Ports of a switch beyond which a plan is a slip: the largest chassis have about a thousand."""
 
@@ -108,6 +110,9 @@ def nic(record: Record) -> parts.Nic:
 def server(record: Record) -> parts.Server:
     """A record of kind server as data. Raises PlanErrors when its GPUs are unknown."""
     gpus = record.need("gpus", "count")
+    if gpus.value > MAX_GPUS:
+        mark = record.source.mark((*record.steps, "gpus"))
+        raise PlanErrors([Problem(mark, "error", f"{gpus.value} GPUs in a server; at most {MAX_GPUS}", "range")])
     return parts.Server(
         identity=_named(identity(record), f"server with {gpus.value} GPUs"),
         gpu=record.value("gpu"),

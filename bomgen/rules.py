@@ -86,6 +86,13 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
         yield from _at_most_one(plan, share, f"quote.discount.{category}")
 
 
+def effectiveness_above_one(plan: Plan, _: Source) -> Iterator[Problem]:
+    """A facility draws no less than its machines."""
+    pue = plan.site.pue if plan.site else None
+    if pue and pue.value < 1:
+        yield _at(plan, pue, f"a PUE of {float(pue.value):g}; 1 or more", "range", "site.pue")
+
+
 def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
     """No grid stands for more than some kilogrammes of CO2 a kWh: a larger number is in grammes."""
     carbon = plan.site.carbon if plan.site else None
@@ -237,6 +244,7 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     money_shares_up_to_one,
     active_of_all,
     carbon_of_grids,
+    effectiveness_above_one,
     context_of_model,
     requests_are_whole,
     whole_tiers,

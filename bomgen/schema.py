@@ -16,6 +16,8 @@ from bomgen.source import Path, Source
 
 MAX_QUOTED = 40
 """Characters of the user's text that a message repeats."""
+LEAST_PERCENT = 2
+"""From here on a share is taken for one that was meant in per cent."""
 MAX_SHOWN = 12
 """Keys that a message lists at most."""
 TYPES = {
@@ -138,7 +140,9 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             word = "at most" if error.validator == "maximum" else "less than"
             described: Any = error.schema
             share = isinstance(described, dict) and described.get("x-unit") == "share"
-            return f"{value} is too large; {f'write {value}%' if share else f'{word} {wanted}'}", "range"
+            given: Any = error.instance
+            percent = share and given >= LEAST_PERCENT
+            return f"{value} is too large; {f'write {value}%' if percent else f'{word} {wanted}'}", "range"
         case "minProperties" if not _properties(error) or wanted != _maximum(error):
             return "an empty mapping; something must stand in it", "empty"
         case "maxProperties" | "minProperties" | "oneOf":

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import jsonschema
@@ -16,6 +17,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bomgen import cli
+from bomgen.numbers import numbers
+from bomgen.pipeline import open_plan, work_out
 
 ROOT = Path(__file__).parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
@@ -106,6 +109,25 @@ def test_every_example_builds_in_every_format(plan: Path, tmp_path: Path, run: R
     bom = json.loads((tmp_path / "out" / name / "bom.json").read_text(encoding="utf-8"))
     errors = jsonschema.Draft202012Validator(BOM_SCHEMA).iter_errors(bom)
     assert [] == [f"{'.'.join(map(str, error.absolute_path))}: {error.message}" for error in errors]
+
+
+def described(schema: dict[str, Any], steps: tuple[str, ...]) -> bool:
+    """Whether a schema describes the value at a path."""
+    if "$ref" in schema:
+        schema = {**BOM_SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]], **schema}
+        schema.pop("$ref")
+    if not steps:
+        return "description" in schema
+    below = schema.get("properties", {}).get(steps[0], schema.get("additionalProperties"))
+    return isinstance(below, dict) and described(below, steps[1:])
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.stem)
+def test_every_number_is_described(plan: Path) -> None:
+    """The schema of bom.json describes every number at its path."""
+    found = numbers(work_out(open_plan(str(plan), None)).design)
+    assert len(found) > 10
+    assert [] == [".".join(path) for path in found if not described(BOM_SCHEMA, path)]
 
 
 def test_results_go_to_dist_unless_told_otherwise(tmp_path: Path, run: Run) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,13 @@ def test_every_room_has_a_floor() -> None:
     """No module stands outside the table, and the table names no room that is gone."""
     rooms = {room_of(name_of(path)) for path in MODULES} - {""}
     assert sorted(FLOORS) == sorted(rooms)
+
+
+def test_the_architecture_shows_the_same_floors() -> None:
+    """docs/architecture.md has the rooms of each floor as they are here."""
+    rows = re.findall(r"^\| ([0-9]+) \| (.+?) \|", (ROOT / "docs" / "architecture.md").read_text("utf-8"), re.MULTILINE)
+    shown = {room: int(floor) for floor, rooms in rows for room in re.findall(r"`([a-z]+)/?`", rooms)}
+    assert shown == FLOORS
 
 
 def test_rooms_import_lower_floors_only() -> None:

@@ -70,6 +70,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     bought = cluster(root.below("cluster"))
     fabrics = [fabric(root.below("fabrics"), name) for name in root.below("fabrics").data]
     site = _site(root.below("site")) if root.has("site") else None
+    stored = storage(root.below("storage"))
     spares = _spares(root.below("spares"))
     quote = _quote(root.below("quote"))
     if problems or bought is None:
@@ -84,7 +85,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         compute=target,
         cluster=bought,
         fabrics=() if bought.gpu.pod_chips else tuple(each for each in fabrics if each is not None),
-        storage=storage(root.below("storage")),
+        storage=stored,
         site=site,
         spares=spares,
         quote=quote,

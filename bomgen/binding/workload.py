@@ -43,7 +43,7 @@ def training(section: Section) -> Training | None:
     run = partial(
         Training,
         mark=section.mark,
-        epochs=section.quantity("epochs", "count", "training-epochs"),
+        epochs=section.quantity("epochs", "epochs", "training-epochs"),
         target_days=section.figure("target_days", "days"),
         precision=section.word("precision", "training-precision"),
         mfu=mfu,
@@ -113,7 +113,7 @@ def inference(section: Section) -> Inference | None:
         context=section.figure("context", "tokens") or (model.shape.get("context") if model else None),
         concurrency=section.quantity("concurrency", "requests", "inference-concurrency"),
         output_tokens=section.figure("output_tokens", "tokens"),
-        requests_per_minute=section.figure("requests_per_minute", "requests"),
+        requests_per_minute=section.figure("requests_per_minute", "requests/min"),
         tokens_per_second_per_gpu=section.figure("tokens_per_second_per_gpu", "tokens/s"),
         memory_share=section.quantity("memory_share", "share", "inference-memory-share"),
         tensor=parallelism.figure("tensor", "count"),

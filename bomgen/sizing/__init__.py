@@ -11,18 +11,20 @@ from bomgen.network import Attachment
 from bomgen.plan import Cluster, Inference, Plan, Training
 from bomgen.problems import Infeasible
 from bomgen.sizing import interruptions, parallelism, peak, serving, states, storage, training
-from bomgen.sizing.counts import counts, given_gpus, pods_of_chips
+from bomgen.sizing.counts import MAX_GPUS, counts, given_gpus, pods_of_chips, servers_for_gpus
 from bomgen.sizing.interruptions import LostTime
 from bomgen.sizing.opinions import Opinions, opinions
 from bomgen.sizing.parallelism import Fit
 from bomgen.sizing.peak import Target
 from bomgen.sizing.serving import Serving
-from bomgen.sizing.storage import Stored
+from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import Run
 
 ESTIMATE = "estimate"
-MAX_ROUNDS = 200
-"""A larger cluster is interrupted more often; the size settles in a few rounds, in more close to the largest useful."""
+STEPS = 8
+"""The search for a cluster that makes up for what it loses grows by an eighth at a time."""
+MAX_ROUNDS = 20
+"""Rounding up may make a cluster worth less than is needed; the next size is tried so many times."""
 
 
 class Sizing(NamedTuple):
@@ -36,7 +38,7 @@ class Sizing(NamedTuple):
     tokens_per_second: Figure | None = None
     fit: Fit | None = None
     opinions: Callable[[], Opinions] | None = None
-    """What others say of a training run that trains every weight; worked out when it is asked for."""
+    """What others say of a pre-training run; worked out when it is asked for."""
     trainable_parameters: Figure | None = None
     """Of a fine-tuning run."""
     lost: LostTime | None = None
@@ -100,32 +102,71 @@ def _of_training(plan: Plan, workload: Training, attached: Mapping[str, Attachme
 def _settled(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment]
 ) -> tuple[Run, Figure | None, Figure, LostTime]:
-    """A run with the cluster that finishes it, whose goodput, where it is to be estimated, is that of its own size.
-
-    An estimate starts from no loss, and goes on with the least goodput found so far: the cluster never shrinks on the
-    way, and is large enough as soon as its own goodput is no less than the one that it was sized with.
-    """
+    """A run with the cluster that finishes it, whose goodput, where it is to be estimated, is that of its own size."""
     top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
     contents = storage.contents(workload)
-    estimated = workload.goodput.value == ESTIMATE
-    goodput = interruptions.NOTHING_LOST if estimated else workload.goodput
-    for _ in range(MAX_ROUNDS):
-        run = training.size(workload, top, goodput)
-        try:
-            servers, gpus = counts(plan, run.gpus_required, attached)
-        except Infeasible as error:
-            if error.because is run.gpus_required and estimated and goodput is not interruptions.NOTHING_LOST:
-                raise _no_goodput(plan, workload) from error
-            raise
+    if workload.goodput.value != ESTIMATE:
+        run = training.size(workload, top, workload.goodput)
+        servers, gpus = counts(plan, _whole(plan, workload, run.gpus_required), attached)
+        return run, servers, gpus, interruptions.lost_time(contents, plan.storage, gpus, servers)
+    unhindered = training.size(workload, top, interruptions.NOTHING_LOST)
+    if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
+        servers, gpus = counts(plan, unhindered.gpus_required, attached)
         lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
-        if not estimated:
-            return run, servers, gpus, lost
-        if lost.goodput.value >= goodput.value:
-            return run._replace(goodput=lost.goodput), servers, gpus, lost
         if lost.goodput.value == 0:
-            break
-        goodput = lost.goodput
+            raise _no_goodput(plan, workload)
+        return training.size(workload, top, lost.goodput), servers, gpus, lost
+    return _estimated(plan, workload, attached, unhindered, contents)
+
+
+def _estimated(
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: Run, contents: Contents
+) -> tuple[Run, Figure | None, Figure, LostTime]:
+    """The smallest cluster whose GPUs, less the time that they lose, are as many as are needed where none is lost.
+
+    Larger clusters lose more to interruptions and write checkpoints faster, so that their worth rises up to a size and
+    falls from there: it is searched in growing steps, then exactly, and once more in steps of what it is rounded up to.
+    """
+    top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
+    required = unhindered.gpus_required
+    if required is None:
+        raise ValueError("nothing is required")
+    of_server = plan.cluster.server.gpus if plan.cluster.server else None
+
+    def lost_by(count: int) -> LostTime:
+        gpus = interruptions.tried(count)
+        servers = servers_for_gpus(gpus, of_server) if of_server else None
+        return interruptions.lost_time(contents, plan.storage, gpus, servers)
+
+    def enough(count: int) -> bool:
+        return bool(count * lost_by(count).goodput.value >= required.value)
+
+    too_few, count = required.value - 1, required.value
+    while not enough(count):
+        too_few, count = count, count + max(1, count // STEPS)
+        if count > MAX_GPUS:
+            raise _no_goodput(plan, workload)
+    while count - too_few > 1:
+        middle = (too_few + count) // 2
+        too_few, count = (too_few, middle) if enough(middle) else (middle, count)
+    for _ in range(MAX_ROUNDS):
+        wanted = interruptions.gpus_that_lose(required, lost_by(count).goodput, interruptions.tried(count))
+        servers, gpus = counts(plan, _whole(plan, workload, wanted), attached)
+        if enough(gpus.value):
+            lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
+            run = training.size(workload, top, lost.goodput)
+            return run._replace(gpus_required=wanted), servers, gpus, lost
+        count = max(gpus.value, count) + 1
     raise _no_goodput(plan, workload)
+
+
+def _whole(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
+    """GPUs rounded up to whole replicas of degrees given by hand, on whole servers; None: none are required."""
+    given, server = workload.parallelism, plan.cluster.server
+    if given is None or required is None:
+        return required
+    size = parallelism.replica_size(given.tensor, given.pipeline, given.context)
+    return parallelism.whole_replicas(required, size, server.gpus) if server else required
 
 
 def _no_goodput(plan: Plan, workload: Training) -> Infeasible:

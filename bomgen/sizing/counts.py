@@ -87,7 +87,11 @@ def counts(plan: Plan, required: Figure | None, attached: Mapping[str, Attachmen
     if server is None:
         return None, required
     servers = _round_up(plan, servers_for_gpus(required, server.gpus), attached)
-    return servers, gpus_of_servers(servers, server.gpus)
+    gpus = gpus_of_servers(servers, server.gpus)
+    if gpus.value > MAX_GPUS:
+        message = f"{gpus.value} GPUs after rounding up are more than were ever built; at most {MAX_GPUS}"
+        raise Infeasible(message, because=cluster.round_up_to, rule="range")
+    return servers, gpus
 
 
 def _unknown_server(cluster: Cluster) -> PlanErrors:

@@ -12,13 +12,14 @@ from fractions import Fraction
 from math import ceil, isqrt
 from typing import NamedTuple
 
-from bomgen.figures import Figure, formula
+from bomgen.figures import Assumed, Figure, Reference, formula
 from bomgen.plan import Storage
 from bomgen.sizing.storage import Checkpoint, Contents, bandwidth, write_seconds
 from bomgen.sizing.training import SECONDS_A_DAY
 
 YOUNG = "Young 1974, A First Order Approximation to the Optimum Checkpoint Interval, CACM 17(9), 530-531"
 KOKOLIS = "Kokolis et al. 2024, arXiv 2410.21680"
+_YOUNG = Reference(YOUNG, "https://doi.org/10.1145/361147.361115", "2026")
 HOURS_A_DAY = 24
 RESOLUTION = 10**12
 """Parts of a day that a square root is exact to: whole numbers, so that every machine rounds alike."""
@@ -30,6 +31,8 @@ class LostTime(NamedTuple):
     mean_time_days: Figure
     """Between two interruptions."""
     checkpoint: Checkpoint
+    lost: Figure
+    """The share of time that interruptions and checkpoints take; more than one where nothing is left."""
     goodput: Figure
     """The share of time that trains: an estimate, used only where the plan asks for it."""
     interruptions: Figure | None = None
@@ -75,6 +78,18 @@ def share_that_trains(lost: Fraction) -> Fraction:
     return max(1 - lost, Fraction(0))
 
 
+@formula("GPUs")
+def gpus_that_lose(required: int, goodput: Fraction, smallest: int) -> int:
+    """Whole GPUs that do as much in the time that they train as so many that lose none."""
+    return max(ceil(required / Fraction(goodput)), smallest)
+
+
+def tried(gpus: int) -> Figure:
+    """The size of a cluster that a search tries."""
+    why = "The smallest cluster that makes up for the time that it loses."
+    return Figure(gpus, "GPUs", Assumed("Size of the cluster with its losses", why, (_YOUNG,), "medium", chosen=True))
+
+
 @formula("interruptions")
 def interruptions_of_run(run_days: Fraction, mean_time_days: Fraction) -> Fraction:
     """Interruptions to expect over the run."""
@@ -92,7 +107,7 @@ def lost_time(contents: Contents, storage: Storage, gpus: Figure, servers: Figur
     written = write_seconds(contents.all, bandwidth(storage, gpus, servers).write)
     interval = storage.checkpoint_every or young_interval(written, between)
     lost = share_lost(written, interval, between, storage.restart_days)
-    return LostTime(between, Checkpoint(contents, written, interval), share_that_trains(lost))
+    return LostTime(between, Checkpoint(contents, written, interval), lost, share_that_trains(lost))
 
 
 def over(run_days: Figure, lost: LostTime) -> LostTime:

@@ -21,7 +21,7 @@ SHOWN = 4
 
 RULE = Figure(
     Fraction("13.3"),
-    "GPU-hours",
+    "GPU-hours per 10¹⁸ parameters x tokens",
     Cited(
         "rule of thumb: hours of an A100-80GB a billion parameters and billion tokens",
         (
@@ -37,6 +37,17 @@ RULE = Figure(
 )
 
 
+A100_TFLOPS = Figure(
+    312,
+    "TFLOP/s",
+    Cited(
+        "dense bf16 peak of the A100 that the rule of thumb is made of",
+        (Reference("DCPTX (calightble.com), optical modules for LLaMA-65B, article 1534175", None, "2026"),),
+        "high",
+    ),
+)
+
+
 class SecondOpinion(NamedTuple):
     """What the rule of thumb gives, in A100 GPUs of 80 GB, whatever the GPU of the plan."""
 
@@ -45,6 +56,8 @@ class SecondOpinion(NamedTuple):
     """For the target days."""
     days: Figure
     """On as many A100 as the cluster has GPUs."""
+    days_by_peak: Figure
+    """On the cluster's own GPUs, if they are as much faster as their dense bf16 peak is higher."""
 
 
 class Comparison(NamedTuple):
@@ -84,6 +97,12 @@ def days_by_rule(gpu_hours: Fraction, gpus: int) -> Fraction:
     return gpu_hours / (gpus * HOURS_A_DAY)
 
 
+@formula("days")
+def scaled_by_peak(a100_days: Fraction, a100_peak: Fraction, peak: Fraction) -> Fraction:
+    """Days on GPUs of another peak at the same utilisation."""
+    return a100_days * Fraction(a100_peak) / peak
+
+
 @formula("share", source="MFU = 6 N D / (GPU-hours x peak)")
 def mfu_of_run(
     flops_per_parameter_token: int, active_parameters: int, tokens: int, gpu_hours: int, peak: int
@@ -115,7 +134,13 @@ def opinions(training: Training, run: Run, gpu: Gpu, gpus: Figure, run_days: Fig
     active = training.model.active_parameters
     hours = hours_by_rule(active, training.tokens, training.epochs, RULE)
     target = training.target_days
-    second = SecondOpinion(hours, gpus_by_rule(hours, target) if target else None, days_by_rule(hours, gpus))
+    on_a100 = days_by_rule(hours, gpus)
+    second = SecondOpinion(
+        gpu_hours=hours,
+        gpus_required=gpus_by_rule(hours, target) if target else None,
+        days=on_a100,
+        days_by_peak=scaled_by_peak(on_a100, peak_flops(A100_TFLOPS), peak),
+    )
     flops = parameter_flops(training.flops_per_parameter_token, active, training.tokens, training.epochs)
     nearest = sorted(training.published_runs(), key=lambda published: _distance(published, active))[:SHOWN]
     return Opinions(

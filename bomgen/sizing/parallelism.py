@@ -75,6 +75,18 @@ def data_parallel(gpus: int, tensor: int, pipeline: int, context: int) -> int:
     return gpus // (tensor * pipeline * context)
 
 
+@formula("GPUs")
+def replica_size(tensor: int, pipeline: int, context: int) -> int:
+    """GPUs of a replica of the model."""
+    return tensor * pipeline * context
+
+
+@formula("GPUs")
+def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> int:
+    """GPUs rounded up to whole replicas on whole servers."""
+    return ceil(Fraction(gpus, lcm(gpus_per_replica, gpus_per_server))) * lcm(gpus_per_replica, gpus_per_server)
+
+
 def _by_hand(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure) -> Fit:
     _check(training, given, gpus)
     split = Split(

@@ -9,7 +9,7 @@ from math import ceil
 from bomgen.figures import Cited, Figure, Number, Reference, formula
 from bomgen.plan import Training, Tuning
 from bomgen.problems import Infeasible, PlanErrors, Problem, nearest
-from bomgen.shape import Matrix, matrices
+from bomgen.shape import Matrix, matrices, missing
 
 LORA = "Hu et al. 2021, LoRA, section 4"
 QLORA = "Dettmers et al. 2023, QLoRA, section 3"
@@ -116,6 +116,12 @@ def weights(training: Training, weight_bytes: Figure) -> Figure:
         return frozen_and_adapters(parameters, extra, weight_bytes)
     narrow = quantised_bytes(NF4_BITS, SCALE_BITS, BLOCK, GROUP_BITS, GROUP)
     quantised = _sum(of_matrix(each.inputs, each.outputs, each.count) for each in _matrices(training))
+    if quantised.value > parameters.value:
+        message = (
+            f"{parameters.value} parameters are fewer than the {quantised.value} of the matrices of the shape; leave "
+            "`parameters` out, or mend the shape"
+        )
+        raise Infeasible(message, because=parameters, rule="shape")
     return quantised_and_adapters(parameters, quantised, extra, weight_bytes, narrow)
 
 
@@ -129,8 +135,8 @@ def _matrices(training: Training) -> tuple[Matrix, ...]:
     found = matrices(training.model)
     if found is None:
         message = (
-            f"the adapters of {training.model.identity.name} need its shape; name a catalogue model, or give layers, "
-            "hidden, heads and ffn"
+            f"the adapters of {training.model.identity.name} need its shape; name a catalogue model, or give "
+            f"{', '.join(missing(training.model))}"
         )
         raise Infeasible(message, because=_tuning(training).method, rule="unknown-shape")
     return tuple(each for each in found if each.name != ROUTER)
