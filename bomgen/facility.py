@@ -277,15 +277,30 @@ def _servers_per_rack(site: Site, server: Server, warnings: list[tuple[str, str]
             )
         return per_rack
     if units is None:
-        warnings.append((f"the height of {server.identity.name} is not known: no racks are counted", "unknown-height"))
+        warnings.append(
+            (
+                f"the height of {server.identity.name} is not known: no racks are counted; give `rack_units`",
+                "unknown-height",
+            )
+        )
         return None
     if power is None:
-        warnings.append((f"the power of {server.identity.name} is not known: racks by height only", "unknown-power"))
+        warnings.append(
+            (
+                f"the power of {server.identity.name} is not known: racks by height only; give `power`",
+                "unknown-power",
+            )
+        )
         fits = servers_by_height(site.rack_units, units)
     else:
         fits = servers_that_fit(site.rack_units, site.rack_power_w, units, power)
     if fits.value == 0:
-        warnings.append((f"no {server.identity.name} fits a rack of the site: no racks are counted", "rack-power"))
+        warnings.append(
+            (
+                f"no {server.identity.name} fits a rack: no racks are counted; give racks more units or power",
+                "rack-power",
+            )
+        )
         return None
     return fits
 
@@ -298,7 +313,7 @@ def _management_racks(site: Site, machines: tuple[Machines, ...], warnings: list
     unknown = [machine.name for machine in machines if machine.height_u is None and not machine.in_server]
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
-        warnings.append((f"the height of {names} is not known: no rack is counted for it", "unknown-height"))
+        warnings.append((f"the height of {names} is not known: no rack is counted; ask the vendor", "unknown-height"))
     power = no_power()
     for machine in machines:
         if machine.height_u:

@@ -8,10 +8,12 @@ from math import ceil
 
 from bomgen.bill import Bill
 from bomgen.design import Design
-from bomgen.figures import first_given
+from bomgen.figures import Figure, first_given
 from bomgen.network import COMPUTE
-from bomgen.plan import LINK_KINDS
+from bomgen.plan import LINK_KINDS, Training
 from bomgen.problems import Problem
+from bomgen.sizing import ESTIMATE
+from bomgen.sizing.counts import MAX_GPUS
 from bomgen.sizing.training import SECONDS_A_DAY
 from bomgen.source import Path, Source
 
@@ -46,13 +48,24 @@ def remarks(designed: Design) -> list[Problem]:
     target = training.target_days if training else None
     required = sizing.run.gpus_required if sizing.run else None
     if target and required and sizing.days and sizing.days.value > target.value:
+        enough = (
+            "more GPUs would do" if training and training.goodput.value == ESTIMATE else _enough(designed, required)
+        )
         message = (
             f"{sizing.gpus.value} GPUs take {float(sizing.days.value):.2f} days, the target is "
-            f"{float(target.value):g}; {required.value} GPUs would do"
+            f"{float(target.value):g}; {enough}"
         )
         found.append(Problem(first_given(target) or plan.mark, "warning", message, "target-missed", "workload.days"))
     found += _storage(designed)
     return found
+
+
+def _enough(designed: Design, required: Figure) -> str:
+    """How many GPUs would do, in whole servers."""
+    server = designed.plan.cluster.server
+    of_server = server.gpus.value if server else 1
+    count = ceil(Fraction(required.value, of_server)) * of_server
+    return f"{count} GPUs would do" if count <= MAX_GPUS else "no cluster that was ever built would do"
 
 
 def _of_training(designed: Design) -> Iterator[Problem]:
@@ -97,7 +110,7 @@ def _of_target(designed: Design) -> Iterator[Problem]:
     if compute and target and reached and reached.value < target.target.value:
         message = (
             f"{designed.sizing.gpus.value} GPUs reach {float(reached.value / PETA):.4g} PFLOPS, "
-            f"{float(target.target.value / PETA):g} are asked for; {target.gpus_required.value} GPUs would do"
+            f"{float(target.target.value / PETA):g} are asked for; {_enough(designed, target.gpus_required)}"
         )
         place = first_given(compute.target) or compute.mark
         yield Problem(place, "warning", message, "target-missed", "workload.peak_flops")
@@ -180,6 +193,8 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
             said.append(((*base, "scalable_unit"), "nothing is rounded up to it"))
     if plan.cluster.gpu.pod_chips:
         said.append((("fabrics",), "the chips of a pod are joined by links of their own: the plan ends with sizing"))
+    if plan.training:
+        said += _of_degrees(plan.training)
     if plan.cluster.gpus or plan.cluster.servers:
         said.append((("cluster", "round_up_to"), "the size of the cluster is given"))
     said += _storage_without_effect(designed)
@@ -202,3 +217,16 @@ def _storage_without_effect(designed: Design) -> Iterator[tuple[Path, str]]:
             yield ("storage", key), "there is no training run that writes checkpoints"
     if storage.read_per_server and storage.write_per_server:
         yield ("storage", "level"), "the bandwidth of a server is given"
+
+
+def _of_degrees(training: Training) -> Iterator[tuple[Path, str]]:
+    """Keys of a run that change nothing beside others of it."""
+    given, tuning = training.parallelism, training.tuning
+    block = ("workload", "fine_tuning" if tuning else "training")
+    if given and given.pipeline.value == 1:
+        yield (*block, "parallelism", "interleave"), "there is a single pipeline stage"
+    if given and given.tensor.value == 1:
+        yield (*block, "parallelism", "sequence_parallel"), "it divides what tensor parallelism leaves whole"
+    if tuning and tuning.method.value == "full":
+        yield (*block, "rank"), "every weight is trained"
+        yield (*block, "target_modules"), "every weight is trained"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, lcm
+from math import ceil, gcd, lcm
 from typing import NamedTuple
 
 from bomgen.fabric.clos import divisors
@@ -65,7 +65,7 @@ def fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | No
     choose fits.
     """
     if training.parallelism is not None:
-        return _by_hand(training, training.parallelism, gpu, gpus)
+        return _by_hand(training, training.parallelism, gpu, gpus, gpus_per_server)
     return _found(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
 
 
@@ -87,8 +87,8 @@ def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> in
     return ceil(Fraction(gpus, lcm(gpus_per_replica, gpus_per_server))) * lcm(gpus_per_replica, gpus_per_server)
 
 
-def _by_hand(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure) -> Fit:
-    _check(training, given, gpus)
+def _by_hand(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
+    _check(training, given, gpus, gpus_per_server.value if gpus_per_server else 1)
     split = Split(
         tensor=given.tensor,
         pipeline=given.pipeline,
@@ -113,34 +113,38 @@ def _by_hand(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure) -> 
     )
 
 
-def _check(training: Training, given: Parallelism, gpus: Figure) -> None:
+def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
     """Raise Infeasible for the first degree that does not divide what it cuts up."""
     heads, layers = training.model.shape.get("heads"), training.model.shape.get("layers")
     experts = training.model.shape.get("experts")
     if heads is not None:
-        _must_divide("tensor", given.tensor, "attention heads", heads.value)
+        others = given.pipeline.value * given.context.value
+        whole = gcd(heads.value, gpus.value // others) if gpus.value % others == 0 else heads.value
+        _must_divide("tensor", given.tensor, "attention heads", heads.value, whole)
     if layers is not None and given.pipeline.value * given.interleave.value > layers.value:
         message = (
             f"pipeline {given.pipeline.value} with {given.interleave.value} chunks a stage cuts {layers.value} layers "
             f"into more pieces than there are; at most {layers.value}"
         )
         raise Infeasible(message, because=_because(given.pipeline, given.interleave))
-    _check_gpus(given, gpus)
+    _check_gpus(given, gpus, gpus_per_server)
     if given.expert.value > 1:
         if not training.model.moe:
             message = f"expert {given.expert.value} on a model that has no experts; leave it out"
             raise Infeasible(message, because=given.expert)
         data = data_parallel(gpus, given.tensor, given.pipeline, given.context)
-        _must_divide("expert", given.expert, "replicas (data parallel)", data.value)
+        both = gcd(data.value, experts.value) if experts is not None else data.value
+        _must_divide("expert", given.expert, "replicas (data parallel)", data.value, both)
         if experts is not None:
-            _must_divide("expert", given.expert, "experts", experts.value)
+            _must_divide("expert", given.expert, "experts", experts.value, both)
 
 
-def _check_gpus(given: Parallelism, gpus: Figure) -> None:
+def _check_gpus(given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
     size = given.tensor.value * given.pipeline.value * given.context.value
-    below, rest = divmod(gpus.value, size)
-    if rest:
-        works = one_or_other([count * size for count in (below, below + 1) if count])
+    if gpus.value % size:
+        step = lcm(size, gpus_per_server)
+        below = gpus.value // step
+        works = one_or_other([count * step for count in (below, below + 1) if count])
         message = (
             f"{gpus.value} GPUs are no whole number of replicas of tensor {given.tensor.value} x pipeline "
             f"{given.pipeline.value} x context {given.context.value} = {size} GPUs; {works} GPUs are"
@@ -148,9 +152,10 @@ def _check_gpus(given: Parallelism, gpus: Figure) -> None:
         raise Infeasible(message, because=_because(given.pipeline, given.tensor, given.context, gpus))
 
 
-def _must_divide(name: str, degree: Figure, things: str, count: int) -> None:
+def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int) -> None:
+    """Raise Infeasible for a degree that does not divide things; divisors of `whole` would suit the rest as well."""
     if count % degree.value:
-        works = one_or_other(nearest_divisors(count, degree.value))
+        works = one_or_other(nearest_divisors(whole, degree.value))
         message = f"{name} {degree.value} does not divide the {count} {things}; {works} does"
         raise Infeasible(message, because=degree)
 
