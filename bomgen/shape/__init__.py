@@ -9,7 +9,7 @@ twice when some of its layers are dense: of those layers, and of the experts.
 from __future__ import annotations
 
 from bomgen.shape.blocks import GATED, NO_BIAS, Matrix, head_dim, kv_heads, matrices, missing, wrong
-from bomgen.shape.counts import RMS, active_parameters, none, parameters
+from bomgen.shape.counts import RMS, active_parameters, embeddings, none, parameters, tied_embedding
 
 __all__ = [
     "GATED",
@@ -17,11 +17,13 @@ __all__ = [
     "RMS",
     "Matrix",
     "active_parameters",
+    "embeddings",
     "head_dim",
     "kv_heads",
     "matrices",
     "missing",
     "none",
     "parameters",
+    "tied_embedding",
     "wrong",
 ]

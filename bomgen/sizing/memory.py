@@ -59,7 +59,7 @@ def replica(training: Training, split: Split) -> Memory:
 
 def per_gpu(training: Training, split: Split) -> Memory:
     """What the fullest GPU of a run keeps: one of the first pipeline stage."""
-    states = states_of_gpu(training, split.tensor, _stages(training, split), split.expert, split.data)
+    states = states_of_gpu(training, split.tensor, split.pipeline, _stages(training, split), split.expert, split.data)
     return _memory(states, _activations(training, split, _of_first_stage))
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
+from bomgen import shape
 from bomgen.figures import Assumed, Cited, Figure, Number, Reference, formula
+from bomgen.parts import Model
 from bomgen.plan import Training
 from bomgen.sizing import tuning
 
@@ -87,15 +89,17 @@ def trainable_parameters(training: Training) -> Figure:
 
 
 def states_of_gpu(
-    training: Training, tensor: Figure, stages: Figure, expert: Figure, data: Figure
+    training: Training, tensor: Figure, pipeline: Figure, stages: Figure, expert: Figure, data: Figure
 ) -> tuple[Figure, Figure, Figure]:
-    """Weights, gradients and optimizer states of a GPU of the fullest stage; `stages` are as full as that one."""
+    """Weights, gradients and optimizer states of the fullest GPU; `stages` have as many layers as the fullest."""
     weight, gradient, optimizer = _state_bytes(training)
     parameters = training.model.parameters
     if tuning.adapts(training):
         # Adapters are cut up like the weights that they stand beside: both count on average over all parameters.
         weight, gradient, optimizer = (over_parameters(of_all, parameters) for of_all in states_of_model(training))
     experts = expert_parameters(training)
+    if pipeline.value > 1:
+        parameters = _as_full_as_the_fullest(training.model, pipeline, stages)
     if experts is None:
         local = parameters_of_gpu(parameters, tensor, stages)
     else:
@@ -106,6 +110,19 @@ def states_of_gpu(
         gradients_of_gpu(local, share, training.zero, gradient),
         optimizer_states_of_gpu(local, share, training.zero, optimizer),
     )
+
+
+def _as_full_as_the_fullest(model: Model, pipeline: Figure, stages: Figure) -> Figure:
+    """The parameters of a model whose stages were all as full as its fullest, which may hold an embedding.
+
+    All parameters where the size of the embedding is not known.
+    """
+    layers, vocab, hidden = (model.shape.get(key) for key in ("layers", "vocab", "hidden"))
+    if layers is None or vocab is None or hidden is None:
+        return model.parameters
+    one = shape.tied_embedding(vocab, hidden)
+    embeddings = one if model.tied else shape.embeddings(vocab, hidden)
+    return with_embedding(model.parameters, embeddings, one, layers, pipeline, stages)
 
 
 def _state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
@@ -183,6 +200,17 @@ def routed_parameters(parameters: int, active_parameters: int, experts: int, top
 def parameters_of_gpu(parameters: int, tensor: int, stages: Fraction) -> Fraction:
     """Parameters that a GPU of the fullest stage holds."""
     return Fraction(parameters) / (tensor * stages)
+
+
+@formula("parameters")
+def with_embedding(
+    parameters: int, embeddings: int, embedding: int, layers: int, pipeline: int, stages: Fraction
+) -> Fraction:
+    """So many stages as full as the fullest: one with the most layers, or the first with an embedding."""
+    return Fraction(stages) * max(
+        Fraction(parameters - embeddings, layers) * ceil(Fraction(layers, pipeline)),
+        Fraction(parameters - embeddings, layers) * (layers // pipeline) + embedding,
+    )
 
 
 @formula("parameters")
