@@ -6,7 +6,7 @@ are taken to be spread evenly over the stages, as in the published models, which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -18,10 +18,8 @@ from bomgen.plan import Inference
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.sizing import kv
 from bomgen.sizing.kv import BYTES
-from bomgen.sizing.parallelism import SERVER_GPUS
+from bomgen.sizing.parallelism import GIGA, MAX_REASONS, SERVER_GPUS, nearest_divisors, one_or_other
 
-GIGA = 10**9
-MAX_REASONS = 3
 MAX_STAGES = 128
 """Pipeline stages that are tried for a model whose layers are not known; most published models have fewer layers."""
 PATH = "workload.inference"
@@ -57,14 +55,14 @@ class Shortage(NamedTuple):
         return self.needed * self.memory / self.room
 
     def __str__(self) -> str:
-        more = "" if self.cache is None else f" and the KV cache of one request {gb(self.cache)}"
+        more = "" if self.cache is None else f" and the KV cache of one request {_gb(self.cache)}"
         share = float(Fraction(self.room) / self.memory)
         text = (
-            f"tensor {self.tensor} x pipeline {self.pipeline} does not fit: weights take {gb(self.weights)}{more} of "
-            f"the fullest GPU, of whose {gb(self.memory)} {share:.0%} ({gb(self.room)}) may be filled, "
-            f"{gb(self.needed - self.room)} too little"
+            f"tensor {self.tensor} x pipeline {self.pipeline} does not fit: weights take {_gb(self.weights)}{more} of "
+            f"the fullest GPU, of whose {_gb(self.memory)} {share:.0%} ({_gb(self.room)}) may be filled, "
+            f"{_gb(self.needed - self.room)} too little"
         )
-        return f"{text}; {self.remedy or f'a GPU with {gb(self.enough)}'} would fit"
+        return f"{text}; {self.remedy or f'a GPU with {_gb(self.enough)}'} would fit"
 
 
 class Replica(NamedTuple):
@@ -161,7 +159,7 @@ def requests_held(room: Fraction, weights: Fraction, kv_of_request: Fraction) ->
     return max(0, int((room - weights) // kv_of_request))
 
 
-def gb(amount: Fraction | int) -> str:
+def _gb(amount: Fraction | int) -> str:
     """Bytes as text, in units of 10^9."""
     return f"{float(Fraction(amount) / GIGA):.2f} GB"
 
@@ -177,7 +175,7 @@ def _by_hand(inference: Inference, gpu: Gpu) -> Choice:
     tensor, pipeline = inference.tensor or one, inference.pipeline or one
     heads, layers = inference.model.shape.get("heads"), inference.model.shape.get("layers")
     if heads is not None and heads.value % tensor.value:
-        near = _one_or_other(_nearest_divisors(heads.value, tensor.value))
+        near = one_or_other(nearest_divisors(heads.value, tensor.value))
         message = f"tensor {tensor.value} does not divide the {heads.value} attention heads; {near} does"
         raise Infeasible(message, because=tensor)
     if layers is not None and pipeline.value > layers.value:
@@ -256,21 +254,10 @@ def check_whole(found: Replica, gpus: Figure) -> None:
     below, rest = divmod(gpus.value, found.gpus.value)
     if rest:
         size = found.gpus.value
-        works = _one_or_other([count * size for count in (below, below + 1) if count])
+        works = one_or_other([count * size for count in (below, below + 1) if count])
         message = (
             f"{gpus.value} GPUs are no whole number of replicas of tensor {found.tensor.value} x pipeline "
             f"{found.pipeline.value} = {size} GPUs; {works} GPUs are"
         )
         given = next((one for one in (found.tensor, found.pipeline) if first_given(one)), gpus)
         raise Infeasible(message, because=given)
-
-
-def _nearest_divisors(count: int, wanted: int) -> list[int]:
-    """The divisors of a number next to one that is none, below and above."""
-    below = [value for value in divisors(count) if value < wanted]
-    above = [value for value in divisors(count) if value > wanted]
-    return below[-1:] + above[:1]
-
-
-def _one_or_other(values: Iterable[int]) -> str:
-    return " or ".join(str(value) for value in values)
