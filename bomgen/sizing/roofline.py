@@ -143,9 +143,10 @@ def estimate(inference: Inference, gpu: Gpu, replica: Replica) -> Estimate | Non
     active, output = inference.model.active_parameters, inference.output_tokens
 
     def rate(compute_efficiency: Figure, bandwidth_efficiency: Figure) -> Rate:
-        occupied = occupied_seconds(load.prompt, replica.gpus, top, compute_efficiency)
-        prefill = prefill_seconds(replica.pipeline, occupied)
-        arithmetic = arithmetic_seconds(FORWARD_FLOPS, active, load.turn, replica.gpus, top, compute_efficiency)
+        fullest = replica.tensor, replica.stages
+        occupied = occupied_seconds(load.prompt, *fullest, top, compute_efficiency)
+        prefill = prefill_seconds(replica.stages, occupied)
+        arithmetic = arithmetic_seconds(FORWARD_FLOPS, active, load.turn, *fullest, top, compute_efficiency)
         reading = reading_seconds(load.weights, load.turn, load.cache, bandwidth, bandwidth_efficiency)
         step = decode_seconds_per_token(replica.pipeline, arithmetic, reading)
         if output is None:
@@ -275,15 +276,17 @@ def prompt_flops_with_attention(
 
 
 @formula("s", _POPE)
-def occupied_seconds(prompt_flops: Fraction, gpus: int, peak: Fraction, efficiency: Fraction) -> Fraction:
-    """Time that a prompt occupies a replica, which works on others at the same time where it has stages."""
-    return prompt_flops / (gpus * Fraction(peak) * efficiency)
+def occupied_seconds(
+    prompt_flops: Fraction, tensor: int, stages: Fraction, peak: Fraction, efficiency: Fraction
+) -> Fraction:
+    """Time that a prompt occupies the fullest stage, while the others work on other prompts."""
+    return prompt_flops / (tensor * stages * Fraction(peak) * efficiency)
 
 
 @formula("s")
-def prefill_seconds(pipeline: int, occupied: Fraction) -> Fraction:
+def prefill_seconds(stages: Fraction, occupied: Fraction) -> Fraction:
     """Time until a prompt has passed all stages, one after the other."""
-    return pipeline * occupied
+    return stages * occupied
 
 
 @formula("bytes")
@@ -299,12 +302,13 @@ def arithmetic_seconds(
     flops_per_parameter_token: int,
     active_parameters: int,
     requests: Fraction,
-    gpus: int,
+    tensor: int,
+    stages: Fraction,
     peak: Fraction,
     efficiency: Fraction,
 ) -> Fraction:
-    """Time that the arithmetic of a turn takes."""
-    return flops_per_parameter_token * active_parameters * requests / (gpus * Fraction(peak) * efficiency)
+    """Time that the arithmetic of a turn takes the fullest stage."""
+    return flops_per_parameter_token * active_parameters * requests / (tensor * stages * Fraction(peak) * efficiency)
 
 
 @formula("s", _POPE)

@@ -289,7 +289,7 @@ def _of_batch(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
             roofline.BANDWIDTH: f"reading at its full memory bandwidth, with {most_.batch.value} requests a replica,",
         }
         message = (
-            f"{float(measured.value):g} tokens/s are more than a {gpu.identity.name} can put out: "
+            f"{float(measured.value):g} tokens/s are more than {gpu.identity.name} can put out: "
             f"{full[most_.by]} gives {float(most_.of_gpu.value):.4g} for requests of this length"
         )
         yield Caution(measured, message, "above-roofline", "workload.tokens_per_second_per_gpu")

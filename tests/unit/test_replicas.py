@@ -273,6 +273,17 @@ def test_prompts_follow_each_other_through_stages() -> None:
     assert prompts / 2 == 10 / two.typical.of_replica.value - two.typical.step.value
 
 
+def test_the_fullest_stage_sets_the_pace() -> None:
+    """Three stages of 80 layers hold 27, 27 and 26: a prompt occupies one for 27 of 80 parts of the whole time."""
+    served = inference(LLAMA_70B, output_tokens=1, context=2048, batch=12, pipeline=3)
+    found = roofline.estimate(served, gpu(memory=200), choose(served, gpu(memory=200), None).replica)
+    assert found is not None
+    whole = Fraction(2 * 70553706496 * 2047 + 80 * 64 * 256 * 2047**2, 150 * 10**12)
+    assert whole == found.typical.prefill.value
+    assert found.typical.of_replica is not None
+    assert 12 / found.typical.of_replica.value == 12 * whole * Fraction(27, 80) + found.typical.step.value
+
+
 def test_a_mixture_reads_the_experts_that_its_batch_needs() -> None:
     """One request reads the active parameters, a large batch all of them."""
     mixture = LLAMA_7B | {"active_parameters": 10**9}
@@ -336,9 +347,9 @@ def test_a_bound_by_hand() -> None:
     """Each of arithmetic and reading bounds a GPU alone, at the full data sheet and the requests that it holds.
 
     27 requests of 4096 tokens are held. Reading: 13,476,831,232 bytes of weights and 27 * 524,288 * (4096 - 2)
-    of KV cache, 71,430,578,176 bytes, take 0.035715 s at 2 TB/s: 27 / 0.035715 = 755.98 tokens/s. Arithmetic of an answer
-    of 4 tokens: (2 * 6,738,415,616 * 4092 + 32 * 32 * 256 * 4092^2) / 4 = 14.884 TFLOPs of the prompt a token and 0.0135
-    of the answer; 300 TFLOP/s give 20.137 tokens/s.
+    of KV cache, 71,430,578,176 bytes, take 0.035715 s at 2 TB/s: 27 / 0.035715 = 755.98 tokens/s. Arithmetic of an
+    answer of 4 tokens: (2 * 6,738,415,616 * 4092 + 32 * 32 * 256 * 4092^2) / 4 = 14.884 TFLOPs of the prompt a token
+    and 0.0135 of the answer; 300 TFLOP/s give 20.137 tokens/s.
     """
     served = inference(LLAMA_7B, output_tokens=4)
     found = roofline.bound(served, gpu(), choose(served, gpu(), None).replica)
