@@ -223,7 +223,7 @@ def serve(inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool)
     output = inference.output_tokens
     put_out = tokens_of_cluster(rate, replicas, found.gpus) if rate else None
     served = requests_answered(put_out, output) if put_out and output else None
-    cautions = list(_of_batch(inference, need, gpu))
+    cautions = [*_of_batch(inference, need), *_of_measurement(inference, need, gpu)]
     if given:
         cautions += _missed(inference, need, gpus, replicas, served)
     return Serving(
@@ -272,25 +272,31 @@ def _no_replica(need: Need, gpus: Figure) -> Infeasible:
     return Infeasible(message, because=gpus)
 
 
-def _of_batch(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
-    """A batch that a replica does not hold or nobody asks, and a measurement that none can reach."""
-    asked, held, measured = inference.batch, need.replica.held, inference.tokens_per_second_per_gpu
-    if asked and measured:
+def _of_batch(inference: Inference, need: Need) -> Iterator[Caution]:
+    """A batch that a replica does not hold, or that has no effect."""
+    asked, estimate, held = inference.batch, need.estimate, need.replica.held
+    if asked and inference.tokens_per_second_per_gpu:
         message = "workload.inference.batch has no effect, because the throughput is measured; leave it out"
         yield Caution(asked, message, "no-effect", "workload.tokens_per_second_per_gpu")
-    elif asked and need.estimate and need.estimate.batch.value < asked.value:
-        most = f"a replica holds {held.value if held else 0} requests of {asked.value} at a time"
-        message = f"{most}; the estimate has {need.estimate.batch.value}"
+    elif asked and estimate and held and held.value < asked.value:
+        message = (
+            f"a replica holds {held.value} requests of {asked.value} at a time; the estimate has {estimate.batch.value}"
+        )
         yield Caution(asked, message, "batch", "workload.requests_at_a_time")
-    most_ = roofline.bound(inference, gpu, need.replica) if measured else None
-    if measured and most_ and most_.of_gpu.value < measured.value:
+
+
+def _of_measurement(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
+    """A measured throughput that no GPU of the replica can reach."""
+    measured = inference.tokens_per_second_per_gpu
+    bound = roofline.bound(inference, gpu, need.replica) if measured else None
+    if measured and bound and bound.of_gpu.value < measured.value:
         full = {
             roofline.ARITHMETIC: "arithmetic at its full peak",
-            roofline.BANDWIDTH: f"reading at its full memory bandwidth, with {most_.batch.value} requests a replica,",
+            roofline.BANDWIDTH: f"reading at its full memory bandwidth, with {bound.batch.value} requests a replica,",
         }
         message = (
-            f"{float(measured.value):g} tokens/s are more than {gpu.identity.name} can put out: "
-            f"{full[most_.by]} gives {float(most_.of_gpu.value):.4g} for requests of this length"
+            f"{float(measured.value):g} tokens/s are more than {gpu.identity.name} can put out: {full[bound.by]} gives "
+            f"{float(bound.of_gpu.value):.4g} for requests of this length"
         )
         yield Caution(measured, message, "above-roofline", "workload.tokens_per_second_per_gpu")
 
