@@ -156,7 +156,7 @@ def _memory(path: Path, memory: Memory) -> dict[Path, Figure | None]:
 
 
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
-    need, found, estimate = serving.need, serving.need.choice.replica, serving.need.estimate
+    need, found, estimate = serving.need, serving.need.replica, serving.need.estimate
     base: Path = ("workload",)
     memory: Path = (*base, "memory")
     return {
@@ -164,7 +164,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "active_parameters"): inference.model.active_parameters,
         (*base, "context"): inference.context,
         (*base, "output_tokens"): inference.output_tokens,
-        (*base, "kv_bytes_per_token"): serving.token,
+        (*base, "kv_bytes_per_token"): serving.cache.token if serving.cache else None,
         (*base, "kv_bytes_per_request"): serving.request,
         (*base, "gpus_per_replica"): found.gpus,
         (*base, "concurrency_per_replica"): found.held,
@@ -187,6 +187,8 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         **_range((*base, "requests_per_minute_range"), serving.requests_range),
         **_held(memory, serving.model),
         **_held((*memory, "per_gpu"), serving.per_gpu),
+        (*memory, "per_gpu", "kv_cache_in_estimate"): serving.in_estimate.kv_cache if serving.in_estimate else None,
+        (*memory, "per_gpu", "total_in_estimate"): serving.in_estimate.total if serving.in_estimate else None,
         (*memory, "per_gpu", "room"): found.room,
         (*memory, "gpu"): serving.gpu_memory,
         (*base, "parallelism", "tensor"): found.tensor,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bomgen import parts
 from bomgen.fabric.model import TierChoice
-from bomgen.figures import Figure, Given, Mark
+from bomgen.figures import Figure, Mark
 from bomgen.medium import Wish
 
 ROLES = ("compute", "storage", "in_band", "out_of_band")
@@ -84,6 +84,14 @@ class Spread(NamedTuple):
     high: Figure
 
 
+class Degrees(NamedTuple):
+    """How a replica of a served model is cut up, as given by hand."""
+
+    tensor: Figure
+    pipeline: Figure
+    mark: Mark
+
+
 class Inference(NamedTuple):
     """A model to be served."""
 
@@ -96,7 +104,9 @@ class Inference(NamedTuple):
     context: Figure | None
     """Tokens held a request; None: the plan gives none, and the model's is not known."""
     concurrency: Figure
-    """Requests in flight over the whole cluster."""
+    """Requests in flight over the whole cluster, all of which are held in memory."""
+    batch: Figure | None
+    """Requests that a replica works on at a time, in the estimate; None: as many as it holds."""
     output_tokens: Figure | None
     """A request."""
     requests_per_minute: Figure | None
@@ -104,19 +114,12 @@ class Inference(NamedTuple):
     """Measured; None: estimated from a roofline."""
     memory_share: Figure
     """Share of a GPU's memory that weights and KV cache may fill."""
-    tensor: Figure | None
-    """Given by hand; None: as little as fits."""
-    pipeline: Figure | None
-    parallelism_mark: Mark
+    degrees: Degrees | None
+    """None: found by the program."""
     compute_efficiency: Spread
     """Share of the peak that prompts reach."""
     bandwidth_efficiency: Spread
     """Share of the memory bandwidth that answers reach."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether the plan says how many requests are in flight."""
-        return isinstance(self.concurrency.origin, Given)
 
 
 class Compute(NamedTuple):

@@ -146,17 +146,16 @@ def _storage(designed: Design) -> Iterator[Problem]:
 
 
 def _of_serving(designed: Design) -> Iterator[Problem]:
-    """A replica given by hand that does not hold the model, and what a cluster given does not reach."""
+    """A replica given by hand that does not hold the model, and what else must be known of what is served."""
     inference, serving = designed.plan.inference, designed.sizing.serving
     if inference is None or serving is None:
         return
-    if shortage := serving.need.choice.shortage:
-        mark, path = inference.parallelism_mark, "workload.memory.per_gpu.total"
-        yield Problem(mark, "warning", str(shortage), "memory", path)
-    for asked, message in serving.missed:
-        mark = first_given(asked) or inference.mark
-        path = "workload.concurrency" if asked is inference.concurrency else "workload.requests_per_minute"
-        yield Problem(mark, "warning", message, "target-missed", path)
+    if shortage := serving.need.shortage:
+        mark = inference.degrees.mark if inference.degrees else inference.mark
+        yield Problem(mark, "warning", str(shortage), "memory", "workload.memory.per_gpu.total")
+    for caution in serving.cautions:
+        mark = first_given(caution.about) or inference.mark
+        yield Problem(mark, "warning", caution.message, caution.rule, caution.path)
 
 
 def _bought_cards(designed: Design) -> Iterator[Problem]:

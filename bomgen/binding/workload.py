@@ -10,6 +10,7 @@ from bomgen.catalog import Catalog
 from bomgen.figures import Cited, Figure
 from bomgen.plan import (
     Compute,
+    Degrees,
     Inference,
     Parallelism,
     Spread,
@@ -104,7 +105,6 @@ def inference(section: Section) -> Inference | None:
     """A model to be served; None when something in it is wrong, which the section notes."""
     model = section.part("model", "model", records.model)
     precision = section.word("precision", "inference-precision")
-    parallelism = section.below("parallelism")
     serving = partial(
         Inference,
         mark=section.mark,
@@ -112,17 +112,27 @@ def inference(section: Section) -> Inference | None:
         kv_precision=section.word("kv_precision", "inference-precision") if section.has("kv_precision") else precision,
         context=section.figure("context", "tokens") or (model.shape.get("context") if model else None),
         concurrency=section.quantity("concurrency", "requests", "inference-concurrency"),
+        batch=section.figure("batch", "requests"),
         output_tokens=section.figure("output_tokens", "tokens"),
         requests_per_minute=section.figure("requests_per_minute", "requests/min"),
         tokens_per_second_per_gpu=section.figure("tokens_per_second_per_gpu", "tokens/s"),
         memory_share=section.quantity("memory_share", "share", "inference-memory-share"),
-        tensor=parallelism.figure("tensor", "count"),
-        pipeline=parallelism.figure("pipeline", "count"),
-        parallelism_mark=parallelism.mark if parallelism.data else section.mark,
+        degrees=_degrees(section.below("parallelism")),
         compute_efficiency=_spread(section, "inference-compute-efficiency"),
         bandwidth_efficiency=_spread(section, "inference-bandwidth-efficiency"),
     )
     return None if model is None else serving(model=model)
+
+
+def _degrees(section: Section) -> Degrees | None:
+    """The degrees that a plan gives for a replica; None when it leaves them to the program."""
+    if not section.data:
+        return None
+    return Degrees(
+        tensor=section.quantity("tensor", "count", "parallelism-degree"),
+        pipeline=section.quantity("pipeline", "count", "parallelism-degree"),
+        mark=section.mark,
+    )
 
 
 def _spread(section: Section, assumption: str) -> Spread:

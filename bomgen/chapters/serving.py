@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Note, Row, Section, Table
 from bomgen.numbers import Path
-from bomgen.sizing import kv
 from bomgen.sizing.replica import Shortage
-from bomgen.sizing.serving import Need
+from bomgen.sizing.serving import Serving
 
 BASE: Path = ("workload",)
 MEMORY: Path = (*BASE, "memory")
@@ -39,7 +38,7 @@ def serving(writer: Writer) -> Section | None:
         writer.word("section-serving"),
         text=(writer.word("convention-bytes"),),
         tables=tuple(tables),
-        notes=tuple(_notes(writer, served.need)),
+        notes=tuple(_notes(writer, served)),
     )
 
 
@@ -63,12 +62,13 @@ def _estimate(writer: Writer) -> Table:
     return Table("serving-estimate", writer.word("table-serving-estimate"), columns, tuple(rows))
 
 
-def _notes(writer: Writer, need: Need) -> Iterator[Note]:
+def _notes(writer: Writer, served: Serving) -> Iterator[Note]:
     """What a reader should know: why a replica is as large as it is, and how far the throughput can be trusted."""
-    inference, found = writer.report.plan.inference, need.choice.replica
+    inference, need = writer.report.plan.inference, served.need
     if inference is None:
         return
-    texts = [_too_small(writer, shortage) for shortage in need.choice.reasons]
+    found, cache = need.replica, served.cache
+    texts = [_too_small(writer, shortage) for shortage in need.reasons]
     if need.smaller:
         smallest, more = need.smaller
         degrees = {"tensor": smallest.tensor.value, "pipeline": smallest.pipeline.value}
@@ -82,21 +82,29 @@ def _notes(writer: Writer, need: Need) -> Iterator[Note]:
         texts.append(writer.word("serving-no-output"))
     elif need.estimate:
         batch = writer.language.number(need.estimate.batch.value)
-        texts += [writer.word("serving-estimate"), writer.word("serving-batch", batch=batch)]
-    held = kv.cache(inference)
+        estimate = " ".join((writer.word("serving-estimate"), *_low_end(writer, served)))
+        texts += [estimate, writer.word("serving-batch", batch=batch)]
     if found.request is None:
         texts.append(writer.word("serving-unknown-cache"))
-    elif held and held.kv_heads is None and found.tensor.value > 1:
+    elif cache and cache.kv_heads is None and found.tensor.value > 1:
         texts.append(writer.word("serving-latent"))
-    elif held and held.kv_heads and found.tensor.value > held.kv_heads.value:
-        texts.append(writer.word("serving-replicated", heads=held.kv_heads.value))
+    elif cache and cache.kv_heads and found.tensor.value > cache.kv_heads.value:
+        texts.append(writer.word("serving-replicated", heads=cache.kv_heads.value))
     if found.room is None:
         texts.append(writer.word("serving-unknown-memory"))
-    for name in dict.fromkeys((str(inference.precision.value), str(inference.kv_precision.value))):
-        size = kv.BYTES[name].value
-        if size < 1:
-            texts.append(writer.word("serving-scales", format=name, bytes=writer.language.number(size)))
+    for name, size in served.narrow.items():
+        texts.append(writer.word("serving-scales", format=name, bytes=writer.language.number(size.value)))
     yield from (Note("info", text) for text in texts)
+
+
+def _low_end(writer: Writer, served: Serving) -> Iterator[str]:
+    """That the low end of the estimate misses the requests of a minute, and what it would take."""
+    inference, span, gpus = writer.report.plan.inference, served.requests_range, served.need.gpus_range
+    asked = inference.requests_per_minute if inference else None
+    if asked and span and span.low and gpus and gpus.high and span.low.value < asked.value:
+        number = writer.language.number
+        counts = {"low": number(span.low.value), "asked": number(asked.value), "gpus": number(gpus.high.value)}
+        yield writer.word("serving-low", **counts)
 
 
 def _too_small(writer: Writer, shortage: Shortage) -> str:
@@ -125,7 +133,7 @@ def sentences(writer: Writer) -> Iterator[str]:
     inference, served = writer.report.plan.inference, writer.report.design.sizing.serving
     if inference is None or served is None:
         return
-    number, found = writer.language.number, served.need.choice.replica
+    number, found = writer.language.number, served.need.replica
     yield writer.word(
         "sentence-serving",
         model=inference.model.identity.name,

@@ -15,6 +15,7 @@ from bomgen.report import Report, one_line
 
 SPARSE = "sparse"
 PEAK = "peak_flops_per_gpu"
+THROUGHPUT = ("tokens_per_second_per_gpu", "tokens_per_second", "requests_per_minute")
 MONEY = "money"
 """The unit of figures in the currency of the quote."""
 
@@ -30,6 +31,9 @@ class Writer:
         compute = report.plan.compute
         self.sparse = compute is not None and compute.sparsity.value == SPARSE
         """Whether the peak asked for is the sparse one."""
+        served = report.design.sizing.serving
+        self.estimated = served is not None and served.need.estimate is not None
+        """Whether the throughput of a model that is served is an estimate."""
 
     def shown(self, figure: Figure) -> str:
         """A figure's value with its unit, in the language of the report."""
@@ -44,6 +48,8 @@ class Writer:
         """What a number is called: by its whole path, by its last two steps, or by its last."""
         if path[-1] == PEAK and self.sparse:
             path = (f"sparse_{PEAK}",)
+        if path[-1] in THROUGHPUT and self.estimated:
+            path = (f"estimated_{path[-1]}",)
         for key in (".".join(path), ".".join(path[-2:]), path[-1]):
             if f"label-{key}" in self.language.words:
                 return self.word(f"label-{key}")

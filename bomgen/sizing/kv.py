@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
+from bomgen import shape
 from bomgen.figures import Cited, Figure, Number, Reference, formula
 from bomgen.parts import Model
 from bomgen.plan import Inference
@@ -70,33 +71,25 @@ class Cache(NamedTuple):
 def cache(inference: Inference) -> Cache | None:
     """The KV cache of a served model; None where its shape is not known."""
     model = inference.model
-    layers, heads, hidden = (_known(model, key) for key in ("layers", "heads", "hidden"))
     value = BYTES[str(inference.kv_precision.value)]
-    latent = _known(model, "kv_lora_rank")
+    layers, latent = model.shape.get("layers"), model.shape.get("kv_lora_rank")
     if layers is None:
         return None
     if latent is not None:
-        rotary = _known(model, "rope_head_dim")
+        rotary = model.shape.get("rope_head_dim")
         token = None if rotary is None else latent_bytes_per_token(layers, latent, rotary, value)
         return None if token is None else Cache(model, token, None)
     if model.mla:
         return None
-    kv_heads = _known(model, "kv_heads") or heads
-    width = _known(model, "head_dim") or (head_width(hidden, heads) if hidden and heads else None)
+    kv_heads, width = shape.kv_heads(model), shape.head_dim(model)
     if kv_heads is None or width is None:
         return None
     return Cache(model, kv_bytes_per_token(layers, kv_heads, width, value), kv_heads)
 
 
-def _known(model: Model, key: str) -> Figure | None:
-    """A figure of the model's shape; nought says that there is no such thing."""
-    figure = model.shape.get(key)
-    return None if figure is None or figure.value == 0 else figure
-
-
 def of_request(held: Cache, tokens: Figure) -> Figure:
     """The KV cache of a request of so many tokens."""
-    layers, window = _known(held.model, "layers"), _known(held.model, "window")
+    layers, window = held.model.shape.get("layers"), held.model.shape.get("window")
     if layers is None or window is None:
         return kv_bytes_of_request(held.token, tokens)
     windowed = held.model.shape.get("window_layers", layers)
@@ -112,7 +105,7 @@ def of_gpu(held: Cache, request: Figure, tensor: Figure, stages: Figure) -> Figu
 
 def stages_of(model: Model, pipeline: Figure) -> Figure:
     """The pipeline stages, counted in stages as full as the fullest where the layers do not divide evenly."""
-    layers = _known(model, "layers")
+    layers = model.shape.get("layers")
     if layers is None or layers.value % pipeline.value == 0:
         return pipeline
     return full_stages(layers, pipeline)
@@ -128,12 +121,6 @@ def weights(parameters: int, value_bytes: Fraction) -> Fraction:
 def weights_of_gpu(weights: Fraction, tensor: int, stages: Fraction) -> Fraction:
     """Weights on a GPU of the fullest stage."""
     return Fraction(weights) / (tensor * stages)
-
-
-@formula("count")
-def head_width(hidden: int, heads: int) -> Fraction:
-    """Width of a head, where the model's configuration does not say it."""
-    return Fraction(hidden, heads)
 
 
 @formula("bytes", _KWON)

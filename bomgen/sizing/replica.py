@@ -6,7 +6,7 @@ are taken to be spread evenly over the stages, as in the published models, which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -14,14 +14,12 @@ from typing import NamedTuple
 from bomgen.fabric.clos import divisors
 from bomgen.figures import Assumed, Figure, Mark, Reference, first_given, formula
 from bomgen.parts import Gpu, Model
-from bomgen.plan import Inference
+from bomgen.plan import Degrees, Inference
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.sizing import kv
 from bomgen.sizing.kv import BYTES
-from bomgen.sizing.parallelism import SERVER_GPUS
+from bomgen.sizing.parallelism import GIGA, MAX_REASONS, SERVER_GPUS, nearest_divisors, one_or_other
 
-GIGA = 10**9
-MAX_REASONS = 3
 MAX_STAGES = 128
 """Pipeline stages that are tried for a model whose layers are not known; most published models have fewer layers."""
 PATH = "workload.inference"
@@ -57,14 +55,14 @@ class Shortage(NamedTuple):
         return self.needed * self.memory / self.room
 
     def __str__(self) -> str:
-        more = "" if self.cache is None else f" and the KV cache of one request {gb(self.cache)}"
+        more = "" if self.cache is None else f" and the KV cache of one request {_gb(self.cache)}"
         share = float(Fraction(self.room) / self.memory)
         text = (
-            f"tensor {self.tensor} x pipeline {self.pipeline} does not fit: weights take {gb(self.weights)}{more} of "
-            f"the fullest GPU, of whose {gb(self.memory)} {share:.0%} ({gb(self.room)}) may be filled, "
-            f"{gb(self.needed - self.room)} too little"
+            f"tensor {self.tensor} x pipeline {self.pipeline} does not fit: weights take {_gb(self.weights)}{more} of "
+            f"the fullest GPU, of whose {_gb(self.memory)} {share:.0%} ({_gb(self.room)}) may be filled, "
+            f"{_gb(self.needed - self.room)} too little"
         )
-        return f"{text}; {self.remedy or f'a GPU with {gb(self.enough)}'} would fit"
+        return f"{text}; {self.remedy or f'a GPU with {_gb(self.enough)}'} would fit"
 
 
 class Replica(NamedTuple):
@@ -95,38 +93,35 @@ class Replica(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The replica that is taken."""
+    """The replica that the plan asks for, or the smallest that holds the model."""
 
     replica: Replica
     reasons: tuple[Shortage, ...]
     """Why smaller ones do not do, the largest first."""
-    larger: tuple[Replica, ...]
-    """Larger ones within a server, with which fewer GPUs may do in all."""
     shortage: Shortage | None
     """Of a replica given by hand: that it is too small."""
 
 
 def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Choice:
-    """The replica that the plan asks for, else the smallest that holds weights and a request, with larger ones.
+    """The replica that the plan asks for, else the smallest that holds weights and a request.
 
     Raises Infeasible for degrees that do not divide what they cut up, PlanErrors when no replica holds the model.
     """
-    if inference.tensor is not None or inference.pipeline is not None:
-        return _by_hand(inference, gpu)
+    if inference.degrees:
+        return _by_hand(inference, inference.degrees, gpu)
     refused: list[Replica] = []
-    candidates = list(_candidates(inference.model, gpus_per_server or SERVER_GPUS))
-    for position, (tensor, pipeline) in enumerate(candidates):
-        found = replica(inference, gpu, _chosen("Tensor parallel degree", tensor), _chosen("Pipeline stages", pipeline))
+    for found in _candidates(inference, gpu, gpus_per_server):
         if found.fits is not False:
             reasons = tuple(_shortage(inference, gpu, one) for one in refused[: -MAX_REASONS - 1 : -1])
-            larger = tuple(
-                replica(inference, gpu, _chosen("Tensor parallel degree", wider), found.pipeline)
-                for wider, stages in candidates[position + 1 :]
-                if stages == 1
-            )
-            return Choice(found, reasons, larger, None)
+            return Choice(found, reasons, None)
         refused.append(found)
     raise _nothing_fits(inference, gpu, refused)
+
+
+def larger(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
+    """Larger replicas than one, fewest GPUs first, with which fewer may do in all; none beside one given by hand."""
+    if inference.degrees is None:
+        yield from _candidates(inference, gpu, gpus_per_server, than.gpus.value)
 
 
 def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
@@ -161,7 +156,7 @@ def requests_held(room: Fraction, weights: Fraction, kv_of_request: Fraction) ->
     return max(0, int((room - weights) // kv_of_request))
 
 
-def gb(amount: Fraction | int) -> str:
+def _gb(amount: Fraction | int) -> str:
     """Bytes as text, in units of 10^9."""
     return f"{float(Fraction(amount) / GIGA):.2f} GB"
 
@@ -172,12 +167,11 @@ def place(inference: Inference, *figures: Figure | None) -> Mark:
     return next((mark for mark in marks if mark is not None), inference.mark)
 
 
-def _by_hand(inference: Inference, gpu: Gpu) -> Choice:
-    one = _chosen("Degree of parallelism", 1)
-    tensor, pipeline = inference.tensor or one, inference.pipeline or one
+def _by_hand(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
+    tensor, pipeline = degrees.tensor, degrees.pipeline
     heads, layers = inference.model.shape.get("heads"), inference.model.shape.get("layers")
     if heads is not None and heads.value % tensor.value:
-        near = _one_or_other(_nearest_divisors(heads.value, tensor.value))
+        near = one_or_other(nearest_divisors(heads.value, tensor.value))
         message = f"tensor {tensor.value} does not divide the {heads.value} attention heads; {near} does"
         raise Infeasible(message, because=tensor)
     if layers is not None and pipeline.value > layers.value:
@@ -187,11 +181,19 @@ def _by_hand(inference: Inference, gpu: Gpu) -> Choice:
         )
         raise Infeasible(message, because=pipeline)
     found = replica(inference, gpu, tensor, pipeline)
-    return Choice(found, (), (), _shortage(inference, gpu, found) if found.fits is False else None)
+    return Choice(found, (), _shortage(inference, gpu, found) if found.fits is False else None)
 
 
-def _candidates(model: Model, gpus_per_server: Figure) -> Iterator[tuple[int, int]]:
-    """Tensor and pipeline degrees, fewest GPUs first: within a server, then whole servers."""
+def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, above: int = 0) -> Iterator[Replica]:
+    """The replicas that the program may choose, of more than so many GPUs, fewest first."""
+    for tensor, pipeline in _degrees(inference.model, gpus_per_server or SERVER_GPUS):
+        if tensor * pipeline > above:
+            degrees = _chosen("Tensor parallel degree", tensor), _chosen("Pipeline stages", pipeline)
+            yield replica(inference, gpu, *degrees)
+
+
+def _degrees(model: Model, gpus_per_server: Figure) -> Iterator[tuple[int, int]]:
+    """Tensor and pipeline degrees, fewest GPUs first: within a server, then stages of whole servers."""
     heads, layers = model.shape.get("heads"), model.shape.get("layers")
     tensors = [one for one in divisors(gpus_per_server.value) if heads is None or heads.value % one == 0]
     yield from ((tensor, 1) for tensor in tensors)
@@ -256,21 +258,10 @@ def check_whole(found: Replica, gpus: Figure) -> None:
     below, rest = divmod(gpus.value, found.gpus.value)
     if rest:
         size = found.gpus.value
-        works = _one_or_other([count * size for count in (below, below + 1) if count])
+        works = one_or_other([count * size for count in (below, below + 1) if count])
         message = (
             f"{gpus.value} GPUs are no whole number of replicas of tensor {found.tensor.value} x pipeline "
             f"{found.pipeline.value} = {size} GPUs; {works} GPUs are"
         )
         given = next((one for one in (found.tensor, found.pipeline) if first_given(one)), gpus)
         raise Infeasible(message, because=given)
-
-
-def _nearest_divisors(count: int, wanted: int) -> list[int]:
-    """The divisors of a number next to one that is none, below and above."""
-    below = [value for value in divisors(count) if value < wanted]
-    above = [value for value in divisors(count) if value > wanted]
-    return below[-1:] + above[:1]
-
-
-def _one_or_other(values: Iterable[int]) -> str:
-    return " or ".join(str(value) for value in values)

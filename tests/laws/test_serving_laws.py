@@ -84,6 +84,8 @@ def test_what_is_required_suffices(model: str, context: int, concurrency: int, r
     assert found["gpus_required_range"]["low"] <= found["gpus_required"] <= found["gpus_required_range"]["high"]
     per_gpu = found["memory"]["per_gpu"]
     assert per_gpu["total"] <= per_gpu["room"] < found["memory"]["gpu"]
+    assert per_gpu["total_in_estimate"] <= per_gpu["room"]
+    assert per_gpu["total_in_estimate"] == per_gpu["weights"] + per_gpu["kv_cache_in_estimate"]
     assert found["memory"]["total"] == found["memory"]["weights"] + found["memory"]["kv_cache"]
 
 
@@ -106,3 +108,45 @@ def test_longer_requests_keep_more(model: str, context: int, concurrency: int, w
     assert one["memory"]["kv_cache"] == one["kv_bytes_per_token"] * context == one["kv_bytes_per_request"]
     more = workload(worked, {"servers": 1}, context=context, concurrency=concurrency, **keys)
     assert more["memory"]["kv_cache"] == concurrency * one["memory"]["kv_cache"]
+
+
+@fixed
+@given(model=models, context=contexts, concurrency=st.integers(1, 3000))
+def test_requests_in_flight_change_no_rate(model: str, context: int, concurrency: int, worked: Worked) -> None:
+    """What must be held does not change what a GPU of the same replicas puts out; 1 says what saying nothing says."""
+    keys = {"model": model, "context": context, "output_tokens": 8, "parallelism": {"tensor": 8}}
+    silent = workload(worked, **keys)
+    assert workload(worked, concurrency=1, **keys) == silent
+    held = workload(worked, concurrency=concurrency, **keys)
+    for key in ("tokens_per_second_per_gpu", "tokens_per_second_per_gpu_range", "requests_at_a_time", "latency"):
+        assert held[key] == silent[key]
+
+
+@fixed
+@given(model=models, context=contexts, batch=st.integers(1, 3000), more=st.integers(1, 3000))
+def test_a_larger_batch_never_puts_out_less(model: str, context: int, batch: int, more: int, worked: Worked) -> None:
+    """More requests at a time share the reading of the weights, up to what a replica holds."""
+    keys = {"model": model, "context": context, "output_tokens": 8, "parallelism": {"tensor": 8}}
+    less, much = (workload(worked, batch=size, **keys) for size in sorted((batch, more)))
+    assert less["tokens_per_second_per_gpu"] <= much["tokens_per_second_per_gpu"] * (1 + 1e-12)
+    assert much["requests_at_a_time"] == min(max(batch, more), much["concurrency_per_replica"])
+
+
+@fixed
+@given(
+    model=st.sampled_from((*MODELS, "llama-3.1-405b", "deepseek-v3")),
+    context=contexts,
+    concurrency=st.integers(1, 3000),
+    rate=st.integers(1, 100_000),
+    degrees=st.sampled_from([(1, 1), (2, 1), (4, 1), (8, 1)]) | st.tuples(st.just(8), st.integers(2, 32)),
+)
+def test_no_degrees_by_hand_need_fewer_gpus(
+    model: str, context: int, concurrency: int, rate: int, degrees: tuple[int, int], worked: Worked
+) -> None:
+    """A tensor degree within the server, or stages of whole servers, given by hand never need fewer GPUs than auto."""
+    keys = {"model": model, "context": context, "output_tokens": 8, "precision": "bf16"}
+    keys |= {"concurrency": concurrency, "requests_per_minute": rate}
+    found = workload(worked, **keys)
+    given_ = workload(worked, parallelism=dict(zip(("tensor", "pipeline"), degrees, strict=True)), **keys)
+    if given_["concurrency_per_replica"]:
+        assert found["gpus_required"] <= given_["gpus_required"]

@@ -12,10 +12,10 @@ import pytest
 
 from bomgen.chapters import document
 from bomgen.document import Document
-from bomgen.figures import Figure, Given, Mark
+from bomgen.figures import Assumed, Figure, Given, Mark
 from bomgen.language import language
 from bomgen.parts import Gpu, Identity, Model
-from bomgen.plan import Inference, Spread
+from bomgen.plan import Degrees, Inference, Spread
 from bomgen.problems import Infeasible, PlanErrors
 from bomgen.report import Report, result
 from bomgen.sizing import kv, roofline, serving
@@ -28,7 +28,7 @@ LLAMA_70B = {"parameters": 70553706496, "layers": 80, "hidden": 8192, "heads": 6
 LATENT = {"parameters": 10**10, "layers": 61, "hidden": 7168, "heads": 128, "kv_lora_rank": 512, "rope_head_dim": 64}
 DEFAULTS: dict[str, Any] = {
     **{"precision": "fp16", "kv_precision": "fp16", "context": 4096, "concurrency": 1, "memory_share": Fraction(9, 10)},
-    **dict.fromkeys(("output_tokens", "requests_per_minute", "tokens_per_second_per_gpu", "tensor", "pipeline")),
+    **dict.fromkeys(("batch", "output_tokens", "requests_per_minute", "tokens_per_second_per_gpu")),
 }
 
 Worked = Callable[[dict[str, Any]], Report]
@@ -39,8 +39,9 @@ def given_(value: Any, unit: str = "count") -> Figure:
     return Figure(value, unit, Given(PLACE))
 
 
-def inference(model: dict[str, int], **keys: Any) -> Inference:
+def inference(model: dict[str, int], tensor: int | None = None, pipeline: int | None = None, **keys: Any) -> Inference:
     """A model to be served, its keys as the plan gives them."""
+    degrees = Degrees(given_(tensor or 1), given_(pipeline or 1), PLACE) if tensor or pipeline else None
     shape = {key: given_(value) for key, value in model.items()}
     parameters = shape.pop("parameters")
     active = shape.pop("active_parameters", parameters)
@@ -49,7 +50,7 @@ def inference(model: dict[str, int], **keys: Any) -> Inference:
     return Inference(
         mark=PLACE,
         model=Model(Identity("model", "m", "m"), parameters, active, "experts" in model, shape),
-        parallelism_mark=PLACE,
+        degrees=degrees,
         compute_efficiency=middle,
         bandwidth_efficiency=middle,
         **figures,  # type: ignore[arg-type]
@@ -203,36 +204,91 @@ def test_unknown_memory_refuses_nothing() -> None:
 
 
 def test_the_roofline_by_hand() -> None:
-    """Prefill 2 N prompt / (peak share), a step the larger of arithmetic and reading, both added for a batch."""
-    served = inference(LLAMA_7B, context=2048, output_tokens=512, concurrency=10)
+    """Numbers worked out on paper: prompt, step, and both added for a batch.
+
+    A prompt of 2048 - 512 = 1536 tokens: 2 * 6,738,415,616 * 1536 = 20,700,412,772,352 FLOPs and for attention
+    32 layers * 32 heads * (128 + 128) * 1536^2 = 618,475,290,624, together 21,318,888,062,976; half of 300 TFLOP/s
+    takes 0.14212592041984 s. A step reads 13,476,831,232 bytes of weights and for each of 10 requests 1792 tokens of
+    524,288 bytes, together 22,872,072,192; half of 2 TB/s takes 0.022872072192 s (arithmetic: 0.0009 s). A batch takes
+    10 * 0.14212592041984 + 512 * 0.022872072192 = 13.1317601665024 s for 5120 tokens.
+    """
+    served = inference(LLAMA_7B, context=2048, output_tokens=512, batch=10)
     found = roofline.estimate(served, gpu(), choose(served, gpu(), None).replica)
     assert found is not None
     assert 10 == found.batch.value
-    parameters = 6738415616
-    prefill = Fraction(2 * parameters * 1536) / (150 * 10**12)
-    step = Fraction(2 * parameters + 10 * 524288 * 1792) / (1000 * GIGA)
     typical = found.typical
-    assert (prefill, step) == (typical.prefill.value, typical.step.value)
+    assert (Fraction("0.14212592041984"), Fraction("0.022872072192")) == (typical.prefill.value, typical.step.value)
     assert typical.of_gpu is not None
-    assert Fraction(10 * 512) / (10 * prefill + 512 * step) == typical.of_gpu.value
+    assert 5120 / Fraction("13.1317601665024") == typical.of_gpu.value
+    assert pytest.approx(389.894, abs=0.001) == float(typical.of_gpu.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "tokens", "expected"),
+    [
+        ({}, 4096, 32 * 32 * 256 * 4096**2),
+        ({"head_dim": 192, "v_head_dim": 64}, 4096, 32 * 32 * 256 * 4096**2),
+        # 16 layers see all, 16 no more than 1024 positions: 1024 * 4096 less the 1024^2 / 2 of the first 1024 tokens
+        (
+            {"window": 1024, "window_layers": 16},
+            *(4096, 16 * 32 * 256 * 4096**2 + 2 * 16 * 32 * 256 * (1024 * 4096 - 1024**2 // 2)),
+        ),
+        ({"window": 1024}, 512, 32 * 32 * 256 * 512**2),
+    ],
+    ids=["heads", "values", "windows", "in-window"],
+)
+def test_a_prompt_pays_for_its_attention(shape: dict[str, int], tokens: int, expected: int) -> None:
+    """Causal attention comes on top of 2 FLOPs a parameter and token, no further than a window reaches."""
+    served = inference(LLAMA_7B | shape, context=tokens)
+    found = roofline.estimate(served, gpu(memory=800), choose(served, gpu(memory=800), None).replica)
+    assert found is not None
+    assert Fraction(2 * 6738415616 * tokens + expected, 150 * 10**12) == found.typical.prefill.value
 
 
 def test_stages_take_turns() -> None:
     """Two stages work on half a batch each; a request alone passes both in turn."""
-    alone = inference(LLAMA_7B, output_tokens=512, concurrency=1)
+    alone = inference(LLAMA_7B, output_tokens=512, batch=1)
     one = roofline.estimate(alone, gpu(), choose(alone, gpu(), None).replica)
-    halved = alone._replace(pipeline=given_(2))
+    halved = inference(LLAMA_7B, output_tokens=512, batch=1, pipeline=2)
     two = roofline.estimate(halved, gpu(), choose(halved, gpu(), None).replica)
     assert one is not None
     assert two is not None
-    assert one.typical.step.value == two.typical.step.value
+    for first, second in ((one.typical, two.typical), (one.low, two.low)):
+        assert (first.prefill.value, first.step.value) == (second.prefill.value, second.step.value)
+        assert first.of_replica is not None
+        assert second.of_replica is not None
+        assert first.of_replica.value == second.of_replica.value
+
+
+def test_prompts_follow_each_other_through_stages() -> None:
+    """Ten prompts occupy two stages half as long as one GPU, though each takes as long to pass both."""
+    busy, staged = (inference(LLAMA_7B, output_tokens=1, context=2048, batch=10, pipeline=count) for count in (1, 2))
+    one, two = (roofline.estimate(served, gpu(), choose(served, gpu(), None).replica) for served in (busy, staged))
+    assert one is not None
+    assert two is not None
+    assert one.typical.prefill.value == two.typical.prefill.value
+    assert one.typical.of_replica is not None
+    assert two.typical.of_replica is not None
+    prompts = 10 / one.typical.of_replica.value - one.typical.step.value
+    assert prompts / 2 == 10 / two.typical.of_replica.value - two.typical.step.value
+
+
+def test_the_fullest_stage_sets_the_pace() -> None:
+    """Three stages of 80 layers hold 27, 27 and 26: a prompt occupies one for 27 of 80 parts of the whole time."""
+    served = inference(LLAMA_70B, output_tokens=1, context=2048, batch=12, pipeline=3)
+    found = roofline.estimate(served, gpu(memory=200), choose(served, gpu(memory=200), None).replica)
+    assert found is not None
+    whole = Fraction(2 * 70553706496 * 2047 + 80 * 64 * 256 * 2047**2, 150 * 10**12)
+    assert whole == found.typical.prefill.value
+    assert found.typical.of_replica is not None
+    assert 12 / found.typical.of_replica.value == 12 * whole * Fraction(27, 80) + found.typical.step.value
 
 
 def test_a_mixture_reads_the_experts_that_its_batch_needs() -> None:
     """One request reads the active parameters, a large batch all of them."""
     mixture = LLAMA_7B | {"active_parameters": 10**9}
     for requests, read in ((1, 10**9), (3, 3 * 10**9), (20, 6738415616)):
-        served = inference(mixture, output_tokens=1, context=2, concurrency=requests)
+        served = inference(mixture, output_tokens=1, context=2, batch=requests)
         found = roofline.estimate(served, gpu(), choose(served, gpu(), None).replica)
         assert found is not None
         cache = requests * 524288 * Fraction(3, 2)
@@ -260,6 +316,50 @@ def test_requests_in_flight_need_replicas() -> None:
     """28 requests do not fit a replica that holds 27."""
     assert 1 == serving.size(inference(LLAMA_7B, concurrency=27), gpu(), None, None).gpus_required.value
     assert 2 == serving.size(inference(LLAMA_7B, concurrency=28), gpu(), None, None).gpus_required.value
+
+
+def test_larger_replicas_are_tried_over_servers() -> None:
+    """A replica of more servers may need fewer GPUs in all; none is larger than the cluster that a plan gives."""
+    served = inference(LATENT | {"parameters": 671 * 10**9}, context=8192, output_tokens=1024, requests_per_minute=3000)
+    fewest = serving.size(served, gpu(bandwidth=3350, fp16=990), given_(8), None)
+    assert fewest.smaller is not None
+    smallest, more = fewest.smaller
+    assert (8, 3) == (smallest.tensor.value, smallest.pipeline.value)
+    assert 8 == fewest.replica.tensor.value
+    assert fewest.replica.pipeline.value > 3
+    assert fewest.gpus_required.value < more.value
+    limited = serving.size(served, gpu(bandwidth=3350, fp16=990), given_(8), 64)
+    assert limited.replica.gpus.value <= 64
+    assert fewest.gpus_required.value <= limited.gpus_required.value
+
+
+def test_what_a_replica_holds_may_be_unknown() -> None:
+    """One replica is taken then, and the assumption says so; a batch takes the place of what would be held."""
+    unknown = serving.size(inference(LLAMA_7B, concurrency=100), gpu(memory=None), None, None)
+    assert (1, "memory", None) == (unknown.replicas.value, unknown.missing, unknown.estimate)
+    assert isinstance(unknown.replicas.origin, Assumed)
+    known = serving.size(inference(LLAMA_7B, output_tokens=8, batch=5), gpu(memory=None), None, None)
+    assert known.estimate is not None
+    assert 5 == known.estimate.batch.value
+
+
+def test_a_bound_by_hand() -> None:
+    """Each of arithmetic and reading bounds a GPU alone, at the full data sheet and the requests that it holds.
+
+    27 requests of 4096 tokens are held. Reading: 13,476,831,232 bytes of weights and 27 * 524,288 * (4096 - 2)
+    of KV cache, 71,430,578,176 bytes, take 0.035715 s at 2 TB/s: 27 / 0.035715 = 755.98 tokens/s. Arithmetic of an
+    answer of 4 tokens: (2 * 6,738,415,616 * 4092 + 32 * 32 * 256 * 4092^2) / 4 = 14.884 TFLOPs of the prompt a token
+    and 0.0135 of the answer; 300 TFLOP/s give 20.137 tokens/s.
+    """
+    served = inference(LLAMA_7B, output_tokens=4)
+    found = roofline.bound(served, gpu(), choose(served, gpu(), None).replica)
+    assert found is not None
+    assert (roofline.ARITHMETIC, 27) == (found.by, found.batch.value)
+    assert pytest.approx(20.137, abs=0.001) == float(found.of_gpu.value)
+    fast = roofline.bound(served, gpu(fp16=300_000), choose(served, gpu(), None).replica)
+    assert fast is not None
+    assert roofline.BANDWIDTH == fast.by
+    assert pytest.approx(755.98, abs=0.01) == float(fast.of_gpu.value)
 
 
 # the report ---------------------------------------------------------------------------------------------------------
@@ -339,8 +439,17 @@ def test_the_chapter_says_why(keys: dict[str, Any], said: str, worked: Worked) -
             {"output_tokens": 512, "requests_per_minute": 6000, "tokens_per_second_per_gpu": 1000},
             *({"gpus": 8}, "target-missed", "8 GPUs answer 937.5 requests a minute, 6000 are asked for; 52 GPUs"),
         ),
+        ({"output_tokens": 512, "batch": 600}, {}, "batch", "holds 54 requests of 600 at a time; the estimate has 54"),
+        (
+            {"output_tokens": 512, "batch": 6, "tokens_per_second_per_gpu": 1000},
+            *({}, "no-effect", "workload.inference.batch has no effect, because the throughput is measured"),
+        ),
+        (
+            {"output_tokens": 512, "tokens_per_second_per_gpu": 5000},
+            *({}, "above-roofline", "reading at its full memory bandwidth, with 54 requests a replica"),
+        ),
     ],
-    ids=["too-large", "in-flight", "estimated", "measured"],
+    ids=["too-large", "in-flight", "estimated", "measured", "batch", "batch-unused", "above-roofline"],
 )
 def test_warnings(keys: dict[str, Any], cluster: dict[str, Any], rule: str, said: str, worked: Worked) -> None:
     """What does not fit or suffice is said at its place, with what would do, and the build goes on."""
@@ -350,6 +459,42 @@ def test_warnings(keys: dict[str, Any], cluster: dict[str, Any], rule: str, said
     assert "warning" == problem.severity
     assert said in problem.message
     assert problem.mark.line > 3
+
+
+def test_what_is_estimated_is_labelled_so(worked: Worked) -> None:
+    """Tile and table say that the requests answered are an estimate; those asked for are never called answered."""
+    keys = {"output_tokens": 512, "requests_per_minute": 600}
+    for measured in ({}, {"tokens_per_second_per_gpu": 1500}):
+        page = words(worked(plan(**keys, **measured)))
+        label = "Requests answered a minute" + ("" if measured else " (estimate)")
+        assert label in [name for name, _ in page.headline]
+        chapter = next(section for section in page.sections if section.id == "serving")
+        assert label in [row.cells[0].value for table in chapter.tables for row in table.rows]
+        assert "Requests answered a minute = 600" not in repr(page)
+
+
+def test_the_low_end_says_what_it_misses(worked: Worked) -> None:
+    """Where the low end of the estimate misses the rate asked for, the note says by how much and what would do."""
+    report = worked(plan(model="llama-3.1-70b", context=4096, output_tokens=512, requests_per_minute=3000))
+    workload = result(report)["workload"]
+    low, gpus = workload["requests_per_minute_range"]["low"], workload["gpus_required_range"]["high"]
+    assert low < 3000
+    assert f"the cluster answers {low:.4g} of the 3000 requests a minute that are asked for; {gpus} GPUs" in texts(
+        words(report)
+    )
+    assert "At the low end" not in texts(words(worked(plan(output_tokens=512, requests_per_minute=1))))
+
+
+def test_half_given_degrees_are_the_schemas_default(worked: Worked) -> None:
+    """A degree left out beside one given is one, by the same assumption as in training; only found ones are chosen."""
+    for degrees, left_out in (({"tensor": 2}, "pipeline"), ({"pipeline": 2}, "tensor")):
+        report = worked(plan(parallelism=degrees))
+        found = result(report)
+        assert 1 == found["workload"]["parallelism"][left_out]
+        names = [assumption["name"] for assumption in found["assumptions"]]
+        assert "Degree of parallelism" in names
+        assert not {"Tensor parallel degree", "Pipeline stages"} & set(names)
+    assert "Tensor parallel degree" in [one["name"] for one in result(worked(plan()))["assumptions"]]
 
 
 def test_no_bandwidth_no_estimate(worked: Worked) -> None:
