@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import takewhile
 from typing import NamedTuple
 
 from bomgen.fabric.clos import divisors
@@ -20,6 +21,9 @@ from bomgen.sizing import kv
 from bomgen.sizing.kv import BYTES
 from bomgen.sizing.parallelism import GIGA, MAX_REASONS, SERVER_GPUS, nearest_divisors, one_or_other
 
+MOST_STAGES = 16
+"""Stages beyond which no replica is made larger than it must be: on paper ever more stages need fewer GPUs, because
+traffic and latency are not in the estimate; the widest published pipelines, in training, have 16."""
 MAX_STAGES = 128
 """Pipeline stages that are tried for a model whose layers are not known; most published models have fewer layers."""
 PATH = "workload.inference"
@@ -121,7 +125,8 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Ch
 def larger(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
     """Larger replicas than one, fewest GPUs first, with which fewer may do in all; none beside one given by hand."""
     if inference.degrees is None:
-        yield from _candidates(inference, gpu, gpus_per_server, than.gpus.value)
+        found = _candidates(inference, gpu, gpus_per_server, than.gpus.value)
+        yield from takewhile(lambda replica: replica.pipeline.value <= MOST_STAGES, found)
 
 
 def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
@@ -203,7 +208,7 @@ def _degrees(model: Model, gpus_per_server: Figure) -> Iterator[tuple[int, int]]
 
 def _chosen(name: str, degree: int) -> Figure:
     why = "Fewest GPUs in all, then fewest a replica; tensor parallelism within a server comes first."
-    return Figure(degree, "count", Assumed(name, why, (_VLLM,), "medium"))
+    return Figure(degree, "count", Assumed(name, why, (_VLLM,), "medium", chosen=True))
 
 
 def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
