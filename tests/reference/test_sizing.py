@@ -1,4 +1,4 @@
-"""Sizes and durations against published runs, from a plan to the delivered bom.json."""
+"""Sizes, durations and lost time against published runs, from a plan to the delivered bom.json."""
 
 # ruff: noqa: SIM300
 
@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-CASES = yaml.safe_load(Path(__file__).with_name("sizing.yaml").read_text(encoding="utf-8"))
+HERE = Path(__file__).parent
+CASES = [
+    *yaml.safe_load((HERE / "sizing.yaml").read_text(encoding="utf-8")),
+    *yaml.safe_load((HERE / "storage.yaml").read_text(encoding="utf-8"))["cases"],
+]
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]
 Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
