@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
@@ -32,6 +32,8 @@ _STEP = 1000
 _PREFIX_DIGITS = 3
 _PERCENT = 100
 _DAYS = "days"
+_ANY_AMOUNT = Context(prec=1000)
+"""Digits enough for the amounts of any plan, however absurd."""
 _SHARE = "share"
 _WORD = "word"
 """The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
@@ -85,7 +87,7 @@ class Language(NamedTuple):
 
     def amount(self, amount: Decimal, currency: str) -> str:
         """An amount in the minor unit of a currency that is named elsewhere."""
-        return self._grouped(f"{amount.quantize(minor_unit(currency), rounding=ROUND_HALF_UP):,}")
+        return self._grouped(f"{amount.quantize(minor_unit(currency), ROUND_HALF_UP, _ANY_AMOUNT):,}")
 
     def date(self, iso: str) -> str:
         """A date from its ISO form."""

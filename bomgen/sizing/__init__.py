@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from math import ceil
 from typing import NamedTuple
 
 from bomgen.figures import Figure, Given
@@ -128,9 +129,7 @@ def _estimated(
     falls from there: it is searched in growing steps, then exactly, and once more in steps of what it is rounded up to.
     """
     top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
-    required = unhindered.gpus_required
-    if required is None:
-        raise ValueError("nothing is required")
+    needed = training.needed(workload, unhindered)
     of_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:
@@ -139,9 +138,10 @@ def _estimated(
         return interruptions.lost_time(contents, plan.storage, gpus, servers)
 
     def enough(count: int) -> bool:
-        return bool(count * lost_by(count).goodput.value >= required.value)
+        return bool(count * lost_by(count).goodput.value >= needed.value)
 
-    too_few, count = required.value - 1, required.value
+    count = ceil(needed.value)
+    too_few = count - 1
     while not enough(count):
         too_few, count = count, count + max(1, count // STEPS)
         if count > MAX_GPUS:
@@ -150,7 +150,7 @@ def _estimated(
         middle = (too_few + count) // 2
         too_few, count = (too_few, middle) if enough(middle) else (middle, count)
     for _ in range(MAX_ROUNDS):
-        wanted = interruptions.gpus_that_lose(required, lost_by(count).goodput, interruptions.tried(count))
+        wanted = interruptions.gpus_that_lose(needed, lost_by(count).goodput, interruptions.tried(count))
         servers, gpus = counts(plan, _whole(plan, workload, wanted), attached)
         if enough(gpus.value):
             lost = interruptions.lost_time(contents, plan.storage, gpus, servers)

@@ -79,9 +79,9 @@ def share_that_trains(lost: Fraction) -> Fraction:
 
 
 @formula("GPUs")
-def gpus_that_lose(required: int, goodput: Fraction, smallest: int) -> int:
+def gpus_that_lose(needed: Fraction, goodput: Fraction, smallest: int) -> int:
     """Whole GPUs that do as much in the time that they train as so many that lose none."""
-    return max(ceil(required / Fraction(goodput)), smallest)
+    return max(ceil(needed / Fraction(goodput)), smallest)
 
 
 def tried(gpus: int) -> Figure:

@@ -130,6 +130,14 @@ def gpus_for_days(
     return ceil(Fraction(model_flops) / (peak * mfu * parallel_efficiency * goodput * target_days * SECONDS_A_DAY))
 
 
+@formula("GPUs", source="T = C / (X A) for X; cite optics-65b, Narayanan et al. 2021, eq. 4")
+def gpus_without_loss(
+    target_days: Fraction, model_flops: int, peak: int, mfu: Fraction, parallel_efficiency: Fraction
+) -> Fraction:
+    """GPUs, not rounded, that finish in the target time if all of it trains."""
+    return Fraction(model_flops) / (peak * mfu * parallel_efficiency * target_days * SECONDS_A_DAY)
+
+
 @formula("days", source="T = C / (X A); cite optics-65b, Narayanan et al. 2021, eq. 4")
 def days_on_gpus(
     gpus: int,
@@ -253,6 +261,14 @@ def _utilisation(
         )
         raise Infeasible(message, because=because, rule="above-peak")
     return mfu
+
+
+def needed(training: Training, run: Run) -> Figure:
+    """GPUs, not rounded, that finish in the target time if all of it trains. Raises ValueError without a target."""
+    if training.target_days is None:
+        raise ValueError("no target")
+    efficiency = training.parallel_efficiency
+    return gpus_without_loss(training.target_days, run.flops, run.peak_flops_per_gpu, run.mfu, efficiency)
 
 
 def days(training: Training, run: Run, gpus: Figure) -> Figure:
