@@ -256,7 +256,10 @@ def model(record: Record) -> parts.Model:
     )
     if found := [_problem(record, key, message, "shape") for key, message in shapes.wrong(described)]:
         raise PlanErrors(found)
-    parameters = record.figure("parameters", "parameters") or shapes.parameters(described)
+    given = record.figure("parameters", "parameters")
+    if given and not described.moe and record.value("mlp") is None:
+        described = described._replace(mlp=_block_of(described, given))
+    parameters = given or shapes.parameters(described)
     if parameters is None:
         raise PlanErrors([_problem(record, "parameters", _uncounted(described), "unknown-figure")])
     active = record.figure("active_parameters", "parameters")
@@ -266,6 +269,13 @@ def model(record: Record) -> parts.Model:
         message = f"{parameters.value} parameters are fewer than the experts of the shape have; write all parameters"
         raise PlanErrors([_problem(record, "parameters", message, "range")])
     return described._replace(parameters=parameters, active_parameters=active or parameters)
+
+
+def _block_of(described: parts.Model, parameters: Figure) -> str:
+    """The kind of feed-forward block where the record does not say: plain if gated ones have too many parameters."""
+    found = shapes.matrices(described) or ()
+    gated = sum(each.inputs.value * each.outputs.value * each.count.value for each in found)
+    return shapes.PLAIN if gated > parameters.value else shapes.GATED
 
 
 def _problem(record: Record, key: str, message: str, rule: str) -> Problem:

@@ -8,12 +8,13 @@ twice when some of its layers are dense: of those layers, and of the experts.
 
 from __future__ import annotations
 
-from bomgen.shape.blocks import GATED, NO_BIAS, Matrix, head_dim, kv_heads, matrices, missing, wrong
+from bomgen.shape.blocks import GATED, NO_BIAS, PLAIN, Matrix, head_dim, kv_heads, matrices, missing, wrong
 from bomgen.shape.counts import RMS, active_parameters, embeddings, none, parameters, tied_embedding
 
 __all__ = [
     "GATED",
     "NO_BIAS",
+    "PLAIN",
     "RMS",
     "Matrix",
     "active_parameters",

@@ -226,3 +226,11 @@ def test_fewer_parameters_than_idle_experts() -> None:
     problem = refused(parameters=10**5, **MOE)
     assert "range" == problem.rule
     assert "write all parameters" in problem.message
+
+
+def test_a_block_is_plain_where_a_gated_one_has_too_many_parameters() -> None:
+    """GPT 22B: 12 L h^2 with two matrices of 4h, 16 L h^2 with three (arXiv 2205.05198, table 3)."""
+    shape = {"layers": 48, "hidden": 6144, "heads": 64, "ffn": 24576}
+    assert "plain" == described(parameters=21743271936, **shape).mlp
+    assert "gated" == described(parameters="30B", **shape).mlp
+    assert "gated" == described(parameters=21743271936, mlp="gated", **shape).mlp
