@@ -22,7 +22,7 @@ SMALL = Fraction(1, 10**6)
 """Below it a number is written with a power of ten, too."""
 PREFIXED: Mapping[str, str] = {"bytes": "B", "bytes/s": "B/s", "FLOP/s": "FLOP/s"}
 """Units whose values are written with a decimal prefix, and the symbol that the prefix stands before."""
-_PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 PARTS_OF_A_DAY = {"h": 24, "min": 24 * 60, "s": 24 * 60 * 60}
 """Units that times of less than a day are written in, and how many make one."""
 COUNTED = ("parameters", "tokens")
@@ -130,8 +130,8 @@ class Language(NamedTuple):
 
     def _prefixed(self, value: int | float | Fraction, symbol: str) -> str:
         """`80 GB`."""
-        step = min(_magnitude(value) // _PREFIX_DIGITS, len(_PREFIXES) - 1)
-        return f"{self.number(Fraction(value) / _STEP**step)} {_PREFIXES[step]}{symbol}"
+        step = min(_magnitude(value) // _PREFIX_DIGITS, len(PREFIXES) - 1)
+        return f"{self.number(Fraction(value) / _STEP**step)} {PREFIXES[step]}{symbol}"
 
     def _part_of_a_day(self, days: int | float | Fraction) -> str:
         """`6.69 min`."""
@@ -143,6 +143,11 @@ class Language(NamedTuple):
         """`65B`."""
         step = min(_magnitude(value) // _PREFIX_DIGITS, len(_SHORT) - 1)
         return f"{self.number(Fraction(value) / _STEP**step)}{_SHORT[step]}"
+
+
+def is_prefixed(value: Value, unit: str) -> bool:
+    """Whether a value is shown in thousands of its unit, such as GB, so that the unit stands behind the number."""
+    return unit in PREFIXED and isinstance(value, int | float | Fraction) and not -_STEP < value < _STEP
 
 
 def _scientific(value: int | float | Fraction) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bomgen.document import Cell, Column, Row, Table
 from bomgen.figures import Derived, Figure
-from bomgen.language import Language
+from bomgen.language import Language, is_prefixed
 from bomgen.money import rounded
 from bomgen.numbers import Path, Paths, dotted, numbers
 from bomgen.report import Report, one_line
@@ -73,7 +73,8 @@ class Writer:
         for path, figure in self.numbers.items():
             if path[: len(prefix)] == prefix and not any(path[: len(other)] == other for other in skip):
                 value = self.cell(path)
-                unit = "" if figure.unit in ("share", MONEY) else self.language.unit(figure.unit)
+                named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
+                unit = "" if named else self.language.unit(figure.unit)
                 yield Row((Cell(self.label(path)), value, Cell(unit), Cell(one_line(figure, self.shown))))
 
     def table(self, id: str, rows: tuple[Row, ...]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bomgen.document import Cell, Column, Derivation, Document, Note, Section, Step, Table
-from bomgen.language import Language
+from bomgen.language import Language, is_prefixed
 from bomgen.render.xlsx_bill import Bill, bill, summary
 from bomgen.render.xlsx_finish import package
 from bomgen.render.xlsx_sheet import (
@@ -82,7 +82,8 @@ def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
     for label, cell in numbers:
         sheet.put(1, label, LABEL)
         sheet.link(sheet.put(2, cell.value, NUMBER, number_format(cell.value, cell.unit, language, named=False)), cell)
-        sheet.put(len(columns), language.unit(cell.unit), TEXT)
+        named = is_prefixed(cell.value, cell.unit)
+        sheet.put(len(columns), "" if named else language.unit(cell.unit), TEXT)
         sheet.row += 1
     sheet.row += 1
 

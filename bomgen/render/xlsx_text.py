@@ -9,7 +9,7 @@ from fractions import Fraction
 from unicodedata import east_asian_width
 
 from bomgen.document import Value
-from bomgen.language import SIGNIFICANT_DIGITS, Language
+from bomgen.language import PREFIXED, PREFIXES, SIGNIFICANT_DIGITS, Language, is_prefixed
 from bomgen.money import minor_unit
 
 GENERAL = "General"
@@ -31,6 +31,10 @@ _SMALL = 0.001
 _MAX_WHOLE = 2**53
 """From here on a number of a sheet no longer tells whole numbers apart."""
 _PERCENT = 100
+_STEP = ","
+"""At the end of a format: shown in thousands."""
+_STEP_DIGITS = 3
+_PREFIXED_PLACES = 2
 
 _MAX_TEXT = 32767
 _MAX_SUFFIX = 31
@@ -78,6 +82,9 @@ def number_format(value: Value, unit: str, language: Language, named: bool = Tru
         return money_format(unit) if named else fixed(places(minor_unit(unit)))
     if unit == _SHARE:
         return SHARE_FORMAT if value == 0 or abs(float(value)) >= _SMALL_SHARE else _SMALL_SHARE_FORMAT
+    if is_prefixed(value, unit):
+        steps = _steps(value)
+        return fixed(_PREFIXED_PLACES) + _STEP * steps + _suffix(f"{PREFIXES[steps]}{PREFIXED[unit]}")
     suffix = _suffix(language.unit(unit)) if named else ""
     return (fixed(_DAYS_PLACES) if unit == _DAYS and abs(float(value)) >= 1 else _by_size(value)) + suffix
 
@@ -102,7 +109,9 @@ def width_of(number: int | float | Decimal, form: str) -> int:
     digits, _, suffix = form.partition('"')
     if digits == _POWER_OF_TEN:
         return len(digits) + _breadth(suffix) + PADDING
-    scale = _PERCENT if digits.endswith("%") else 1
+    steps = len(digits) - len(digits.rstrip(_STEP))
+    digits = digits.rstrip(_STEP)
+    scale = _PERCENT if digits.endswith("%") else 10.0 ** (-_STEP_DIGITS * steps)
     return len(f"{float(number) * scale:,.{digits.partition('.')[2].count('0')}f}") + _breadth(suffix) + PADDING + 1
 
 
@@ -132,6 +141,11 @@ def _by_size(value: int | float | Fraction) -> str:
         return WHOLE
     most = max(SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(size)), 0)
     return fixed(len(f"{float(value):.{most}f}".partition(".")[2].rstrip("0")))
+
+
+def _steps(value: int | float | Fraction) -> int:
+    """The thousands that a number is shown in: its cell keeps the whole number, as formulas want it."""
+    return min(int(math.log10(abs(float(value)))) // _STEP_DIGITS, len(PREFIXES) - 1)
 
 
 def _suffix(unit: str) -> str:
