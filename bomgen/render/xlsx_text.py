@@ -34,6 +34,7 @@ _PERCENT = 100
 _STEP = ","
 """At the end of a format: shown in thousands."""
 _STEP_DIGITS = 3
+_THOUSAND = 1000
 _PREFIXED_PLACES = 2
 
 _MAX_TEXT = 32767
@@ -111,7 +112,7 @@ def width_of(number: int | float | Decimal, form: str) -> int:
         return len(digits) + _breadth(suffix) + PADDING
     steps = len(digits) - len(digits.rstrip(_STEP))
     digits = digits.rstrip(_STEP)
-    scale = _PERCENT if digits.endswith("%") else 10.0 ** (-_STEP_DIGITS * steps)
+    scale = _PERCENT if digits.endswith("%") else 1 / _THOUSAND**steps
     return len(f"{float(number) * scale:,.{digits.partition('.')[2].count('0')}f}") + _breadth(suffix) + PADDING + 1
 
 
