@@ -11,9 +11,9 @@ from typing import NamedTuple
 from bomgen.figures import Figure, formula
 from bomgen.parts import Server
 from bomgen.plan import Site
+from bomgen.quantities import HOURS_A_DAY
 
 WATTS_A_KILOWATT = 1000
-HOURS_A_DAY = 24
 DAYS_A_YEAR = 365
 
 

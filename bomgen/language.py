@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
 from bomgen.document import Cell, Value
-from bomgen.money import minor_unit
+from bomgen.money import ANY_AMOUNT, minor_unit
 from bomgen.resources import folder
 from bomgen.source import read
 
@@ -32,8 +32,6 @@ _STEP = 1000
 _PREFIX_DIGITS = 3
 _PERCENT = 100
 _DAYS = "days"
-_ANY_AMOUNT = Context(prec=1000)
-"""Digits enough for the amounts of any plan, however absurd."""
 _SHARE = "share"
 _WORD = "word"
 """The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
@@ -87,7 +85,7 @@ class Language(NamedTuple):
 
     def amount(self, amount: Decimal, currency: str) -> str:
         """An amount in the minor unit of a currency that is named elsewhere."""
-        return self._grouped(f"{amount.quantize(minor_unit(currency), ROUND_HALF_UP, _ANY_AMOUNT):,}")
+        return self._grouped(f"{amount.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT):,}")
 
     def date(self, iso: str) -> str:
         """A date from its ISO form."""
@@ -105,7 +103,7 @@ class Language(NamedTuple):
             return self.money(value, unit)
         if unit == _SHARE:
             return self.share(value)
-        if unit in PREFIXED and not -_STEP < value < _STEP:
+        if is_prefixed(value, unit):
             return self._prefixed(value, PREFIXED[unit])
         if unit == _DAYS and 0 < value < 1:
             return self._part_of_a_day(value)

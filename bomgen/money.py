@@ -11,7 +11,7 @@ from typing import NamedTuple
 MINOR_UNITS: Mapping[str, int] = {"JPY": 0, "KRW": 0, "CLP": 0, "VND": 0, "ISK": 0, "BHD": 3, "KWD": 3, "OMR": 3}
 """Decimal places of the currencies that do not have two (ISO 4217)."""
 _USUAL_PLACES = 2
-_ANY_AMOUNT = Context(prec=1000)
+ANY_AMOUNT = Context(prec=1000)
 """Digits enough for the amounts of any plan, however absurd."""
 HALF = Fraction(1, 2)
 
@@ -39,4 +39,4 @@ def rounded(amount: Fraction, currency: str) -> Decimal:
     """An exact amount of 0 or more, rounded half up to the currency's minor unit."""
     unit = minor_unit(currency)
     minor = floor(amount / Fraction(unit) + HALF)
-    return _ANY_AMOUNT.multiply(Decimal(minor), unit)
+    return ANY_AMOUNT.multiply(Decimal(minor), unit)

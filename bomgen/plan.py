@@ -10,6 +10,8 @@ from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Mark
 from bomgen.medium import Wish
 
+ESTIMATE = "estimate"
+"""The word in place of a goodput that is to be worked out."""
 ROLES = ("compute", "storage", "in_band", "out_of_band")
 
 

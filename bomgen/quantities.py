@@ -13,6 +13,9 @@ from bomgen.source import exact_number
 
 Exact = int | Fraction
 
+GIGA, TERA, PETA = 10**9, 10**12, 10**15
+HOURS_A_DAY = 24
+
 _THOUSAND = 10**3
 _DECIMAL: dict[str, Exact] = {
     "": 1,
@@ -28,11 +31,11 @@ _DECIMAL: dict[str, Exact] = {
 _BINARY: dict[str, Exact] = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 _COUNTS: dict[str, Exact] = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 _DAYS_A_WEEK = 7
-_HOUR = Fraction(1, 24)
+_HOUR = Fraction(1, HOURS_A_DAY)
 _MINUTE = _HOUR / 60
 _SECOND = _MINUTE / 60
 _PERCENT = Fraction(1, 100)
-_TERA = Fraction(1, 10**12)
+_TERA = Fraction(1, TERA)
 _RATE: dict[str, Exact] = {"": 1, "G": 1, "T": _THOUSAND, "M": Fraction(1, _THOUSAND)}
 
 

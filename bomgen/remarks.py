@@ -10,24 +10,22 @@ from bomgen.bill import Bill
 from bomgen.design import Design
 from bomgen.figures import Figure, first_given
 from bomgen.network import COMPUTE
-from bomgen.plan import LINK_KINDS, Training
+from bomgen.plan import ESTIMATE, LINK_KINDS, Training
 from bomgen.problems import Problem
-from bomgen.sizing import ESTIMATE
+from bomgen.quantities import GIGA, PETA, TERA
 from bomgen.sizing.counts import MAX_GPUS
 from bomgen.sizing.training import SECONDS_A_DAY
+from bomgen.sizing.tuning import adapts
 from bomgen.source import Path, Source
 
 SINGLE_SWITCH = "single-switch"
-PETA = 10**15
-TERA = 10**12
-GIGA = 10**9
 BOLD_MFU = Fraction(7, 10)
 """Published runs reach 65 % at most (MaxText, Llama 2 70B on 512 TPU v5p), and 51 % over their whole length."""
 
 
 def remarks(designed: Design) -> list[Problem]:
     """Warnings about what was designed: links, racks, memory, days."""
-    plan, sizing = designed.plan, designed.sizing
+    plan = designed.plan
     found = [
         Problem(
             problem.mark, problem.severity, problem.message, problem.rule, f"fabrics.{built.plan.name}.{problem.path}"
@@ -40,22 +38,8 @@ def remarks(designed: Design) -> list[Problem]:
     found += _of_target(designed)
     place = plan.site.mark if plan.site else plan.cluster.mark
     found += [Problem(place, "warning", message, rule, "site") for message, rule in designed.facility.warnings]
-    training = plan.training
-    if training and sizing.fit and sizing.fit.warning:
-        mark = training.parallelism.mark if training.parallelism else training.mark
-        found.append(Problem(mark, "warning", sizing.fit.warning, "memory", "workload.memory.per_gpu.total"))
+    found += _unmet(designed)
     found += _of_serving(designed)
-    target = training.target_days if training else None
-    required = sizing.run.gpus_required if sizing.run else None
-    if target and required and sizing.days and sizing.days.value > target.value:
-        enough = (
-            "more GPUs would do" if training and training.goodput.value == ESTIMATE else _enough(designed, required)
-        )
-        message = (
-            f"{sizing.gpus.value} GPUs take {float(sizing.days.value):.2f} days, the target is "
-            f"{float(target.value):g}; {enough}"
-        )
-        found.append(Problem(first_given(target) or plan.mark, "warning", message, "target-missed", "workload.days"))
     found += _storage(designed)
     return found
 
@@ -102,6 +86,24 @@ def _of_training(designed: Design) -> Iterator[Problem]:
             "look at `storage:` once more: bare times are days"
         )
         yield Problem(designed.plan.storage.mark, "warning", message, "no-goodput", "workload.lost_time.goodput")
+
+
+def _unmet(designed: Design) -> Iterator[Problem]:
+    """What a training run does not reach: the memory of its GPUs, or its target."""
+    training, sizing = designed.plan.training, designed.sizing
+    if training is None or sizing.run is None or sizing.fit is None:
+        return
+    if sizing.fit.warning:
+        mark = training.parallelism.mark if training.parallelism else training.mark
+        yield Problem(mark, "warning", sizing.fit.warning, "memory", "workload.memory.per_gpu.total")
+    target, required = training.target_days, sizing.run.gpus_required
+    if target and required and sizing.days and sizing.days.value > target.value:
+        enough = "more GPUs would do" if training.goodput.value == ESTIMATE else _enough(designed, required)
+        message = (
+            f"{sizing.gpus.value} GPUs take {float(sizing.days.value):.2f} days, the target is "
+            f"{float(target.value):g}; {enough}"
+        )
+        yield Problem(first_given(target) or training.mark, "warning", message, "target-missed", "workload.days")
 
 
 def _of_target(designed: Design) -> Iterator[Problem]:
@@ -226,6 +228,6 @@ def _of_degrees(training: Training) -> Iterator[tuple[Path, str]]:
         yield (*block, "parallelism", "interleave"), "there is a single pipeline stage"
     if given and given.tensor.value == 1:
         yield (*block, "parallelism", "sequence_parallel"), "it divides what tensor parallelism leaves whole"
-    if tuning and tuning.method.value == "full":
+    if tuning and not adapts(training):
         yield (*block, "rank"), "every weight is trained"
         yield (*block, "target_modules"), "every weight is trained"

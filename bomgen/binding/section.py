@@ -75,10 +75,10 @@ class Section(NamedTuple):
 
     def _origin_of(self, key: str) -> Origin:
         """Where the value of a key comes from: the plan, or the assumption that the whole section is."""
+        path = ".".join(str(step) for step in (*self.path[1:], key))
         if isinstance(self.origin, Assumed):
-            path = ".".join(str(step) for step in (*self.path[1:], key))
             return self.origin._replace(name=f"{self.origin.name}: {path}")
-        return self.origin or Given(self.value_mark(key), ".".join(str(step) for step in (*self.path[1:], key)))
+        return self.origin or Given(self.value_mark(key), path)
 
     def quantity(self, key: str, unit: str, assumption: str, zero: bool = False) -> Figure:
         """As `figure`, where there always is one."""

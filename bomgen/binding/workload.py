@@ -9,6 +9,7 @@ from bomgen.binding.section import Section
 from bomgen.catalog import Catalog
 from bomgen.figures import Cited, Figure
 from bomgen.plan import (
+    ESTIMATE,
     Compute,
     Degrees,
     Inference,
@@ -22,8 +23,6 @@ from bomgen.plan import (
 )
 from bomgen.quantities import parse
 
-AUTO = "auto"
-ESTIMATE = "estimate"
 STORAGE_SERVER = "storage server"
 """What a storage server is called that has no name."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bomgen.chapters.writer import Writer
 from bomgen.design import BuiltFabric
 from bomgen.document import Cell, Column, Drawing, Row, Section, Table
@@ -33,9 +35,8 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
         Row((Cell(writer.group_label(path[2:])), *row.cells[1:]))
         for path, row in zip([path for path in writer.numbers if path[:2] == base], writer.rows(base), strict=True)
     )
-    table = writer.table("fabric", rows)
     title = writer.word("table-fabric-named", name=built.plan.name, topology=built.fabric.topology)
-    return Table(f"fabric-{built.plan.name}", title, table.columns, table.rows)
+    return replace(writer.table("fabric", rows), id=f"fabric-{built.plan.name}", title=title)
 
 
 def site(writer: Writer) -> Section | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from bomgen.chapters.storage import time_lost
 from bomgen.chapters.writer import Writer, shown
@@ -11,6 +12,7 @@ from bomgen.figures import Assumed, Cited, Figure, Given, origin_text, walk
 from bomgen.numbers import Path
 from bomgen.report import sources_text
 from bomgen.sizing.opinions import Opinions
+from bomgen.sizing.tuning import adapts
 
 WORKLOAD = "workload"
 MEMORY: Path = (WORKLOAD, "memory")
@@ -19,7 +21,6 @@ CONVENTIONS: Path = (WORKLOAD, "mfu_by_convention")
 SECOND_OPINION: Path = (WORKLOAD, "second_opinion")
 PUBLISHED: Path = (WORKLOAD, "published_runs")
 LOST: Path = (WORKLOAD, "lost_time")
-ADAPTERS = ("lora", "qlora")
 APART = (MEMORY, PARALLELISM, CONVENTIONS, SECOND_OPINION, PUBLISHED, LOST)
 """Numbers of the workload that have tables of their own."""
 
@@ -48,7 +49,7 @@ def _texts(writer: Writer) -> Iterator[str]:
     plan = writer.report.plan
     if plan.training:
         tuning = plan.training.tuning
-        if tuning and tuning.method.value in ADAPTERS:
+        if tuning and adapts(plan.training):
             yield writer.word(f"convention-{tuning.method.value}")
             yield writer.word(f"convention-attention-{plan.training.attention.value}")
         else:
@@ -96,8 +97,7 @@ def _others(writer: Writer) -> Iterator[Table]:
 
 
 def _captioned(writer: Writer, id: str, rows: tuple[Row, ...]) -> Table:
-    plain = writer.table(id, rows)
-    return Table(plain.id, plain.title, plain.columns, plain.rows, writer.word(f"caption-{id}"))
+    return replace(writer.table(id, rows), caption=writer.word(f"caption-{id}"))
 
 
 def _published(writer: Writer, said: Opinions) -> Table:

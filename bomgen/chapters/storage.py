@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Note, Row, Section, Table
-from bomgen.sizing import ESTIMATE
+from bomgen.plan import ESTIMATE
 from bomgen.sizing.storage import Stored
 
 

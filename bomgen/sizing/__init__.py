@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bomgen.figures import Figure, Given
 from bomgen.network import Attachment
-from bomgen.plan import Cluster, Inference, Plan, Training
+from bomgen.plan import ESTIMATE, Cluster, Inference, Plan, Training
 from bomgen.problems import Infeasible
 from bomgen.sizing import interruptions, parallelism, peak, serving, states, storage, training
 from bomgen.sizing.counts import MAX_GPUS, counts, given_gpus, pods_of_chips, servers_for_gpus
@@ -21,7 +21,6 @@ from bomgen.sizing.serving import Serving
 from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import Run
 
-ESTIMATE = "estimate"
 STEPS = 8
 """The search for a cluster that makes up for what it loses grows by an eighth at a time."""
 MAX_ROUNDS = 20
@@ -117,18 +116,17 @@ def _settled(
         if lost.goodput.value == 0:
             raise _no_goodput(plan, workload)
         return training.size(workload, top, lost.goodput), servers, gpus, lost
-    return _estimated(plan, workload, attached, unhindered, contents)
+    return _estimated(plan, workload, attached, unhindered, contents, top)
 
 
 def _estimated(
-    plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: Run, contents: Contents
+    plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: Run, contents: Contents, top: Figure
 ) -> tuple[Run, Figure | None, Figure, LostTime]:
     """The smallest cluster whose GPUs, less the time that they lose, are as many as are needed where none is lost.
 
     Larger clusters lose more to interruptions and write checkpoints faster, so that their worth rises up to a size and
     falls from there: it is searched in growing steps, then exactly, and once more in steps of what it is rounded up to.
     """
-    top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
     needed = training.needed(workload, unhindered)
     of_server = plan.cluster.server.gpus if plan.cluster.server else None
 

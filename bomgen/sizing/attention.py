@@ -5,11 +5,13 @@ Published utilisations differ by 4 to 21 % in whether they count them, and wheth
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
 from bomgen import shape
 from bomgen.figures import Cited, Figure, Given, Reference, formula
+from bomgen.parts import Model
 from bomgen.plan import Training
 from bomgen.problems import Infeasible
 
@@ -48,6 +50,43 @@ CONVENTIONS = {
     name: Figure(name, "word", Cited("convention of counting attention FLOPs", (_PALM,), "high"))
     for name in ATTENTION_SHARES
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """The heads of a model's attention, and how far they see."""
+
+    layers: Figure
+    count: Figure
+    width: Figure
+    value_width: Figure
+    """Of their values; as wide as the rest except in latent attention."""
+    window: Figure | None
+    """None: every layer sees all tokens."""
+    window_layers: Figure
+    """Layers that see no further than the window, where there is one."""
+
+
+def heads_of(model: Model) -> Heads | None:
+    """The heads of a model; None when its shape is not known."""
+    layers, heads, width = model.shape.get("layers"), model.shape.get("heads"), shape.head_dim(model)
+    if layers is None or heads is None or width is None:
+        return None
+    return Heads(
+        layers=layers,
+        count=heads,
+        width=width,
+        value_width=model.shape.get("v_head_dim", width),
+        window=model.shape.get("window"),
+        window_layers=model.shape.get("window_layers", layers),
+    )
+
+
+def positions(heads: Heads, convention: Figure, sequence: Figure) -> Figure:
+    """Positions of context that a token of a sequence meets, over all layers, by a convention."""
+    if heads.window is None:
+        return positions_met(convention, heads.layers, sequence)
+    return positions_met_in_windows(convention, heads.layers, sequence, heads.window_layers, heads.window)
 
 
 @formula("positions")
@@ -108,7 +147,7 @@ def recomputed(training: Training, attention_part: Figure) -> Figure | None:
 def known(training: Training) -> bool:
     """Whether attention can be counted, and by a length of sequence that somebody asked for."""
     sequence = training.sequence
-    return sequence is not None and isinstance(sequence.origin, Given) and _shape(training) is not None
+    return sequence is not None and isinstance(sequence.origin, Given) and heads_of(training.model) is not None
 
 
 def flops(training: Training, convention: Figure) -> Figure:
@@ -116,33 +155,19 @@ def flops(training: Training, convention: Figure) -> Figure:
 
     Raises Infeasible when the model's shape or the sequence is not known.
     """
-    known_shape = _shape(training)
-    if training.sequence is None or known_shape is None:
+    heads = heads_of(training.model)
+    if training.sequence is None or heads is None:
         message = (
             f"attention FLOPs of {training.model.identity.name} need layers, heads, head_dim and `sequence`; "
             "give them, name a catalogue model, or leave `attention: none`"
         )
         raise Infeasible(message, because=training.attention, rule="unknown-shape")
-    layers, window = known_shape["layers"], known_shape.get("window")
-    if window:
-        narrow = known_shape.get("window_layers", layers)
-        positions = positions_met_in_windows(convention, layers, training.sequence, narrow, window)
-    else:
-        positions = positions_met(convention, layers, training.sequence)
     return attention_flops(
-        positions,
+        positions(heads, convention, training.sequence),
         PASS_FLOPS,
-        known_shape["heads"],
-        known_shape["head_dim"],
-        known_shape.get("v_head_dim", known_shape["head_dim"]),
+        heads.count,
+        heads.width,
+        heads.value_width,
         training.tokens,
         training.epochs,
     )
-
-
-def _shape(training: Training) -> dict[str, Figure] | None:
-    """The model's shape with the width of its heads; None when it is not known."""
-    found, width = dict(training.model.shape), shape.head_dim(training.model)
-    if width:
-        found["head_dim"] = width
-    return found if {"layers", "heads", "head_dim"} <= found.keys() else None

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from bomgen.figures import Assumed, Figure, Reference, formula
 from bomgen.plan import Storage
+from bomgen.quantities import HOURS_A_DAY
 from bomgen.sizing.storage import Checkpoint, Contents, bandwidth, write_seconds
 from bomgen.sizing.training import SECONDS_A_DAY
 
 YOUNG = "Young 1974, A First Order Approximation to the Optimum Checkpoint Interval, CACM 17(9), 530-531"
 KOKOLIS = "Kokolis et al. 2024, arXiv 2410.21680"
 _YOUNG = Reference(YOUNG, "https://doi.org/10.1145/361147.361115", "2026")
-HOURS_A_DAY = 24
 RESOLUTION = 10**12
 """Parts of a day that a square root is exact to: whole numbers, so that every machine rounds alike."""
 

@@ -17,7 +17,7 @@ from bomgen import shape
 from bomgen.figures import Cited, Figure, Number, Reference, formula
 from bomgen.parts import Model
 from bomgen.plan import Inference
-from bomgen.sizing.memory import full_stages
+from bomgen.sizing.states import DOUBLE, SINGLE
 
 _IEEE = Reference(
     "IEEE 754-2019, Standard for Floating-Point Arithmetic", "https://doi.org/10.1109/IEEESTD.2019.8766229"
@@ -42,11 +42,10 @@ def _value(size: Number, name: str, *references: Reference) -> Figure:
     return Figure(size, "bytes", Cited(name, references, "high"))
 
 
-_SINGLE = _value(4, "fp32 value; tf32 is stored as fp32", _IEEE)
 BYTES: Mapping[str, Figure] = {
-    "fp64": _value(8, "fp64 value", _IEEE),
-    "fp32": _SINGLE,
-    "tf32": _SINGLE,
+    "fp64": DOUBLE,
+    "fp32": SINGLE,
+    "tf32": SINGLE,
     "bf16": _value(2, "bf16 value", _BF16, _PLANNING),
     "fp16": _value(2, "fp16 value", _IEEE, _PLANNING),
     "fp8": _value(1, "fp8 value", _MX, _PLANNING),
@@ -101,14 +100,6 @@ def of_gpu(held: Cache, request: Figure, tensor: Figure, stages: Figure) -> Figu
     if held.kv_heads is None:
         return latent_bytes_of_gpu(request, stages)
     return kv_bytes_of_gpu(request, stages, held.kv_heads, tensor)
-
-
-def stages_of(model: Model, pipeline: Figure) -> Figure:
-    """The pipeline stages, counted in stages as full as the fullest where the layers do not divide evenly."""
-    layers = model.shape.get("layers")
-    if layers is None or layers.value % pipeline.value == 0:
-        return pipeline
-    return full_stages(layers, pipeline)
 
 
 @formula("bytes")

@@ -13,6 +13,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.figures import Figure, formula
+from bomgen.parts import Model
 from bomgen.plan import Training
 from bomgen.sizing.activations import (
     activations_of_gpu,
@@ -59,7 +60,9 @@ def replica(training: Training, split: Split) -> Memory:
 
 def per_gpu(training: Training, split: Split) -> Memory:
     """What the fullest GPU of a run keeps: one of the first pipeline stage."""
-    states = states_of_gpu(training, split.tensor, split.pipeline, _stages(training, split), split.expert, split.data)
+    states = states_of_gpu(
+        training, split.tensor, split.pipeline, stages_of(training.model, split.pipeline), split.expert, split.data
+    )
     return _memory(states, _activations(training, split, _of_first_stage))
 
 
@@ -80,12 +83,12 @@ def total(weights: int, gradients: int, optimizer: int, activations: int) -> int
     return weights + gradients + optimizer + activations
 
 
-def _stages(training: Training, split: Split) -> Figure:
+def stages_of(model: Model, pipeline: Figure) -> Figure:
     """The pipeline stages, counted in stages as full as the fullest where the layers do not divide evenly."""
-    layers = training.model.shape.get("layers")
-    if layers is None or layers.value % split.pipeline.value == 0:
-        return split.pipeline
-    return full_stages(layers, split.pipeline)
+    layers = model.shape.get("layers")
+    if layers is None or layers.value % pipeline.value == 0:
+        return pipeline
+    return full_stages(layers, pipeline)
 
 
 @formula("stages")
@@ -125,7 +128,7 @@ def _of_first_stage(training: Training, split: Split, kept: _Kept) -> Figure:
         held = held_by_first_interleaved(split.pipeline, split.interleave, kept.micro_batches)
     else:
         held = held_by_first(split.pipeline, kept.micro_batches)
-    stages = _stages(training, split)
+    stages = stages_of(training.model, split.pipeline)
     return activations_of_gpu(kept.token, kept.sequence, training.micro_batch, split.context, kept.layers, stages, held)
 
 

@@ -9,13 +9,12 @@ from typing import NamedTuple
 from bomgen.figures import Cited, Figure, Reference, formula
 from bomgen.parts import Gpu, PublishedRun
 from bomgen.plan import Training
+from bomgen.quantities import GIGA, HOURS_A_DAY
 from bomgen.records import REFERENCE_PRECISION
 from bomgen.sizing.peak import peak_flops
 from bomgen.sizing.training import SECONDS_A_DAY, Run, parameter_flops
 
-HOURS_A_DAY = 24
 SECONDS_AN_HOUR = SECONDS_A_DAY // HOURS_A_DAY
-GIGA = 10**9
 SHOWN = 4
 """Published runs that a report shows: the nearest by active parameters."""
 

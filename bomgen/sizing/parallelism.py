@@ -17,11 +17,11 @@ from bomgen.figures import Assumed, Figure, Reference, first_given, formula
 from bomgen.parts import Gpu
 from bomgen.plan import Parallelism, Training
 from bomgen.problems import Infeasible
+from bomgen.quantities import GIGA
 from bomgen.sizing import memory
 from bomgen.sizing.activations import FULL
 from bomgen.sizing.memory import Memory, Split
 
-GIGA = 10**9
 MAX_REASONS = 3
 ZERO_STAGES = (1, 2, 3)
 

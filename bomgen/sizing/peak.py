@@ -10,8 +10,8 @@ from bomgen.figures import Figure, Mark, first_given, formula
 from bomgen.parts import Gpu
 from bomgen.plan import Compute
 from bomgen.problems import PlanErrors, Problem
+from bomgen.quantities import TERA
 
-TERA = 10**12
 SPARSE = "sparse"
 
 

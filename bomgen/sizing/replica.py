@@ -17,9 +17,11 @@ from bomgen.figures import Assumed, Figure, Mark, Reference, first_given, formul
 from bomgen.parts import Gpu, Model
 from bomgen.plan import Degrees, Inference
 from bomgen.problems import Infeasible, PlanErrors, Problem
+from bomgen.quantities import GIGA
 from bomgen.sizing import kv
 from bomgen.sizing.kv import BYTES
-from bomgen.sizing.parallelism import GIGA, MAX_REASONS, SERVER_GPUS, nearest_divisors, one_or_other
+from bomgen.sizing.memory import stages_of
+from bomgen.sizing.parallelism import MAX_REASONS, SERVER_GPUS, nearest_divisors, one_or_other
 
 MOST_STAGES = 16
 """Stages beyond which no replica is made larger than it must be: on paper ever more stages need fewer GPUs, because
@@ -131,7 +133,7 @@ def larger(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than:
 
 def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
     """A replica of so many GPUs, and what it holds."""
-    stages = kv.stages_of(inference.model, pipeline)
+    stages = stages_of(inference.model, pipeline)
     value = BYTES[str(inference.precision.value)]
     weights = kv.weights_of_gpu(kv.weights(inference.model.parameters, value), tensor, stages)
     held = kv.cache(inference)

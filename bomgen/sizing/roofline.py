@@ -13,7 +13,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen import shape
 from bomgen.figures import Cited, Figure, Reference, formula
 from bomgen.parts import Gpu, Model
 from bomgen.plan import Inference
@@ -208,18 +207,11 @@ def _load(inference: Inference, replica: Replica, batch: Figure | None) -> Load 
 
 def _flops_of_prompt(model: Model, tokens: Figure) -> Figure:
     """FLOPs of a prompt, with its attention where the shape of the heads is known."""
-    layers, heads, width = model.shape.get("layers"), model.shape.get("heads"), shape.head_dim(model)
-    if layers is None or heads is None or width is None:
+    heads = attention.heads_of(model)
+    if heads is None:
         return prompt_flops(FORWARD_FLOPS, model.active_parameters, tokens)
-    window = model.shape.get("window")
-    if window:
-        narrow = model.shape.get("window_layers", layers)
-        positions = attention.positions_met_in_windows(CAUSAL, layers, tokens, narrow, window)
-    else:
-        positions = attention.positions_met(CAUSAL, layers, tokens)
-    of_attention = attention_of_prompt(
-        PRODUCT_FLOPS, positions, heads, width, model.shape.get("v_head_dim", width), tokens
-    )
+    positions = attention.positions(heads, CAUSAL, tokens)
+    of_attention = attention_of_prompt(PRODUCT_FLOPS, positions, heads.count, heads.width, heads.value_width, tokens)
     return prompt_flops_with_attention(FORWARD_FLOPS, model.active_parameters, tokens, of_attention)
 
 

@@ -77,7 +77,7 @@ MOMENTS = {"adam": ADAM, "adam-8bit": ADAM_8BIT, "sgd": SGD, "adafactor": ADAFAC
 
 def states_of_model(training: Training) -> tuple[Figure, Figure, Figure]:
     """Weights, gradients and optimizer states of a model, counted once."""
-    weight, gradient, optimizer = _state_bytes(training)
+    weight, gradient, optimizer = state_bytes(training)
     trained = trainable_parameters(training)
     all_ = tuning.weights(training, weight) if tuning.adapts(training) else weights(trained, weight)
     return all_, gradients(trained, gradient), optimizer_states(trained, optimizer)
@@ -92,7 +92,7 @@ def states_of_gpu(
     training: Training, tensor: Figure, pipeline: Figure, stages: Figure, expert: Figure, data: Figure
 ) -> tuple[Figure, Figure, Figure]:
     """Weights, gradients and optimizer states of the fullest GPU; `stages` have as many layers as the fullest."""
-    weight, gradient, optimizer = _state_bytes(training)
+    weight, gradient, optimizer = state_bytes(training)
     parameters = training.model.parameters
     if tuning.adapts(training):
         # Adapters are cut up like the weights that they stand beside: both count on average over all parameters.
@@ -125,7 +125,7 @@ def _as_full_as_the_fullest(model: Model, pipeline: Figure, stages: Figure) -> F
     return with_embedding(model.parameters, embeddings, one, layers, pipeline, stages)
 
 
-def _state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
+def state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
     """Bytes of weight, gradient and optimizer states a parameter."""
     weight = bytes_of_weight(training)
     gradient = GRADIENTS[str(training.gradient_precision.value)]

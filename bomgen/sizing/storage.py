@@ -13,13 +13,13 @@ from typing import NamedTuple
 from bomgen.figures import Figure, formula
 from bomgen.plan import Storage, StorageServers, Training
 from bomgen.problems import Infeasible
+from bomgen.quantities import GIGA
 from bomgen.sizing import states
+from bomgen.sizing.counts import servers_for_gpus
 
 LEVELS = "NVIDIA DGX SuperPOD reference architecture with DGX H100, RA-11333-001 V11, table 6"
 UNITS_IN_TABLE = 4
-"""Table 6 gives the bandwidth of four scalable units."""
-GIGA = 10**9
-"""The table is in whole GB/s, rounded down: a unit writes 7 and 62 GB/s, four of them 30 and 250."""
+"""Table 6 gives four scalable units, in whole GB/s rounded down: one unit writes 7 and 62 GB/s, four 30 and 250."""
 
 
 class Bandwidth(NamedTuple):
@@ -70,12 +70,6 @@ class Stored(NamedTuple):
     capacity_bytes: Figure | None
     """Of what is known of checkpoints and data."""
     servers: Figure | None
-
-
-@formula("servers")
-def servers_of_gpus(gpus: int, gpus_per_server: int) -> int:
-    """Servers that read and write, where no server is known."""
-    return ceil(gpus / gpus_per_server)
 
 
 @formula("bytes/s")
@@ -135,17 +129,15 @@ def storage_servers(for_capacity: int, for_read: int, for_write: int) -> int:
 def contents(training: Training) -> Contents:
     """What one checkpoint of a run holds: all that it trains, which frozen weights are not."""
     parameters = states.trainable_parameters(training)
-    weight = states.bytes_of_weight(training)
-    master = states.master_bytes(weight, states.MASTER)
-    moments = states.MOMENTS[str(training.optimizer.value)]
-    optimizer = states.optimizer_states(parameters, states.optimizer_bytes(master, moments))
+    weight, _, of_optimizer = states.state_bytes(training)
+    optimizer = states.optimizer_states(parameters, of_optimizer)
     everything = checkpoint_bytes(states.weights(parameters, weight), optimizer)
-    return Contents(everything, optimizer if master.value else None)
+    return Contents(everything, optimizer if weight.value < states.MASTER.value else None)
 
 
 def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwidth:
     """The bandwidth of a cluster's storage: as the plan gives it for a server, else by level."""
-    known = servers or servers_of_gpus(gpus, storage.server_gpus)
+    known = servers or servers_for_gpus(gpus, storage.server_gpus)
     level = storage.levels[str(storage.level.value)]
     read, write = storage.read_per_server, storage.write_per_server
     unit = storage.unit_servers

@@ -14,10 +14,11 @@ from typing import NamedTuple
 from bomgen.figures import Assumed, Figure, formula
 from bomgen.plan import Training
 from bomgen.problems import Infeasible
+from bomgen.quantities import TERA
 from bomgen.sizing import attention, tuning
 from bomgen.sizing.activations import FULL
 from bomgen.sizing.attention import NONE
-from bomgen.sizing.peak import TERA, peak_flops
+from bomgen.sizing.peak import peak_flops
 
 SECONDS_A_DAY = 24 * 60 * 60
 
