@@ -190,6 +190,7 @@ def demand(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Demand:
     return Demand(
         servers=servers,
         ports_per_server=attached.ports_per_server,
+        host_ports=None,
         reserved_ports=fabric.reserved_ports,
         rates=rates(fabric, attached),
         tiers=fabric.tiers,
@@ -199,6 +200,8 @@ def demand(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Demand:
         spine=tiers.get("spine", tiers["leaf"]),
         core=tiers.get("core", tiers["leaf"]),
         pod_leaves=fabric.pod_leaves,
+        unit=fabric.scalable_unit,
+        options={},
         exact=fabric.build_out.value == "exact",
     )
 

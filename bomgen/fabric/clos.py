@@ -197,6 +197,12 @@ def uplinks_of_pod(per_pod: int, up: int) -> int:
 
 
 @formula("switches")
+def switches_on_the_way(tiers: int) -> int:
+    """Switches between the farthest endpoints: up through all tiers and down again, the topmost once."""
+    return 2 * tiers - 1
+
+
+@formula("switches")
 def sum_of_switches(switches: int, more_switches: int) -> int:
     """Switches of all tiers."""
     return switches + more_switches

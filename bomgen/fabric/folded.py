@@ -106,9 +106,12 @@ def one_switch(demand: Demand, topology: str) -> Fabric:
         ports_per_server=demand.ports_per_server,
         tier_count=tier_count(count),
         tiers=(tier,),
-        links=(Links("server-leaf", endpoints, nic_ports, rate),),
+        links=(Links("server-leaf", endpoints, nic_ports, rate, ("server", "leaf")),),
         switches=count,
         bisection_gbps=clos.bisection_of_switch(nic_ports, rate),
+        hops=clos.switches_on_the_way(tier_count(count)),
+        largest=radix,
+        free_ports={"leaf": clos.ports_left(radix, endpoints)},
     )
 
 
@@ -331,7 +334,7 @@ class Builder:
             core = self._core_tier(pods, of_pod, spine_up)
             tiers.append(core)
             core_links = clos.links_up(spines, spine_up)
-            links.append(Links("spine-core", core_links, core_links, self.rates["spine-core"]))
+            links.append(Links("spine-core", core_links, core_links, self.rates["spine-core"], ("spine", "core")))
             switches = clos.sum_of_switches(switches, core.count)
         self._agree(leaves, up, spines, spine_up, tiers)
         return Fabric(
@@ -343,6 +346,9 @@ class Builder:
             links=tuple(links),
             switches=switches,
             bisection_gbps=self._bisection(leaf, pods, of_pod, spine_up),
+            hops=clos.switches_on_the_way(self.figures["tiers"]),
+            largest=None,
+            free_ports={},
             pods=pods,
             reserved_above=self._reserved_above(leaves, down),
         )
@@ -462,10 +468,11 @@ class Builder:
         count, last_up = clos.links_up(leaves, up), leaf.fitted[-1].up
         if len(leaf.fitted) > 1 and last_up is not None:
             count = links_of_partly_filled(leaves, up, last_up)
-        return Links("leaf-spine", count, count, self.rates["leaf-spine"])
+        return Links("leaf-spine", count, count, self.rates["leaf-spine"], ("leaf", "spine"))
 
     def _server_links(self) -> Links:
-        return Links("server-leaf", endpoints_of(self.demand), self.nic_ports, self.rates["server-leaf"])
+        rate = self.rates["server-leaf"]
+        return Links("server-leaf", endpoints_of(self.demand), self.nic_ports, rate, ("server", "leaf"))
 
     def _spine_tier(
         self, leaf: Tier, spines: Figure, of_pod: Figure, down: Figure, up: Figure | None, pods: Figure | None

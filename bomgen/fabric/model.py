@@ -23,11 +23,13 @@ class TierChoice:
 
 
 class Demand(NamedTuple):
-    """What a fabric must carry, and with what."""
+    """What one plane of a fabric must carry, and with what."""
 
     servers: Figure
     ports_per_server: Figure
-    """Endpoints of a server."""
+    """Endpoints of a server on the plane; of a rail-optimized fabric its rails."""
+    host_ports: Figure | None
+    """Ports of other machines that are attached."""
     reserved_ports: Figure | None
     rates: Mapping[str, Figure]
     """Rate of each kind of link [Gb/s], by `server-leaf`, `leaf-spine`, `spine-core`."""
@@ -39,8 +41,12 @@ class Demand(NamedTuple):
     spine: TierChoice
     core: TierChoice
     pod_leaves: Figure | None
+    unit: Figure | None
+    """Servers whose rails share one set of leaves; None: as many as a leaf has ports down."""
     exact: bool
     """Build out only what serves somebody."""
+    options: Mapping[str, Figure | tuple[Figure, ...]]
+    """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,7 @@ class Fitted:
     count: Figure
     down: Figure
     up: Figure | None
+    """Ports to other switches: of the tier above, or, of switches that are linked side by side, of the same tier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +82,14 @@ class Links:
     count: Figure
     cabled: Figure
     rate_gbps: Figure
+    ends: tuple[str, str]
+    """The devices that they join, lower end first: `server`, `leaf`, `spine` or `core`."""
+    ports: Figure | None = None
+    """Of links between switches of one tier: ports of this kind on a fully connected switch."""
 
 
 class Fabric(NamedTuple):
-    """A fabric as counts per tier."""
+    """A fabric as counts per tier; over all planes, where there are several."""
 
     topology: str
     endpoints: Figure
@@ -88,10 +99,28 @@ class Fabric(NamedTuple):
     links: tuple[Links, ...]
     switches: Figure
     bisection_gbps: Figure
+    hops: Figure
+    """Switches, or chips of a torus, that the farthest two endpoints have between them on their shortest path."""
+    largest: Figure | None
+    """Endpoints of the largest fabric of as many tiers of the same switches; None: nothing limits it."""
+    free_ports: Mapping[str, Figure]
+    """Ports that nothing is plugged into, by tier, as links to the tier below; of a core and a top spine likewise."""
     pods: Figure | None = None
     reserved_above: Figure | None = None
     """Reserved ports that stand on spines because the leaves are full."""
+    dimensions: Mapping[str, Figure] = {}
+    """What else describes the shape of the topology, by name."""
+    plane: Fabric | None = None
+    """One of the equal fabrics that stand side by side; None: there is only this one."""
+    planes: Figure | None = None
+    """How many of them there are."""
+    exact_bisection: bool = True
+    """False: the bisection stated is a bound from below."""
 
     def tier(self, name: str) -> Tier | None:
         """The tier of that name, or None."""
         return next((tier for tier in self.tiers if tier.name == name), None)
+
+    def links_of(self, kind: str) -> Links | None:
+        """The links of that kind, or None."""
+        return next((links for links in self.links if links.kind == kind), None)

@@ -64,6 +64,7 @@ def demand(case: Case) -> Demand:
     return Demand(
         servers=given_as(case.servers),
         ports_per_server=given_as(case.ports),
+        host_ports=None,
         reserved_ports=given_as(case.reserved) if case.reserved else None,
         rates=dict.fromkeys(KINDS, given_as(400, "Gb/s")),
         tiers=given_as(case.tiers) if case.tiers else None,
@@ -73,6 +74,8 @@ def demand(case: Case) -> Demand:
         spine=choice,
         core=choice,
         pod_leaves=None,
+        unit=None,
+        options={},
         exact=case.exact,
     )
 
