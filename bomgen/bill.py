@@ -7,12 +7,14 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.beside import boxes_of
 from bomgen.catalog import at_length
-from bomgen.design import BuiltFabric, Design, boxes_of
+from bomgen.design import BuiltFabric, Design
 from bomgen.facility import units_bought
 from bomgen.figures import Figure, formula
 from bomgen.interconnect import CableUse, ModuleUse
 from bomgen.parts import Cable, Identity
+from bomgen.records import slug
 
 NO_PART = "no part known"
 
@@ -109,6 +111,11 @@ def _fabric(built: BuiltFabric) -> Iterator[Line]:
         path = f"{base}.switches.{tier.name}"
         line_id = f"{name}.switch.{tier.name}"
         yield _part(line_id, "switch", tier.switch.identity, count, fabric=name, role=tier.name, path=path)
+    for hosts in built.plan.hosts:
+        if hosts.part:
+            place = slug(hosts.name)
+            path, line_id = f"{base}.hosts.{place}.count", f"{name}.management.{place}"
+            yield _part(line_id, "management", hosts.part.identity, hosts.pieces, fabric=name, role="host", path=path)
     for use in built.interconnect.modules:
         yield _module(use, name)
     for cable in built.interconnect.cables:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from math import ceil
 from typing import NamedTuple
 
 from bomgen import facility, interconnect, network, records
+from bomgen.beside import Other, boxes_of, hosts_beside
 from bomgen.catalog import Catalog, length_of
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
@@ -16,9 +16,12 @@ from bomgen.interconnect import Interconnect
 from bomgen.medium import SERVER, Cage, Stock
 from bomgen.network import Attachment
 from bomgen.parts import Cable, Nic
-from bomgen.plan import FabricPlan, Plan
+from bomgen.plan import FabricPlan, Hosts, Plan
 from bomgen.problems import PlanErrors
 from bomgen.sizing import Sizing
+
+MAX_ROUNDS = 10
+"""Racks, PDUs and management ports depend on each other in a ring, which settles in two or three rounds."""
 
 
 class BuiltFabric(NamedTuple):
@@ -30,6 +33,8 @@ class BuiltFabric(NamedTuple):
     interconnect: Interconnect
     nics: Figure
     """NICs of all servers on this fabric."""
+    hosts: tuple[Hosts, ...]
+    """The machines on it beside the servers."""
 
     @property
     def bought_nic(self) -> Nic | None:
@@ -62,21 +67,15 @@ def sum_of_nics(nics: int, more_nics: int) -> int:
     return nics + more_nics
 
 
-@formula("boxes")
-def boxes(switches: int, switches_per_unit: int) -> int:
-    """Boxes that are bought, where several switches share one."""
-    return ceil(switches / switches_per_unit)
+@formula("pieces")
+def sum_of_pdus(pdus: int, more_pdus: int) -> int:
+    """PDUs of servers' racks and of all others."""
+    return pdus + more_pdus
 
 
 def _cable(catalog: Catalog, name: str) -> Cable:
     record = catalog.find("cable", name)
     return records.cable(record)._replace(named_length_m=length_of(record.id, name))
-
-
-def boxes_of(tier: Tier) -> Figure:
-    """What is bought and racked for a tier: its switches, or the boxes that hold several each."""
-    shared = tier.switch.switches_per_unit
-    return boxes(tier.count, shared) if shared.value > 1 else tier.count
 
 
 def stock(catalog: Catalog) -> Stock:
@@ -102,8 +101,16 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     """
     servers, server = sizing.servers, plan.cluster.server
     built: tuple[BuiltFabric, ...] = ()
-    if servers is not None:
-        built = tuple(_build(fabric, plan, servers, parts, attached[fabric.name]) for fabric in plan.fabrics)
+    pdus: Figure | None = None
+    for _ in range(MAX_ROUNDS):
+        before = built
+        if servers is not None:
+            built = _build_all(plan, sizing, servers, parts, attached, before, pdus)
+        installed = _install(plan, sizing, built)
+        found = _pdus(installed)
+        if _counts(before) == _counts(built) and (found.value if found else 0) == (pdus.value if pdus else 0):
+            break
+        pdus = found
     errors = [problem for each in built for problem in each.interconnect.problems if problem.severity == "error"]
     if errors:
         raise PlanErrors(errors)
@@ -114,12 +121,34 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     power = None
     if servers and server and server.power_w:
         power = facility.power_of(facility.units_bought(servers, server), server.power_w)
+    return Design(plan, sizing, built, nics, power, installed)
+
+
+def _counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
+    """Switches of every fabric: when they no longer change, neither do ports of management."""
+    return [[tier.count.value for tier in each.fabric.tiers] for each in built]
+
+
+def _pdus(installed: Facility) -> Figure | None:
+    """All PDUs; None when none are counted."""
+    if installed.compute_pdus and installed.management_pdus:
+        return sum_of_pdus(installed.compute_pdus, installed.management_pdus)
+    return installed.compute_pdus or installed.management_pdus
+
+
+def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
+    servers, server = sizing.servers, plan.cluster.server
+    power = None
+    if servers and server and server.power_w:
+        power = facility.power_of(facility.units_bought(servers, server), server.power_w)
     cards = tuple(
         facility.Machines(each.bought_nic.identity.name, each.nics, each.bought_nic.power_w, None, in_server=True)
         for each in built
         if each.bought_nic
     )
-    machines = cards + tuple(_switches(tier) for each in built for tier in each.fabric.tiers) + _storage(plan, sizing)
+    appliances = tuple(_appliances(hosts) for each in built for hosts in each.plan.hosts if hosts.part)
+    switches = tuple(_switches(tier) for each in built for tier in each.fabric.tiers)
+    machines = cards + switches + appliances + _storage(plan, sizing)
     in_racks, spare = servers, plan.cluster.spare_servers
     if servers and spare:
         in_racks = facility.bought_servers(servers, spare)
@@ -128,16 +157,49 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
             in_racks = facility.trays_of_racks(whole, server.trays)
     gpu = plan.cluster.gpu
     gpus = facility.Machines(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
-    installed = facility.install(plan.site, server, in_racks, power, machines, sizing.days, gpus)
-    return Design(plan, sizing, built, nics, power, installed)
+    return facility.install(plan.site, server, in_racks, power, machines, sizing.days, gpus)
 
 
-def _build(fabric: FabricPlan, plan: Plan, servers: Figure, parts: Stock, attached: Attachment) -> BuiltFabric:
-    built = network.build(fabric, attached, servers)
+def _build_all(
+    plan: Plan,
+    sizing: Sizing,
+    servers: Figure,
+    parts: Stock,
+    attached: Mapping[str, Attachment],
+    before: tuple[BuiltFabric, ...],
+    pdus: Figure | None,
+) -> tuple[BuiltFabric, ...]:
+    """Every fabric once, with the machines that hang on it beside the servers.
+
+    A fabric that others are linked into comes after them, and out-of-band fabrics, which join the switches of all
+    others, last; what is not yet known is taken from `before`.
+    """
+    known = {each.plan.name: each for each in before}
+    order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == network.OUT_OF_BAND, fabric.name))
+    for fabric in order:
+        others = [Other(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name]
+        stored = sizing.stored.servers if sizing.stored else None
+        hosts = (*fabric.hosts, *hosts_beside(fabric, plan, stored, others, pdus))
+        known[fabric.name] = _build(fabric, plan, servers, parts, attached[fabric.name], hosts)
+    return tuple(known[fabric.name] for fabric in plan.fabrics)
+
+
+def _build(
+    fabric: FabricPlan, plan: Plan, servers: Figure, parts: Stock, attached: Attachment, hosts: tuple[Hosts, ...]
+) -> BuiltFabric:
+    built = network.build(fabric, attached, servers, hosts)
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
-    connected = interconnect.connect(built, servers, cage, fabric.links, parts)
-    return BuiltFabric(fabric, attached, built, connected, nics_of_servers(servers, attached.nics_per_server))
+    others = [(each.pieces, each.ports) for each in hosts]
+    connected = interconnect.connect(built, servers, cage, others, fabric.links, parts)
+    return BuiltFabric(fabric, attached, built, connected, nics_of_servers(servers, attached.nics_per_server), hosts)
+
+
+def _appliances(hosts: Hosts) -> facility.Machines:
+    part = hosts.part
+    if part is None:
+        raise ValueError(f"nothing is bought for {hosts.name}")
+    return facility.Machines(part.identity.name, hosts.pieces, part.power_w, part.rack_units)
 
 
 def _switches(tier: Tier) -> facility.Machines:

@@ -7,13 +7,13 @@ they count one a port, and are reported with the real parts that a buyer would o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.fabric.clos import links_per_cage, serves
 from bomgen.fabric.model import Fabric, Fitted, Links
+from bomgen.fabric.ports import links_per_cage, serves
 from bomgen.figures import Figure, formula
 from bomgen.medium import (
     COPPER_PAIRS,
@@ -109,10 +109,18 @@ def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
 
 
 def connect(
-    fabric: Fabric, servers: Figure, server_cage: Cage, wishes: Mapping[str, Wish], stock: Stock
+    fabric: Fabric,
+    servers: Figure,
+    server_cage: Cage,
+    hosts: Sequence[tuple[Figure, Figure]],
+    wishes: Mapping[str, Wish],
+    stock: Stock,
 ) -> Interconnect:
-    """The modules and cables of a fabric whose servers plug into it with `server_cage`."""
-    builder = _Builder(fabric, servers, server_cage, stock)
+    """The modules and cables of a fabric whose servers plug into it with `server_cage`.
+
+    `hosts` are other machines on it, how many and the ports of each: their cages are taken for the servers'.
+    """
+    builder = _Builder(fabric, servers, server_cage, hosts, stock)
     for links in fabric.links:
         builder.add(links, wishes[links.kind])
     return builder.result()
@@ -121,8 +129,16 @@ def connect(
 class _Builder:
     """Collects the modules and cables of one fabric, kind of link by kind of link."""
 
-    def __init__(self, fabric: Fabric, servers: Figure, server_cage: Cage, stock: Stock) -> None:
+    def __init__(
+        self,
+        fabric: Fabric,
+        servers: Figure,
+        server_cage: Cage,
+        hosts: Sequence[tuple[Figure, Figure]],
+        stock: Stock,
+    ) -> None:
         self.fabric, self.servers, self.server_cage, self.stock = fabric, servers, server_cage, stock
+        self.hosts = hosts
         self.modules: list[ModuleUse] = []
         self.cables: list[CableUse] = []
         self.problems: list[Problem] = []
@@ -166,7 +182,10 @@ class _Builder:
         """Modules of one kind in all devices at one end of a kind of link."""
         tier = self.fabric.tier(cage.device)
         if tier is None:
-            return modules_of_servers(self.servers, self.fabric.ports_per_server, module.ports)
+            total = modules_of_servers(self.servers, self.fabric.ports_per_server, module.ports)
+            for count, ports in self.hosts:
+                total = sum_of_modules(total, modules_of_servers(count, ports, module.ports))
+            return total
         faces_up = links.kind.startswith(cage.device)
         counts = [self._of_switches(fitted, faces_up, module, cage) for fitted in tier.fitted]
         total = counts[0]

@@ -96,6 +96,8 @@ def accepts(cage: str, plug: str) -> bool:
 def _fits(module: Module, cage: Cage, rate: int) -> str | None:
     """Why a module does not work in a cage at a rate, as `rule: reason`; None when it does."""
     name = module.identity.id
+    if _fills(module, cage, rate):
+        return None
     if module.identity.generic and module.cage == ANY:
         return None if module.engine_gbps == rate else f"rate: {name} carries {module.engine_gbps} Gb/s, not {rate}"
     if not accepts(cage.form, module.cage):
@@ -111,6 +113,19 @@ def _fits(module: Module, cage: Cage, rate: int) -> str | None:
     if cage.protocol and module.protocols and cage.protocol not in module.protocols:
         return f"protocol: {name} speaks {', '.join(module.protocols)}, the {cage.name} {cage.protocol}"
     return None
+
+
+def _fills(module: Module, cage: Cage, rate: int) -> bool:
+    """Whether a generic module stands for the whole cage, all links of which it carries."""
+    whole = module.identity.generic and module.cage == ANY and cage.form != ANY
+    return whole and cage.links > 1 and module.engine_gbps == rate * cage.links
+
+
+def _in_cage(module: Module, cage: Cage, rate: int) -> Module:
+    """A module as it works in a cage: a generic one that stands for the whole cage carries all its links."""
+    if not _fills(module, cage, rate):
+        return module
+    return module._replace(ports=Figure(cage.links, module.ports.unit, module.ports.origin))
 
 
 def _mismatch(lower: Module, upper: Module) -> str | None:
@@ -261,7 +276,7 @@ def _named_modules(wish: Wish, lower: Cage, upper: Cage, rate: int, stock: Stock
         else:
             other = named[lower.device if cage is upper else upper.device]
             named[cage.device] = _partner(other, cage, rate, stock)
-    low, up = named[lower.device], named[upper.device]
+    low, up = (_in_cage(named[cage.device], cage, rate) for cage in (lower, upper))
     _refuse(_mismatch(low, up))
     for module in (low, up):
         reach = module.reach_m

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from bomgen.bill import cable_id
 from bomgen.design import BuiltFabric, Design
 from bomgen.figures import Figure, formula
+from bomgen.network import COMPUTE
 from bomgen.plan import Inference
+from bomgen.records import slug
 from bomgen.sizing.memory import Memory
 from bomgen.sizing.opinions import Opinions
 from bomgen.sizing.serving import Held, Range, Serving
@@ -82,6 +85,8 @@ def numbers(design: Design) -> dict[Path, Figure]:
     }
     for built in design.fabrics:
         found |= _fabric_numbers(built)
+        if built.plan.role == COMPUTE:
+            found |= _modules_per_gpu(built, sizing.gpus)
     if stored := sizing.stored:
         found |= _storage_numbers(stored)
     site = design.facility
@@ -215,11 +220,18 @@ def sum_of_pieces(pieces: int, more_pieces: int) -> int:
     return pieces + more_pieces
 
 
+@formula("pieces")
+def per_gpu(pieces: int, gpus: int) -> Fraction:
+    """Pieces for each GPU."""
+    return Fraction(pieces) / gpus
+
+
 def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     base: Path = ("fabrics", built.plan.name)
     fabric = built.fabric
     found: dict[Path, Figure | None] = {
         (*base, "tiers"): fabric.tier_count,
+        (*base, "planes"): built.plan.planes,
         (*base, "endpoints"): fabric.endpoints,
         (*base, "link_gbps"): fabric.links[0].rate_gbps,
         (*base, "pods"): fabric.pods,
@@ -233,7 +245,19 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     found[(*base, "switches", "total")] = fabric.switches
     for link in fabric.links:
         found[(*base, "links", link.kind)] = link.count
-    found[(*base, "bisection_gbps")] = fabric.bisection_gbps
+    found |= {
+        (*base, "bisection_gbps"): fabric.bisection_gbps,
+        (*base, "hops"): fabric.hops,
+        (*base, "growth"): fabric.growth,
+        (*base, "largest"): fabric.largest,
+    }
+    for name, ports in fabric.free_ports.items():
+        found[(*base, "free_ports", name)] = ports
+    for name, figure in fabric.dimensions.items():
+        found[(*base, "dimensions", name)] = figure
+    for hosts in built.hosts:
+        found[(*base, "hosts", slug(hosts.name), "count")] = hosts.pieces
+        found[(*base, "hosts", slug(hosts.name), "ports")] = hosts.ports
     modules: dict[str, Figure] = {}
     for use in built.interconnect.modules:
         for key in (use.device, "total"):
@@ -243,6 +267,16 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     for cable in built.interconnect.cables:
         found[(*base, "cables", cable.kind, cable_id(cable))] = cable.quantity
     return found
+
+
+def _modules_per_gpu(built: BuiltFabric, gpus: Figure) -> dict[Path, Figure | None]:
+    """Modules a GPU by their rate, as the trade quotes them: a twin-port module of 400G ports is one of 800G."""
+    found: dict[int, Figure] = {}
+    for use in built.interconnect.modules:
+        rate = use.module.rate_gbps
+        found[rate] = sum_of_pieces(found[rate], use.quantity) if rate in found else use.quantity
+    base: Path = ("fabrics", built.plan.name, "modules_per_gpu")
+    return {(*base, f"{rate}G"): per_gpu(pieces, gpus) for rate, pieces in found.items()}
 
 
 def dotted(path: Path) -> str:

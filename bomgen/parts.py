@@ -102,6 +102,14 @@ class Server(NamedTuple):
         return self.trays is not None
 
 
+class Appliance(NamedTuple):
+    """A management server or fabric manager."""
+
+    identity: Identity
+    rack_units: Figure | None
+    power_w: Figure | None
+
+
 class PortGroup(NamedTuple):
     """Equal ports of a switch at full rate, several to a cage where that is so, each splitting into `split` links."""
 

@@ -148,6 +148,8 @@ class StorageServers(NamedTuple):
     write: Figure | None
     power_w: Figure | None
     rack_units: Figure | None
+    ports: Figure
+    """Of each on a storage fabric."""
 
 
 class StorageLevel(NamedTuple):
@@ -205,6 +207,27 @@ class Cluster(NamedTuple):
     spare_servers: Figure | None
 
 
+class Hosts(NamedTuple):
+    """Machines on a fabric beside the servers, all alike."""
+
+    name: str
+    pieces: Figure
+    """How many there are."""
+    ports: Figure
+    """Ports of each on the fabric, over all planes."""
+    part: parts.Appliance | None = None
+    """What is bought for each; None: it is there, or billed elsewhere."""
+
+
+class Uplink(NamedTuple):
+    """Links of a fabric's topmost switches into another fabric."""
+
+    fabric: str
+    ports: Figure
+    """Links of each switch."""
+    mark: Mark
+
+
 class FabricPlan(NamedTuple):
     """One fabric of the plan."""
 
@@ -226,7 +249,14 @@ class FabricPlan(NamedTuple):
     tier_plans: Mapping[str, TierChoice]
     """By leaf, spine and core."""
     pod_leaves: Figure | None
+    planes: Figure
     reserved_ports: Figure | None
+    hosts: tuple[Hosts, ...]
+    switch_ports: Figure | None
+    """Of an out-of-band fabric: management ports of each switch of the other fabrics."""
+    pdu_ports: Figure | None
+    """Of an out-of-band fabric: management ports of each PDU."""
+    uplink: Uplink | None
     links: Mapping[str, Wish]
 
 

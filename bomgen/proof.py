@@ -12,8 +12,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from bomgen.beside import boxes_of
 from bomgen.bill import Bill
-from bomgen.design import BuiltFabric, Design, boxes_of
+from bomgen.design import BuiltFabric, Design
 from bomgen.money import rounded
 from bomgen.problems import Problem
 from bomgen.quote import Quote

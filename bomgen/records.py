@@ -128,6 +128,15 @@ def server(record: Record) -> parts.Server:
     )
 
 
+def appliance(record: Record) -> parts.Appliance:
+    """A record of kind appliance as data."""
+    return parts.Appliance(
+        identity=_named(identity(record), "appliance"),
+        rack_units=record.figure("rack_units", "U"),
+        power_w=record.figure("power", "W"),
+    )
+
+
 def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.ServerPorts | None:
     ports, gbps = record.figure(count, "count"), record.figure(rate, "Gb/s")
     if ports is None or (gbps is None and record.value("nic") is None):

@@ -88,7 +88,6 @@ def result(report: Report) -> dict[str, Any]:
         data["fabrics"][built.plan.name] = {
             "role": built.plan.role,
             "topology": built.fabric.topology,
-            "planes": 1,
         }
     for path, figure in found.items():
         place = data

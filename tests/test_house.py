@@ -29,7 +29,7 @@ FLOORS = {
     **dict.fromkeys(("interconnect", "catalog", "prices"), 4),
     **dict.fromkeys(("plan", "records"), 5),
     **dict.fromkeys(("binding", "network", "rules", "facility", "listing"), 6),
-    "sizing": 7,
+    **dict.fromkeys(("sizing", "beside"), 7),
     "design": 8,
     "bill": 9,
     **dict.fromkeys(("quote", "numbers"), 10),

@@ -23,16 +23,7 @@ def not_supported(source: Source) -> list[Problem]:
     """A problem for everything in a checked plan that the schema admits and this version does not build."""
     data = source.data
     paths: list[Path] = [("quote", "alternatives")]
-    fabrics = data.get("fabrics") or {}
-    found: list[Path] = [path for path in paths if _at(data, path) is not None]
-    for name, each in fabrics.items():
-        if isinstance(each, dict):
-            if "hosts" in each:
-                found.append(("fabrics", name, "hosts"))
-            if each.get("planes", 1) != 1:
-                found.append(("fabrics", name, "planes"))
-            if each.get("topology") in ("rail-optimized", "rail-only"):
-                found.append(("fabrics", name, "topology"))
+    found = [path for path in paths if _at(data, path) is not None]
     return [_unsupported(source, path) for path in found]
 
 

@@ -8,20 +8,24 @@ from bomgen import parts, records
 from bomgen.binding.section import Section
 from bomgen.catalog import Catalog, UnknownPart
 from bomgen.fabric.model import TierChoice
-from bomgen.figures import Mark
+from bomgen.figures import Figure, Mark
 from bomgen.medium import Wish
-from bomgen.plan import LINK_KINDS, ROLES, FabricPlan
+from bomgen.plan import LINK_KINDS, ROLES, FabricPlan, Hosts, Uplink
 from bomgen.problems import Problem, nearest
 
 DEFAULT = "default"
 AUTO = "auto"
+IN_BAND = "in_band"
+OUT_OF_BAND = "out_of_band"
+ACCESS = "access"
+"""The topology whose leaves are linked into another fabric."""
 
 
 def fabric(fabrics: Section, name: str) -> FabricPlan | None:
     """The fabric of a name; None when something in it is wrong, which the section notes."""
     section = fabrics.below(name)
     given = fabrics.data[name]
-    role = name if given == DEFAULT else str(section.data.get("role", name))
+    role = _role(fabrics, name)
     if role not in ROLES:
         fabrics.problem(name, f"no role '{role}'; give the fabric a role: {', '.join(ROLES)}", "role")
         return None
@@ -62,14 +66,70 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
         build_out=section.word("build_out", "fabric-build-out"),
         tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
         pod_leaves=section.below("pod").figure("leaves", "count"),
+        planes=section.quantity("planes", "count", "fabric-planes"),
         reserved_ports=reserved if reserved and reserved.value else None,
+        hosts=_hosts(section),
+        switch_ports=_management_ports(section, role, "switch"),
+        pdu_ports=_management_ports(section, role, "pdu"),
+        uplink=_uplink(section, fabrics),
         links={kind: _link(section.below("links"), kind, mark) for kind in LINK_KINDS},
     )
 
 
+def _hosts(section: Section) -> tuple[Hosts, ...]:
+    """What else is attached."""
+    found = []
+    listed = section.below("hosts")
+    for index, _ in enumerate(section.data.get("hosts") or ()):
+        each = listed.below(index)
+        count = each.figure("count", "count")
+        if count is not None:
+            ports = each.quantity("ports", "count", "host-ports")
+            found.append(Hosts(str(each.data["name"]), count, ports, each.part("part", "appliance", records.appliance)))
+    return tuple(found)
+
+
+def _management_ports(section: Section, role: str, device: str) -> Figure | None:
+    """Management ports of a switch or PDU on an out-of-band fabric; None where there are none to count."""
+    key = f"{device}_ports"
+    if role != OUT_OF_BAND:
+        if section.has(key):
+            section.problem(key, f"{key} belongs to a fabric of role out_of_band; leave it out", "role")
+        return None
+    ports = section.quantity(key, "count", f"fabric-{device}-ports", zero=True)
+    return ports if ports.value else None
+
+
+def _uplink(section: Section, fabrics: Section) -> Uplink | None:
+    """The fabric that the leaves are linked into."""
+    below = section.below("uplink")
+    name = below.text("fabric")
+    if name is None:
+        if section.data.get("topology") == ACCESS:
+            section.problem("topology", "access leaves have no spines; add `uplink: {fabric: ...}`", "uplink")
+        return None
+    if section.data.get("topology") != ACCESS:
+        below.problem("fabric", "only leaves of topology access are linked into another fabric; leave it out", "uplink")
+    if section.origin is not None:
+        name = next((each for each in fabrics.data if _role(fabrics, each) == IN_BAND), name)
+    known = [each for each in fabrics.data if each != ".".join(str(step) for step in section.path[1:])]
+    if name not in known:
+        below.problem("fabric", f"the plan has no other fabric {name}; it has {', '.join(known) or 'none'}", "uplink")
+    return Uplink(name, below.quantity("ports", "count", "uplink-ports"), below.mark)
+
+
+def _role(fabrics: Section, name: str) -> str:
+    given = fabrics.data[name]
+    return str(given.get("role", name)) if isinstance(given, dict) else name
+
+
 def _default_fabric(fabrics: Section, role: str) -> Section:
-    """The section of the cited default for a role, every figure of it an assumption."""
-    record = fabrics.catalog.find("assumption", f"fabric-{role.replace('_', '-')}-default")
+    """The section of the cited default for a role, every figure of it an assumption.
+
+    Out-of-band switches are linked into the in-band fabric where the plan has one.
+    """
+    linked = role == OUT_OF_BAND and any(_role(fabrics, name) == IN_BAND for name in fabrics.data)
+    record = fabrics.catalog.find("assumption", f"fabric-{role.replace('_', '-')}{'-linked' if linked else ''}-default")
     origin = fabrics.catalog.assumption(record.id).origin
     return Section(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
 

@@ -30,7 +30,10 @@ class Section(NamedTuple):
         """The section's mapping; empty when there is none."""
         data = self.source.data
         for step in self.path:
-            data = data.get(step) if isinstance(data, dict) else None
+            if isinstance(data, list) and isinstance(step, int):
+                data = data[step]
+            else:
+                data = data.get(step) if isinstance(data, dict) else None
         return data if isinstance(data, dict) else {}
 
     @property
@@ -42,8 +45,8 @@ class Section(NamedTuple):
         """Whether the section says something of a key."""
         return self.data.get(key) is not None
 
-    def below(self, key: str) -> Section:
-        """The section at a key; empty when it is not there."""
+    def below(self, key: str | int) -> Section:
+        """The section at a key, or at a place of a list; empty when it is not there."""
         return Section(self.source, (*self.path, key), self.catalog, self.problems, self.origin)
 
     def value_mark(self, key: str) -> Mark:

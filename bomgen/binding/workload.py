@@ -204,4 +204,5 @@ def _storage_servers(section: Section) -> StorageServers:
         write=section.figure("write", "bytes/s"),
         power_w=section.figure("power", "W"),
         rack_units=section.figure("rack_units", "U"),
+        ports=section.quantity("ports", "count", "storage-server-ports"),
     )

@@ -12,80 +12,7 @@ from fractions import Fraction
 from functools import cache
 from math import ceil, isqrt
 
-from bomgen.figures import Figure, formula
-from bomgen.parts import PortGroup, Switch
-from bomgen.problems import Infeasible
-
-MAX_LANES = 8
-"""A port is split into at most eight links: the lanes of the widest cages (OSFP, QSFP-DD)."""
-
-
-def serves(group: PortGroup, rate: Figure) -> bool:
-    """Whether ports of a group can carry links of a rate, whole or split."""
-    return bool(rate.value <= group.port_gbps.value <= rate.value * MAX_LANES)
-
-
-def radix(switch: Switch, rate: Figure) -> Figure:
-    """The ports that a switch has at a link rate.
-
-    Raises Infeasible when it has none.
-    """
-    found: Figure | None = None
-    for group in switch.groups:
-        if serves(group, rate):
-            ports = group_radix(group, rate)
-            found = ports if found is None else sum_of_ports(found, ports)
-    if found is None:
-        fastest = max(group.port_gbps.value for group in switch.groups)
-        message = f"{switch.identity.name} has no port for links of {rate.value} Gb/s; its fastest carry {fastest} Gb/s"
-        raise Infeasible(message, because=rate, rule="no-port")
-    return found
-
-
-def group_radix(group: PortGroup, rate: Figure) -> Figure:
-    """The links that the ports of one group carry at a rate."""
-    mode = group.modes.get(int(rate.value))
-    if mode is not None:
-        return mode
-    if group.split.value == 1 or group.port_gbps.value == rate.value:
-        return group.ports
-    return ports_when_split(group.ports, group.split, group.port_gbps, rate)
-
-
-def links_per_cage(group: PortGroup, rate: Figure) -> int:
-    """The links of a rate that one cage of a group carries."""
-    cages = Fraction(group.ports.value, group.ports_per_cage.value)
-    return int(group_radix(group, rate).value / cages)
-
-
-@formula("ports")
-def ports_when_split(ports: int, split: int, port_gbps: int, link_gbps: int) -> int:
-    """Links of a switch whose ports are split as far as the rate allows."""
-    return ports * min(split, port_gbps // link_gbps)
-
-
-@formula("ports")
-def sum_of_ports(ports: int, more_ports: int) -> int:
-    """Ports of two groups of a switch."""
-    return ports + more_ports
-
-
-def shared_cages(switch: Switch, down_gbps: Figure, up_gbps: Figure) -> Figure | None:
-    """The cages whose ports carry links down or up as wanted; None when each kind has ports of its own.
-
-    Where only some groups of a switch carry both, the kinds are kept apart: fewer ports, but never too many.
-    """
-    shared = [group for group in switch.groups if serves(group, down_gbps) and serves(group, up_gbps)]
-    if not shared:
-        return None
-    group = shared[0]
-    return cages_of(group.ports, group.ports_per_cage)
-
-
-@formula("cages")
-def cages_of(ports: int, ports_per_cage: int) -> int:
-    """Cages of a switch."""
-    return ports // ports_per_cage
+from bomgen.figures import formula
 
 
 @formula("ports")
@@ -113,9 +40,15 @@ def nic_endpoints(servers: int, ports_per_server: int) -> int:
 
 
 @formula("endpoints")
-def endpoints_with_reserved(nic_ports: int, reserved_ports: int) -> int:
-    """NIC ports and the ports kept free for others."""
-    return nic_ports + reserved_ports
+def with_hosts(nic_ports: int, host_ports: int) -> int:
+    """NIC ports of the servers and ports of other machines."""
+    return nic_ports + host_ports
+
+
+@formula("endpoints")
+def endpoints_with_reserved(attached: int, reserved_ports: int) -> int:
+    """Ports of machines and the ports kept free for others."""
+    return attached + reserved_ports
 
 
 @formula("ports")
@@ -125,15 +58,57 @@ def ports_of_servers(servers: int, ports_per_server: int) -> int:
 
 
 @formula("switches")
-def leaves(nic_ports: int, down: int) -> int:
+def leaves(attached: int, down: int) -> int:
     """Endpoints fill leaf after leaf."""
-    return ceil(nic_ports / down)
+    return ceil(attached / down)
 
 
 @formula("switches")
-def leaves_with_reserved(nic_ports: int, down: int, reserved_ports: int) -> int:
-    """Leaves for NIC ports and reserved ports, where spines have no free port for the reserved ones either."""
-    return ceil((nic_ports + reserved_ports) / down)
+def leaves_with_reserved(attached: int, down: int, reserved_ports: int) -> int:
+    """Leaves for machines and reserved ports, where spines have no free port for the reserved ones either."""
+    return ceil((attached + reserved_ports) / down)
+
+
+@formula("units")
+def units(servers: int, servers_per_unit: int) -> int:
+    """Scalable units: servers whose rails share one set of leaves."""
+    return ceil(servers / servers_per_unit)
+
+
+@formula("units")
+def units_with_hosts(attached: int, rails: int, down: int) -> int:
+    """Scalable units whose leaves have room for other machines beside the servers."""
+    return ceil(attached / (rails * down))
+
+
+@formula("units")
+def units_with_reserved(attached: int, reserved_ports: int, rails: int, down: int) -> int:
+    """Scalable units with room for reserved ports, where spines have no free port for them either."""
+    return ceil((attached + reserved_ports) / (rails * down))
+
+
+@formula("units")
+def units_of_leaves(leaves: int, rails: int) -> int:
+    """Scalable units that so many leaves serve."""
+    return leaves // rails
+
+
+@formula("ports")
+def free_ports(switches: int, ports: int, used: int) -> int:
+    """Ports that nothing is plugged into, over all switches of a tier."""
+    return switches * ports - used
+
+
+@formula("switches")
+def leaves_of_units(units: int, rails: int) -> int:
+    """A leaf serves one rail of one unit, so that a rail stays one hop wide."""
+    return units * rails
+
+
+@formula("pods")
+def groups_of_rails(units: int, group_leaves: int, rails: int) -> int:
+    """Groups of one rail's leaves with spines of their own, none larger than their spines can reach."""
+    return ceil(units / group_leaves) * rails
 
 
 @formula("switches", source="even spread: smallest divisor of the uplinks that reaches every switch below")
@@ -214,32 +189,6 @@ def ratio_built(down: int, down_gbps: int, up: int, up_gbps: int) -> Fraction:
     return Fraction(down * down_gbps) / (up * up_gbps)
 
 
-@formula("Gb/s", source="max-flow of the tree that even spread makes of the fabric")
-def bisection_of_leaves(
-    nic_ports: int, leaves: int, down: int, down_gbps: int, up: int, last_up: int, up_gbps: int
-) -> Fraction:
-    """Max-flow between the first and the second half of the NIC ports: switched in a shared leaf, else over spines."""
-    return flow_between_halves(nic_ports, leaves, down, down_gbps, up * up_gbps, last_up * up_gbps)
-
-
-@formula("Gb/s", source="max-flow of the tree that even spread makes of the fabric")
-def bisection_of_pods(
-    nic_ports: int,
-    leaves: int,
-    down: int,
-    down_gbps: int,
-    up: int,
-    last_up: int,
-    up_gbps: int,
-    pods: int,
-    pod_gbps: int,
-) -> Fraction:
-    """Max-flow between the two halves of the NIC ports: in a leaf, in a pod, else over the core."""
-    return flow_between_halves(
-        nic_ports, leaves, down, down_gbps, up * up_gbps, last_up * up_gbps, pod_sizes(leaves, pods), pod_gbps
-    )
-
-
 @formula("Gb/s")
 def bandwidth(links: int, link_gbps: int) -> int:
     """Bandwidth of equal links."""
@@ -256,51 +205,3 @@ def bisection_of_switch(nic_ports: int, link_gbps: int) -> int:
 def no_bisection() -> int:
     """Pods without a core reach nobody outside."""
     return 0
-
-
-def pod_sizes(leaves: int, pods: int) -> list[int]:
-    """Leaves of each pod, as equal as can be, larger ones first."""
-    size, larger = divmod(leaves, pods)
-    return [size + 1] * larger + [size] * (pods - larger)
-
-
-def flow_between_halves(
-    nic_ports: int,
-    leaves: int,
-    down: int,
-    down_gbps: int,
-    leaf_gbps: int,
-    last_leaf_gbps: int,
-    sizes: list[int] | None = None,
-    pod_gbps: int | None = None,
-) -> Fraction:
-    """Max-flow between the first and second half of endpoints that fill leaves of `down` ports in order [Gb/s].
-
-    Even spread loads all paths between two switches alike, so that the fabric carries what a tree with a leaf's and a
-    pod's summed up-links carries; in a tree, what can meet lower down does.
-    """
-    middle = nic_ports // 2
-    count = ceil(nic_ports / down)
-    total = Fraction(0)
-    first_up = second_up = Fraction(0)
-    position = 0
-    for size in sizes or [count]:
-        pod_first = pod_second = Fraction(0)
-        for leaf in range(position, min(position + size, count)):
-            start, end = leaf * down, min((leaf + 1) * down, nic_ports)
-            first = Fraction(max(min(end, middle) - start, 0) * down_gbps)
-            second = Fraction(max(end - max(start, middle), 0) * down_gbps)
-            inside = min(first, second)
-            total += inside
-            above = Fraction(leaf_gbps if leaf < leaves - 1 else last_leaf_gbps)
-            pod_first += min(first - inside, above)
-            pod_second += min(second - inside, above)
-        position += size
-        if pod_gbps is None:
-            first_up, second_up = pod_first, pod_second
-        else:
-            met = min(pod_first, pod_second)
-            total += met
-            first_up += min(pod_first - met, Fraction(pod_gbps))
-            second_up += min(pod_second - met, Fraction(pod_gbps))
-    return total + min(first_up, second_up)

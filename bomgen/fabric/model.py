@@ -41,6 +41,8 @@ class Demand(NamedTuple):
     spine: TierChoice
     core: TierChoice
     pod_leaves: Figure | None
+    uplinks: Figure | None
+    """Links of each topmost switch into another fabric, at the rate `uplink`."""
     unit: Figure | None
     """Servers whose rails share one set of leaves; None: as many as a leaf has ports down."""
     exact: bool
@@ -99,12 +101,15 @@ class Fabric(NamedTuple):
     links: tuple[Links, ...]
     switches: Figure
     bisection_gbps: Figure
-    hops: Figure
-    """Switches, or chips of a torus, that the farthest two endpoints have between them on their shortest path."""
+    hops: Figure | None
+    """Switches, or links of a torus, between the farthest two endpoints on their shortest path; None: they meet in
+    another fabric."""
     largest: Figure | None
     """Endpoints of the largest fabric of as many tiers of the same switches; None: nothing limits it."""
     free_ports: Mapping[str, Figure]
     """Ports that nothing is plugged into, by tier, as links to the tier below; of a core and a top spine likewise."""
+    growth: Figure | None = None
+    """Endpoints that the leaves have room for beside those there are, at the ratio built."""
     pods: Figure | None = None
     reserved_above: Figure | None = None
     """Reserved ports that stand on spines because the leaves are full."""
@@ -115,7 +120,7 @@ class Fabric(NamedTuple):
     planes: Figure | None = None
     """How many of them there are."""
     exact_bisection: bool = True
-    """False: the bisection stated is a bound from below."""
+    """False: the bisection stated is a bound."""
 
     def tier(self, name: str) -> Tier | None:
         """The tier of that name, or None."""

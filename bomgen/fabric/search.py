@@ -25,7 +25,12 @@ class Numbers(NamedTuple):
 
     tiers: int
     nic_ports: int
+    host_ports: int
     reserved_ports: int
+    rails: int
+    """Ports of a server that have leaves of their own; 1 where leaves are filled one after the other."""
+    unit: int
+    """Ports of servers on a leaf of a full unit; 0: as many as it has ports down."""
     down_gbps: int
     up_gbps: int
     core_gbps: int
@@ -50,7 +55,7 @@ class Numbers(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A candidate in plain numbers; spines and their up-links are those of one pod."""
+    """A candidate in plain numbers; spines and their up-links are those of one pod, pods those of all rails."""
 
     down: int
     up: int
@@ -116,14 +121,17 @@ def ports_beside(up: int, radix: int, up_radix: int, cages: int) -> int:
 
 
 def _leaf_counts(numbers: Numbers, down: int) -> range:
-    """Leaves that may be needed: for the NIC ports, up to for all reserved ports too."""
-    most = ceil((numbers.nic_ports + numbers.reserved_ports) / down)
-    return range(ceil(numbers.nic_ports / down), most + 1)
+    """Leaves that may be needed: for servers and hosts, up to for all reserved ports too; as many on every rail."""
+    unit, rails = numbers.unit or down, numbers.rails
+    attached = numbers.nic_ports + numbers.host_ports
+    fewest = max(ceil(numbers.nic_ports / (rails * unit)), ceil(attached / (rails * down)))
+    most = max(fewest, ceil((attached + numbers.reserved_ports) / (rails * down)))
+    return range(rails * fewest, rails * most + 1, rails)
 
 
 def _homeless(numbers: Numbers, down: int, leaves: int) -> int:
     """Reserved ports that find no free port on the leaves."""
-    return max(numbers.reserved_ports - (leaves * down - numbers.nic_ports), 0)
+    return max(numbers.reserved_ports - (leaves * down - numbers.nic_ports - numbers.host_ports), 0)
 
 
 def _spread(below: int, uplinks: int, ports: int, fixed: int) -> int:
@@ -140,9 +148,14 @@ def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
         return None
     found = []
     for leaves in _leaf_counts(numbers, down):
-        spines = _spread(leaves, up, ports, fixed)
-        if spines and _homeless(numbers, down, leaves) <= spines * (ports - leaves * up // spines):
-            found.append(Shape(down, up, leaves, 1, spines, 0, 0))
+        homeless = _homeless(numbers, down, leaves)
+        fewest = _spread(leaves, up, ports, fixed)
+        if not fewest:
+            continue
+        for spines in [fewest] if fixed else [count for count in clos.divisors(up) if count >= fewest]:
+            if homeless <= spines * (ports - leaves * up // spines):
+                found.append(Shape(down, up, leaves, 1, spines, 0, 0))
+                break
     return min(found, key=lambda shape: shape.cost, default=None)
 
 
@@ -185,8 +198,8 @@ def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None) -> Sh
     """
     smallest, tries = None, 0
     limit = spine_ports_down(numbers)
-    fewest = to_beat.cost if to_beat else (numbers.nic_ports * numbers.radix + numbers.core_radix, 0, 0)
-    for pods in range(start.pods, min(start.leaves, numbers.core_radix) + 1):
+    fewest = to_beat.cost if to_beat else (start.leaves * numbers.radix * numbers.core_radix, 0, 0)
+    for pods in range(start.pods, min(start.leaves, numbers.core_radix) + 1, numbers.rails):
         for room in range(ceil(start.leaves / pods), limit + 1):
             spines = clos.smallest_spread(room, start.up, limit)
             if not spines or start.leaves + pods * spines >= fewest[0]:
@@ -212,7 +225,7 @@ def _pods_of(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
     limit = numbers.pod_leaves or spine_ports_down(numbers)
     if limit < 1:
         return None
-    pods = ceil(leaves / limit)
+    pods = numbers.rails * ceil(Fraction(leaves, numbers.rails * limit))
     pod_leaves = ceil(leaves / pods)
     spines = spines_of_pod(numbers, pod_leaves, up, pods)
     if not spines:
@@ -262,6 +275,58 @@ def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
         if up % spines == 0 and down <= _beside_spine_up(numbers, up_links_of_spine(numbers, down)):
             return spines
     return 0
+
+
+def reach(numbers: Numbers) -> int | None:
+    """The most endpoints that as many tiers of the same switches carry; None when pods without a core can be added.
+
+    Where the plan fixes no counts, every up-link of a leaf goes to a spine of its own and every one of a pod to a core
+    of its own, so that the division with the most ports down reaches farthest.
+    """
+    if numbers.tiers == 2 and numbers.pod_leaves:
+        return None
+    most = 0
+    counts = (numbers.spine_count, numbers.spines_per_pod, numbers.spine_up, numbers.core_count)
+    for down, up in divisions(numbers):
+        if leaves := _most_leaves_of_two(numbers, up) if numbers.tiers == 2 else _most_leaves_in_pods(numbers, up):
+            most = max(most, leaves * min(numbers.unit or down, down))
+            if not any(counts):
+                break
+    return most
+
+
+def _most_leaves_of_two(numbers: Numbers, up: int) -> int:
+    spines = numbers.spine_count or numbers.spines_per_pod or up
+    leaves = (numbers.spine_down or numbers.spine_radix) // (up // spines) if up % spines == 0 else 0
+    return leaves // numbers.rails * numbers.rails
+
+
+def _most_leaves_in_pods(numbers: Numbers, up: int) -> int:
+    most = 0
+    for pod_leaves in range(numbers.pod_leaves or spine_ports_down(numbers), 0, -1):
+        most = max(most, _most_leaves(numbers, up, pod_leaves))
+        if most and not (numbers.spine_up or numbers.spines_per_pod or numbers.spine_count):
+            break
+    return most
+
+
+def _most_leaves(numbers: Numbers, up: int, pod_leaves: int) -> int:
+    """The most leaves in pods of a size; 0 when their links do not spread evenly."""
+    of_pod = numbers.spines_per_pod or up
+    if up % of_pod:
+        return 0
+    spine_down = pod_leaves * (up // of_pod)
+    spine_up = up_links_of_spine(numbers, spine_down)
+    if spine_down > min(_beside_spine_up(numbers, spine_up), numbers.spine_down or spine_down):
+        return 0
+    to_core = of_pod * spine_up
+    cores = numbers.core_count or to_core
+    if to_core % cores:
+        return 0
+    pods = numbers.core_radix // (to_core // cores)
+    if numbers.spine_count:
+        pods = min(pods, numbers.spine_count // of_pod)
+    return pods // numbers.rails * numbers.rails * pod_leaves
 
 
 def most_servers(numbers: Numbers, servers: int, ports_per_server: int) -> int:

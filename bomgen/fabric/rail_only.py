@@ -1,0 +1,39 @@
+"""Every rail is a fabric of its own, a fat tree over that rail's endpoints; rails meet only inside the servers.
+
+Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training LLMs with Trillion Parameters", arXiv
+2307.12169; the multi-plane fat tree of DeepSeek-V3 (arXiv 2505.09343, section 5) is the same.
+"""
+
+from __future__ import annotations
+
+from bomgen.fabric.folded import attached_of, endpoints_of
+from bomgen.fabric.model import Demand, Fabric
+from bomgen.fabric.parallel import ports_of_one, side_by_side
+from bomgen.fabric.smallest import folded_clos
+from bomgen.figures import formula
+
+NAME = "rail-only"
+LIMITS = "as many fat trees as a server has rails; servers as many as one tree has endpoints, P^2 / 2 or P^3 / 4 at 1:1"
+DRAWING = """
+   rail 0           rail 1           rail 7
+   ###  ###         ###  ###         ###  ###      a fat tree a rail, no link between rails
+    | \\/ |           | \\/ |    ...    | \\/ |
+   ###  ###         ###  ###         ###  ###
+    |    |           |    |           |    |
+    o    o           o    o           o    o       servers 0 and 1, port r in rail r
+"""
+
+
+@formula("ports")
+def one_rail() -> int:
+    """Ports of a server on a rail."""
+    return 1
+
+
+def build(demand: Demand) -> Fabric:
+    """As many equal fat trees as a server has ports. Raises Infeasible when one rail's endpoints fit no tree."""
+    rails, of_rail = demand.ports_per_server, one_rail()
+    hosts = ports_of_one(demand.host_ports, rails) if demand.host_ports else None
+    reserved = ports_of_one(demand.reserved_ports, rails) if demand.reserved_ports else None
+    rail = folded_clos(NAME, demand._replace(ports_per_server=of_rail, host_ports=hosts, reserved_ports=reserved))
+    return side_by_side(rail, rails, demand.ports_per_server, endpoints_of(demand), attached_of(demand))

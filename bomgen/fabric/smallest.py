@@ -1,0 +1,103 @@
+"""The folded Clos of fewest tiers that carries a demand, or why there is none."""
+
+from __future__ import annotations
+
+from bomgen.fabric.folded import Builder, endpoints_of, figures_of, numbers_of, one_switch, spaced
+from bomgen.fabric.model import Demand, Fabric
+from bomgen.fabric.ports import radix
+from bomgen.fabric.search import MAX_TIERS, Numbers, best, divisions, most_servers
+from bomgen.figures import Figure
+from bomgen.problems import Infeasible
+
+_WORDS = {1: "one tier", 2: "two tiers", MAX_TIERS: "three tiers"}
+
+
+def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> Fabric:
+    """The folded Clos of fewest tiers, and of these the one with the fewest switches, that serves every endpoint.
+
+    `rails` are the ports of a server that have leaves of their own; None: leaves are filled one after the other.
+    Raises Infeasible, with the largest demand that would fit, when there is none.
+    """
+    _check_fixed_ports(demand)
+    asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand, rails), MAX_TIERS + 1)
+    for tiers in asked:
+        if tiers == 1:
+            if endpoints_of(demand).value <= radix(demand.leaf.switch, demand.rates["server-leaf"]).value:
+                return one_switch(demand, topology)
+            continue
+        figures = figures_of(demand, tiers, rails)
+        shape = best(numbers_of(figures))
+        if shape is not None:
+            return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
+    raise _refusal(demand, asked[-1], rails)
+
+
+def _check_fixed_ports(demand: Demand) -> None:
+    """Raise Infeasible when the plan fixes more ports of a switch than it has."""
+    for choice, kinds in ((demand.leaf, ("server-leaf", "leaf-spine")), (demand.spine, ("leaf-spine", "spine-core"))):
+        for fixed, kind in zip((choice.downlinks, choice.uplinks), kinds, strict=True):
+            if fixed:
+                ports = radix(choice.switch, demand.rates[kind])
+                if fixed.value > ports.value:
+                    name = choice.switch.identity.name
+                    message = f"{fixed.value} ports; a {name} has {ports.value} at {demand.rates[kind].value} Gb/s"
+                    raise Infeasible(message, because=fixed, rule="ports")
+
+
+def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:
+    """The fewest tiers that hold everything the plan fixes; rails have leaves of their own, and so spines."""
+    leaf, spine = demand.leaf, demand.spine
+    if demand.pod_leaves or demand.core.count or spine.uplinks:
+        return MAX_TIERS
+    fixed = (leaf.servers, leaf.uplinks, leaf.downlinks, spine.count, spine.per_pod, spine.downlinks)
+    return 2 if any(fixed) or (rails and rails.value > 1) else 1
+
+
+def _refusal(demand: Demand, tiers: int, rails: Figure | None) -> Infeasible:
+    """Why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly."""
+    because = endpoints_of(demand)
+    choices = (demand.leaf, demand.spine, demand.core)[:tiers]
+    switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
+    numbers = numbers_of(figures_of(demand, tiers, rails)) if tiers > 1 else None
+    wanted, servers = spaced(because.value), demand.servers.value
+    if numbers and not next(divisions(numbers), None):
+        return _undivided(demand, numbers)
+    if numbers and best(numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)):
+        message = (
+            f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
+            f"{_WORDS[tiers]} of {switches}; leave some of leaf, spine, core and pod to the rules"
+        )
+        spine, core = demand.spine, demand.core
+        fixed = (spine.count, spine.per_pod, core.count, demand.leaf.uplinks, spine.uplinks)
+        return Infeasible(message, next((figure for figure in fixed if figure), because), rule="uneven")
+    per_server = demand.ports_per_server.value
+    others = because.value - servers * per_server
+    if numbers:
+        reached = most_servers(numbers, servers, per_server)
+    else:
+        ports = radix(demand.leaf.switch, demand.rates["server-leaf"]).value
+        reached = max((ports - others) // per_server, 0)
+    endpoints = spaced(reached * per_server + others)
+    message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} reach {endpoints}: at most {reached} servers"
+    more = tiers + 1
+    if demand.tiers and more <= MAX_TIERS and best(numbers_of(figures_of(demand, more, rails))):
+        message += f", or `tiers: {more}`"
+    return Infeasible(message, because)
+
+
+def _undivided(demand: Demand, numbers: Numbers) -> Infeasible:
+    """No division of a leaf's ports has room for what the plan fixes and keeps the ratio."""
+    name, leaf = demand.leaf.switch.identity.name, demand.leaf
+    fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription
+    most = _most_down(numbers)
+    message = (
+        f"{numbers.leaf_down or 1} ports down on a leaf leave too few up to keep {float(numbers.oversubscription):g} : "
+        f"1; a {name} has room for {most} down, or relax `oversubscription`"
+    )
+    return Infeasible(message, because=fixed, rule="ports")
+
+
+def _most_down(numbers: Numbers) -> int:
+    """The most ports down of a leaf that keep the ratio."""
+    free = numbers._replace(leaf_down=0, leaf_up=0)
+    return max((down for down, _ in divisions(free)), default=0)
