@@ -83,10 +83,11 @@ def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
 
 def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
     """Every leaf has the same whole number of links to each spine above it."""
-    leaf, spine = built.fabric.tier("leaf"), built.fabric.tier("spine")
+    plane = built.fabric.plane or built.fabric
+    leaf, spine = plane.tier("leaf"), plane.tier("spine")
     if leaf is None or spine is None or leaf.up is None:
         return
-    of_pod = spine.count.value // (built.fabric.pods.value if built.fabric.pods else 1)
+    of_pod = spine.count.value // (plane.pods.value if plane.pods else 1)
     message = f"{leaf.up.value} up-links of a leaf over {of_pod} spines"
     path = f"fabrics.{built.plan.name}.switches.spine"
     yield _passed("even-spread", leaf.up.value % of_pod == 0, message, path)

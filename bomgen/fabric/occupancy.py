@@ -194,21 +194,21 @@ class Halves(NamedTuple):
     """
 
     leaves: int
-    first: Fraction
-    second: Fraction
-    up: Fraction
+    first: int
+    second: int
+    up: int
 
 
-def bisection(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod_gbps: int | None) -> Fraction:
+def bisection(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod_gbps: int | None) -> int:
     """Max-flow between the first and the second half of the endpoints, servers in their order and then hosts [Gb/s].
 
     Even spread loads all paths between two switches alike, so that the fabric carries what a tree with a leaf's and a
     pod's summed up-links carries; in a tree, what can meet lower down does. `pod_gbps` is what a pod sends to the core;
     None: there is a single layer of spines, and `pods` is 1.
     """
-    total = first_up = second_up = Fraction(0)
+    total = first_up = second_up = 0
     for pod in _pods(occupancy, down_gbps, up_gbps, pods):
-        pod_first = pod_second = Fraction(0)
+        pod_first = pod_second = 0
         for leaf in pod:
             inside = min(leaf.first, leaf.second)
             total += leaf.leaves * inside
@@ -217,7 +217,7 @@ def bisection(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod
         if pod_gbps is not None:
             met = min(pod_first, pod_second)
             total += met
-            pod_first, pod_second = min(pod_first - met, Fraction(pod_gbps)), min(pod_second - met, Fraction(pod_gbps))
+            pod_first, pod_second = min(pod_first - met, pod_gbps), min(pod_second - met, pod_gbps)
         first_up += pod_first
         second_up += pod_second
     return total + min(first_up, second_up)
@@ -252,7 +252,7 @@ def _halves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list
                 of_hosts -= part.leaves * hosts
                 first = (nic + hosts) * down_gbps
                 second = (part.nic_ports + part.host_ports) * down_gbps - first
-                found.append(Halves(part.leaves, Fraction(first), Fraction(second), Fraction(part.up * up_gbps)))
+                found.append(Halves(part.leaves, first, second, part.up * up_gbps))
         yield found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
@@ -18,6 +19,10 @@ MAX_TIERS = 3
 
 MAX_TRIES = 2000
 """Shapes tried for one division of a leaf's ports: all there are below a hundred thousand endpoints."""
+
+
+KEPT = 64
+"""Results kept, because the shape found is asked for once more by the figures that explain it."""
 
 
 class Numbers(NamedTuple):
@@ -53,6 +58,10 @@ class Numbers(NamedTuple):
     spine_up: int
     core_count: int
 
+    def __str__(self) -> str:
+        kind = f", {self.rails} rails" if self.rails > 1 else ""
+        return f"{self.nic_ports + self.host_ports + self.reserved_ports} endpoints in {self.tiers} tiers{kind}"
+
 
 class Shape(NamedTuple):
     """A candidate in plain numbers; spines and their up-links are those of one pod, pods those of all rails."""
@@ -77,6 +86,7 @@ class Shape(NamedTuple):
         return switches, links, self.up
 
 
+@lru_cache(maxsize=KEPT)
 def best(numbers: Numbers) -> Shape | None:
     """The smallest fabric of so many tiers, or None when none carries the demand."""
     smallest: Shape | None = None
@@ -193,13 +203,14 @@ def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None) -> Sh
 
     Cores are as many as spread a pod's links evenly, so that the fewest pods with the fewest links are not always the
     cheapest; without this, a larger demand or a relaxed ratio could cost fewer or more switches by turns. None when
-    nothing costs less than `to_beat`. Beyond `MAX_TRIES` the search stops: fabrics of a million endpoints are left a
-    little larger.
+    nothing costs less than `to_beat`. A rail is not cut into more groups than it must be, because what leaves a group
+    crosses the core. Beyond `MAX_TRIES` the search stops: fabrics of a million endpoints are left a little larger.
     """
     smallest, tries = None, 0
     limit = spine_ports_down(numbers)
     fewest = to_beat.cost if to_beat else (start.leaves * numbers.radix * numbers.core_radix, 0, 0)
-    for pods in range(start.pods, min(start.leaves, numbers.core_radix) + 1, numbers.rails):
+    most_pods = min(start.leaves, numbers.core_radix) if numbers.rails == 1 else start.pods
+    for pods in range(start.pods, most_pods + 1):
         for room in range(ceil(start.leaves / pods), limit + 1):
             spines = clos.smallest_spread(room, start.up, limit)
             if not spines or start.leaves + pods * spines >= fewest[0]:
@@ -255,8 +266,9 @@ def spine_ports_down(numbers: Numbers) -> int:
 
 def up_links_of_spine(numbers: Numbers, down: int) -> int:
     """The up-links of a spine that uses `down` ports: as given, else what the ratio asks."""
-    asked = Fraction(down * numbers.up_gbps) / (numbers.spine_oversubscription * numbers.core_gbps)
-    return numbers.spine_up or ceil(asked)
+    ratio = numbers.spine_oversubscription
+    wanted, carried = down * numbers.up_gbps * ratio.denominator, ratio.numerator * numbers.core_gbps
+    return numbers.spine_up or -(-wanted // carried)
 
 
 def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:

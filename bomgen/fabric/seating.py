@@ -92,12 +92,12 @@ def fitted(kinds: Figure, has_up: bool) -> Iterator[Fitted]:
 
 
 @formula("Gb/s", source=SERVERS_IN_ORDER)
-def bisection_of_leaves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Fraction:
+def bisection_of_leaves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> int:
     """Max-flow between the first and the second half of the endpoints: switched in a shared leaf, else over spines."""
     return bisection(occupancy, down_gbps, up_gbps, 1, None)
 
 
 @formula("Gb/s", source=SERVERS_IN_ORDER)
-def bisection_of_pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod_gbps: int) -> Fraction:
+def bisection_of_pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod_gbps: int) -> int:
     """Max-flow between the two halves of the endpoints: in a leaf, in a pod, else over the core."""
     return bisection(occupancy, down_gbps, up_gbps, pods, pod_gbps)
