@@ -64,7 +64,7 @@ def plain(value: Any) -> Any:
     """A value as JSON holds it: fractions become whole numbers or floats."""
     if isinstance(value, Fraction):
         return value.numerator if value.denominator == 1 else float(value)
-    return list(value) if isinstance(value, tuple) else value
+    return [plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def result(report: Report) -> dict[str, Any]:
