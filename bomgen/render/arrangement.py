@@ -12,7 +12,10 @@ from bomgen.fabric.model import Fabric, Links, Tier
 SERVER = "server"
 CORE = "core"
 _AXES = ("x", "y", "z")
-_GROUPS, _ROUTERS = "g", "a"
+LOCAL = "local"
+"""The links within a group of routers; those of other kinds between routers join groups."""
+_GROUPS, _ROUTERS = ("g", "groups"), ("a", "switches_per_group")
+"""What fabrics call the number of groups, and of the routers of one."""
 
 
 def sideways(fabric: Fabric) -> list[Links]:
@@ -74,10 +77,11 @@ class Groups:
 
 
 def groups_of(fabric: Fabric) -> Groups:
-    """The groups of a fabric whose switches are linked side by side; without any said it is one."""
-    routers, said = fabric.tiers[0].count.value, fabric.dimensions
-    count = said[_GROUPS].value if _GROUPS in said else 1
-    return Groups(count, said[_ROUTERS].value if _ROUTERS in said else -(-routers // count))
+    """The groups of a fabric whose switches are linked side by side; one that says nothing of groups is one."""
+    routers, said = int(fabric.tiers[0].count.value), fabric.dimensions
+    count = next((int(said[name].value) for name in _GROUPS if name in said), 1)
+    size = next((int(said[name].value) for name in _ROUTERS if name in said), -(-routers // count))
+    return Groups(count, size)
 
 
 class Torus(NamedTuple):

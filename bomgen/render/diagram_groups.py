@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import cos, pi, sin
 
-from bomgen.render.arrangement import groups_of, share, sideways
+from bomgen.render.arrangement import LOCAL, groups_of, share, sideways
 from bomgen.render.canvas import NUMBER_SIZE, PADDING, Box, Canvas, Row, frames
 from bomgen.render.diagram_tiers import draw_servers, servers_row
 from bomgen.render.wording import Wording
@@ -22,7 +22,6 @@ _ARCS = 84
 """How high the curves rise."""
 _LEAN = 1.3
 """How far above a curve's top the points lie that it is drawn towards, in heights of it."""
-_LOCAL = "local"
 
 
 def draw_groups(canvas: Canvas, wording: Wording) -> None:
@@ -35,7 +34,7 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
         label.append(wording.groups())
     above: list[str] = []
     for links in (each for each in sideways(fabric) if each.count.value):
-        (label if links.kind == _LOCAL else above).extend([*wording.links(links), *wording.side_by_side(links)])
+        (label if links.kind == LOCAL else above).extend([*wording.links(links), *wording.side_by_side(links)])
     row = Row(label, above, _FRAME, _ARCS if len(shown) > 1 else 0)
     middle, below = canvas.rows([row, servers_row(wording)])
     top = middle - _FRAME / 2

@@ -5,12 +5,11 @@ from __future__ import annotations
 from itertools import combinations, product
 
 from bomgen.fabric.model import Links
-from bomgen.render.arrangement import Torus, groups_of, share, sideways, torus_of
+from bomgen.render.arrangement import LOCAL, Torus, groups_of, share, sideways, torus_of
 from bomgen.render.dot import Graph
 from bomgen.render.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES, add_servers
 from bomgen.render.wording import Wording
 
-_LOCAL = "local"
 _OTHER_SIDE = "headport=w tailport=w"
 """Loops of a node would run through each other's words."""
 _PINNED = "layout=neato splines=true"
@@ -24,8 +23,8 @@ def add_groups(graph: Graph, wording: Wording) -> None:
     fabric = wording.drawn
     routers, groups = fabric.tiers[0].count.value, groups_of(fabric)
     kinds = [links for links in sideways(fabric) if links.count.value]
-    inside = [links for links in kinds if links.kind == _LOCAL]
-    outside = [links for links in kinds if links.kind != _LOCAL]
+    inside = [links for links in kinds if links.kind == LOCAL]
+    outside = [links for links in kinds if links.kind != LOCAL]
     if routers <= MOST_SWITCHES and groups.pairs_inside + groups.pairs + routers <= MOST_EDGES:
         _add_routers(graph, wording, inside, outside)
     elif groups.count <= MOST_GROUPS:
@@ -35,7 +34,7 @@ def add_groups(graph: Graph, wording: Wording) -> None:
         graph.node(tier.name, [wording.tier_name(tier.name), wording.switches(tier), wording.groups()])
         for links in kinds:
             label = [*wording.links(links)[:1], *wording.side_by_side(links)]
-            graph.edge(tier.name, tier.name, label, "" if links.kind == _LOCAL else _OTHER_SIDE)
+            graph.edge(tier.name, tier.name, label, "" if links.kind == LOCAL else _OTHER_SIDE)
         add_servers(graph, wording, [(tier.name, routers)])
 
 

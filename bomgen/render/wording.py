@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bomgen.fabric.model import Fabric, Links, Tier
 from bomgen.language import Language
-from bomgen.render.arrangement import SERVER, between, groups_of, pods_of, reachable, sideways, torus_of
+from bomgen.render.arrangement import LOCAL, SERVER, between, groups_of, pods_of, reachable, sideways, torus_of
 
 _IN_RAILS = "rail-optimized"
 """The topology whose pods hold the leaves of one rail each."""
@@ -92,7 +92,7 @@ class Wording:
 
     def spread(self, count: int, parts: int) -> str:
         """How many of a number each of several parts has: one number, or two beside each other."""
-        least, left = divmod(count, parts)
+        least, left = divmod(count, max(parts, 1))
         text = self._integer(least)
         return f"{text}–{self._integer(least + 1)}" if left else text
 
@@ -107,7 +107,7 @@ class Wording:
     def side_by_side(self, links: Links) -> list[str]:
         """How links within a tier spread: over pairs of routers in a group, or over pairs of groups."""
         groups = groups_of(self.drawn)
-        within = links.kind == "local"
+        within = links.kind == LOCAL
         pairs = groups.pairs_inside if within else groups.pairs
         if pairs and links.count.value >= pairs:
             key = "ui-per-pair-router" if within else "ui-per-pair-group"
