@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from bomgen.report import Report
 
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, INTERRUPTED = 1, 2, 3, 130
-ALL_FORMATS = "md,html,xlsx,json,csv"
+DEFAULT_FORMATS = "md,html,xlsx,json,csv"
+ALL_FORMATS = f"{DEFAULT_FORMATS},svg,dot"
 SCHEMAS = ("plan", "bom", "part", "prices")
 HELP_WIDTH = 100
 """Characters a line of help at most."""
@@ -58,18 +59,27 @@ def main() -> None:
 @main.command()
 @_plans
 @click.option("-o", "--output", default="dist", show_default=True, metavar="DIR", help="Folder of the results.")
-@click.option("-f", "--formats", default=ALL_FORMATS, show_default=True, metavar="LIST", help="What to write.")
+@click.option(
+    "-f",
+    "--formats",
+    default=DEFAULT_FORMATS,
+    show_default=True,
+    metavar="LIST",
+    help="What to write; svg and dot draw every fabric.",
+)
 @_set
 @_root
 def build(plans: tuple[str, ...], output: str, formats: str, settings: tuple[str, ...], root: str | None) -> None:
     """Write quote.md, quote.html, quote.xlsx, bom.json and bom.csv into DIR/NAME/ for each plan (- is standard input).
 
+    The formats svg and dot (Graphviz) write a drawing of each fabric, fabric-NAME.svg and fabric-NAME.dot.
+
     Several plans are built each by itself; the worst exit code is returned.
     """
-    from bomgen.pipeline import FORMATS, OutputError, render, write
+    from bomgen.pipeline import DRAWINGS, FORMATS, OutputError, render, write
 
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
-    unknown = [form for form in wanted if form not in FORMATS]
+    unknown = [form for form in wanted if form not in (*FORMATS, *DRAWINGS)]
     if unknown or not wanted:
         raise click.UsageError(f"no format '{', '.join(unknown)}'; there are {ALL_FORMATS}")
     files, code = _opened(plans, root)

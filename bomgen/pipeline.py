@@ -34,7 +34,9 @@ MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
 STANDARD_INPUT_NAME = "<stdin>"
 FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"}
-"""The formats that `build` writes, each with its file name."""
+"""The formats that `build` writes of itself, each with its file name."""
+DRAWINGS = {"svg": "fabric-{name}.svg", "dot": "fabric-{name}.dot"}
+"""The formats that have a file for every fabric, by the fabric's name."""
 
 
 class OutputError(Exception):
@@ -208,11 +210,12 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
         from bomgen.render.diagrams import fabric_svg
 
         words = language(report.plan.quote.language)
+        servers = _servers(report)
         drawings = tuple(
             Drawing(
                 f"drawing-{built.plan.name}",
                 words.word("drawing-title", name=built.plan.name),
-                fabric_svg(built.fabric, built.plan.name, words),
+                fabric_svg(built.fabric, built.plan.name, words, servers),
                 words.word("drawing-title", name=built.plan.name),
             )
             for built in report.design.fabrics
@@ -231,10 +234,37 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             from bomgen.render.xlsx import workbook
 
             files[FORMATS[form]] = workbook(page, words)
+        elif form in DRAWINGS:
+            files |= _drawings(report, form)
         else:
             from bomgen.render.data import bom_csv, bom_json
 
             files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
+    return files
+
+
+def _servers(report: Report) -> int | None:
+    """The servers that hang on the fabrics."""
+    servers = report.design.sizing.servers
+    return None if servers is None else int(servers.value)
+
+
+def _drawings(report: Report, form: str) -> dict[str, bytes]:
+    """A file for every fabric."""
+    from bomgen.language import language
+    from bomgen.render.diagrams import fabric_svg
+    from bomgen.render.graphviz import fabric_dot
+
+    words, servers = language(report.plan.quote.language), _servers(report)
+    files = {}
+    for built in report.design.fabrics:
+        fabric, name = built.fabric, built.plan.name
+        text = (
+            fabric_dot(fabric, name, words, servers)
+            if form == "dot"
+            else fabric_svg(fabric, name, words, servers, True)
+        )
+        files[DRAWINGS[form].format(name=name)] = text.encode("utf-8")
     return files
 
 

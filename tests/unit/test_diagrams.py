@@ -2,60 +2,40 @@
 
 from __future__ import annotations
 
+import time
 import xml.etree.ElementTree as ElementTree
-from itertools import pairwise
+from dataclasses import replace
+from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import pytest
+from fabrics_by_hand import FABRICS, clos, dragonfly, planes, torus
 
-from bomgen.fabric.model import Fabric, Links, Tier
-from bomgen.figures import Figure, Given, Mark
+from bomgen.fabric.model import Fabric, Tier
 from bomgen.language import language
-from bomgen.parts import Identity, Switch
+from bomgen.render.arrangement import torus_of
 from bomgen.render.diagrams import fabric_svg
 
 ENGLISH = language("en")
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '"><script>alert(1)</script> & a name that is far too long for the column it stands in, by any measure'
-FABRICS = {
-    "one switch": ([1], [], 40, 4, None),
-    "two tiers": ([32, 16], [32], 1024, 4, None),
-    "few": ([3, 2], [32], 90, 4, None),
-    "pods": ([2048, 2048, 1024], [32, 32], 65536, 8, 64),
-    "three pods": ([24, 24, 8], [8, 8], 640, 8, 3),
-    "unequal pods": ([21, 16, 8], [32, 32], 640, 8, 2),
-    "no core": ([32, 16], [8], 640, 8, 4),
-    "huge": ([20000, 20000, 10000], [32, 32], 640000, 8, 625),
-}
+TIERED = [name for name, fabric in FABRICS.items() if not fabric.dimensions]
+EM = 0.56
+"""Width of a letter, as the drawing reckons; a Chinese one is one em wide."""
 
 
-def _figure(value: int, unit: str) -> Figure:
-    return Figure(value, unit, Given(Mark("plan.yaml", 1, 1)))
+class Area(NamedTuple):
+    """Where something stands."""
 
+    left: float
+    top: float
+    right: float
+    bottom: float
 
-def _fabric(name: str, switch: str = "QM9700") -> Fabric:
-    counts, uplinks, endpoints, ports_per_server, pods = FABRICS[name]
-    part = Switch(Identity("switch", "switch", switch), None, (), _figure(1, "count"), None, None, None)
-    ups = [*(_figure(each, "ports") for each in uplinks), None]
-    port = _figure(32, "ports")
-    rate = _figure(400, "Gb/s")
-    tiers = [
-        Tier(tier, part, _figure(count, "switches"), port, port, up, (), None)
-        for tier, count, up in zip(("leaf", "spine", "core"), counts, ups, strict=False)
-    ]
-    links = [Links("server-leaf", _figure(endpoints, "links"), _figure(endpoints, "links"), rate)]
-    for kind, count, up in zip(("leaf-spine", "spine-core"), counts, uplinks, strict=False):
-        links.append(Links(kind, _figure(count * up, "links"), _figure(count * up, "links"), rate))
-    return Fabric(
-        topology="fat-tree",
-        endpoints=_figure(endpoints, "endpoints"),
-        ports_per_server=_figure(ports_per_server, "ports"),
-        tier_count=_figure(len(counts), "tiers"),
-        tiers=tuple(tiers),
-        links=tuple(links),
-        switches=_figure(sum(counts), "switches"),
-        bisection_gbps=_figure(1, "Gb/s"),
-        pods=_figure(pods, "pods") if pods else None,
-    )
+    def meets(self, other: Area) -> bool:
+        """Whether the two lie on each other."""
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
 
 
 def _read(svg: str) -> ElementTree.Element:
@@ -66,40 +46,78 @@ def _texts(svg: str) -> list[str]:
     return [element.text or "" for element in _read(svg).iter(f"{SVG}text")]
 
 
+def _area(element: ElementTree.Element) -> Area:
+    """What a text covers."""
+    size = float(element.attrib["font-size"])
+    long = sum(1 if letter > "\u2e80" else EM for letter in element.text or "") * size
+    x, y = float(element.attrib["x"]), float(element.attrib["y"])
+    if "transform" in element.attrib:
+        return Area(x - size / 2, y - long / 2, x + size / 2, y + long / 2)
+    start = x if element.attrib.get("text-anchor", "start") == "start" else x - long / 2
+    return Area(start, y - size / 2, start + long, y + size / 2)
+
+
 @pytest.mark.parametrize("name", FABRICS)
 def test_counts_of_switches_and_links(name: str) -> None:
-    """Every tier and every kind of link is there with its count."""
-    texts = _texts(fabric_svg(_fabric(name), "compute", ENGLISH))
-    counts, uplinks, endpoints, _, _ = FABRICS[name]
-    for count in counts:
-        assert f"{ENGLISH.integer(count)} × QM9700" in texts
-    for links in [endpoints, *(count * up for count, up in zip(counts, uplinks, strict=False))]:
-        assert f"{ENGLISH.integer(links)} links, 400 Gb/s" in texts
+    """Every tier and every kind of link is there with its count and rate; of planes, with one's and all's."""
+    fabric = FABRICS[name]
+    texts = _texts(fabric_svg(fabric, "compute", ENGLISH))
+    drawn = fabric.plane or fabric
+    for tier in drawn.tiers:
+        assert f"{ENGLISH.integer(tier.count.value)} × {tier.switch.identity.name}" in texts
+    for links in drawn.links:
+        kind = {"local": "local ", "global": "global "}.get(links.kind, "")
+        assert (f"{ENGLISH.integer(links.count.value)} {kind}links, 400 Gb/s" in texts) == (links.count.value > 0)
+    if fabric.plane:
+        assert f"1 of {fabric.planes.value if fabric.planes else 1} equal planes" in texts
+        for each in (*fabric.tiers, *fabric.links):
+            assert f"{ENGLISH.integer(each.count.value)} in all planes" in texts
 
 
 @pytest.mark.parametrize("name", FABRICS)
 @pytest.mark.parametrize("code", ["en", "zh"])
 def test_nothing_overlaps(name: str, code: str) -> None:
-    """Shapes lie within the picture, words left of the shapes, and no two lines of words share a height."""
-    root = _read(fabric_svg(_fabric(name, HOSTILE), "compute", language(code)))
+    """Shapes lie within the picture, words left of the shapes, and no text lies on another."""
+    root = _read(fabric_svg(_named(name), "compute", language(code)))
     _, _, width, height = (float(number) for number in root.attrib["viewBox"].split())
     shapes = list(root.iter(f"{SVG}rect"))
-    left = min(float(shape.attrib["x"]) for shape in shapes)
     assert all(float(shape.attrib["x"]) + float(shape.attrib["width"]) <= width for shape in shapes)
     assert all(float(shape.attrib["y"]) + float(shape.attrib["height"]) <= height for shape in shapes)
-    words = [text for text in root.iter(f"{SVG}text") if text.attrib["x"] == "0"]
-    em = {word: float(word.attrib["font-size"]) for word in words}
-    for word in words:
-        letters = sum(1 if letter > "\u2e80" else 0.6 for letter in word.text or "")
-        assert letters * em[word] <= left
-    heights = sorted(float(word.attrib["y"]) for word in words)
-    assert all(lower - upper >= max(em.values()) for upper, lower in pairwise(heights))
+    left = min((float(shape.attrib["x"]) for shape in shapes), default=220)
+    areas = [_area(text) for text in root.iter(f"{SVG}text")]
+    assert [(one, other) for one, other in combinations(areas, 2) if one.meets(other)] == []
+    assert all(area.left >= 0 and area.right <= width for area in areas)
+    assert all(area.top >= 0 and area.bottom <= height for area in areas)
+    words = [_area(text) for text in root.iter(f"{SVG}text") if text.attrib["x"] == "0"]
+    assert all(word.right <= left for word in words)
+
+
+def _named(name: str) -> Fabric:
+    """A fabric whose switches have a name that cannot be shown in full."""
+
+    def renamed(tier: Tier) -> Tier:
+        return replace(tier, switch=tier.switch._replace(identity=tier.switch.identity._replace(name=HOSTILE)))
+
+    fabric = FABRICS[name]
+    plane = fabric.plane and fabric.plane._replace(tiers=tuple(map(renamed, fabric.plane.tiers)))
+    return fabric._replace(tiers=tuple(map(renamed, fabric.tiers)), plane=plane)
 
 
 @pytest.mark.parametrize("name", FABRICS)
+def test_lines_stay_out_of_the_words(name: str) -> None:
+    """No line or curve runs through the column of words."""
+    root = _read(fabric_svg(FABRICS[name], "compute", ENGLISH))
+    for line in root.iter(f"{SVG}line"):
+        assert min(float(line.attrib["x1"]), float(line.attrib["x2"])) >= 220
+    for path in root.iter(f"{SVG}path"):
+        points = path.attrib["d"].replace("M", "").replace("C", ",").split(",")
+        assert all(float(point.split()[0]) >= 220 and float(point.split()[1]) >= 0 for point in points)
+
+
+@pytest.mark.parametrize("name", TIERED)
 def test_boxes_stand_apart_and_add_up(name: str) -> None:
     """Boxes of a row do not touch; those of the top tier and those left out are as many as there are switches."""
-    root = _read(fabric_svg(_fabric(name), "compute", ENGLISH))
+    root = _read(fabric_svg(FABRICS[name], "compute", ENGLISH))
     rows: dict[str, list[tuple[float, float]]] = {}
     for box in root.iter(f"{SVG}rect"):
         if box.attrib["class"] == "box":
@@ -107,31 +125,107 @@ def test_boxes_stand_apart_and_add_up(name: str) -> None:
     for boxes in rows.values():
         boxes.sort()
         assert all(x + width < after for (x, width), (after, _) in pairwise(boxes))
-    counts = FABRICS[name][0]
-    if FABRICS[name][4] is None or len(counts) == 3:
+    drawn = FABRICS[name].plane or FABRICS[name]
+    if drawn.pods is None or len(drawn.tiers) == 3:
         top = min(rows, key=float)
         more = [
             int(text.text or "")
             for text in root.iter(f"{SVG}text")
             if text.attrib.get("class") == "more" and float(text.attrib["y"]) < float(top) + 30
         ]
-        assert len(rows[top]) - len(more) + sum(more) == counts[-1]
+        assert len(rows[top]) - len(more) + sum(more) == drawn.tiers[-1].count.value
 
 
 def test_lines_join_drawn_switches() -> None:
     """Few switches are joined pair by pair; a spine with fewer up-links than cores reaches only some of them."""
 
     def lines(name: str) -> int:
-        root = _read(fabric_svg(_fabric(name), "compute", ENGLISH))
+        root = _read(fabric_svg(FABRICS[name], "compute", ENGLISH))
         return sum(line.attrib["x1"] != line.attrib["x2"] for line in root.iter(f"{SVG}line"))
 
     assert lines("few") == 3 * 2
     assert lines("pods") < 2 * 3 * 7 + 2 * 3 * 3
 
 
+def test_groups_are_rings_with_curves_between_them() -> None:
+    """Three groups of four routers: all pairs of a group are lines, all pairs of groups curves."""
+    root = _read(fabric_svg(FABRICS["small dragonfly"], "compute", ENGLISH))
+    assert len(list(root.iter(f"{SVG}circle"))) == 12
+    assert len(list(root.iter(f"{SVG}path"))) == 3
+    assert len(list(root.iter(f"{SVG}line"))) == 3 * 6 + 3 * 3
+    texts = _texts(fabric_svg(FABRICS["small dragonfly"], "compute", ENGLISH))
+    assert {"3 groups of 4", "4 per pair of groups", "1 per pair of routers", "Group 3"} <= set(texts)
+
+
+def test_links_that_do_not_spread_evenly_are_said_so() -> None:
+    """Between pairs of groups there are four or five links; where there are fewer than pairs, a router's are told."""
+    texts = _texts(fabric_svg(dragonfly(5, 3, 8), "compute", ENGLISH))
+    assert "6 per pair of groups" in texts
+    texts = _texts(fabric_svg(dragonfly(5, 3, 6), "compute", ENGLISH))
+    assert "4–5 per pair of groups" in texts
+    texts = _texts(fabric_svg(dragonfly(100, 2, 1), "compute", ENGLISH))
+    assert "1 per router" in texts
+
+
+def test_grid_of_nodes() -> None:
+    """A small torus has every node, every line between neighbours, and a curve for every line that is closed."""
+    root = _read(fabric_svg(FABRICS["slab"], "compute", ENGLISH))
+    assert len(list(root.iter(f"{SVG}circle"))) == 3 * 4
+    assert len(list(root.iter(f"{SVG}path"))) == 4 + 3
+    texts = _texts(fabric_svg(FABRICS["torus"], "compute", ENGLISH))
+    assert {"Torus 16 × 16 × 16", "4096 nodes", "6 per node", "ends joined in x, y, z"} <= set(texts)
+    assert not list(_read(fabric_svg(FABRICS["mesh"], "compute", ENGLISH)).iter(f"{SVG}path"))
+
+
+def test_links_of_a_grid_by_axis() -> None:
+    """The count says whether lines are closed, and how many links two neighbours have."""
+    closed = torus_of(torus(4, 4, 8))
+    assert closed.wrapped
+    assert closed.links == {"x": 128, "y": 128, "z": 128}
+    doubled = torus_of(torus(2, 4, links=8 + 8))
+    assert doubled.links == {"x": 8, "y": 8}
+    assert torus_of(torus(2, 4)).links == {"x": 4, "y": 8}
+    assert not torus_of(torus(4, 4, links=24)).wrapped
+    assert torus_of(torus(4, 4, links=25)).links is None
+
+
+def test_pods_of_rails_are_called_so() -> None:
+    """The pods of a rail-optimized fabric hold the leaves of a rail."""
+    texts = _texts(fabric_svg(FABRICS["rails"], "compute", ENGLISH))
+    assert {"Rail group 1", "Rail group 18", "18 rail groups", "4 reserved"} <= set(texts)
+
+
+def test_endpoints_of_other_machines_are_named() -> None:
+    """What servers and reserved ports leave of the endpoints belongs to other machines."""
+    fabric = clos([3, 2], [32], 90, 8, reserved=2)
+    texts = _texts(fabric_svg(fabric, "compute", ENGLISH, servers=10))
+    assert {"90 endpoints", "8 per server", "8 at other machines", "2 reserved"} <= set(texts)
+    assert not any("other machines" in text for text in _texts(fabric_svg(fabric, "compute", ENGLISH, servers=11)))
+
+
+def test_a_file_of_its_own_brings_ground_and_size() -> None:
+    """Alone, the drawing has a ground that follows the reader's colours; within a page it follows the page's."""
+    alone = _read(fabric_svg(FABRICS["few"], "compute", ENGLISH, alone=True))
+    assert "prefers-color-scheme:dark" in (alone.findtext(f"{SVG}style") or "")
+    assert {"width", "height", "color"} <= set(alone.attrib)
+    ground = next(alone.iter(f"{SVG}rect"))
+    left, top, width, height = map(float, alone.attrib["viewBox"].split())
+    assert [left, top, width, height] == [float(ground.attrib[key]) for key in ("x", "y", "width", "height")]
+    assert "style" not in fabric_svg(FABRICS["few"], "compute", ENGLISH)
+
+
+def test_very_large_fabrics_take_no_longer() -> None:
+    """Nothing is made for what is not shown."""
+    large = [FABRICS["huge"], FABRICS["large dragonfly"], FABRICS["torus of 20 000"], planes(FABRICS["huge"], 8)]
+    start = time.perf_counter()
+    sizes = [len(fabric_svg(fabric, "compute", ENGLISH)) for fabric in large]
+    assert time.perf_counter() - start < 0.5
+    assert max(sizes) < 40_000
+
+
 def test_description_for_readers_who_do_not_see_it() -> None:
     """The drawing is an image with a title and a description, which hold its words."""
-    root = _read(fabric_svg(_fabric("two tiers"), "compute", ENGLISH))
+    root = _read(fabric_svg(FABRICS["two tiers"], "compute", ENGLISH))
     assert root.attrib["role"] == "img"
     title, description = (root.findtext(f"{SVG}{tag}") or "" for tag in ("title", "desc"))
     assert "compute" in title
@@ -142,6 +236,6 @@ def test_description_for_readers_who_do_not_see_it() -> None:
 
 def test_hostile_names_stay_text() -> None:
     """Names of switches and fabrics cannot break out of the drawing."""
-    root = _read(fabric_svg(_fabric("few", HOSTILE), HOSTILE, ENGLISH))
+    root = _read(fabric_svg(_named("few"), HOSTILE, ENGLISH))
     assert not list(root.iter(f"{SVG}script"))
     assert HOSTILE in (root.findtext(f"{SVG}title") or "")

@@ -1,0 +1,271 @@
+"""Shapes and words of a drawing as SVG.
+
+Words stand in a column of their own on the left, so that no line ever runs through them. Everything is drawn in
+`currentColor`, so that a drawing follows the page it stands on, light, dark or printed; one that is a file of its own
+brings its ground along.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import hypot
+from typing import NamedTuple
+from unicodedata import east_asian_width
+from xml.sax.saxutils import escape
+
+WIDTH = 760
+LEFT, RIGHT = 220, 756
+"""The ends of what is drawn; words stand left of it."""
+MARGIN = 34
+BOX_HEIGHT = 30
+PADDING = 12
+"""Between a frame and what it holds."""
+LINE = 16
+NUMBER_SIZE = 11
+BETWEEN_BOXES = 9
+_WORDS_WIDTH = 204
+_ROW_PITCH = 126
+_GAP = 10
+"""Between two blocks of words, at least."""
+_WIDEST_BOX = 56
+_SLOT = 45
+"""A box needs this much width, with the space beside it."""
+_MOST_SLOTS = 8
+_MORE_FRAMES = 64
+_BOLD, _REGULAR = 600, 400
+_NAME_SIZE = 13
+_WORD_SIZE = 12
+_GLYPH = 0.56
+"""Width of an average letter, in ems; a Chinese one is one em."""
+_NAME_LINES = 2
+_PIECES = re.compile(r"\s*(?:[\u2e80-\uffdc]|[^\s\u2e80-\uffdc]+)")
+"""What a line may be broken between: words, and every Chinese letter."""
+_GROUND = 28
+"""What a file of its own leaves free around the drawing."""
+_STYLE = (
+    "<style>:root{color:#1c2128;background:#fff}"
+    "@media(prefers-color-scheme:dark){:root{color:#e2e6ea;background:#14171c}.ground{fill:#14171c}}</style>"
+)
+
+
+class Box(NamedTuple):
+    """A thing that is drawn, or, with `more`, the place of so many that are not."""
+
+    x: float
+    width: float
+    number: int
+    more: bool
+
+    @property
+    def middle(self) -> float:
+        """Its centre."""
+        return self.x + self.width / 2
+
+
+class Row(NamedTuple):
+    """A row of the drawing: the words beside it, and those of the links to the row above."""
+
+    label: Sequence[str]
+    links: Sequence[str] = ()
+    height: float = BOX_HEIGHT
+    """Of its shapes."""
+    head: float = 0
+    """Of what stands above the shapes of the first row."""
+
+
+class Canvas:
+    """Collects the elements of one drawing."""
+
+    def __init__(self) -> None:
+        self.elements: list[str] = []
+        self.spoken: list[str] = []
+        self.bottom = 0.0
+
+    def text(self, name: str, title: str, alone: bool) -> str:
+        """The whole element; `alone`, as a file of its own. The name makes its ids unique within a page."""
+        height = self.bottom + MARGIN
+        slug = "svg-" + "".join(char if char.isalnum() else f"-{ord(char):x}-" for char in name)
+        left, width = (-_GROUND, WIDTH + 2 * _GROUND) if alone else (0, WIDTH)
+        place = f'x="{left:g}" y="0" width="{width:g}" height="{height:g}"'
+        ground = f'{_STYLE}<rect class="ground" {place} fill="#fff" stroke="none"/>' if alone else ""
+        size = f' width="{width:g}" height="{height:g}" color="#1c2128"' if alone else ""
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="fabric" viewBox="{left:g} 0 {width:g} {height:g}"{size} '
+            f'role="img" aria-labelledby="{slug}-title {slug}-desc" fill="none" stroke="currentColor" '
+            "font-family=\"system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', "
+            "'Microsoft YaHei', sans-serif\">"
+            f'<title id="{slug}-title">{escape(title)}</title>'
+            f'<desc id="{slug}-desc">{escape("; ".join(self.spoken))}</desc>'
+            f"{ground}{''.join(self.elements)}</svg>\n"
+        )
+
+    # Words
+
+    def header(self, lines: Sequence[str]) -> None:
+        """Words above everything else."""
+        if lines:
+            lines = [piece for line in lines for piece in wrapped(line)]
+            self.block(MARGIN / 2 + LINE * (len(lines) - 1) / 2, lines, strong=True)
+            self.bottom = MARGIN / 2 + LINE * len(lines)
+
+    def rows(self, rows: Sequence[Row]) -> list[float]:
+        """Write the words of all rows; the heights at which their shapes are centred, so far apart that words fit."""
+        middles: list[float] = []
+        above = self.bottom
+        for index, row in enumerate(rows):
+            label = [piece for line in row.label for piece in wrapped(line)]
+            links = [piece for line in row.links for piece in wrapped(line)]
+            half = LINE * len(label) / 2
+            start = above + (LINE * len(links) + 2 * _GAP if links else 0)
+            middle = max(start + half, self.bottom + MARGIN + row.head + row.height / 2)
+            if index:
+                pitch = _ROW_PITCH - BOX_HEIGHT + (row.height + rows[index - 1].height) / 2
+                middle = max(start + half, middles[-1] + pitch)
+            if links:
+                self.block((above + middle - half) / 2, links)
+            self.block(middle, label, strong=True)
+            middles.append(middle)
+            above = middle + half
+        self.bottom = max(above, middles[-1] + rows[-1].height / 2)
+        return middles
+
+    def block(self, centre: float, lines: Sequence[str], strong: bool = False) -> None:
+        """Lines of words in the left column, around a height; a strong block has a heading."""
+        self.spoken.append(", ".join(lines))
+        y = centre - LINE * (len(lines) - 1) / 2
+        for index, line in enumerate(lines):
+            size, weight = (_NAME_SIZE, _BOLD) if strong and not index else (_WORD_SIZE, _REGULAR)
+            self.elements.append(
+                f'<text x="0" y="{y + index * LINE:g}" font-size="{size}" font-weight="{weight}" '
+                f'dominant-baseline="central" fill="currentColor" stroke="none">{escape(line)}</text>'
+            )
+
+    def words(
+        self, kind: str, x: float, y: float, text: str, width: float, turned: bool = False, anchor: str = "middle"
+    ) -> None:
+        """Words around a point among the shapes, or from it on, small enough for their room."""
+        size = min(NUMBER_SIZE, (width - 2) / max(_ems(text), 1))
+        turn = f' transform="rotate(-90 {x:g} {y:g})"' if turned else ""
+        self.elements.append(
+            f'<text x="{x:g}" y="{y:g}"{turn} class="{kind}" font-size="{size:.3g}" text-anchor="{anchor}" '
+            f'dominant-baseline="central" fill="currentColor" stroke="none">{escape(text)}</text>'
+        )
+
+    # Shapes
+
+    def boxes(self, middle: float, boxes: Sequence[Box]) -> None:
+        """A row of boxes with their numbers."""
+        for box in boxes:
+            top = middle - BOX_HEIGHT / 2
+            self.rectangle("box", box.x, top, box.width, BOX_HEIGHT, dashed=box.more, filled=not box.more)
+            text = f"+{box.number}" if box.more else str(box.number)
+            self.words("more" if box.more else "number", box.middle, middle, text, box.width)
+
+    def rectangle(
+        self, kind: str, x: float, y: float, width: float, height: float, dashed: bool = False, filled: bool = False
+    ) -> None:
+        """A box, or, of another kind, a frame."""
+        look = _look(dashed, filled) if kind == "box" else _look(dashed, filled) + ' stroke-width="0.75"'
+        self.elements.append(
+            f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="4"{look}/>'
+        )
+
+    def circle(self, x: float, y: float, radius: float, dashed: bool = False) -> None:
+        """A router or node of a grid."""
+        look = _look(dashed, not dashed)
+        self.elements.append(f'<circle class="node" cx="{x:g}" cy="{y:g}" r="{radius:g}"{look}/>')
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, dashed: bool = False) -> None:
+        """A link, or, dashed, one that passes what is left out."""
+        self.elements.append(
+            f'<line class="link" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke-width="0.8" '
+            f'stroke-opacity="0.45"{_dashes(dashed)}/>'
+        )
+
+    def line_between(
+        self, one: tuple[float, float], other: tuple[float, float], radius: float, dashed: bool = False
+    ) -> None:
+        """A link from the rim of a circle to that of another."""
+        (x1, y1), (x2, y2) = one, other
+        part = radius / hypot(x2 - x1, y2 - y1)
+        dx, dy = (x2 - x1) * part, (y2 - y1) * part
+        self.line(x1 + dx, y1 + dy, x2 - dx, y2 - dy, dashed)
+
+    def curve(self, points: Sequence[tuple[float, float]], dashed: bool = False) -> None:
+        """A link that goes round: from the first of four points to the last, drawn towards the two between."""
+        start, *rest = (f"{x:g} {y:g}" for x, y in points)
+        self.elements.append(
+            f'<path class="link" d="M{start}C{", ".join(rest)}" stroke-width="0.8" '
+            f'stroke-opacity="0.45"{_dashes(dashed)}/>'
+        )
+
+
+def _look(dashed: bool, filled: bool) -> str:
+    look = ' stroke-dasharray="3 3" stroke-opacity="0.6"' if dashed else ' stroke-opacity="0.8"'
+    return look + (' fill="currentColor" fill-opacity="0.07"' if filled else "")
+
+
+def _dashes(dashed: bool) -> str:
+    return ' stroke-dasharray="2 3"' if dashed else ""
+
+
+def frames(count: int, shown: int, gap: float = PADDING) -> Iterator[Box]:
+    """So many frames when they are few; else the first ones, the place of the others, and the last."""
+    room = RIGHT - LEFT
+    if count <= shown:
+        width = (room - (count - 1) * gap) / max(count, 1)
+        yield from (Box(LEFT + index * (width + gap), width, index + 1, False) for index in range(count))
+        return
+    width = (room - _MORE_FRAMES - (shown - 1) * gap) / (shown - 1)
+    for index in range(shown - 2):
+        yield Box(LEFT + index * (width + gap), width, index + 1, False)
+    yield Box(RIGHT - width - gap - _MORE_FRAMES, _MORE_FRAMES, count - shown + 1, True)
+    yield Box(RIGHT - width, width, count, False)
+
+
+def boxes_in(left: float, room: float, count: int) -> Iterator[Box]:
+    """Boxes in the middle of the room: all when they fit, else the first, the place of the others, and the last."""
+    slots = min(int(room // _SLOT), _MOST_SLOTS)
+    shown = min(count, slots)
+    pitch = room / slots
+    width = min(pitch - BETWEEN_BOXES, _WIDEST_BOX)
+    start = left + (room - shown * pitch) / 2 + (pitch - width) / 2
+    for slot in range(shown):
+        x = start + slot * pitch
+        if count > slots and slot == shown - 2:
+            yield Box(x, width, count - shown + 1, True)
+        else:
+            yield Box(x, width, count if slot == shown - 1 else slot + 1, False)
+
+
+def wrapped(text: str) -> list[str]:
+    """Text in the lines that the left column has for it; what does not fit is cut off."""
+    lines: list[str] = []
+    line = ""
+    for piece in _PIECES.findall(text):
+        if line and _width(line + piece) > _WORDS_WIDTH:
+            lines.append(line)
+            line = piece.lstrip()
+        else:
+            line = (line + piece).lstrip()
+    lines.append(line)
+    if len(lines) > _NAME_LINES:
+        lines = [*lines[: _NAME_LINES - 1], " ".join(lines[_NAME_LINES - 1 :])]
+    return [_cut(each) for each in lines]
+
+
+def _cut(line: str) -> str:
+    if _width(line) <= _WORDS_WIDTH:
+        return line
+    while line and _width(f"{line}…") > _WORDS_WIDTH:
+        line = line[:-1]
+    return f"{line.rstrip()}…"
+
+
+def _width(text: str) -> float:
+    return _WORD_SIZE * _ems(text)
+
+
+def _ems(text: str) -> float:
+    return sum(1 if east_asian_width(char) in "WF" else _GLYPH for char in text)
