@@ -17,7 +17,7 @@ from bomgen.medium import SERVER, Cage, Stock
 from bomgen.network import Attachment
 from bomgen.parts import Cable, Nic
 from bomgen.plan import FabricPlan, Plan
-from bomgen.problems import PlanErrors
+from bomgen.problems import PlanErrors, Problem
 from bomgen.sizing import Sizing
 
 
@@ -25,7 +25,8 @@ class BuiltFabric(NamedTuple):
     """A fabric of the plan, built."""
 
     plan: FabricPlan
-    attachment: Attachment
+    attachment: Attachment | None
+    """None: nodes are linked directly, without NICs that would be counted."""
     fabric: Fabric
     interconnect: Interconnect
     nics: Figure
@@ -34,7 +35,7 @@ class BuiltFabric(NamedTuple):
     @property
     def bought_nic(self) -> Nic | None:
         """The NIC that is bought for it."""
-        return self.attachment.bought
+        return self.attachment.bought if self.attachment else None
 
 
 class Design(NamedTuple):
@@ -54,6 +55,12 @@ class Design(NamedTuple):
 def nics_of_servers(servers: int, nics_per_server: int) -> int:
     """NICs of all servers."""
     return servers * nics_per_server
+
+
+@formula("NICs")
+def no_nics() -> int:
+    """Links of their own take no NICs."""
+    return 0
 
 
 @formula("NICs")
@@ -101,9 +108,7 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built.
     """
     servers, server = sizing.servers, plan.cluster.server
-    built: tuple[BuiltFabric, ...] = ()
-    if servers is not None:
-        built = tuple(_build(fabric, plan, servers, parts, attached[fabric.name]) for fabric in plan.fabrics)
+    built = tuple(_built(fabric, plan, sizing, parts, attached) for fabric in plan.fabrics)
     errors = [problem for each in built for problem in each.interconnect.problems if problem.severity == "error"]
     if errors:
         raise PlanErrors(errors)
@@ -130,6 +135,21 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     gpus = facility.Machines(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
     installed = facility.install(plan.site, server, in_racks, power, machines, sizing.days, gpus)
     return Design(plan, sizing, built, nics, power, installed)
+
+
+def _built(
+    fabric: FabricPlan, plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Attachment]
+) -> BuiltFabric:
+    """A fabric over the servers, or, without switches, over them or the chips of pods."""
+    cluster = plan.cluster
+    nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
+    if nodes is None:
+        message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
+        raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+    if fabric.switchless:
+        direct = network.build_direct(fabric, cluster, nodes)
+        return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), no_nics())
+    return _build(fabric, plan, nodes, parts, attached[fabric.name])
 
 
 def _build(fabric: FabricPlan, plan: Plan, servers: Figure, parts: Stock, attached: Attachment) -> BuiltFabric:

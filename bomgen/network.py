@@ -6,7 +6,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen import fabric as topologies
-from bomgen.fabric.model import Demand, Fabric
+from bomgen.fabric.model import Demand, DirectDemand, Fabric
 from bomgen.figures import Figure, formula
 from bomgen.parts import ANY, Nic, ServerPorts
 from bomgen.plan import LINK_KINDS, Cluster, FabricPlan, Plan
@@ -77,7 +77,9 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
 
     Raises PlanErrors when neither plan nor catalogue say how many ports of which rate there are.
     """
-    attached = {fabric.name: _attachment(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics}
+    attached = {
+        fabric.name: _attachment(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics if not fabric.switchless
+    }
     _check_own_ports(plan, attached)
     return attached
 
@@ -87,7 +89,11 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
     server = plan.cluster.server
     if server is None or server.storage is None:
         return
-    sharing = [fabric for fabric in plan.fabrics if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
+    sharing = [
+        fabric
+        for fabric in plan.fabrics
+        if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None and not fabric.switchless
+    ]
     used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
     if used > server.storage.count.value:
         message = (
@@ -201,7 +207,7 @@ def demand(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Demand:
         core=tiers.get("core", tiers["leaf"]),
         pod_leaves=fabric.pod_leaves,
         unit=fabric.scalable_unit,
-        options={},
+        options=fabric.options,
         exact=fabric.build_out.value == "exact",
     )
 
@@ -211,11 +217,25 @@ def build(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Fabric:
     return topologies.build(str(fabric.topology.value), demand(fabric, attached, servers))
 
 
+def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
+    """The fabric of a topology without switches. Raises Infeasible when there is none, PlanErrors without a rate."""
+    gpu = cluster.gpu
+    rate = fabric.link_gbps or gpu.pod_link_gbps
+    if rate is None:
+        message = f"nothing says how fast the links of the {fabric.topology.value} are; give `link:`, for example 400G"
+        raise _refuse(fabric, message, "unknown-rate")
+    demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
+    return topologies.build(str(fabric.topology.value), demand)
+
+
 def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:
     """Servers that fill the down ports of a leaf of the fabric that so many servers would get.
 
     Raises Infeasible when there is no such fabric.
     """
+    if fabric.switchless:
+        message = f"a {fabric.topology.value} has no leaves that could be filled; leave `round_up_to` out"
+        raise Infeasible(message, because=fabric.topology, rule="no-leaves")
     given = fabric.tier_plans["leaf"].servers
     if given:
         return given

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from bomgen.bill import cable_id
 from bomgen.design import BuiltFabric, Design
+from bomgen.fabric.model import Fabric
 from bomgen.figures import Figure, formula
 from bomgen.plan import Inference
 from bomgen.sizing.memory import Memory
@@ -234,6 +235,7 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     for link in fabric.links:
         found[(*base, "links", link.kind)] = link.count
     found[(*base, "bisection_gbps")] = fabric.bisection_gbps
+    found |= _shape_numbers(base, fabric)
     modules: dict[str, Figure] = {}
     for use in built.interconnect.modules:
         for key in (use.device, "total"):
@@ -242,6 +244,19 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
         found[(*base, "transceivers", device)] = quantity
     for cable in built.interconnect.cables:
         found[(*base, "cables", cable.kind, cable_id(cable))] = cable.quantity
+    return found
+
+
+def _shape_numbers(base: Path, fabric: Fabric) -> dict[Path, Figure | None]:
+    """How large and how long a fabric is, and what else its topology says of its shape."""
+    found: dict[Path, Figure | None] = {(*base, "hops"): fabric.hops, (*base, "largest"): fabric.largest}
+    found |= {(*base, "free_ports", tier): ports for tier, ports in fabric.free_ports.items()}
+    found |= {(*base, "dimensions", name): figure for name, figure in fabric.dimensions.items()}
+    if fabric.plane:
+        found[(*base, "planes")] = fabric.planes
+        found[(*base, "plane", "endpoints")] = fabric.plane.endpoints
+        found[(*base, "plane", "bisection_gbps")] = fabric.plane.bisection_gbps
+        found |= {(*base, "plane", "links", link.kind): link.count for link in fabric.plane.links}
     return found
 
 

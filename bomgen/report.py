@@ -89,6 +89,7 @@ def result(report: Report) -> dict[str, Any]:
             "role": built.plan.role,
             "topology": built.fabric.topology,
             "planes": 1,
+            "exact_bisection": built.fabric.exact_bisection,
         }
     for path, figure in found.items():
         place = data
@@ -135,7 +136,7 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
     for fabric in data["fabrics"].values():
         for tier in TIERS:
             fabric["switches"].setdefault(tier, 0)
-        for tier in fabric["ports"].values():
+        for tier in fabric.setdefault("ports", {}).values():
             tier.setdefault("up", 0)
         for kind in LINKS:
             fabric["links"].setdefault(kind, 0)

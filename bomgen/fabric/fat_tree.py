@@ -18,6 +18,18 @@ NAME = "fat-tree"
 LIMITS = "one to three tiers; P^2 / 2 endpoints in two and P^3 / 4 in three tiers of P-port switches at 1:1"
 
 
+DRAWING = """\
+    spine   spine        (core, above pods of leaves and spines)
+    |  \\   /  |
+    |   \\ /   |
+    |    X    |
+    |   / \\   |
+    leaf    leaf
+    | | |   | | |
+    servers  servers
+"""
+
+
 _WORDS = {1: "one tier", 2: "two tiers", MAX_TIERS: "three tiers"}
 
 
