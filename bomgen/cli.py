@@ -371,7 +371,8 @@ def _summary(report: Report) -> Iterator[str]:
         if built.plan.switchless:
             shape = " x ".join(words.number(figure.value) for figure in built.fabric.dimensions.values())
             count = words.number(built.fabric.links[0].count.value)
-            yield f"  {built.plan.name:10} {built.fabric.topology} of {shape}; {count} links"
+            times = f"{words.number(built.fabric.planes.value)} x " if built.fabric.planes else ""
+            yield f"  {built.plan.name:10} {times}{built.fabric.topology} of {shape}; {count} links"
             continue
         tiers = " + ".join(
             f"{words.number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in built.fabric.tiers

@@ -233,9 +233,6 @@ def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> F
 
     Raises Infeasible when there is no such fabric.
     """
-    if fabric.switchless:
-        message = f"a {fabric.topology.value} has no leaves that could be filled; leave `round_up_to` out"
-        raise Infeasible(message, because=fabric.topology, rule="no-leaves")
     given = fabric.tier_plans["leaf"].servers
     if given:
         return given

@@ -164,6 +164,10 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             allowed = list(_properties(error))
             instance: Any = error.instance
             return f"{len(instance)} keys here; exactly one of {', '.join(allowed)}", "one-of"
+        case "maxItems" | "minItems" if error.instance:
+            listed: Any = error.instance
+            word = "at least" if error.validator == "minItems" else "at most"
+            return f"a list of {len(listed)}; {word} {wanted} belong here", "range"
         case "minLength" | "minItems":
             return f"{value} is empty; something must stand here", "empty"
         case "pattern" | "propertyNames":

@@ -359,8 +359,23 @@ def test_catalog_of_topologies(run: Run) -> None:
     assert [] == [line for line in lines if len(line.split()) < 3]
 
 
+def test_catalog_of_one_topology(run: Run) -> None:
+    """A topology in full: its drawing, and every number of it that a plan may give."""
+    lines = run("catalog", "topology", "dragonfly").stdout.splitlines()
+    assert "topology dragonfly" == lines[0]
+    assert {"p", "a", "h", "g"} <= {line.split()[0] for line in lines if line.split()}
+    assert any("leaf --- leaf" in line for line in lines)
+
+
 @pytest.mark.parametrize(
-    ("arguments", "near"), [(["switch", "qm9701"], "qm9700"), (["switches"], "switch"), (["bolt"], "gpu")]
+    ("arguments", "near"),
+    [
+        (["switch", "qm9701"], "qm9700"),
+        (["switches"], "switch"),
+        (["bolt"], "gpu"),
+        (["topology", "dragonfly2"], "dragonfly"),
+        (["topology", "ring"], "torus"),
+    ],
 )
 def test_catalog_of_what_is_not_there(arguments: list[str], near: str, run: Run) -> None:
     """An unknown kind or part is wrong usage; what is near is named."""

@@ -85,11 +85,12 @@ def sentences(writer: Writer) -> Iterator[str]:
 def _direct(writer: Writer, built: BuiltFabric) -> str:
     """A fabric without switches in a sentence."""
     fabric, number = built.fabric, writer.language.number
+    shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
     return writer.word(
         "sentence-direct",
         name=built.plan.name,
         topology=fabric.topology,
-        dimensions=" × ".join(number(figure.value) for figure in fabric.dimensions.values()),
+        dimensions=f"{number(fabric.planes.value)} × ({shape})" if fabric.planes else shape,
         endpoints=number(fabric.endpoints.value),
         links=number(fabric.links[0].count.value),
         gbps=number(fabric.links[0].rate_gbps.value),

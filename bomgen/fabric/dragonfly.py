@@ -444,11 +444,18 @@ def _rows(exact: bool, endpoints: Figure, p: Figure, count: Figure) -> Iterator[
 
 
 def room(radix: int, local_radix: int, global_radix: int, cages: int, local: int, outer: int) -> int:
-    """Links to servers that fit on a router beside local and global ones; `cages` hold all, 0: all have one rate."""
+    """Links to servers that fit on a router beside local and global ones; `cages` hold all, 0: all have one rate.
+
+    A cage holds links of one rate.
+    """
     if not cages:
         return radix - local - outer
-    filled = ceil(local / (local_radix // cages)) + ceil(outer / (global_radix // cages))
-    return (cages - filled) * (radix // cages)
+    ports = {radix: 0, local_radix: 0, global_radix: 0}
+    ports[local_radix] += local
+    ports[global_radix] += outer
+    beside = ports.pop(radix)
+    filled = sum(ceil(used / (at_rate // cages)) for at_rate, used in ports.items())
+    return (cages - filled) * (radix // cages) - beside
 
 
 def most_balanced(radix: int, local_radix: int, global_radix: int, cages: int) -> int:
