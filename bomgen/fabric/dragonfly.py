@@ -9,21 +9,12 @@ can be; global ports that are left over stay free.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 from typing import Any, NamedTuple
 
-from bomgen.fabric.clos import (
-    cages_of,
-    endpoints_with_reserved,
-    group_radix,
-    nic_endpoints,
-    ports_left,
-    radix,
-    serves,
-    sum_of_ports,
-)
+from bomgen.fabric.clos import cages_of, endpoints_with_reserved, group_radix, nic_endpoints, radix, serves
 from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
 from bomgen.figures import Figure, formula
 from bomgen.problems import Infeasible
@@ -186,6 +177,12 @@ def local_ports(a: int) -> int:
     return a - 1
 
 
+@formula("ports")
+def ports_to_routers(local_ports: int, global_ports: int) -> int:
+    """Links of a router to others, inside its group and outside."""
+    return local_ports + global_ports
+
+
 @formula("switches")
 def routers(a: int, g: int) -> int:
     """Routers of all groups."""
@@ -247,6 +244,12 @@ def no_endpoints() -> int:
 
 
 @formula("endpoints")
+def with_hosts(nic_ports: int, host_ports: int) -> int:
+    """NIC ports of the servers and ports of other machines."""
+    return nic_ports + host_ports
+
+
+@formula("endpoints")
 def without_reserved(endpoints: int, reserved_ports: int) -> int:
     """Endpoints with a cable."""
     return endpoints - reserved_ports
@@ -282,6 +285,18 @@ def ports_for_endpoints(
 def ports_of_routers(switches: int, ports: int) -> int:
     """Ports of equal routers that endpoints may have."""
     return switches * ports
+
+
+@formula("ports")
+def ports_of_all(ports: int, more_ports: int) -> int:
+    """Ports that endpoints may have of routers with unequal links between them."""
+    return ports + more_ports
+
+
+@formula("ports")
+def free_ports(ports: int, endpoints: int) -> int:
+    """Ports that endpoints may have and that none is plugged into."""
+    return ports - endpoints
 
 
 @formula("ratio")
@@ -325,7 +340,7 @@ def build(demand: Demand) -> Fabric:
     attached = nic_endpoints(demand.servers, demand.ports_per_server)
     nic_ports = attached
     if demand.host_ports:
-        attached = sum_of_ports(attached, demand.host_ports)
+        attached = with_hosts(attached, demand.host_ports)
     endpoints = endpoints_with_reserved(attached, demand.reserved_ports) if demand.reserved_ports else attached
     ports = _ports(demand)
     fixed = {letter: figure for letter, figure in demand.options.items() if isinstance(figure, Figure)}
@@ -363,7 +378,7 @@ def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> Shap
 
 def _known(figure: Figure | None) -> Figure:
     if figure is None:
-        raise ValueError("of p, a and h one is known by now")
+        raise ValueError("it is known by now")
     return figure
 
 
@@ -377,7 +392,7 @@ def _fabric(
     local, outer = local_ports(a), global_ports(group_ports, a)
     less, longer = fewer_global_ports(group_ports, a), routers_with_more(group_ports, a)
     count = routers(a, g)
-    up, up_less = sum_of_ports(local, outer), sum_of_ports(local, less)
+    up, up_less = ports_to_routers(local, outer), ports_to_routers(local, less)
     fitted, free = [], None
     for first, last, down in _rows(demand.exact, endpoints, p, count):
         more = routers_in_row(first, last, a, longer)
@@ -388,7 +403,7 @@ def _fabric(
     for switches, global_ in ((everyone, outer), (others_in_row(none(), count, everyone), less)):
         if switches.value:
             room_here = ports_of_routers(switches, ports_for_endpoints(*ports, local, global_))
-            free = room_here if free is None else sum_of_ports(free, room_here)
+            free = room_here if free is None else ports_of_all(free, room_here)
     cabled = without_reserved(endpoints, demand.reserved_ports) if demand.reserved_ports else endpoints
     links = [Links("server-leaf", endpoints, cabled, rates["server-leaf"], ("server", "leaf"))]
     for kind, joined, of_router in (
@@ -419,7 +434,7 @@ def _fabric(
         ),
         hops=switches_on_the_way(a, g),
         largest=largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else largest_balanced(*ports),
-        free_ports={"leaf": ports_left(_known(free), endpoints)},
+        free_ports={"leaf": free_ports(_known(free), endpoints)},
         dimensions=dimensions,
         exact_bisection=False,
     )
@@ -508,7 +523,12 @@ def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, 
         groups = fixed["g"].value if fixed else 0
         if best_balanced(endpoints.value, groups, *values):
             return
-        reached = max((capacity(size, groups) for size in range(1, most_balanced(*values) + 1)), default=0)
+        largest = most_balanced(*values)
+        most = 2 * largest * largest + 1
+        if groups > most:
+            message = f"{groups} groups; a balanced dragonfly of {switch} has at most {most}"
+            raise Infeasible(message, because=fixed["g"], rule="groups")
+        reached = max((capacity(size, groups) for size in range(1, largest + 1)), default=0)
         what = f"{groups} groups of a balanced dragonfly" if groups else "a balanced dragonfly"
         message = f"{wanted} endpoints; {what} of {switch} reach{'' if groups else 'es'} {_spaced(reached)}"
         raise Infeasible(f"{message}: at most {_servers(demand, reached)} servers", because=endpoints)
@@ -540,26 +560,22 @@ def _nearest(given: Mapping[str, int], broke: str, endpoints: int, ports: tuple[
     """The nearest value of a number, first of the one that broke, that works beside the others that are given."""
     for letter in (broke, *(letter for letter in given if letter != broke)):
         value = given[letter]
-        highest = max(ports[0], value) if letter != "g" else max(value, endpoints)
-        others = {key: number for key, number in given.items() if key != letter}
-        below = next((v for v in range(value - 1, 0, -1) if _works({**given, letter: v}, endpoints, ports)), None)
-        above = _first_above(others, letter, value, highest, endpoints, ports)
-        near = [v for v in (below, above) if v is not None]
-        if near:
-            return f"`{letter}: {min(near, key=lambda v: (abs(v - value), v))}` works"
+        works = [each for each in _tried(given, letter, endpoints, ports) if each != value]
+        works = [each for each in works if _works({**given, letter: each}, endpoints, ports)]
+        if works:
+            return f"`{letter}: {min(works, key=lambda each: (abs(each - value), each))}` works"
     return "leave p, a, h and g to the rules"
 
 
-def _first_above(
-    others: Mapping[str, int], letter: str, value: int, highest: int, endpoints: int, ports: tuple[int, int, int, int]
-) -> int | None:
-    """The first larger value of a number that works; groups are tried only where their number is the need."""
-    if letter == "g":
-        p, a, _, _ = filled_in({**others, "g": value}, endpoints) if others else (0, 0, 0, 0)
-        tried = range(ceil(endpoints / (a * p)), ceil(endpoints / (a * p)) + 1) if a else range(0)
-    else:
-        tried = range(value + 1, highest + 1)
-    return next((v for v in tried if v > value and _works({**others, letter: v}, endpoints, ports)), None)
+def _tried(given: Mapping[str, int], letter: str, endpoints: int, ports: tuple[int, int, int, int]) -> Iterable[int]:
+    """The values of a number that can work: no more than a router has ports; groups from the need to all there can be.
+
+    Of groups the fewest and the most stand for all between them.
+    """
+    if letter != "g":
+        return range(1, ports[0] + 1)
+    p, a, h, _ = filled_in(given, endpoints)
+    return ceil(endpoints / (a * p)), a * h + 1
 
 
 def _servers(demand: Demand, reached: int) -> int:
