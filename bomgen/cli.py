@@ -189,7 +189,6 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
 def catalog(kind: str | None, id: str | None) -> None:
     """List the kinds of part, the parts of a KIND, or all that is known of one with its sources."""
     from bomgen.catalog import KINDS, Catalog, UnknownPart
-    from bomgen.fabric import topologies
     from bomgen.listing import kinds, part, parts_of
 
     shelves = Catalog()
@@ -198,10 +197,7 @@ def catalog(kind: str | None, id: str | None) -> None:
             click.echo(line)
         return
     if kind == "topology":
-        from importlib import import_module
-
-        for name, module in topologies():
-            click.echo(f"{name:16} {import_module(module).LIMITS}")
+        _echo_topologies(id)
         return
     if kind not in KINDS:
         from bomgen.problems import nearest
@@ -217,6 +213,21 @@ def catalog(kind: str | None, id: str | None) -> None:
         raise click.UsageError(str(error)) from None
 
 
+def _echo_topologies(name: str | None) -> None:
+    """Every topology, or all of one."""
+    from bomgen.fabric import topologies
+    from bomgen.listing import topologies_listed, topology
+
+    if name is not None and name not in topologies():
+        from bomgen.problems import nearest
+
+        close = nearest(name, topologies())
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(topologies())}"
+        raise click.UsageError(f"no topology '{name}'; {hint}")
+    for line in topology(name) if name else topologies_listed():
+        click.echo(line)
+
+
 @main.command()
 @click.argument("name", type=click.Choice(SCHEMAS), default="plan")
 @click.argument("kind", required=False)
@@ -225,6 +236,13 @@ def schema(name: str, kind: str | None) -> None:
     from bomgen.resources import folder
 
     schemas = folder("schemas")
+    if name == "plan":
+        import json
+
+        from bomgen.schema import document
+
+        click.echo(json.dumps(document(name), indent=2, ensure_ascii=False))
+        return
     if name != "part":
         click.echo((schemas / f"{name}.schema.json").read_text(encoding="utf-8"), nl=False)
         return
@@ -360,6 +378,12 @@ def _summary(report: Report) -> Iterator[str]:
     yield f"  GPUs       {text}"
     yield from _workload_summary(found, report.plan)
     for built in report.design.fabrics:
+        if built.plan.switchless:
+            shape = " x ".join(words.number(figure.value) for figure in built.fabric.dimensions.values())
+            count = words.number(built.fabric.links[0].count.value)
+            times = f"{words.number(built.fabric.planes.value)} x " if built.fabric.planes else ""
+            yield f"  {built.plan.name:10} {times}{built.fabric.topology} of {shape}; {count} links"
+            continue
         tiers = " + ".join(
             f"{words.number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in built.fabric.tiers
         )

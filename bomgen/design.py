@@ -17,7 +17,7 @@ from bomgen.medium import SERVER, Cage, Stock
 from bomgen.network import Attachment
 from bomgen.parts import Cable, Nic
 from bomgen.plan import FabricPlan, Hosts, Plan
-from bomgen.problems import PlanErrors
+from bomgen.problems import PlanErrors, Problem
 from bomgen.sizing import Sizing
 
 MAX_ROUNDS = 10
@@ -28,7 +28,8 @@ class BuiltFabric(NamedTuple):
     """A fabric of the plan, built."""
 
     plan: FabricPlan
-    attachment: Attachment
+    attachment: Attachment | None
+    """None: nodes are linked directly, without NICs that would be counted."""
     fabric: Fabric
     interconnect: Interconnect
     nics: Figure
@@ -39,7 +40,7 @@ class BuiltFabric(NamedTuple):
     @property
     def bought_nic(self) -> Nic | None:
         """The NIC that is bought for it."""
-        return self.attachment.bought
+        return self.attachment.bought if self.attachment else None
 
 
 class Design(NamedTuple):
@@ -59,6 +60,12 @@ class Design(NamedTuple):
 def nics_of_servers(servers: int, nics_per_server: int) -> int:
     """NICs of all servers."""
     return servers * nics_per_server
+
+
+@formula("NICs")
+def no_nics() -> int:
+    """Links of their own take no NICs."""
+    return 0
 
 
 @formula("NICs")
@@ -104,8 +111,7 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     pdus: Figure | None = None
     for _ in range(MAX_ROUNDS):
         before = built
-        if servers is not None:
-            built = _build_all(plan, sizing, servers, parts, attached, before, pdus)
+        built = _build_all(plan, sizing, parts, attached, before, pdus)
         installed = _install(plan, sizing, built)
         found = _pdus(installed)
         if _counts(before) == _counts(built) and (found.value if found else 0) == (pdus.value if pdus else 0):
@@ -163,7 +169,6 @@ def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Faci
 def _build_all(
     plan: Plan,
     sizing: Sizing,
-    servers: Figure,
     parts: Stock,
     attached: Mapping[str, Attachment],
     before: tuple[BuiltFabric, ...],
@@ -180,8 +185,28 @@ def _build_all(
         others = [Other(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name]
         stored = sizing.stored.servers if sizing.stored else None
         hosts = (*fabric.hosts, *hosts_beside(fabric, plan, stored, others, pdus))
-        known[fabric.name] = _build(fabric, plan, servers, parts, attached[fabric.name], hosts)
+        known[fabric.name] = _built(fabric, plan, sizing, parts, attached, hosts)
     return tuple(known[fabric.name] for fabric in plan.fabrics)
+
+
+def _built(
+    fabric: FabricPlan,
+    plan: Plan,
+    sizing: Sizing,
+    parts: Stock,
+    attached: Mapping[str, Attachment],
+    hosts: tuple[Hosts, ...],
+) -> BuiltFabric:
+    """A fabric over the servers, or, without switches, over them or the chips of pods."""
+    cluster = plan.cluster
+    nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
+    if nodes is None:
+        message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
+        raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+    if fabric.switchless:
+        direct = network.build_direct(fabric, cluster, nodes)
+        return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), no_nics(), ())
+    return _build(fabric, plan, nodes, parts, attached[fabric.name], hosts)
 
 
 def _build(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from bomgen.fabric.model import Fabric, Fitted, Links
+from bomgen.fabric.model import Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import links_per_cage, serves
 from bomgen.figures import Figure, formula
 from bomgen.medium import (
@@ -68,6 +68,18 @@ def modules_of_switches(switches: int, ports: int, ports_per_module: int) -> int
 def modules_beside(switches: int, ports: int, other_ports: int, ports_per_module: int) -> int:
     """Modules of equal switches beside those of their other links, which may leave half a twin-port module over."""
     return switches * (ceil((ports + other_ports) / ports_per_module) - ceil(other_ports / ports_per_module))
+
+
+@formula("ports")
+def ports_together(ports: int, more_ports: int) -> int:
+    """Ports of a switch whose links are built with the same module."""
+    return ports + more_ports
+
+
+@formula("ports")
+def ports_of_last(up: int, others: int) -> int:
+    """Ports to other switches that are left for the last kind of link between them."""
+    return up - others
 
 
 @formula("pieces")
@@ -126,6 +138,35 @@ def connect(
     return builder.result()
 
 
+End = TypeVar("End")
+
+
+def _at_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
+    """What is at the ends of a kind of link; where both are devices of one kind, once."""
+    return (lower,) if links.beside else (lower, upper)
+
+
+def _on_full_switch(tier: Tier, links: Links) -> int:
+    """Ports of a kind of link on a fully connected switch."""
+    ports = links.ports if links.beside else tier.down if links.ends[1] == tier.name else tier.up
+    return int(ports.value) if ports else 0
+
+
+def _stock_for(links: Links, stock: Stock) -> Stock:
+    """What a kind of link may be built of: two switches side by side share no several links that one cable carries."""
+    if not links.beside:
+        return stock
+    return stock._replace(cables=lambda medium: [each for each in stock.cables(medium) if each.links.value == 1])
+
+
+def _refuse_several_links(links: Links, medium: Medium | None) -> None:
+    """Raise Unbuildable for a cable of several links where every two switches have but one."""
+    if links.beside and medium and medium.cable and medium.cable.links.value > 1:
+        name, count = medium.cable.identity.id, medium.cable.links.value
+        message = f"{name} carries {count} links between two devices, {links.kind} links join every two switches singly"
+        raise Unbuildable(f"{message}; name a cable of one link, or `medium: auto`", "ports")
+
+
 class _Builder:
     """Collects the modules and cables of one fabric, kind of link by kind of link."""
 
@@ -142,15 +183,15 @@ class _Builder:
         self.modules: list[ModuleUse] = []
         self.cables: list[CableUse] = []
         self.problems: list[Problem] = []
-        self.below: dict[str, Module | None] = {}
-        """The module in the ports down of each tier that was already populated."""
+        self.placed: dict[str, list[tuple[Links, Module | None]]] = {}
+        """By device the kinds of link that are built, each with its module there; None: a cable with both ends."""
 
     def add(self, links: Links, wish: Wish) -> None:
         """Build one kind of link."""
-        lower_name, upper_name = links.kind.split("-")
-        lower, upper = self._cage(lower_name, links.rate_gbps), self._cage(upper_name, links.rate_gbps)
+        lower, upper = (self._cage(device, links.rate_gbps) for device in links.ends)
         try:
-            medium = choose(wish, lower, upper, links.rate_gbps, self.stock)
+            medium = choose(wish, lower, upper, links.rate_gbps, _stock_for(links, self.stock))
+            _refuse_several_links(links, medium)
         except Unbuildable as error:
             self._problem(wish, "error", str(error), error.rule, links.kind)
             return
@@ -160,15 +201,15 @@ class _Builder:
         if medium is None:
             self._nothing_known(links, lower, upper, wish)
             return
-        before = len(self.modules)
         if medium.lower is not None and medium.upper is not None:
-            for cage, module in ((lower, medium.lower), (upper, medium.upper)):
+            for cage, module in _at_ends(links, (lower, medium.lower), (upper, medium.upper)):
                 if cage.form not in ("mpo", RJ45):
                     self.modules.append(ModuleUse(links.kind, cage.device, module, self._count(cage, links, module)))
-        self.below[upper_name] = medium.upper
+        for cage, end in _at_ends(links, (lower, medium.lower), (upper, medium.upper)):
+            self.placed.setdefault(cage.device, []).append((links, end))
         if medium.cable is not None or medium.lower is not None:
             self.cables.append(CableUse(links.kind, medium.cable, medium.length_m, self._pieces(links, medium.cable)))
-        self._remarks(links, wish, medium, lower, upper, self.modules[before:])
+        self._remarks(links, wish, medium, lower, upper)
 
     def result(self) -> Interconnect:
         """What was collected."""
@@ -186,29 +227,48 @@ class _Builder:
             for count, ports in self.hosts:
                 total = sum_of_modules(total, modules_of_servers(count, ports, module.ports))
             return total
-        faces_up = links.kind.startswith(cage.device)
-        counts = [self._of_switches(fitted, faces_up, module, cage) for fitted in tier.fitted]
+        counts = [self._of_switches(fitted, links, module, cage.device) for fitted in tier.fitted]
         total = counts[0]
         for count in counts[1:]:
             total = sum_of_modules(total, count)
-        if self.fabric.reserved_above and cage.device == "spine" and not faces_up:
+        if self.fabric.reserved_above and cage.device == "spine" and links.ends[1] == "spine":
             total = sum_of_modules(total, modules_of_reserved(self.fabric.reserved_above, module.ports))
         return total
 
-    def _of_switches(self, fitted: Fitted, faces_up: bool, module: Module, cage: Cage) -> Figure:
-        if not faces_up:
-            return modules_of_switches(fitted.count, fitted.down, module.ports)
-        if fitted.up is None:
-            raise ValueError(f"the top tier {cage.device} has no links up")
-        below = self.below.get(cage.device)
-        if below is not None and below.identity.id == module.identity.id:
-            return modules_beside(fitted.count, fitted.up, fitted.down, module.ports)
-        return modules_of_switches(fitted.count, fitted.up, module.ports)
+    def _of_switches(self, fitted: Fitted, links: Links, module: Module, device: str) -> Figure:
+        """Modules of one kind of link in equal switches, beside those of earlier kinds with the same module."""
+        ports = self._ports(fitted, links, device)
+        beside: Figure | None = None
+        for other, placed in self.placed.get(device, ()):
+            if placed is not None and placed.identity.id == module.identity.id and other.kind != links.kind:
+                more = self._ports(fitted, other, device)
+                beside = more if beside is None else ports_together(beside, more)
+        if beside is None:
+            return modules_of_switches(fitted.count, ports, module.ports)
+        return modules_beside(fitted.count, ports, beside, module.ports)
+
+    def _ports(self, fitted: Fitted, links: Links, device: str) -> Figure:
+        """Ports that a kind of link has on each of equal switches.
+
+        Of several kinds side by side all but the last have the same number on every switch, and the last has the rest.
+        """
+        ports = fitted.down if links.ends[1] == device and not links.beside else fitted.up
+        if ports is None or (links.beside and links.ports is None):
+            raise ValueError(f"a {device} has no ports for {links.kind} links")
+        if not links.beside:
+            return ports
+        kinds = [each for each in self.fabric.links if each.beside and device in each.ends]
+        if links.ports is not None and links.kind != kinds[-1].kind:
+            return links.ports
+        for other in kinds[:-1]:
+            if other.ports is not None:
+                ports = ports_of_last(ports, other.ports)
+        return ports
 
     def _pieces(self, links: Links, cable: Cable | None) -> Figure:
         if cable is None or cable.links.value == 1:
             return cables_of_links(links.cabled)
-        upper = self.fabric.tier(links.kind.split("-")[1])
+        upper = self.fabric.tier(links.ends[1])
         if upper is None:
             raise ValueError(f"{links.kind} ends at no switch")
         return cables_of_devices(links.cabled, upper.down, cable.links)
@@ -222,9 +282,7 @@ class _Builder:
         self._problem(wish, "warning", message, "no-part-known", links.kind)
         self.cables.append(CableUse(links.kind, None, Fraction(wish.length_m.value), cables_of_links(links.cabled)))
 
-    def _remarks(
-        self, links: Links, wish: Wish, medium: Medium, lower: Cage, upper: Cage, uses: list[ModuleUse]
-    ) -> None:
+    def _remarks(self, links: Links, wish: Wish, medium: Medium, lower: Cage, upper: Cage) -> None:
         """Warnings about parts that cannot be ordered as they stand."""
         used = dict.fromkeys(module for module in (medium.lower, medium.upper) if module)
         for module in used:
@@ -244,7 +302,7 @@ class _Builder:
         elif cable.identity.availability != AVAILABLE:
             message = f"{cable.identity.part_number} is {cable.identity.availability}; name another cable"
             self._problem(wish, "warning", message, "availability", links.kind)
-        self._check_cages(uses, wish, links)
+        self._check_cages(wish, links)
 
     def _real_modules(self, links: Links, module: Module, lower: Cage, upper: Cage, wish: Wish) -> str:
         """What the cages of a link with generic modules really take, with the pieces."""
@@ -254,7 +312,9 @@ class _Builder:
         if real is None or real.lower is None or real.upper is None:
             return f"{start}; no module that can be ordered is known for {links.kind} links of these cages"
         ends = []
-        for cage, part in ((lower, real.lower), (upper, real.upper)):
+        for cage, part in _at_ends(links, (lower, real.lower), (upper, real.upper)):
+            if part is None:
+                continue
             word = "twin-port modules" if part.ports.value == 2 else "modules"
             count = self._count(cage, links, part)
             ends.append(f"a {cage.name} takes {word}, {count.value} x {part.identity.part_number} ({cage.device} end)")
@@ -272,19 +332,20 @@ class _Builder:
             )
         return f"{start}; to order: {real.cable.identity.part_number}"
 
-    def _check_cages(self, uses: list[ModuleUse], wish: Wish, links: Links) -> None:
-        """Different modules up and down do not share a cage: what both fill must not exceed the cages there are."""
-        lower_name = links.kind.split("-")[0]
-        tier = self.fabric.tier(lower_name)
-        below = self.below.get(lower_name)
-        up = next((use.module for use in uses if use.device == lower_name), None)
-        if tier is None or below is None or up is None or below.identity.id == up.identity.id or tier.up is None:
+    def _check_cages(self, wish: Wish, links: Links) -> None:
+        """Different modules do not share a cage: the links of a switch must not fill more cages than there are."""
+        tier, placed = self.fabric.tier(links.ends[0]), self.placed.get(links.ends[0], [])
+        modules = {module.identity.id: module for _, module in placed if module is not None}
+        if tier is None or tier.up is None or len(modules) < 2 or any(module is None for _, module in placed):
+            return
+        if len(tier.switch.groups) > 1 or any(module.cage == ANY for module in modules.values()):
             return
         group = next(group for group in tier.switch.groups if serves(group, links.rate_gbps))
-        if len(tier.switch.groups) > 1 or ANY in (below.cage, up.cage):
-            return
         cages = group.ports.value // group.ports_per_cage.value
-        filled = ceil(tier.down.value / below.ports.value) + ceil(tier.up.value / up.ports.value)
+        filled = 0
+        for id, each in modules.items():
+            kinds = [kind for kind, module in placed if module is not None and module.identity.id == id]
+            filled += ceil(sum(_on_full_switch(tier, kind) for kind in kinds) / each.ports.value)
         if filled > cages:
             message = (
                 f"{tier.down.value} links down and {tier.up.value} up with different modules fill {filled} cages; "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bomgen import records
+from bomgen import fabric, records
 from bomgen.catalog import KINDS, Catalog, Record, length_of
-from bomgen.fabric import topologies
 from bomgen.problems import PlanErrors
 
 WIDTH = 30
+TOPOLOGY_WIDTH = 16
 _OF_INTEREST = {
     "gpu": ("bf16_tflops", "memory", "power"),
     "server": ("gpu", "gpus", "nics", "power"),
@@ -29,7 +29,26 @@ def kinds(catalog: Catalog) -> Iterator[str]:
     """A line for each kind of part, with how many there are."""
     for kind in KINDS:
         yield f"{kind:12} {len(catalog.ids(kind)):4}"
-    yield f"{'topology':12} {len(list(topologies())):4}"
+    yield f"{'topology':12} {len(fabric.topologies()):4}"
+
+
+def topologies_listed() -> Iterator[str]:
+    """A line for each topology: name and limits."""
+    return (f"{each.name:{TOPOLOGY_WIDTH}} {each.limits}" for each in fabric.described())
+
+
+def topology(name: str) -> Iterator[str]:
+    """All that a topology says of itself: limits, drawing, and what a plan may say of it."""
+    found = fabric.topology(name)
+    yield f"topology {found.name}"
+    yield f"  {found.limits}"
+    yield ""
+    yield from (f"  {line}".rstrip() for line in found.drawing.splitlines())
+    if found.options:
+        yield ""
+        yield f"  under `{found.name}:` of a fabric"
+        for key, schema in found.options["properties"].items():
+            yield f"    {key:{TOPOLOGY_WIDTH}} {schema['description']}"
 
 
 def parts_of(catalog: Catalog, kind: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen import fabric as topologies
 from bomgen.fabric.clos import endpoints_with_reserved, nic_endpoints, with_hosts
-from bomgen.fabric.model import Demand, Fabric
+from bomgen.fabric.model import Demand, DirectDemand, Fabric
 from bomgen.fabric.parallel import ports_of_one, side_by_side
 from bomgen.figures import Figure, formula
 from bomgen.parts import ANY, Nic, ServerPorts
@@ -134,7 +134,11 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
 
     Raises PlanErrors when neither plan nor catalogue say how many ports of which rate there are.
     """
-    attached = {fabric.name: _on_planes(fabric, _attachment(fabric, plan.cluster, bmc_gbps)) for fabric in plan.fabrics}
+    attached = {
+        fabric.name: _on_planes(fabric, _attachment(fabric, plan.cluster, bmc_gbps))
+        for fabric in plan.fabrics
+        if not fabric.switchless
+    }
     _check_own_ports(plan, attached)
     return attached
 
@@ -144,7 +148,11 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
     server = plan.cluster.server
     if server is None or server.storage is None:
         return
-    sharing = [fabric for fabric in plan.fabrics if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
+    sharing = [
+        fabric
+        for fabric in plan.fabrics
+        if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None and not fabric.switchless
+    ]
     used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
     if used > server.storage.count.value:
         message = (
@@ -293,7 +301,7 @@ def demand(fabric: FabricPlan, attached: Attachment, servers: Figure, hosts: Seq
         pod_leaves=fabric.pod_leaves,
         uplinks=fabric.uplink.ports if fabric.uplink else None,
         unit=fabric.scalable_unit,
-        options={},
+        options=fabric.options,
         exact=fabric.build_out.value == "exact",
     )
 
@@ -319,6 +327,17 @@ def build(fabric: FabricPlan, attached: Attachment, servers: Figure, hosts: Sequ
     reserved = fabric.reserved_ports
     endpoints = endpoints_with_reserved(machines, reserved) if reserved else machines
     return side_by_side(plane, fabric.planes, attached.ports_per_server, endpoints, machines)
+
+
+def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
+    """The fabric of a topology without switches. Raises Infeasible when there is none, PlanErrors without a rate."""
+    gpu = cluster.gpu
+    rate = fabric.link_gbps or gpu.pod_link_gbps
+    if rate is None:
+        message = f"nothing says how fast the links of the {fabric.topology.value} are; give `link:`, for example 400G"
+        raise _refuse(fabric, message, "unknown-rate")
+    demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
+    return topologies.build(str(fabric.topology.value), demand)
 
 
 def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from bomgen.bill import cable_id
 from bomgen.design import BuiltFabric, Design
+from bomgen.fabric.model import Fabric
 from bomgen.figures import Figure, formula
 from bomgen.network import COMPUTE
 from bomgen.plan import Inference
@@ -231,7 +232,7 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     fabric = built.fabric
     found: dict[Path, Figure | None] = {
         (*base, "tiers"): fabric.tier_count,
-        (*base, "planes"): built.plan.planes,
+        (*base, "planes"): fabric.planes if built.plan.switchless and fabric.planes else built.plan.planes,
         (*base, "endpoints"): fabric.endpoints,
         (*base, "link_gbps"): fabric.links[0].rate_gbps,
         (*base, "pods"): fabric.pods,
@@ -245,16 +246,8 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     found[(*base, "switches", "total")] = fabric.switches
     for link in fabric.links:
         found[(*base, "links", link.kind)] = link.count
-    found |= {
-        (*base, "bisection_gbps"): fabric.bisection_gbps,
-        (*base, "hops"): fabric.hops,
-        (*base, "growth"): fabric.growth,
-        (*base, "largest"): fabric.largest,
-    }
-    for name, ports in fabric.free_ports.items():
-        found[(*base, "free_ports", name)] = ports
-    for name, figure in fabric.dimensions.items():
-        found[(*base, "dimensions", name)] = figure
+    found[(*base, "bisection_gbps")] = fabric.bisection_gbps
+    found |= _shape_numbers(base, fabric)
     for hosts in built.hosts:
         found[(*base, "hosts", slug(hosts.name), "count")] = hosts.pieces
         found[(*base, "hosts", slug(hosts.name), "ports")] = hosts.ports
@@ -277,6 +270,22 @@ def _modules_per_gpu(built: BuiltFabric, gpus: Figure) -> dict[Path, Figure | No
         found[rate] = sum_of_pieces(found[rate], use.quantity) if rate in found else use.quantity
     base: Path = ("fabrics", built.plan.name, "modules_per_gpu")
     return {(*base, f"{rate}G"): per_gpu(pieces, gpus) for rate, pieces in found.items()}
+
+
+def _shape_numbers(base: Path, fabric: Fabric) -> dict[Path, Figure | None]:
+    """How large and how long a fabric is, and what else its topology says of its shape."""
+    found: dict[Path, Figure | None] = {
+        (*base, "hops"): fabric.hops,
+        (*base, "growth"): fabric.growth,
+        (*base, "largest"): fabric.largest,
+    }
+    found |= {(*base, "free_ports", tier): ports for tier, ports in fabric.free_ports.items()}
+    found |= {(*base, "dimensions", name): figure for name, figure in fabric.dimensions.items()}
+    if fabric.plane:
+        found[(*base, "plane", "endpoints")] = fabric.plane.endpoints
+        found[(*base, "plane", "bisection_gbps")] = fabric.plane.bisection_gbps
+        found |= {(*base, "plane", "links", link.kind): link.count for link in fabric.plane.links}
+    return found
 
 
 def dotted(path: Path) -> str:

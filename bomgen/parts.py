@@ -54,6 +54,10 @@ class Gpu(NamedTuple):
     """Bytes/s."""
     pod_chips: Figure | None = None
     """Chips of a pod that are joined by links of their own, for accelerators that are rented by the pod."""
+    pod_dimensions: tuple[Figure, ...] = ()
+    """Chips along each dimension of a whole pod, where they are published."""
+    pod_link_gbps: Figure | None = None
+    """Rate of a link between chips of a pod, in each direction."""
 
 
 class Nic(NamedTuple):

@@ -219,6 +219,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
                 words.word("drawing-title", name=built.plan.name),
             )
             for built in report.design.fabrics
+            if built.fabric.tiers
         )
         page = document(report, words, drawings)
     for form in formats:

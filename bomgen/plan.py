@@ -15,7 +15,13 @@ ESTIMATE = "estimate"
 ROLES = ("compute", "storage", "in_band", "out_of_band")
 
 
-LINK_KINDS = {"server-leaf": ("server", "leaf"), "leaf-spine": ("leaf", "spine"), "spine-core": ("spine", "core")}
+LINK_KINDS = {
+    "server-leaf": ("server", "leaf"),
+    "leaf-spine": ("leaf", "spine"),
+    "spine-core": ("spine", "core"),
+    "local": ("leaf", "leaf"),
+    "global": ("leaf", "leaf"),
+}
 """The kinds of link, each with the kinds of device at its lower and upper end."""
 
 
@@ -258,6 +264,10 @@ class FabricPlan(NamedTuple):
     """Of an out-of-band fabric: management ports of each PDU."""
     uplink: Uplink | None
     links: Mapping[str, Wish]
+    switchless: bool
+    """Whether its topology joins nodes directly, without switches."""
+    options: Mapping[str, Figure | tuple[Figure, ...]]
+    """What the plan says under the name of the topology."""
 
 
 class Site(NamedTuple):

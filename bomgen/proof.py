@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from bomgen.beside import boxes_of
 from bomgen.bill import Bill
 from bomgen.design import BuiltFabric, Design
+from bomgen.fabric.model import Links, Tier
 from bomgen.money import rounded
 from bomgen.problems import Problem
 from bomgen.quote import Quote
@@ -58,15 +59,20 @@ def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
     """Links on a device never exceed its ports."""
     for tier in built.fabric.tiers:
         path = f"fabrics.{built.plan.name}.ports.{tier.name}"
-        rates = {link.kind: link.rate_gbps.value for link in built.fabric.links}
         room = sum(group.ports.value * group.port_gbps.value for group in tier.switch.groups)
         used = sum(
-            (tier.down.value if kind.endswith(f"-{tier.name}") else tier.up.value if tier.up else 0) * rate
-            for kind, rate in rates.items()
-            if tier.name in kind.split("-")
+            _ports_of(tier, link) * link.rate_gbps.value for link in built.fabric.links if tier.name in link.ends
         )
         message = f"a {tier.name} uses {tier.down.value} ports down and {tier.up.value if tier.up else 0} up"
         yield _passed("ports-fit", used <= room, message, path)
+
+
+def _ports_of(tier: Tier, links: Links) -> int:
+    """Ports that a kind of link has on a fully connected switch of a tier."""
+    if links.beside:
+        return int(links.ports.value) if links.ports else 0
+    down, up = tier.down.value, tier.up.value if tier.up else 0
+    return int(down if links.ends[1] == tier.name else up)
 
 
 def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
@@ -79,6 +85,13 @@ def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
         above = upper.count.value * upper.down.value
         message = f"{links} {kind} links: {below} ports below, up to {above} above"
         yield _passed("ends-meet", links == below <= above, message, f"fabrics.{built.plan.name}.links.{kind}")
+    beside = [link for link in built.fabric.links if link.beside]
+    for tier in tiers:
+        ends = 2 * sum(link.count.value for link in beside if tier.name in link.ends)
+        if ends:
+            ports = sum(fitted.count.value * (fitted.up.value if fitted.up else 0) for fitted in tier.fitted)
+            message = f"{ends} ends of links between {tier.name} switches on {ports} of their ports"
+            yield _passed("ends-meet", ends == ports, message, f"fabrics.{built.plan.name}.links")
 
 
 def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
@@ -108,9 +121,9 @@ def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
 
 def _not_over_built(built: BuiltFabric) -> Iterator[Check]:
     """Up-links with far more bandwidth than the down-links are reported."""
-    leaf = built.fabric.tiers[0]
-    ratio = leaf.oversubscription
-    if ratio is None or leaf.up is None or leaf.up.value <= REDUNDANT_UPLINKS:
+    leaf = built.fabric.tier("leaf")
+    ratio = leaf.oversubscription if leaf else None
+    if leaf is None or ratio is None or leaf.up is None or leaf.up.value <= REDUNDANT_UPLINKS:
         return
     if ratio.value * OVER_BUILT < 1:
         times = float(1 / ratio.value)
@@ -140,9 +153,7 @@ def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
         engines = sum(
             use.quantity.value * use.module.ports.value for use in built.interconnect.modules if use.device == device
         )
-        links = sum(
-            link.cabled.value for link in built.fabric.links if link.kind in optical and device in link.kind.split("-")
-        )
+        links = sum(link.cabled.value * link.ends.count(device) for link in built.fabric.links if link.kind in optical)
         message = f"{engines} optical engines in {device} devices for {links} links"
         yield _passed("optical-ends", engines >= links, message, f"fabrics.{built.plan.name}.transceivers.{device}")
 

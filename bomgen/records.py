@@ -62,7 +62,15 @@ def gpu(record: Record) -> parts.Gpu:
         power_w=record.figure("power", "W"),
         memory_bandwidth=record.figure("memory_bandwidth", "bytes/s"),
         pod_chips=record.figure("chips", "count", "pod") if record.value("pod") else None,
+        pod_dimensions=_pod_dimensions(record),
+        pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
     )
+
+
+def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
+    """Chips along each dimension of a pod, as figures; none where they are not known."""
+    values = record.value("pod", "dimensions") or ()
+    return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
 
 
 def _by_precision(record: Record, suffix: str) -> dict[str, Figure]:

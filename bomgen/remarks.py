@@ -19,6 +19,11 @@ from bomgen.sizing.tuning import adapts
 from bomgen.source import Path, Source
 
 SINGLE_SWITCH = "single-switch"
+OF_SWITCHES = (
+    *("switch", "leaf", "spine", "core", "pod", "tiers", "planes", "oversubscription", "build_out", "links"),
+    *("nic", "gpus_per_nic", "ports_per_server", "scalable_unit", "reserved_ports", "hosts"),
+)
+"""Keys of a fabric that say something of its switches, or of what is plugged into them."""
 BOLD_MFU = Fraction(7, 10)
 """Published runs reach 65 % at most (MaxText, Llama 2 70B on 512 TPU v5p), and 51 % over their whole length."""
 
@@ -179,6 +184,9 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
     said: list[tuple[Path, str]] = []
     for built in designed.fabrics:
         base: Path = ("fabrics", built.plan.name)
+        if built.plan.switchless:
+            said += [((*base, key), f"a {built.plan.topology.value} has no switches") for key in OF_SWITCHES]
+            continue
         tiers = f"the fabric has {len(built.fabric.tiers)} tier{'s' if len(built.fabric.tiers) > 1 else ''}"
         kinds = {link.kind for link in built.fabric.links}
         said += [((*base, "links", kind), tiers) for kind in LINK_KINDS if kind not in kinds]
@@ -193,7 +201,7 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
         if plan.cluster.round_up_to.value != "scalable_unit":
             said.append(((*base, "scalable_unit"), "nothing is rounded up to it"))
     if plan.cluster.gpu.pod_chips:
-        said.append((("fabrics",), "the chips of a pod are joined by links of their own: the plan ends with sizing"))
+        said += _switches_of_pods(source, {fabric.name for fabric in plan.fabrics})
     if plan.training:
         said += _of_degrees(plan.training)
     if plan.cluster.gpus or plan.cluster.servers:
@@ -208,6 +216,17 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
             dotted = ".".join(str(step) for step in path)
             message = f"{dotted} has no effect, because {reason}; leave it out"
             yield Problem(source.keys[path], "warning", message, "no-effect", dotted)
+
+
+def _switches_of_pods(source: Source, standing: set[str]) -> Iterator[tuple[Path, str]]:
+    """Fabrics with switches over the chips of pods; where no other stands beside them, all at once."""
+    reason = "the chips of a pod are joined by links of their own"
+    if not standing:
+        yield ("fabrics",), f"{reason}: the plan ends with sizing"
+        return
+    for name in source.data["fabrics"]:
+        if name not in standing:
+            yield ("fabrics", name), reason
 
 
 def _storage_without_effect(designed: Design) -> Iterator[tuple[Path, str]]:

@@ -61,10 +61,10 @@ def digest(content: bytes) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it: fractions become whole numbers or floats."""
+    """A value as JSON holds it: fractions become whole numbers or floats, shapes become words."""
     if isinstance(value, Fraction):
         return value.numerator if value.denominator == 1 else float(value)
-    return [plain(each) for each in value] if isinstance(value, tuple) else value
+    return str(value) if isinstance(value, tuple) else value
 
 
 def result(report: Report) -> dict[str, Any]:
@@ -88,6 +88,7 @@ def result(report: Report) -> dict[str, Any]:
         data["fabrics"][built.plan.name] = {
             "role": built.plan.role,
             "topology": built.fabric.topology,
+            "exact_bisection": built.fabric.exact_bisection,
         }
     for path, figure in found.items():
         place = data
@@ -134,7 +135,7 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
     for fabric in data["fabrics"].values():
         for tier in TIERS:
             fabric["switches"].setdefault(tier, 0)
-        for tier in fabric["ports"].values():
+        for tier in fabric.setdefault("ports", {}).values():
             tier.setdefault("up", 0)
         for kind in LINKS:
             fabric["links"].setdefault(kind, 0)

@@ -10,10 +10,12 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from bomgen.fabric import described, topologies
 from bomgen.problems import Problem, nearest
 from bomgen.resources import folder
 from bomgen.source import Path, Source
 
+PLAN = "plan"
 MAX_QUOTED = 40
 """Characters of the user's text that a message repeats."""
 LEAST_PERCENT = 2
@@ -33,10 +35,23 @@ TYPES = {
 
 @cache
 def document(name: str) -> dict[str, Any]:
-    """The schema file `name` (`plan`, `bom`, `part/switch`, ...). Raises FileNotFoundError for another name."""
+    """The schema `name` (`plan`, `bom`, `part/switch`, ...): its file, and of plans the topologies that there are.
+
+    Raises FileNotFoundError for another name.
+    """
     text = (folder("schemas") / f"{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
+    if name == PLAN:
+        _add_topologies(schema["$defs"]["fabric"]["properties"])
     return schema
+
+
+def _add_topologies(fabric: dict[str, Any]) -> None:
+    """Put the names of all topologies, and what a plan may say of each, into the schema of a fabric."""
+    fabric["topology"]["enum"] = list(topologies())
+    for each in described():
+        if each.options:
+            fabric[each.name] = each.options
 
 
 @cache
@@ -149,6 +164,10 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             allowed = list(_properties(error))
             instance: Any = error.instance
             return f"{len(instance)} keys here; exactly one of {', '.join(allowed)}", "one-of"
+        case "maxItems" | "minItems" if error.instance:
+            listed: Any = error.instance
+            word = "at least" if error.validator == "minItems" else "at most"
+            return f"a list of {len(listed)}; {word} {wanted} belong here", "range"
         case "minLength" | "minItems":
             return f"{value} is empty; something must stand here", "empty"
         case "pattern" | "propertyNames":

@@ -17,8 +17,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bomgen import cli
+from bomgen.fabric import topologies
 from bomgen.numbers import numbers
 from bomgen.pipeline import open_plan, work_out
+from bomgen.schema import document
 
 ROOT = Path(__file__).parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
@@ -283,7 +285,7 @@ def test_explain_one_number(run: Run) -> None:
     outcome = run("explain", "-", "fabrics.compute.switches.leaf", stdin=PLAN)
     assert 0 == outcome.exit_code
     lines = outcome.stdout.splitlines()
-    assert lines[0].startswith("leaf = 4 switches    ceil(nic_ports / down)")
+    assert lines[0].startswith("leaf = 4 switches    ceil(attached / down)")
     assert any("<stdin>:5:12" in line for line in lines)
     assert [] == [line for line in lines[1:] if not line.startswith("  ")]
 
@@ -359,8 +361,23 @@ def test_catalog_of_topologies(run: Run) -> None:
     assert [] == [line for line in lines if len(line.split()) < 3]
 
 
+def test_catalog_of_one_topology(run: Run) -> None:
+    """A topology in full: its drawing, and every number of it that a plan may give."""
+    lines = run("catalog", "topology", "dragonfly").stdout.splitlines()
+    assert "topology dragonfly" == lines[0]
+    assert {"p", "a", "h", "g"} <= {line.split()[0] for line in lines if line.split()}
+    assert any("leaf --- leaf" in line for line in lines)
+
+
 @pytest.mark.parametrize(
-    ("arguments", "near"), [(["switch", "qm9701"], "qm9700"), (["switches"], "switch"), (["bolt"], "gpu")]
+    ("arguments", "near"),
+    [
+        (["switch", "qm9701"], "qm9700"),
+        (["switches"], "switch"),
+        (["bolt"], "gpu"),
+        (["topology", "dragonfly2"], "dragonfly"),
+        (["topology", "ring"], "torus"),
+    ],
 )
 def test_catalog_of_what_is_not_there(arguments: list[str], near: str, run: Run) -> None:
     """An unknown kind or part is wrong usage; what is near is named."""
@@ -380,7 +397,12 @@ def test_catalog_of_what_is_not_there(arguments: list[str], near: str, run: Run)
 def test_schema_is_the_file(arguments: list[str], file: str, run: Run) -> None:
     """The schema printed is the one that plans and parts are checked by."""
     outcome = run("schema", *arguments)
-    assert (ROOT / "schemas" / f"{file}.schema.json").read_text(encoding="utf-8") == outcome.stdout
+    printed = json.loads(outcome.stdout)
+    assert document(file) == printed
+    if file == "plan":
+        assert set(topologies()) == set(printed["$defs"]["fabric"]["properties"]["topology"]["enum"])
+    else:
+        assert (ROOT / "schemas" / f"{file}.schema.json").read_text(encoding="utf-8") == outcome.stdout
 
 
 def test_schema_of_any_part(run: Run) -> None:

@@ -25,19 +25,20 @@ FLOORS = {
     "figures": 0,
     **dict.fromkeys(("problems", "resources", "money"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
-    **dict.fromkeys(("quantities", "schema", "language", "fabric", "medium", "shape"), 3),
-    **dict.fromkeys(("interconnect", "catalog", "prices"), 4),
-    **dict.fromkeys(("plan", "records"), 5),
-    **dict.fromkeys(("binding", "network", "rules", "facility", "listing"), 6),
-    **dict.fromkeys(("sizing", "beside"), 7),
-    "design": 8,
-    "bill": 9,
-    **dict.fromkeys(("quote", "numbers"), 10),
-    **dict.fromkeys(("proof", "remarks"), 11),
-    "report": 12,
-    **dict.fromkeys(("render", "chapters"), 13),
-    "pipeline": 14,
-    "cli": 15,
+    **dict.fromkeys(("quantities", "language", "fabric", "medium", "shape"), 3),
+    "schema": 4,
+    **dict.fromkeys(("interconnect", "catalog", "prices"), 5),
+    **dict.fromkeys(("plan", "records"), 6),
+    **dict.fromkeys(("binding", "network", "rules", "facility", "listing"), 7),
+    **dict.fromkeys(("sizing", "beside"), 8),
+    "design": 9,
+    "bill": 10,
+    **dict.fromkeys(("quote", "numbers"), 11),
+    **dict.fromkeys(("proof", "remarks"), 12),
+    "report": 13,
+    **dict.fromkeys(("render", "chapters"), 14),
+    "pipeline": 15,
+    "cli": 16,
 }
 """The floor of each room: a module, or a package whose inside is its own affair."""
 THIRD_PARTY = {
@@ -56,7 +57,7 @@ TABLES = ("Column",)
 PARTS = ("gpu", "server", "nic", "switch")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
-PLAN_SCHEMA = json.loads((ROOT / "schemas" / "plan.schema.json").read_text(encoding="utf-8"))
+PLAN_SCHEMA = schema.document("plan")
 SCHEMAS = sorted((ROOT / "schemas").rglob("*.json"))
 
 

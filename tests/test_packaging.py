@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from bomgen.schema import document
+
 CHECKOUT = Path(__file__).parents[1]
 CARRIED = {"bomgen": "bomgen", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
 """The folders that a wheel carries, and where in it they lie."""
@@ -114,10 +116,10 @@ def test_resources_lie_where_they_should(installation: Installation) -> None:
 
 
 def test_schema_is_found(installation: Installation) -> None:
-    """`bomgen schema plan` prints the plan schema of the checkout."""
-    assert installation.run("bomgen", "schema", "plan") == (CHECKOUT / "schemas" / "plan.schema.json").read_text(
-        "utf-8"
-    )
+    """`bomgen schema plan` prints the plan schema of the checkout, with the topologies that there are."""
+    printed = json.loads(installation.run("bomgen", "schema", "plan"))
+    assert printed == document("plan")
+    assert printed != json.loads((CHECKOUT / "schemas" / "plan.schema.json").read_text("utf-8"))
 
 
 def test_catalogue_is_found(installation: Installation) -> None:

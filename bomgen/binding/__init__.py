@@ -75,7 +75,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         inference=serving,
         compute=target,
         cluster=bought,
-        fabrics=() if bought.gpu.pod_chips else tuple(each for each in fabrics if each is not None),
+        fabrics=tuple(each for each in fabrics if each and (each.switchless or not bought.gpu.pod_chips)),
         storage=stored,
         site=site,
         spares=spares,

@@ -7,6 +7,7 @@ from contextlib import suppress
 from bomgen import parts, records
 from bomgen.binding.section import Section
 from bomgen.catalog import Catalog, UnknownPart
+from bomgen.fabric import Topology, described
 from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Mark
 from bomgen.medium import Wish
@@ -19,6 +20,8 @@ IN_BAND = "in_band"
 OUT_OF_BAND = "out_of_band"
 ACCESS = "access"
 """The topology whose leaves are linked into another fabric."""
+ASSUMED = "x-assumption"
+"""Names the assumption that stands in for an option of a topology."""
 
 
 def fabric(fabrics: Section, name: str) -> FabricPlan | None:
@@ -32,10 +35,13 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
     mark = fabrics.source.key_mark(section.path)
     if given == DEFAULT:
         section = _default_fabric(fabrics, role)
+    topology = section.word("topology", "fabric-topology")
+    kind = _topology(section, str(topology.value))
     switch = section.part("switch", "switch", records.switch)
     tier_plans = {tier: _tier(section, tier, switch) for tier in ("leaf", "spine", "core")}
     for tier, tier_plan in tier_plans.items():
-        if tier_plan is None and tier == "leaf" and not section.has("switch") and not section.below(tier).has("switch"):
+        named = kind.switchless or section.has("switch") or section.below(tier).has("switch")
+        if tier_plan is None and tier == "leaf" and not named:
             message = f"the fabric {name} names no switch; add `switch:` with a catalogue id, for example qm9700"
             section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
     ratio = section.data.get("oversubscription")
@@ -54,7 +60,7 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
         name=name,
         mark=mark,
         role=role,
-        topology=section.word("topology", "fabric-topology"),
+        topology=topology,
         nic=section.part("nic", "nic", records.nic),
         gpus_per_nic=section.figure("gpus_per_nic", "count"),
         ports_per_server=section.figure("ports_per_server", "count"),
@@ -73,6 +79,8 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
         pdu_ports=_management_ports(section, role, "pdu"),
         uplink=_uplink(section, fabrics),
         links={kind: _link(section.below("links"), kind, mark) for kind in LINK_KINDS},
+        switchless=kind.switchless,
+        options=_options(section, kind),
     )
 
 
@@ -121,6 +129,35 @@ def _uplink(section: Section, fabrics: Section) -> Uplink | None:
 def _role(fabrics: Section, name: str) -> str:
     given = fabrics.data[name]
     return str(given.get("role", name)) if isinstance(given, dict) else name
+
+
+def _topology(section: Section, name: str) -> Topology:
+    """The topology of a fabric, which says nothing under the name of another one."""
+    found: Topology | None = None
+    for each in described():
+        if each.name == name:
+            found = each
+        elif section.has(each.name):
+            message = (
+                f"`{each.name}:` describes that topology, and this fabric is a {name}; leave it out, or write "
+                f"`topology: {each.name}`"
+            )
+            section.problem(each.name, message, "topology")
+    if found is None:
+        raise ValueError(f"the schema lets no topology {name} pass")
+    return found
+
+
+def _options(section: Section, topology: Topology) -> dict[str, Figure | tuple[Figure, ...]]:
+    """What the plan says under the name of the topology, and the assumptions for what it does not say."""
+    own = section.below(topology.name)
+    found: dict[str, Figure | tuple[Figure, ...]] = {}
+    for key, schema in (topology.options or {}).get("properties", {}).items():
+        unit = schema["x-unit"]
+        value = own.figures(key, unit) if schema["type"] == "array" else own.figure(key, unit, schema.get(ASSUMED))
+        if value is not None:
+            found[key] = value
+    return found
 
 
 def _default_fabric(fabrics: Section, role: str) -> Section:

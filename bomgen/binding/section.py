@@ -76,6 +76,17 @@ class Section(NamedTuple):
             number = 1
         return Figure(number, unit, self._origin_of(key))
 
+    def figures(self, key: str, unit: str) -> tuple[Figure, ...] | None:
+        """The numbers of a list at a key, each with its place; None when there is none."""
+        raw = self.data.get(key)
+        if raw is None:
+            return None
+        marks = (self.source.mark((*self.path, key, place)) for place in range(len(raw)))
+        name = ".".join(str(step) for step in (*self.path[1:], key))
+        return tuple(
+            Figure(int(number), unit, self.origin or Given(mark, name)) for number, mark in zip(raw, marks, strict=True)
+        )
+
     def _origin_of(self, key: str) -> Origin:
         """Where the value of a key comes from: the plan, or the assumption that the whole section is."""
         path = ".".join(str(step) for step in (*self.path[1:], key))

@@ -8,6 +8,7 @@ from bomgen.chapters.writer import Writer
 from bomgen.design import BuiltFabric
 from bomgen.document import Cell, Column, Drawing, Row, Section, Table
 from bomgen.figures import Derived
+from bomgen.numbers import Path
 from bomgen.quote import QuoteLine
 from bomgen.report import one_line
 
@@ -32,11 +33,18 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
     """All numbers of a fabric."""
     base = ("fabrics", built.plan.name)
     rows = tuple(
-        Row((Cell(writer.group_label(path[2:])), *row.cells[1:]))
+        Row((Cell(_label(writer, built, path[2:])), *row.cells[1:]))
         for path, row in zip([path for path in writer.numbers if path[:2] == base], writer.rows(base), strict=True)
     )
     title = writer.word("table-fabric-named", name=built.plan.name, topology=built.fabric.topology)
     return replace(writer.table("fabric", rows), id=f"fabric-{built.plan.name}", title=title)
+
+
+def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
+    """What a number of a fabric is called; a bisection that is a bound from below says so."""
+    if path[-1] == "bisection_gbps" and not built.fabric.exact_bisection:
+        path = (*path[:-1], "bisection_at_least_gbps")
+    return writer.group_label(path)
 
 
 def site(writer: Writer) -> Section | None:

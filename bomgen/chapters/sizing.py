@@ -68,7 +68,7 @@ def _notes(writer: Writer) -> Iterator[Note]:
             yield Note("info", writer.word("memory-unknown"))
         yield Note("info", writer.word("memory-not-counted"))
     yield from time_lost(writer)
-    if found.pods:
+    if found.pods and not writer.report.design.fabrics:
         yield Note("info", writer.word("sizing-only", gpu=writer.report.plan.cluster.gpu.identity.name))
 
 

@@ -7,6 +7,7 @@ from math import ceil
 
 from bomgen.chapters.serving import sentences as of_serving
 from bomgen.chapters.writer import Writer
+from bomgen.design import BuiltFabric
 from bomgen.document import Note, Section
 from bomgen.plan import Training
 
@@ -59,6 +60,9 @@ def sentences(writer: Writer) -> Iterator[str]:
         yield writer.word("sentence-pods", pods=number(sizing.pods.value), chips=number(cluster.gpu.pod_chips.value))
     yield from of_serving(writer)
     for built in writer.report.design.fabrics:
+        if built.plan.switchless:
+            yield _direct(writer, built)
+            continue
         parts = ", ".join(
             writer.word(
                 "sentence-tier",
@@ -76,6 +80,21 @@ def sentences(writer: Writer) -> Iterator[str]:
             gbps=number(built.fabric.links[0].rate_gbps.value),
             switches=parts,
         )
+
+
+def _direct(writer: Writer, built: BuiltFabric) -> str:
+    """A fabric without switches in a sentence."""
+    fabric, number = built.fabric, writer.language.number
+    shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
+    return writer.word(
+        "sentence-direct",
+        name=built.plan.name,
+        topology=fabric.topology,
+        dimensions=f"{number(fabric.planes.value)} × ({shape})" if fabric.planes else shape,
+        endpoints=number(fabric.endpoints.value),
+        links=number(fabric.links[0].count.value),
+        gbps=number(fabric.links[0].rate_gbps.value),
+    )
 
 
 def _tokens(writer: Writer, training: Training) -> str:

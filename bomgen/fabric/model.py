@@ -51,6 +51,21 @@ class Demand(NamedTuple):
     """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""
 
 
+class DirectDemand(NamedTuple):
+    """What a topology without switches must join: nodes that are linked to each other."""
+
+    nodes: Figure
+    """Servers, or the chips of pods."""
+    rate: Figure
+    """Of a link, in each direction [Gb/s]."""
+    pod: Figure | None
+    """Chips of a whole pod; None: the nodes do not come in pods."""
+    pod_dimensions: tuple[Figure, ...]
+    """Of a whole pod, where they are published."""
+    options: Mapping[str, Figure | tuple[Figure, ...]]
+    """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """Switches of a tier that are alike: how many, and the ports populated on each."""
@@ -85,9 +100,14 @@ class Links:
     cabled: Figure
     rate_gbps: Figure
     ends: tuple[str, str]
-    """The devices that they join, lower end first: `server`, `leaf`, `spine` or `core`."""
+    """The devices that they join, lower end first: `server`, `leaf`, `spine` or `core`; twice the same side by side."""
     ports: Figure | None = None
-    """Of links between switches of one tier: ports of this kind on a fully connected switch."""
+    """Of links between devices of one kind: ports of this kind on a fully connected one."""
+
+    @property
+    def beside(self) -> bool:
+        """Whether they join devices of one kind with each other."""
+        return self.ends[0] == self.ends[1]
 
 
 class Fabric(NamedTuple):

@@ -8,6 +8,12 @@ from bomgen.fabric.model import Demand, Fabric
 NAME = "single-switch"
 LIMITS = "as many endpoints as the switch has ports at the rate of the links"
 
+DRAWING = """\
+        leaf
+     /  |  |  \\
+       servers
+"""
+
 
 def build(demand: Demand) -> Fabric:
     """One leaf that every endpoint is plugged into. Raises Infeasible when it has too few ports."""

@@ -130,4 +130,5 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
 
 
 def _first_compute(plan: Plan) -> FabricPlan | None:
-    return next((fabric for fabric in plan.fabrics if fabric.role == network.COMPUTE), None)
+    switched = (fabric for fabric in plan.fabrics if not fabric.switchless)
+    return next((fabric for fabric in switched if fabric.role == network.COMPUTE), None)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bomgen.schema import document
 from bomgen.source import read
 
 CHECKOUT = Path(__file__).parents[2]
@@ -34,6 +35,14 @@ def ajv(judge, run):
     )
 
 
+@pytest.fixture(scope="module")
+def plan_schema(tmp_path_factory):
+    """The schema of plans as `bomgen schema plan` prints it: with the topologies that there are."""
+    place = tmp_path_factory.mktemp("schema") / "plan.schema.json"
+    place.write_text(json.dumps(document("plan")), encoding="utf-8")
+    return place
+
+
 def test_schemas_are_schemas(check_jsonschema):
     """Every schema of the checkout is valid against its metaschema."""
     assert SCHEMAS
@@ -41,17 +50,17 @@ def test_schemas_are_schemas(check_jsonschema):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_plans_are_valid(check_jsonschema):
+def test_plans_are_valid(check_jsonschema, plan_schema):
     """Every plan of the checkout is valid against the plan schema, judged by check-jsonschema."""
-    done = check_jsonschema("--schemafile", "schemas/plan.schema.json", *PLANS)
+    done = check_jsonschema("--schemafile", plan_schema, *PLANS)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_wrong_plan_is_refused(check_jsonschema, tmp_path):
+def test_a_wrong_plan_is_refused(check_jsonschema, plan_schema, tmp_path):
     """A key that no plan has is refused, so that accepting a plan means something."""
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("bomgen: 1\nname: wrong\ncluster: {gpu: a100-sxm-80, gpuz: 8}\n", encoding="utf-8")
-    done = check_jsonschema("--schemafile", "schemas/plan.schema.json", wrong)
+    done = check_jsonschema("--schemafile", plan_schema, wrong)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "gpuz" in done.stdout
 
@@ -64,9 +73,9 @@ def test_bills_are_valid(quotes, check_jsonschema):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_plan_schema_compiles_strictly(ajv):
+def test_plan_schema_compiles_strictly(ajv, plan_schema):
     """Ajv in strict mode compiles the plan schema: no unknown or ignored keyword."""
-    done = ajv("compile", "-s", "schemas/plan.schema.json")
+    done = ajv("compile", "-s", plan_schema)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -80,12 +89,12 @@ def test_ajv_notices_a_mistyped_keyword(ajv, tmp_path):
     assert "minimun" in done.stdout + done.stderr
 
 
-def test_ajv_accepts_the_plans(ajv, tmp_path):
+def test_ajv_accepts_the_plans(ajv, plan_schema, tmp_path):
     """Every plan of the checkout, as bomgen reads its YAML, is valid against the plan schema, judged by ajv."""
     for plan in PLANS:
         data = read(plan.read_text("utf-8"), plan.name).data
         (tmp_path / f"{plan.stem}.json").write_text(json.dumps(data, default=float), encoding="utf-8")
-    done = ajv("validate", "-s", "schemas/plan.schema.json", "-d", tmp_path / "*.json")
+    done = ajv("validate", "-s", plan_schema, "-d", tmp_path / "*.json")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
