@@ -12,7 +12,7 @@ from bomgen.fabric.model import Demand, DirectDemand, Fabric
 from bomgen.fabric.parallel import ports_of_one, side_by_side
 from bomgen.figures import Figure, formula
 from bomgen.parts import ANY, Nic, ServerPorts
-from bomgen.plan import LINK_KINDS, Cluster, FabricPlan, Hosts, Plan
+from bomgen.plan import LINK_KINDS, RAILS, Cluster, FabricPlan, Hosts, Plan
 from bomgen.problems import Infeasible, PlanErrors, Problem
 
 COMPUTE = "compute"
@@ -22,8 +22,6 @@ OUT_OF_BAND = "out_of_band"
 _RJ45 = "rj45"
 UPLINK = "uplink"
 """The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
-RAILS = ("rail-optimized", "rail-only")
-"""Topologies whose leaves serve one rail each."""
 
 
 class Attachment(NamedTuple):

@@ -15,6 +15,8 @@ ESTIMATE = "estimate"
 ROLES = ("compute", "storage", "in_band", "out_of_band")
 
 
+RAILS = ("rail-optimized", "rail-only")
+"""Topologies whose leaves serve one rail each."""
 LINK_KINDS = {
     "server-leaf": ("server", "leaf"),
     "leaf-spine": ("leaf", "spine"),

@@ -19,6 +19,7 @@ from bomgen.sizing.tuning import adapts
 from bomgen.source import Path, Source
 
 SINGLE_SWITCH = "single-switch"
+RAIL_OPTIMIZED = "rail-optimized"
 OF_SWITCHES = (
     *("switch", "leaf", "spine", "core", "pod", "tiers", "planes", "oversubscription", "build_out", "links"),
     *("nic", "gpus_per_nic", "ports_per_server", "scalable_unit", "reserved_ports", "hosts"),
@@ -198,7 +199,7 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
             said.append(((*base, "tiers"), "a single switch is one tier"))
         if built.fabric.tier("core") is None:
             said.append(((*base, "oversubscription", "spine"), tiers))
-        if plan.cluster.round_up_to.value != "scalable_unit":
+        if plan.cluster.round_up_to.value != "scalable_unit" and built.plan.topology.value != RAIL_OPTIMIZED:
             said.append(((*base, "scalable_unit"), "nothing is rounded up to it"))
     if plan.cluster.gpu.pod_chips:
         said += _switches_of_pods(source, {fabric.name for fabric in plan.fabrics})

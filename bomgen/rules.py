@@ -7,7 +7,7 @@ from datetime import date
 
 from bomgen.fabric.search import MAX_TIERS
 from bomgen.figures import Figure, first_given
-from bomgen.plan import LINK_KINDS, Plan
+from bomgen.plan import LINK_KINDS, RAILS, Plan
 from bomgen.problems import Problem, Severity
 from bomgen.source import Source
 
@@ -164,12 +164,15 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
-    """A leaf's servers and its down-links say the same thing: only one of them is given."""
+    """What says the same of a leaf is given once: its servers, its down-links, or the servers of a unit."""
     for fabric in plan.fabrics:
         leaf = fabric.tier_plans.get("leaf")
         if leaf and leaf.servers and leaf.downlinks:
             message = "leaf.servers and leaf.downlinks both fix the ports down; keep one"
             yield _at(plan, leaf.downlinks, message, "one-of", f"fabrics.{fabric.name}.leaf.downlinks")
+        if leaf and leaf.servers and fabric.scalable_unit and fabric.topology.value in RAILS:
+            message = "leaf.servers and scalable_unit both say how many servers share a set of leaves; keep one"
+            yield _at(plan, leaf.servers, message, "one-of", f"fabrics.{fabric.name}.leaf.servers")
 
 
 def real_date(plan: Plan, source: Source) -> Iterator[Problem]:

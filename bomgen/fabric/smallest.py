@@ -5,10 +5,12 @@ from __future__ import annotations
 from bomgen.fabric.folded import Builder, endpoints_of, figures_of, numbers_of, one_switch, spaced
 from bomgen.fabric.model import Demand, Fabric
 from bomgen.fabric.ports import radix
-from bomgen.fabric.search import MAX_TIERS, Numbers, best, divisions, most_servers
+from bomgen.fabric.search import MAX_TIERS, Numbers, best, divisions, most_servers, reach
 from bomgen.figures import Figure
 from bomgen.problems import Infeasible
 
+MOST_PORTS = 1024
+"""Ports of a switch beyond which a refusal does not send a reader looking for one."""
 _WORDS = {1: "one tier", 2: "two tiers", MAX_TIERS: "three tiers"}
 
 
@@ -62,10 +64,11 @@ def _refusal(demand: Demand, tiers: int, rails: Figure | None) -> Infeasible:
     wanted, servers = spaced(because.value), demand.servers.value
     if numbers and not next(divisions(numbers), None):
         return _undivided(demand, numbers)
-    if numbers and best(numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)):
+    free = numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0) if numbers else None
+    if free and (shape := best(free)):
         message = (
             f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
-            f"{_WORDS[tiers]} of {switches}; leave some of leaf, spine, core and pod to the rules"
+            f"{_WORDS[tiers]} of {switches}; left to the rules there are {shape}"
         )
         spine, core = demand.spine, demand.core
         fixed = (spine.count, spine.per_pod, core.count, demand.leaf.uplinks, spine.uplinks)
@@ -78,11 +81,49 @@ def _refusal(demand: Demand, tiers: int, rails: Figure | None) -> Infeasible:
         ports = radix(demand.leaf.switch, demand.rates["server-leaf"]).value
         reached = max((ports - others) // per_server, 0)
     endpoints = spaced(reached * per_server + others)
-    message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} reach {endpoints}: at most {reached} servers"
-    more = tiers + 1
-    if demand.tiers and more <= MAX_TIERS and best(numbers_of(figures_of(demand, more, rails))):
-        message += f", or `tiers: {more}`"
-    return Infeasible(message, because)
+    verb = "reaches" if tiers == 1 else "reach"
+    message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} {verb} {endpoints}: at most {reached} servers"
+    for more in range(tiers + 1, MAX_TIERS + 1) if demand.tiers else ():
+        if best(numbers_of(figures_of(demand, more, rails))):
+            return Infeasible(f"{message}, or `tiers: {more}`", because)
+    ports = _radix_that_fits(numbers, because.value) if numbers else because.value
+    return Infeasible(f"{message}, or switches of {spaced(ports)} ports" if ports else message, because)
+
+
+def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
+    """The fewest ports of equal switches that carry the demand in as many tiers; 0 when none are known to.
+
+    Tried are switches of one port a cage, all three tiers alike.
+    """
+    kinds = (numbers.radix, numbers.up_radix, numbers.spine_radix)
+    fixed = (numbers.leaf_down, numbers.leaf_up, numbers.pod_leaves, numbers.spine_down, numbers.spine_up)
+    if len(set(kinds)) > 1 or any(fixed):
+        return 0
+    low = high = numbers.radix // 2 * 2
+    while (reach(_with_radix(numbers, high)) or 0) < endpoints:
+        low, high = high, 2 * high
+        if high > MOST_PORTS:
+            return 0
+    while high - low > 2:
+        middle = (low + high) // 2 // 2 * 2
+        if (reach(_with_radix(numbers, middle)) or 0) < endpoints:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _with_radix(numbers: Numbers, ports: int) -> Numbers:
+    above = ports if numbers.core_radix else 0
+    return numbers._replace(
+        radix=ports,
+        up_radix=ports,
+        cages=ports,
+        spine_radix=ports,
+        spine_up_radix=above,
+        spine_cages=above,
+        core_radix=above,
+    )
 
 
 def _undivided(demand: Demand, numbers: Numbers) -> Infeasible:
