@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from bomgen import facility, interconnect, network, records
+from bomgen import chassis, facility, interconnect, network, records
 from bomgen.beside import Other, boxes_of, hosts_beside
 from bomgen.catalog import Catalog, length_of
+from bomgen.chassis import FittedTier
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, formula
@@ -35,6 +36,8 @@ class BuiltFabric(NamedTuple):
     """NICs of all servers on this fabric."""
     hosts: tuple[Hosts, ...]
     """The machines on it beside the servers."""
+    chassis: tuple[FittedTier, ...]
+    """What its modular switches are fitted with, by tier."""
 
     @property
     def bought_nic(self) -> Nic | None:
@@ -192,7 +195,15 @@ def _build(
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     others = [(each.pieces, each.ports) for each in hosts]
     connected = interconnect.connect(built, servers, cage, others, fabric.links, parts)
-    return BuiltFabric(fabric, attached, built, connected, nics_of_servers(servers, attached.nics_per_server), hosts)
+    return BuiltFabric(
+        fabric,
+        attached,
+        built,
+        connected,
+        nics_of_servers(servers, attached.nics_per_server),
+        hosts,
+        chassis.fitted(built, fabric.tier_plans),
+    )
 
 
 def _appliances(hosts: Hosts) -> facility.Machines:

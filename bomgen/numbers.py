@@ -242,6 +242,10 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
         found[(*base, "ports", tier.name, "up")] = tier.up
         found[(*base, "ports", tier.name, "radix")] = tier.radix
         found[(*base, "oversubscription", tier.name)] = tier.oversubscription
+    for fitted in built.chassis:
+        found |= {(*base, "chassis", fitted.tier, use.kind): use.each for use in fitted.uses}
+        found[(*base, "chassis", fitted.tier, "ports_per_card_down")] = fitted.card_down
+        found[(*base, "chassis", fitted.tier, "ports_per_card_up")] = fitted.card_up
     found[(*base, "switches", "total")] = fabric.switches
     for link in fabric.links:
         found[(*base, "links", link.kind)] = link.count

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.bill import Bill
+from bomgen.chassis import WORDS
 from bomgen.design import Design
 from bomgen.figures import Figure, first_given
 from bomgen.network import COMPUTE
@@ -34,6 +35,7 @@ def remarks(designed: Design) -> list[Problem]:
         for problem in built.interconnect.problems
     ]
     found += _bought_cards(designed)
+    found += _chassis(designed)
     found += _of_training(designed)
     found += _of_target(designed)
     place = plan.site.mark if plan.site else plan.cluster.mark
@@ -171,6 +173,38 @@ def _bought_cards(designed: Design) -> Iterator[Problem]:
                 f"{server.identity.name} comes with; order the server without its own"
             )
             yield Problem(built.plan.mark, "warning", message, "own-nics", f"fabrics.{built.plan.name}.nic")
+
+
+def _chassis(designed: Design) -> Iterator[Problem]:
+    """Cards of modular switches of which the part or the number is not known."""
+    for built in designed.fabrics:
+        found: dict[tuple[str, str], None] = {}
+        for fitted in built.chassis:
+            name = fitted.switch.name
+            nameless = [WORDS[use.kind] for use in fitted.uses if use.identity is None and use.quantity.value]
+            unnumbered = [WORDS[use.kind] for use in fitted.uses if use.identity and use.identity.part_number is None]
+            uncounted = [WORDS[use.kind] for use in fitted.uses if use.each is None]
+            if nameless:
+                message = (
+                    f"no part known for {_listed(nameless)} of {name}; describe them under `chassis:` of the switch"
+                )
+                found["no-part-known", message] = None
+            if unnumbered:
+                message = f"{_listed(unnumbered)} of {name} have no `part_number`; give it to order them"
+                found["inline-part", message] = None
+            if uncounted:
+                message = (
+                    f"how many {_listed(uncounted, 'or')} the {name} takes is not known: the bill has a set for each "
+                    "chassis; ask the vendor, or give `count` under `chassis:` of the switch"
+                )
+                found["unknown-count", message] = None
+        for rule, message in found:
+            yield Problem(built.plan.mark, "warning", message, rule, f"fabrics.{built.plan.name}.chassis")
+
+
+def _listed(words: list[str], last: str = "and") -> str:
+    """Words as a sentence lists them."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[Problem]:
