@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from bomgen import chassis, facility, interconnect, network, records
+from bomgen import chassis, facility, gpu_links, interconnect, network, records
 from bomgen.beside import Other, boxes_of, hosts_beside
 from bomgen.catalog import Catalog, length_of
 from bomgen.chassis import FittedTier
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, formula
+from bomgen.gpu_links import GpuLinks
 from bomgen.interconnect import Interconnect
 from bomgen.medium import SERVER, Cage, Stock
 from bomgen.network import Attachment
@@ -38,6 +39,8 @@ class BuiltFabric(NamedTuple):
     """The machines on it beside the servers."""
     chassis: tuple[FittedTier, ...]
     """What its modular switches are fitted with, by tier."""
+    per_gpu: GpuLinks | None
+    """What joins one GPU to others; None unless the fabric is one of role compute."""
 
     @property
     def bought_nic(self) -> Nic | None:
@@ -203,7 +206,16 @@ def _build(
         nics_of_servers(servers, attached.nics_per_server),
         hosts,
         chassis.fitted(built, fabric.tier_plans),
+        _gpu_links(fabric, plan, attached, built),
     )
+
+
+def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuLinks | None:
+    """What joins one GPU to others; None unless the fabric is one of role compute."""
+    server = plan.cluster.server
+    if server is None or fabric.role != network.COMPUTE:
+        return None
+    return gpu_links.of_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, built.links[0].rate_gbps)
 
 
 def _appliances(hosts: Hosts) -> facility.Machines:

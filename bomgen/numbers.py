@@ -270,6 +270,10 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
         found[(*base, "transceivers", device)] = quantity
     for cable in built.interconnect.cables:
         found[(*base, "cables", cable.kind, cable_id(cable))] = cable.quantity
+    if built.per_gpu:
+        found[(*base, "per_gpu", "network_gbps")] = built.per_gpu.network_gbps
+        found[(*base, "per_gpu", "pcie_gbps")] = built.per_gpu.pcie_gbps
+        found[(*base, "per_gpu", "scale_up_gbps")] = built.per_gpu.scale_up_gbps
     return found
 
 

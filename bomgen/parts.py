@@ -54,6 +54,10 @@ class Gpu(NamedTuple):
     """Bytes/s."""
     pod_chips: Figure | None = None
     """Chips of a pod that are joined by links of their own, for accelerators that are rented by the pod."""
+    pcie_gbps: Figure | None = None
+    """Raw rate of its PCIe, one way."""
+    scale_up: Figure | None = None
+    """Bytes/s to its neighbours over their own links (NVLink, Infinity Fabric), both directions together."""
 
 
 class Nic(NamedTuple):

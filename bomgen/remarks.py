@@ -20,6 +20,8 @@ from bomgen.sizing.tuning import adapts
 from bomgen.source import Path, Source
 
 SINGLE_SWITCH = "single-switch"
+STARVED = Fraction(1, 2)
+"""Published designs give a GPU 0.78 of its PCIe: 400 of 512 Gb/s on an H100, 200 of 256 on an A100."""
 BOLD_MFU = Fraction(7, 10)
 """Published runs reach 65 % at most (MaxText, Llama 2 70B on 512 TPU v5p), and 51 % over their whole length."""
 
@@ -36,6 +38,7 @@ def remarks(designed: Design) -> list[Problem]:
     ]
     found += _bought_cards(designed)
     found += _chassis(designed)
+    found += _gpu_links(designed)
     found += _of_training(designed)
     found += _of_target(designed)
     place = plan.site.mark if plan.site else plan.cluster.mark
@@ -205,6 +208,27 @@ def _chassis(designed: Design) -> Iterator[Problem]:
 def _listed(words: list[str], last: str = "and") -> str:
     """Words as a sentence lists them."""
     return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _gpu_links(designed: Design) -> Iterator[Problem]:
+    """A network that starves the GPUs, or GPUs whose PCIe starves the network."""
+    for built in designed.fabrics:
+        if built.per_gpu is None or built.per_gpu.pcie_gbps is None:
+            continue
+        network, pcie = built.per_gpu.network_gbps.value, built.per_gpu.pcie_gbps.value
+        name, shown = designed.plan.cluster.gpu.identity.name, f"{float(network):g} Gb/s of network"
+        if network > pcie:
+            message = f"{shown} a GPU; the PCIe of {name} carries {pcie} Gb/s; let GPUs share NICs, or take slower ones"
+        elif network < pcie * STARVED:
+            message = (
+                f"{shown} a GPU, less than half of the {pcie} Gb/s that the PCIe of {name} carries; fewer GPUs to a "
+                "NIC, or faster ones, would use it"
+            )
+        else:
+            continue
+        yield Problem(
+            built.plan.mark, "warning", message, "nic-ratio", f"fabrics.{built.plan.name}.per_gpu.network_gbps"
+        )
 
 
 def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[Problem]:

@@ -26,7 +26,7 @@ FLOORS = {
     **dict.fromkeys(("problems", "resources", "money"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
     **dict.fromkeys(("quantities", "schema", "language", "fabric", "medium", "shape"), 3),
-    **dict.fromkeys(("interconnect", "catalog", "prices", "chassis"), 4),
+    **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 4),
     **dict.fromkeys(("plan", "records"), 5),
     **dict.fromkeys(("binding", "network", "rules", "facility", "listing"), 6),
     **dict.fromkeys(("sizing", "beside"), 7),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bomgen import parts
+from bomgen import gpu_links, parts
 from bomgen import shape as shapes
 from bomgen.catalog import Catalog, Record
 from bomgen.figures import Figure
@@ -43,7 +43,14 @@ def gpu(record: Record) -> parts.Gpu:
         power_w=record.figure("power", "W"),
         memory_bandwidth=record.figure("memory_bandwidth", "bytes/s"),
         pod_chips=record.figure("chips", "count", "pod") if record.value("pod") else None,
+        pcie_gbps=_pcie(record),
+        scale_up=record.figure("scale_up", "bytes/s"),
     )
+
+
+def _pcie(record: Record) -> Figure | None:
+    text = record.value("pcie")
+    return gpu_links.pcie(str(text), record.origin("pcie")) if text else None
 
 
 def _by_precision(record: Record, suffix: str) -> dict[str, Figure]:
