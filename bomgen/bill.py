@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from bomgen.beside import boxes_of
 from bomgen.catalog import at_length
+from bomgen.chassis import WORDS, CardUse, FittedTier
 from bomgen.design import BuiltFabric, Design
 from bomgen.facility import units_bought
 from bomgen.figures import Figure, formula
@@ -111,6 +112,9 @@ def _fabric(built: BuiltFabric) -> Iterator[Line]:
         path = f"{base}.switches.{tier.name}"
         line_id = f"{name}.switch.{tier.name}"
         yield _part(line_id, "switch", tier.switch.identity, count, fabric=name, role=tier.name, path=path)
+        for fitted in built.chassis:
+            if fitted.tier == tier.name:
+                yield from (_card(use, fitted, name) for use in fitted.uses)
     for hosts in built.plan.hosts:
         if hosts.part:
             place = slug(hosts.name)
@@ -120,6 +124,20 @@ def _fabric(built: BuiltFabric) -> Iterator[Line]:
         yield _module(use, name)
     for cable in built.interconnect.cables:
         yield _cable(cable, name)
+
+
+def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:
+    """A line for the cards of one kind in the chassis of a tier."""
+    kind = use.kind.replace("_", "-")
+    path = f"fabrics.{fabric}.chassis.{fitted.tier}.{use.kind}"
+    line_id = f"{fabric}.switch.{fitted.tier}.{kind}"
+    if use.identity:
+        line = _part(line_id, "switch", use.identity, use.quantity, fabric=fabric, role=fitted.tier, path=path)
+        name = use.identity.name
+        return line if use.each else line._replace(description=f"{name}, as many as a {fitted.switch.name} takes")
+    words = f"{WORDS[use.kind]} of {fitted.switch.name}"
+    description = f"{NO_PART}: {words}" if use.each else f"{NO_PART}: set of {words}"
+    return Line(line_id, "switch", fabric, fitted.tier, None, None, None, description, use.quantity, path=path)
 
 
 def _module(use: ModuleUse, fabric: str) -> Line:

@@ -47,6 +47,10 @@ _HALF = Fraction(1, 2)
 INLINE = "inline"
 
 
+CHASSIS = "chassis"
+"""The key of what a modular switch is put together from."""
+
+
 T = TypeVar("T")
 
 
@@ -138,19 +142,20 @@ class Record(NamedTuple):
             raw = self._common_source(above)
         names = raw.get("source", ())
         names = [names] if isinstance(names, str) else names
+        called = str(above[-1]) if key == "count" and above else key
         return Cited(
-            f"{self.kind} {self.id}, {key.replace('_', ' ')}",
+            f"{self.kind} {self.id}, {called.replace('_', ' ')}",
             self.references(names),
             str(raw.get("confidence", "low" if self.built_in else "high")),
             raw.get("note"),
         )
 
     def _common_source(self, above: tuple[str | int, ...]) -> dict[str, Any]:
-        """Source and confidence that a record gives once for a list of figures, such as its port groups."""
+        """Source and confidence that a record gives once for several figures, such as its port groups."""
         data = self.data
         if above and above[0] == "port_groups":
             return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
-        return data
+        return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
         """The documents of source names, as the record's `sources` describe them; `unverified` is none."""

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from bomgen import facility, interconnect, network, records
+from bomgen import chassis, facility, gpu_links, interconnect, network, records
 from bomgen.beside import Other, boxes_of, hosts_beside
 from bomgen.catalog import Catalog, length_of
+from bomgen.chassis import FittedTier
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, formula
+from bomgen.gpu_links import GpuLinks
 from bomgen.interconnect import Interconnect
 from bomgen.medium import SERVER, Cage, Stock
 from bomgen.network import Attachment
@@ -36,6 +38,10 @@ class BuiltFabric(NamedTuple):
     """NICs of all servers on this fabric."""
     hosts: tuple[Hosts, ...]
     """The machines on it beside the servers."""
+    chassis: tuple[FittedTier, ...]
+    """What its modular switches are fitted with, by tier."""
+    per_gpu: GpuLinks | None
+    """What joins one GPU to others; None unless the fabric is one of role compute."""
 
     @property
     def bought_nic(self) -> Nic | None:
@@ -205,7 +211,7 @@ def _built(
         raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
     if fabric.switchless:
         direct = network.build_direct(fabric, cluster, nodes)
-        return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), no_nics(), ())
+        return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), no_nics(), (), (), None)
     return _build(fabric, plan, nodes, parts, attached[fabric.name], hosts)
 
 
@@ -217,7 +223,24 @@ def _build(
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     others = [(each.pieces, each.ports) for each in hosts]
     connected = interconnect.connect(built, servers, cage, others, fabric.links, parts)
-    return BuiltFabric(fabric, attached, built, connected, nics_of_servers(servers, attached.nics_per_server), hosts)
+    return BuiltFabric(
+        fabric,
+        attached,
+        built,
+        connected,
+        nics_of_servers(servers, attached.nics_per_server),
+        hosts,
+        chassis.fitted(built, fabric.tier_plans),
+        _gpu_links(fabric, plan, attached, built),
+    )
+
+
+def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuLinks | None:
+    """What joins one GPU to others; None unless the fabric is one of role compute."""
+    server = plan.cluster.server
+    if server is None or fabric.role != network.COMPUTE:
+        return None
+    return gpu_links.of_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, built.links[0].rate_gbps)
 
 
 def _appliances(hosts: Hosts) -> facility.Machines:

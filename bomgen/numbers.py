@@ -243,6 +243,10 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
         found[(*base, "ports", tier.name, "up")] = tier.up
         found[(*base, "ports", tier.name, "radix")] = tier.radix
         found[(*base, "oversubscription", tier.name)] = tier.oversubscription
+    for fitted in built.chassis:
+        found |= {(*base, "chassis", fitted.tier, use.kind): use.each for use in fitted.uses}
+        found[(*base, "chassis", fitted.tier, "ports_per_card_down")] = fitted.card_down
+        found[(*base, "chassis", fitted.tier, "ports_per_card_up")] = fitted.card_up
     found[(*base, "switches", "total")] = fabric.switches
     for link in fabric.links:
         found[(*base, "links", link.kind)] = link.count
@@ -259,6 +263,10 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
         found[(*base, "transceivers", device)] = quantity
     for cable in built.interconnect.cables:
         found[(*base, "cables", cable.kind, cable_id(cable))] = cable.quantity
+    if built.per_gpu:
+        found[(*base, "per_gpu", "network_gbps")] = built.per_gpu.network_gbps
+        found[(*base, "per_gpu", "pcie_gbps")] = built.per_gpu.pcie_gbps
+        found[(*base, "per_gpu", "scale_up_gbps")] = built.per_gpu.scale_up_gbps
     return found
 
 

@@ -58,6 +58,10 @@ class Gpu(NamedTuple):
     """Chips along each dimension of a whole pod, where they are published."""
     pod_link_gbps: Figure | None = None
     """Rate of a link between chips of a pod, in each direction."""
+    pcie_gbps: Figure | None = None
+    """Raw rate of its PCIe, one way."""
+    scale_up: Figure | None = None
+    """Bytes/s to its neighbours over their own links (NVLink, Infinity Fabric), both directions together."""
 
 
 class Nic(NamedTuple):
@@ -126,6 +130,26 @@ class PortGroup(NamedTuple):
     """Ports by rate [Gb/s] where the vendor's table says something else than `split` gives."""
 
 
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Cards of one kind that a modular chassis is fitted with."""
+
+    identity: Identity | None
+    """None: no part is known."""
+    count: Figure | None
+    """In a chassis; None: not known, or for line cards as many as the ports in use need."""
+
+
+class Chassis(NamedTuple):
+    """What a modular switch is put together from: line cards in slots, and what they need."""
+
+    slots: Figure | None
+    """For line cards."""
+    ports_per_card: Figure | None
+    cards: Mapping[str, Cards]
+    """By `line_cards`, `fabric_cards`, `supervisors` and `power_supplies`."""
+
+
 class Switch(NamedTuple):
     """A switch. `switches_per_unit` independent switches may share one box that is bought."""
 
@@ -137,6 +161,8 @@ class Switch(NamedTuple):
     power_w: Figure | None
     typical_power_w: Figure | None
     """Stands in for a maximum that is not published."""
+    chassis: Chassis | None = None
+    """What a modular one is put together from; its ports are those of the line cards it is fitted with."""
 
 
 class Module(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from bomgen.beside import boxes_of
 from bomgen.bill import Bill
+from bomgen.chassis import LINE_CARDS
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Links, Tier
 from bomgen.money import rounded
@@ -73,6 +74,29 @@ def _ports_of(tier: Tier, links: Links) -> int:
         return int(links.ports.value) if links.ports else 0
     down, up = tier.down.value, tier.up.value if tier.up else 0
     return int(down if links.ends[1] == tier.name else up)
+
+
+def _cards_suffice(built: BuiltFabric) -> Iterator[Check]:
+    """The line cards of a chassis have room for the links of every switch, and there are slots for them."""
+    for fitted in built.chassis:
+        tier = built.fabric.tier(fitted.tier)
+        cards = next((use.each for use in fitted.uses if use.kind == LINE_CARDS), None)
+        if tier is None or cards is None or tier.switch.chassis is None or tier.switch.chassis.ports_per_card is None:
+            continue
+        group, slots = tier.switch.groups[0], tier.switch.chassis.slots
+        room = cards.value * tier.switch.chassis.ports_per_card.value * group.port_gbps.value
+        below, above = (
+            max((links.rate_gbps.value for links in built.fabric.links if links.ends[end] == tier.name), default=0)
+            for end in (1, 0)
+        )
+        used = max(
+            each.down.value * below + (each.up.value * above if each.up else 0)
+            for each in tier.fitted
+            if each.count.value
+        )
+        message = f"{cards.value} line cards for {used} of {room} Gb/s"
+        path = f"fabrics.{built.plan.name}.chassis.{tier.name}.line_cards"
+        yield _passed("line-cards", used <= room and (not slots or cards.value <= slots.value), message, path)
 
 
 def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
@@ -170,6 +194,7 @@ def _cables_match(built: BuiltFabric) -> Iterator[Check]:
 
 _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
     _ports_fit,
+    _cards_suffice,
     _ends_meet,
     _spread_evenly,
     _ratio_kept,
@@ -181,12 +206,13 @@ _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
 
 
 def _bill_equals_design(design: Design, bill: Bill, _: Quote) -> Iterator[Check]:
-    """The bill has exactly the NICs, switches, modules, cables and storage servers of the design."""
+    """The bill has exactly the NICs, switches with their cards, modules, cables and storage servers of the design."""
     built, stored = design.fabrics, design.sizing.stored
     switches = sum(boxes_of(tier).value for fabric in built for tier in fabric.fabric.tiers)
+    cards = sum(use.quantity.value for fabric in built for fitted in fabric.chassis for use in fitted.uses)
     for category, wanted in (
         ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
-        ("switch", switches),
+        ("switch", switches + cards),
         ("transceiver", sum(use.quantity.value for fabric in built for use in fabric.interconnect.modules)),
         ("cable", sum(use.quantity.value for fabric in built for use in fabric.interconnect.cables)),
         ("storage", stored.servers.value if stored and stored.servers else 0),

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.bill import Bill
+from bomgen.chassis import WORDS
 from bomgen.design import Design
 from bomgen.figures import Figure, first_given
 from bomgen.network import COMPUTE
@@ -25,6 +26,8 @@ OF_SWITCHES = (
     *("nic", "gpus_per_nic", "ports_per_server", "scalable_unit", "reserved_ports", "hosts"),
 )
 """Keys of a fabric that say something of its switches, or of what is plugged into them."""
+STARVED = Fraction(1, 2)
+"""Published designs give a GPU 0.78 of its PCIe: 400 of 512 Gb/s on an H100, 200 of 256 on an A100."""
 BOLD_MFU = Fraction(7, 10)
 """Published runs reach 65 % at most (MaxText, Llama 2 70B on 512 TPU v5p), and 51 % over their whole length."""
 
@@ -40,6 +43,8 @@ def remarks(designed: Design) -> list[Problem]:
         for problem in built.interconnect.problems
     ]
     found += _bought_cards(designed)
+    found += _chassis(designed)
+    found += _gpu_links(designed)
     found += _of_training(designed)
     found += _of_target(designed)
     place = plan.site.mark if plan.site else plan.cluster.mark
@@ -177,6 +182,59 @@ def _bought_cards(designed: Design) -> Iterator[Problem]:
                 f"{server.identity.name} comes with; order the server without its own"
             )
             yield Problem(built.plan.mark, "warning", message, "own-nics", f"fabrics.{built.plan.name}.nic")
+
+
+def _chassis(designed: Design) -> Iterator[Problem]:
+    """Cards of modular switches of which the part or the number is not known."""
+    for built in designed.fabrics:
+        found: dict[tuple[str, str], None] = {}
+        for fitted in built.chassis:
+            name = fitted.switch.name
+            nameless = [WORDS[use.kind] for use in fitted.uses if use.identity is None and use.quantity.value]
+            unnumbered = [WORDS[use.kind] for use in fitted.uses if use.identity and use.identity.part_number is None]
+            uncounted = [WORDS[use.kind] for use in fitted.uses if use.each is None]
+            if nameless:
+                message = (
+                    f"no part known for {_listed(nameless)} of {name}; describe them under `chassis:` of the switch"
+                )
+                found["no-part-known", message] = None
+            if unnumbered:
+                message = f"{_listed(unnumbered)} of {name} have no `part_number`; give it to order them"
+                found["inline-part", message] = None
+            if uncounted:
+                message = (
+                    f"how many {_listed(uncounted, 'or')} the {name} takes is not known: the bill has a set for each "
+                    "chassis; ask the vendor, or give `count` under `chassis:` of the switch"
+                )
+                found["unknown-count", message] = None
+        for rule, message in found:
+            yield Problem(built.plan.mark, "warning", message, rule, f"fabrics.{built.plan.name}.chassis")
+
+
+def _listed(words: list[str], last: str = "and") -> str:
+    """Words as a sentence lists them."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _gpu_links(designed: Design) -> Iterator[Problem]:
+    """A network that starves the GPUs, or GPUs whose PCIe starves the network."""
+    for built in designed.fabrics:
+        if built.per_gpu is None or built.per_gpu.pcie_gbps is None:
+            continue
+        network, pcie = built.per_gpu.network_gbps.value, built.per_gpu.pcie_gbps.value
+        name, shown = designed.plan.cluster.gpu.identity.name, f"{float(network):g} Gb/s of network"
+        if network > pcie:
+            message = f"{shown} a GPU; the PCIe of {name} carries {pcie} Gb/s; let GPUs share NICs, or take slower ones"
+        elif network < pcie * STARVED:
+            message = (
+                f"{shown} a GPU, less than half of the {pcie} Gb/s that the PCIe of {name} carries; fewer GPUs to a "
+                "NIC, or faster ones, would use it"
+            )
+        else:
+            continue
+        yield Problem(
+            built.plan.mark, "warning", message, "nic-ratio", f"fabrics.{built.plan.name}.per_gpu.network_gbps"
+        )
 
 
 def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[Problem]:

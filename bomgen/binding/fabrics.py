@@ -176,6 +176,12 @@ def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoic
     model = own.part("switch", "switch", records.switch) or switch
     if model is None:
         return None
+    line_cards = own.figure("line_cards", "count")
+    if line_cards:
+        try:
+            model = records.fitted_with(model, line_cards)
+        except ValueError as error:
+            own.problem("line_cards", str(error), "chassis")
     return TierChoice(
         switch=model,
         servers=own.figure("servers", "count"),

@@ -2,58 +2,39 @@
 
 from __future__ import annotations
 
-import re
-
-from bomgen import parts
+from bomgen import gpu_links, parts
 from bomgen import shape as shapes
-from bomgen.catalog import INLINE, Catalog, Record
-from bomgen.figures import Figure, Mark
+from bomgen.catalog import Catalog, Record
+from bomgen.figures import Figure
 from bomgen.problems import PlanErrors, Problem
-from bomgen.quantities import parse
+from bomgen.records.identity import identity, named, slug
+from bomgen.records.switches import fitted_with, switch
+
+__all__ = [
+    "SHAPE",
+    "appliance",
+    "cable",
+    "fitted_with",
+    "gpu",
+    "identity",
+    "model",
+    "module",
+    "nic",
+    "published_runs",
+    "server",
+    "slug",
+    "switch",
+]
 
 MAX_GPUS = 1024
 """GPUs of a server beyond which a plan is a slip: the largest have 16, a tray of a rack-scale system has 4."""
-MAX_PORTS = 10_000
-"""Ports of a switch beyond which a plan is a slip: the largest chassis have about a thousand."""
-
-
-def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
-    """What a record's part is called."""
-    data = record.data
-    described = record.id == INLINE
-    part_number, ordering_number = record.value("part_number"), record.value("ordering_number")
-    return parts.Identity(
-        kind=record.kind,
-        id=record.id,
-        name=str(data.get("name", "")),
-        vendor=data.get("vendor"),
-        part_number=str(part_number) if part_number else None,
-        ordering_number=str(ordering_number) if ordering_number else None,
-        mark=mark or (record.source.mark(record.steps) if described else None),
-        inline=described,
-        generic=bool(data.get("generic", False)),
-        availability=str(data.get("availability", parts.AVAILABLE)),
-    )
-
-
-def _named(called: parts.Identity, description: str) -> parts.Identity:
-    """The identity of a part, with a name made from its figures when the plan gives none."""
-    name = called.name or f"unnamed {description}"
-    if not called.inline:
-        return called if called.name else called._replace(name=name)
-    return called._replace(name=name, id=slug(name) or called.kind)
-
-
-def slug(name: str) -> str:
-    """A name as an id: in lower case, every other character a hyphen; empty when nothing is left."""
-    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
 
 
 def gpu(record: Record) -> parts.Gpu:
     """A record of kind gpu as data."""
     sparse = _by_precision(record, "_sparse_tflops")
     dense = {name: figure for name, figure in _by_precision(record, "_tflops").items() if not name.endswith("_sparse")}
-    called = _named(identity(record), "GPU")
+    called = named(identity(record), "GPU")
     return parts.Gpu(
         identity=called,
         dense=dense,
@@ -64,6 +45,8 @@ def gpu(record: Record) -> parts.Gpu:
         pod_chips=record.figure("chips", "count", "pod") if record.value("pod") else None,
         pod_dimensions=_pod_dimensions(record),
         pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
+        pcie_gbps=_pcie(record),
+        scale_up=record.figure("scale_up", "bytes/s"),
     )
 
 
@@ -71,6 +54,11 @@ def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
     """Chips along each dimension of a pod, as figures; none where they are not known."""
     values = record.value("pod", "dimensions") or ()
     return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
+
+
+def _pcie(record: Record) -> Figure | None:
+    text = record.value("pcie")
+    return gpu_links.pcie(str(text), record.origin("pcie")) if text else None
 
 
 def _by_precision(record: Record, suffix: str) -> dict[str, Figure]:
@@ -105,7 +93,7 @@ def nic(record: Record) -> parts.Nic:
     """A record of kind nic as data. Raises PlanErrors when ports or rate are unknown."""
     ports, rate = record.need("ports", "count"), record.need("port_gbps", "Gb/s")
     return parts.Nic(
-        identity=_named(identity(record), f"NIC {ports.value} x {rate.value}G"),
+        identity=named(identity(record), f"NIC {ports.value} x {rate.value}G"),
         ports=ports,
         port_gbps=rate,
         cage=str(record.value("cage") or parts.ANY),
@@ -122,7 +110,7 @@ def server(record: Record) -> parts.Server:
         mark = record.source.mark((*record.steps, "gpus"))
         raise PlanErrors([Problem(mark, "error", f"{gpus.value} GPUs in a server; at most {MAX_GPUS}", "range")])
     return parts.Server(
-        identity=_named(identity(record), f"server with {gpus.value} GPUs"),
+        identity=named(identity(record), f"server with {gpus.value} GPUs"),
         gpu=record.value("gpu"),
         gpus=gpus,
         gpus_included=record.value("gpus_included") is not False,
@@ -139,7 +127,7 @@ def server(record: Record) -> parts.Server:
 def appliance(record: Record) -> parts.Appliance:
     """A record of kind appliance as data."""
     return parts.Appliance(
-        identity=_named(identity(record), "appliance"),
+        identity=named(identity(record), "appliance"),
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
     )
@@ -151,50 +139,6 @@ def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.Ser
         return None
     per_cage = record.or_one("ports_per_cage" if count == "nics" else f"{count}_per_cage")
     return parts.ServerPorts(ports, gbps, str(record.value(cage) or parts.ANY), per_cage)
-
-
-def switch(record: Record) -> parts.Switch:
-    """A record of kind switch as data. Raises PlanErrors when its ports are unknown."""
-    listed = record.value("port_groups")
-    if listed:
-        groups = tuple(_port_group(record, "port_groups", index) for index in range(len(listed)))
-    else:
-        groups = (_port_group(record),)
-    for index, group in enumerate(groups):
-        _check_ports(record, group, *(("port_groups", index) if listed else ()))
-    description = " + ".join(f"{group.ports.value} x {group.port_gbps.value}G" for group in groups)
-    return parts.Switch(
-        identity=_named(identity(record), f"switch {description}"),
-        protocol=record.value("protocol"),
-        groups=groups,
-        switches_per_unit=record.or_one("switches_per_unit"),
-        rack_units=record.figure("rack_units", "U"),
-        power_w=record.figure("power", "W"),
-        typical_power_w=record.figure("power_typical", "W"),
-    )
-
-
-def _check_ports(record: Record, group: parts.PortGroup, *above: str | int) -> None:
-    """Raise PlanErrors for ports that no switch has."""
-    ports, per_cage = group.ports.value, group.ports_per_cage.value
-    if ports > MAX_PORTS or per_cage > ports:
-        mark = record.source.mark((*record.steps, *above, "ports"))
-        message = (
-            f"{ports} ports, {per_cage} in a cage; at most {MAX_PORTS} ports, and no more in a cage than there are"
-        )
-        raise PlanErrors([Problem(mark, "error", message, "range")])
-
-
-def _port_group(record: Record, *above: str | int) -> parts.PortGroup:
-    modes = record.value(*above, "modes") or {}
-    return parts.PortGroup(
-        ports=record.need("ports", "count", *above),
-        port_gbps=record.need("port_gbps", "Gb/s", *above),
-        ports_per_cage=record.or_one("ports_per_cage", *above),
-        split=record.or_one("split", *above),
-        cage=str(record.value(*above, "cage") or parts.ANY),
-        modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes") for rate in modes},
-    )
 
 
 def module(record: Record) -> parts.Module:
@@ -256,7 +200,7 @@ def model(record: Record) -> parts.Model:
     """
     shape = {key: record.figure(key, _UNIT.get(key, "count"), zero=key in _NOUGHT) for key in SHAPE}
     described = parts.Model(
-        identity=_named(identity(record), "model"),
+        identity=named(identity(record), "model"),
         parameters=shapes.none(),
         active_parameters=shapes.none(),
         moe=record.value("type") == "moe" or record.value("experts") is not None,

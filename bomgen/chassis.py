@@ -1,0 +1,205 @@
+"""Modular switches: the cards that a chassis is fitted with, and how its ports are divided over them.
+
+A chassis buys as many line cards as the populated ports of the fullest switch of its tier need, unless the plan says
+how many; a fabric that is built out in full populates every port of its leaves. What else it is fitted with is a number
+of its own (fabric cards, supervisors, power supplies); where nobody knows it, a line of the bill stands for a set of
+each chassis, so that nothing is left out silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.fabric.model import Fabric, Fitted, Tier, TierChoice
+from bomgen.fabric.ports import radix
+from bomgen.figures import Figure, formula
+from bomgen.parts import Chassis, Identity
+
+LINE_CARDS = "line_cards"
+FABRIC_CARDS = "fabric_cards"
+SUPERVISORS = "supervisors"
+POWER_SUPPLIES = "power_supplies"
+WORDS = {
+    LINE_CARDS: "line cards",
+    FABRIC_CARDS: "fabric cards",
+    SUPERVISORS: "supervisors",
+    POWER_SUPPLIES: "power supplies",
+}
+
+
+class CardUse(NamedTuple):
+    """Cards of one kind in all chassis of a tier."""
+
+    kind: str
+    identity: Identity | None
+    """None: no part is known."""
+    each: Figure | None
+    """In one chassis; None: not known."""
+    quantity: Figure
+    """In all; where the number in one is not known, a set of each chassis."""
+
+
+class FittedTier(NamedTuple):
+    """What the chassis of a tier are fitted with."""
+
+    tier: str
+    switch: Identity
+    uses: tuple[CardUse, ...]
+    card_down: Figure | None
+    """Ports of a line card that face down; None: they do not divide evenly."""
+    card_up: Figure | None
+
+
+@formula("ports")
+def ports_of_cards(line_cards: int, ports_per_card: int) -> int:
+    """Ports of all line cards in a chassis."""
+    return line_cards * ports_per_card
+
+
+@formula("ports")
+def ports_of_fewer(ports_at_rate: int, fitted_ports: int, all_ports: int) -> int:
+    """Links at a rate when not all slots have a line card."""
+    return ports_at_rate * fitted_ports // all_ports
+
+
+@formula("links")
+def links_of_card(radix: int, ports: int, ports_per_card: int) -> int:
+    """Links of one line card at a rate, its ports split as far as they can be."""
+    return radix * ports_per_card // ports
+
+
+@formula("links")
+def links_of_cage(radix: int, ports: int, ports_per_cage: int) -> int:
+    """Links of one cage at a rate."""
+    return radix * ports_per_cage // ports
+
+
+@formula("ports")
+def with_reserved(down: int, reserved_ports: int, free: int) -> int:
+    """Ports down of the spine that reserved ports stand on side by side."""
+    return down + min(reserved_ports, free)
+
+
+@formula("ports")
+def ports_free(radix: int, down: int, up: int) -> int:
+    """Ports of a switch that no link is plugged into."""
+    return radix - down - up
+
+
+@formula("ports")
+def ports_free_at_top(radix: int, down: int) -> int:
+    """Ports of a switch of the highest tier that no link is plugged into."""
+    return radix - down
+
+
+@formula("line cards")
+def cards_for_top(down: int, links_per_card: int) -> int:
+    """Line cards that hold the links of a switch without up-links."""
+    return ceil(down / links_per_card)
+
+
+@formula("line cards")
+def cards_for_links(down: int, up: int, links_per_card: int) -> int:
+    """Line cards that hold the links of a switch."""
+    return ceil((down + up) / links_per_card)
+
+
+@formula("line cards")
+def cards_for_rates(
+    down: int, down_per_cage: int, up: int, up_per_cage: int, ports_per_card: int, ports_per_cage: int
+) -> int:
+    """Line cards that hold links of two rates, which do not share a cage."""
+    return ceil((ceil(down / down_per_cage) + ceil(up / up_per_cage)) * ports_per_cage / ports_per_card)
+
+
+@formula("ports")
+def share_of_card(ports: int, line_cards: int) -> int:
+    """Ports of one line card when all are alike."""
+    return ports // line_cards
+
+
+@formula("pieces")
+def cards_of_switches(switches: int, cards_per_switch: int) -> int:
+    """Cards of equal chassis."""
+    return switches * cards_per_switch
+
+
+@formula("sets")
+def sets_of_switches(switches: int) -> int:
+    """One set of cards a chassis, because how many are in it is not known."""
+    return switches
+
+
+def fitted(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[FittedTier, ...]:
+    """What the chassis of a fabric are fitted with, tier by tier; nothing where no switch is modular."""
+    return tuple(
+        _of_tier(fabric, tier, tier.switch.chassis, choices.get(tier.name))
+        for tier in fabric.tiers
+        if tier.switch.chassis
+    )
+
+
+def _of_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
+    fullest = max((each for each in tier.fitted if each.count.value), key=_populated)
+    down = choice.downlinks if choice and choice.downlinks else fullest.down
+    up = choice.uplinks if choice and choice.uplinks and fullest.up else fullest.up
+    counts = {kind: cards.count for kind, cards in chassis.cards.items()}
+    if counts[LINE_CARDS] is None:
+        counts[LINE_CARDS] = _line_cards(fabric, tier, chassis.ports_per_card, down, up)
+    uses = tuple(
+        CardUse(kind, cards.identity, counts[kind], _quantity(tier.count, counts[kind]))
+        for kind, cards in chassis.cards.items()
+    )
+    cards = counts[LINE_CARDS]
+    even = cards is not None and not any(ports.value % cards.value for ports in (down, up) if ports)
+    return FittedTier(
+        tier=tier.name,
+        switch=tier.switch.identity,
+        uses=uses,
+        card_down=share_of_card(down, cards) if even and cards else None,
+        card_up=share_of_card(up, cards) if even and cards and up else None,
+    )
+
+
+def _populated(fitted: Fitted) -> int:
+    """The ports that a switch has something plugged into, for comparison."""
+    return int(fitted.down.value + (fitted.up.value if fitted.up else 0))
+
+
+def _quantity(switches: Figure, each: Figure | None) -> Figure:
+    return cards_of_switches(switches, each) if each else sets_of_switches(switches)
+
+
+def _line_cards(
+    fabric: Fabric, tier: Tier, ports_per_card: Figure | None, down: Figure, up: Figure | None
+) -> Figure | None:
+    """The line cards that the ports in use on a switch need; None when nobody says how many ports one has."""
+    if ports_per_card is None:
+        return None
+    group = tier.switch.groups[0]
+    below = next(links.rate_gbps for links in fabric.links if links.ends[1] == tier.name)
+    above = max(
+        (links.rate_gbps for links in fabric.links if links.ends[0] == tier.name),
+        key=lambda rate: rate.value,
+        default=below,
+    )
+    reach = radix(tier.switch, below)
+    reserved = (fabric.plane or fabric).reserved_above
+    if reserved and tier.name == "spine":
+        free = ports_free(reach, down, up) if up else ports_free_at_top(reach, down)
+        down = with_reserved(down, reserved, free)
+    of_card = ports_per_card if reach is group.ports else links_of_card(reach, group.ports, ports_per_card)
+    if up is None:
+        return cards_for_top(down, of_card)
+    if above.value == below.value:
+        return cards_for_links(down, up, of_card)
+    return cards_for_rates(
+        down,
+        links_of_cage(reach, group.ports, group.ports_per_cage),
+        up,
+        links_of_cage(radix(tier.switch, above), group.ports, group.ports_per_cage),
+        ports_per_card,
+        group.ports_per_cage,
+    )
