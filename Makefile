@@ -16,7 +16,7 @@ INSTALLED_DEV := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest bench deep clean help
+.PHONY: build test lint format types pytest bench deep docs clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -41,6 +41,9 @@ deep: $(INSTALLED_DEV) ## search the laws with many more examples
 
 bench: $(INSTALLED) ## time the commands against the imports that they cannot do without
 	$(BIN)/python benchmarks/bench.py
+
+docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests
+	$(BIN)/python tests/reference/designs.py
 
 clean: ## remove the environment, results and caches
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules

@@ -5,34 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from designs import PAGE, consistent, page, plan_of
+from designs import TABLES as FILE
 
-FILE = Path(__file__).with_name("fabrics.yaml")
 TABLES = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]
 Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
-
-
-def lay_over(plan: dict[str, Any], path: str, value: Any) -> None:
-    """Put a value at a dotted path of a plan."""
-    *above, last = path.split(".")
-    for step in above:
-        plan = plan.setdefault(step, {})
-    plan[last] = value
-
-
-def consistent(table: dict[str, Any], number: int) -> dict[str, Any]:
-    """The cells of a row: as printed, in links where it counts cages of several, and corrected by the errata."""
-    printed = dict(zip(table["expect"], table["rows"][number][len(table["given"]) :], strict=True))
-    units = table.get("printed_in", {})
-    corrected = {erratum["cell"]: erratum["value"] for erratum in table.get("errata", ()) if erratum["row"] == number}
-    return {cell: value * units.get(cell, 1) for cell, value in printed.items()} | corrected
 
 
 ROWS = [
@@ -45,11 +28,7 @@ ROWS = [
 @pytest.mark.parametrize(("table", "number"), ROWS)
 def test_fabric_is_as_published(table: dict[str, Any], number: int, built: Built, cells: Cells) -> None:
     """Every published cell of a fabric comes out as printed, or as the reason beside it says."""
-    plan = deepcopy(table["plan"])
-    given = table["given"]
-    for path, value in zip(given, table["rows"][number], strict=False):
-        lay_over(plan, path, value)
-    bom = built(plan)
+    bom = built(plan_of(table, number))
     expected = consistent(table, number)
     assert expected == cells(bom, expected)
 
@@ -57,3 +36,8 @@ def test_fabric_is_as_published(table: dict[str, Any], number: int, built: Built
 def test_every_table_states_its_source() -> None:
     """No cell is expected without the document it was read in."""
     assert [] == [table["id"] for table in TABLES if not table["source"] or not table["rows"]]
+
+
+def test_the_page_of_reference_designs_is_written_from_these_tables() -> None:
+    """docs/reference-designs.md says what the tables and bomgen say."""
+    assert page() == PAGE.read_text(encoding="utf-8")

@@ -1,0 +1,136 @@
+"""Writes docs/reference-designs.md: every published cell of `fabrics.yaml` beside bomgen's, and why they differ.
+
+`python tests/reference/designs.py` writes the page anew; a test holds it to what it would write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from bomgen.pipeline import PlanFile, work_out
+from bomgen.report import result
+
+TABLES = Path(__file__).with_name("fabrics.yaml")
+PAGE = Path(__file__).parents[2] / "docs" / "reference-designs.md"
+WIDTH = 120
+HEAD = """# Reference designs
+
+Published fabrics, each built from a plan of a few lines. Of every row the first line is what the document prints, the
+second what bomgen works out. Where the two differ, the reason stands below the table. This page is written by
+`make docs` from the tables in `tests/reference/fabrics.yaml`, which the tests hold bomgen to.
+"""
+
+
+def lay_over(plan: dict[str, Any], path: str, value: Any) -> None:
+    """Put a value at a dotted path of a plan."""
+    *above, last = path.split(".")
+    for step in above:
+        plan = plan.setdefault(step, {})
+    plan[last] = value
+
+
+def plan_of(table: dict[str, Any], number: int) -> dict[str, Any]:
+    """The plan of a row: that of the table with the row's given values laid over it."""
+    plan: dict[str, Any] = deepcopy(table["plan"])
+    for path, value in zip(table["given"], table["rows"][number], strict=False):
+        lay_over(plan, path, value)
+    return plan
+
+
+def printed(table: dict[str, Any], number: int) -> dict[str, Any]:
+    """The cells of a row as the document prints them."""
+    return dict(zip(table["expect"], table["rows"][number][len(table["given"]) :], strict=True))
+
+
+def consistent(table: dict[str, Any], number: int) -> dict[str, Any]:
+    """The cells of a row: as printed, in links where it counts cages of several, and corrected by the errata."""
+    units = table.get("printed_in", {})
+    corrected = {erratum["cell"]: erratum["value"] for erratum in table.get("errata", ()) if erratum["row"] == number}
+    return {cell: value * units.get(cell, 1) for cell, value in printed(table, number).items()} | corrected
+
+
+def cell_of(bom: dict[str, Any], path: str) -> Any:
+    """The value of bom.json at a dotted path."""
+    for step in path.split("."):
+        bom = bom[step]
+    return bom
+
+
+def built(plan: dict[str, Any]) -> dict[str, Any]:
+    """The bom.json of a plan."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        return result(work_out(PlanFile("plan.yaml", yaml.safe_dump(plan).encode(), place, place)))
+
+
+def page() -> str:
+    """The whole page."""
+    tables = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
+    return HEAD + "".join(f"\n{line}\n" if line.startswith("## ") else f"{line}\n" for line in _lines(tables))
+
+
+def _lines(tables: list[dict[str, Any]]) -> Iterator[str]:
+    for table in tables:
+        yield f"## {table['title']}"
+        yield ""
+        source = f"[{table['source']}]({table['url']})" if "url" in table else table["source"]
+        yield f"Source: {source}."
+        if "note" in table:
+            yield f"{table['note'][0].upper()}{table['note'][1:]}."
+        yield ""
+        names = [_short(path) for path in (*table["given"], *table["expect"])]
+        yield f"| | {' | '.join(names)} |"
+        yield f"|---|{'---|' * len(names)}"
+        for number in range(len(table["rows"])):
+            yield from _row(table, number)
+        yield ""
+        yield "<details><summary>The plan of the first row</summary>"
+        yield ""
+        yield "```yaml"
+        yield yaml.safe_dump(plan_of(table, 0), sort_keys=False, width=WIDTH).rstrip()
+        yield "```"
+        yield ""
+        yield "</details>"
+        reasons = list(_reasons(table))
+        if reasons:
+            yield ""
+            yield from reasons
+
+
+def _row(table: dict[str, Any], number: int) -> Iterator[str]:
+    given = [_text(value) for value in table["rows"][number][: len(table["given"])]]
+    bom = built(plan_of(table, number))
+    published = [_text(value) for value in printed(table, number).values()]
+    ours = [_text(cell_of(bom, path)) for path in table["expect"]]
+    yield f"| published | {' | '.join((*given, *published))} |"
+    marked = [own if own == theirs else f"**{own}**" for own, theirs in zip(ours, published, strict=True)]
+    yield f"| bomgen | {' | '.join((*given, *marked))} |"
+
+
+def _reasons(table: dict[str, Any]) -> Iterator[str]:
+    for path, links in table.get("printed_in", {}).items():
+        yield f"- {_short(path)}: a cell of the document counts cages of {links} links each."
+    for erratum in table.get("errata", ()):
+        row = table["rows"][erratum["row"]][0]
+        yield f"- {_short(erratum['cell'])}, row {row}: {erratum['why']}."
+
+
+def _short(path: str) -> str:
+    """The end of a path, which says enough in a table of one fabric."""
+    return path.removeprefix("fabrics.compute.").removeprefix("cluster.").removeprefix("switches.")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}".replace(",", " ") if isinstance(value, int) else str(value)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
