@@ -22,6 +22,8 @@ DEFAULT_FORMATS = "md,html,xlsx,json,csv"
 ALL_FORMATS = f"{DEFAULT_FORMATS},svg,dot"
 SCHEMAS = ("plan", "bom", "part", "prices")
 HELP_WIDTH = 100
+NAME_WIDTH = 10
+"""What a line of the summary begins with, at least so wide."""
 """Characters a line of help at most."""
 COLLECT_AFTER = 200_000
 """New objects between two runs of the garbage collector."""
@@ -377,12 +379,14 @@ def _summary(report: Report) -> Iterator[str]:
         text += f" ({shown('workload.gpus_required')} required)"
     yield f"  GPUs       {text}"
     yield from _workload_summary(found, report.plan)
+    width = max((len(built.plan.name) for built in report.design.fabrics), default=0)
+    width = max(width, NAME_WIDTH)
     for built in report.design.fabrics:
         if built.plan.switchless:
             shape = " x ".join(words.number(figure.value) for figure in built.fabric.dimensions.values())
             count = words.number(built.fabric.links[0].count.value)
             times = f"{words.number(built.fabric.planes.value)} x " if built.fabric.planes else ""
-            yield f"  {built.plan.name:10} {times}{built.fabric.topology} of {shape}; {count} links"
+            yield f"  {built.plan.name:{width}} {times}{built.fabric.topology} of {shape}; {count} links"
             continue
         tiers = " + ".join(
             f"{words.number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in built.fabric.tiers
@@ -390,7 +394,7 @@ def _summary(report: Report) -> Iterator[str]:
         links = " + ".join(words.number(link.count.value) for link in built.fabric.links)
         modules = found.get(f"fabrics.{built.plan.name}.transceivers.total")
         tail = f", {words.number(modules.value)} modules" if modules else ""
-        yield f"  {built.plan.name:10} {tiers}; {links} links{tail}"
+        yield f"  {built.plan.name:{width}} {tiers}; {links} links{tail}"
     if "site.power_w" in found:
         yield f"  power      {words.number(found['site.power_w'].value)} W at most"
     totals = report.quote.totals

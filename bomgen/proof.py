@@ -41,6 +41,7 @@ class Check(NamedTuple):
 def checks(design: Design, bill: Bill, quote: Quote) -> tuple[Check, ...]:
     """Every check on a result, in the order of the rules."""
     found = [check for fabric in design.fabrics for rule in _FABRIC_RULES for check in rule(fabric)]
+    found += [check for fabric in design.fabrics for check in _not_over_built(fabric, quote)]
     found += [
         check for rule in (_bill_equals_design, _totals_add_up, _prices_complete) for check in rule(design, bill, quote)
     ]
@@ -143,16 +144,26 @@ def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
         yield Check("oversubscription", status, message, f"fabrics.{built.plan.name}.oversubscription.{tier.name}")
 
 
-def _not_over_built(built: BuiltFabric) -> Iterator[Check]:
-    """Up-links with far more bandwidth than the down-links are reported."""
+def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
+    """Up-links with far more bandwidth than the down-links are reported, with what they cost as far as it is known."""
     leaf = built.fabric.tier("leaf")
     ratio = leaf.oversubscription if leaf else None
     if leaf is None or ratio is None or leaf.up is None or leaf.up.value <= REDUNDANT_UPLINKS:
         return
     if ratio.value * OVER_BUILT < 1:
         times = float(1 / ratio.value)
+        above = [line for line in quote.lines if line.line.fabric == built.plan.name and _is_above(line.line.role)]
+        priced = [line.amount for line in above if line.amount is not None]
+        least = "" if len(priced) == len(above) else "at least "
+        cost = f"they and the switches above cost {least}{sum(priced)} {quote.totals.currency}" if priced else ""
         message = f"over-built: the up-links of a leaf carry {times:g} times its down-links; fewer would do"
+        message += f", {cost}" if cost else ""
         yield Check("over-built", "warn", message, f"fabrics.{built.plan.name}.oversubscription.leaf")
+
+
+def _is_above(role: str | None) -> bool:
+    """Whether a line is for switches above the leaves or for links between switches."""
+    return role in ("spine", "core") or (role or "").startswith(("leaf-spine", "spine-core"))
 
 
 def _slow_links(built: BuiltFabric) -> Iterator[Check]:
@@ -198,7 +209,6 @@ _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
     _ends_meet,
     _spread_evenly,
     _ratio_kept,
-    _not_over_built,
     _slow_links,
     _optical_ends,
     _cables_match,

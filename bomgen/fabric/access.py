@@ -14,12 +14,12 @@ from bomgen.problems import Infeasible
 
 NAME = "access"
 LIMITS = "as many leaves as the endpoints need; the fabric that they are linked into carries what passes between them"
-DRAWING = """
-   in-band   ===+=======+=======+===    the fabric named under `uplink`
-                |       |       |
-   leaf        ###     ###     ###      no spines: each leaf has links of its own into the other fabric
-               |||     |||     |||
-   server      ooo     ooo     ooo      management ports of servers, switches and PDUs
+DRAWING = """\
+   in-band   =====+=======+=======+=====  the fabric named under `uplink`
+                  |       |       |
+   leaf          [ ]     [ ]     [ ]      no spines: each leaf has links of its own into the other fabric
+                 |||     |||     |||
+   server        ooo     ooo     ooo      management ports of servers, switches and PDUs
 """
 
 

@@ -11,14 +11,14 @@ from bomgen.fabric.smallest import folded_clos
 
 NAME = "fat-tree"
 LIMITS = "one to three tiers; P^2 / 2 endpoints in two and P^3 / 4 in three tiers of P-port switches at 1:1"
-DRAWING = """
-   core    #####   #####   #####        three tiers: pods joined by cores
-            / \\     / \\     / \\
-   spine   ### ### ### ###              every leaf has as many links to each spine of its pod
-            | X |   | X |
-   leaf    ### ###|### ###              endpoints fill leaf after leaf
-           |||||| | ||||||
-   server  o o o o o o o o
+DRAWING = """\
+   core       [ ]     [ ]     [ ]         three tiers: cores join the pods
+             /   \\   /   \\   /   \\
+   spine   [ ] [ ] | [ ] [ ] | ...        a leaf has as many links to each spine of its pod
+            | X |  |  | X |
+   leaf    [ ] [ ] | [ ] [ ] | ...        endpoints fill leaf after leaf
+           ||| ||| | ||| |||
+   server  ooo ooo   ooo ooo
 """
 
 

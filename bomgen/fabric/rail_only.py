@@ -14,13 +14,13 @@ from bomgen.figures import formula
 
 NAME = "rail-only"
 LIMITS = "as many fat trees as a server has rails; servers as many as one tree has endpoints, P^2 / 2 or P^3 / 4 at 1:1"
-DRAWING = """
-   rail 0           rail 1           rail 7
-   ###  ###         ###  ###         ###  ###      a fat tree a rail, no link between rails
-    | \\/ |           | \\/ |    ...    | \\/ |
-   ###  ###         ###  ###         ###  ###
-    |    |           |    |           |    |
-    o    o           o    o           o    o       servers 0 and 1, port r in rail r
+DRAWING = """\
+   rail 0          rail 1              rail 7
+   [ ]  [ ]        [ ]  [ ]            [ ]  [ ]      a fat tree a rail, no link between rails
+    | \\/ |          | \\/ |     ...      | \\/ |
+   [ ]  [ ]        [ ]  [ ]            [ ]  [ ]
+    |    |          |    |              |    |
+    o    o          o    o              o    o       servers 0 and 1: port r in rail r
 """
 
 

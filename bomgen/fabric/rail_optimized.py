@@ -11,13 +11,13 @@ from bomgen.fabric.smallest import folded_clos
 
 NAME = "rail-optimized"
 LIMITS = "two or three tiers; a scalable unit has at most as many servers as a leaf has ports down"
-DRAWING = """
-   spine     ###  ###  ###  ###         every leaf has as many links to each spine
-              | \\/ | \\/ | \\/ |
-   leaf      [r0] [r1] ... [r7]         a leaf a rail and scalable unit
-              |\\   |\\       |\\
-   server 0   o | .o.|.. .. o |         port r of every server goes to leaf r
-   server 1     o    o        o
+DRAWING = """\
+   spine     [ ]   [ ]   [ ]   [ ]        a leaf has as many links to each spine
+              | \\ / | \\ / | \\ / |
+   leaf      [r0]  [r1]  ...   [r7]       one leaf a rail and scalable unit
+              |     |           |
+   server 0   o-----o---- ... --o         port r of every server of the unit goes to its leaf r
+   server 1   o-----o---- ... --o
 """
 
 
