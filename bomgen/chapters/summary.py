@@ -72,8 +72,10 @@ def sentences(writer: Writer) -> Iterator[str]:
             )
             for tier in built.fabric.tiers
         )
+        planes = built.plan.planes.value
         yield writer.word(
-            "sentence-fabric",
+            "sentence-fabric-planes" if planes > 1 else "sentence-fabric",
+            planes=number(planes),
             name=built.plan.name,
             topology=built.fabric.topology,
             endpoints=number(built.fabric.endpoints.value),

@@ -10,7 +10,7 @@ from typing import Any
 from bomgen.fabric import clos, seating
 from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import radix, shared_cages
-from bomgen.fabric.search import MAX_TIERS, Numbers, Shape, ports_beside, reach
+from bomgen.fabric.search import MAX_TIERS, Numbers, Shape, ports_beside
 from bomgen.fabric.searched import (
     in_numbers,
     largest_fabric,
@@ -263,7 +263,7 @@ class Builder:
             switches=switches,
             bisection_gbps=self._bisection(seats, pods, of_pod, spine_up),
             hops=clos.switches_on_the_way(self.figures["tiers"]),
-            largest=largest_fabric(self._numbers) if reach(self._numbers.value) is not None else None,
+            largest=largest_fabric(self._numbers) if self.shape.cores or not self.demand.pod_leaves else None,
             free_ports=self._free(tiers, links, above),
             growth=clos.free_ports(leaves, down, self._on_leaves(above)),
             pods=pods,

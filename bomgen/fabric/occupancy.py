@@ -199,7 +199,7 @@ class Halves(NamedTuple):
     up: int
 
 
-def bisection(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod_gbps: int | None) -> int:
+def bisection(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int = 1, pod_gbps: int | None = None) -> int:
     """Max-flow between the first and the second half of the endpoints, servers in their order and then hosts [Gb/s].
 
     Even spread loads all paths between two switches alike, so that the fabric carries what a tree with a leaf's and a

@@ -289,14 +289,14 @@ def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
     return 0
 
 
-def reach(numbers: Numbers) -> int | None:
-    """The most endpoints that as many tiers of the same switches carry; None when pods without a core can be added.
+def reach(numbers: Numbers) -> int:
+    """The most endpoints that as many tiers of the same switches carry; 0 when nothing limits them: pods without a core.
 
     Where the plan fixes no counts, every up-link of a leaf goes to a spine of its own and every one of a pod to a core
     of its own, so that the division with the most ports down reaches farthest.
     """
     if numbers.tiers == 2 and numbers.pod_leaves:
-        return None
+        return 0
     most = 0
     counts = (numbers.spine_count, numbers.spines_per_pod, numbers.spine_up, numbers.core_count)
     for down, up in divisions(numbers):

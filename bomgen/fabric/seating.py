@@ -94,7 +94,7 @@ def fitted(kinds: Figure, has_up: bool) -> Iterator[Fitted]:
 @formula("Gb/s", source=SERVERS_IN_ORDER)
 def bisection_of_leaves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> int:
     """Max-flow between the first and the second half of the endpoints: switched in a shared leaf, else over spines."""
-    return bisection(occupancy, down_gbps, up_gbps, 1, None)
+    return bisection(occupancy, down_gbps, up_gbps)
 
 
 @formula("Gb/s", source=SERVERS_IN_ORDER)

@@ -100,13 +100,13 @@ def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
     if len(set(kinds)) > 1 or any(fixed):
         return 0
     low = high = numbers.radix // 2 * 2
-    while (reach(_with_radix(numbers, high)) or 0) < endpoints:
+    while reach(_with_radix(numbers, high)) < endpoints:
         low, high = high, 2 * high
         if high > MOST_PORTS:
             return 0
     while high - low > 2:
         middle = (low + high) // 2 // 2 * 2
-        if (reach(_with_radix(numbers, middle)) or 0) < endpoints:
+        if reach(_with_radix(numbers, middle)) < endpoints:
             low = middle
         else:
             high = middle
