@@ -290,7 +290,7 @@ def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
 
 
 def reach(numbers: Numbers) -> int:
-    """The most endpoints that as many tiers of the same switches carry; 0 when nothing limits them: pods without a core.
+    """The most endpoints that as many tiers of the same switches carry; 0 when nothing limits pods without a core.
 
     Where the plan fixes no counts, every up-link of a leaf goes to a spine of its own and every one of a pod to a core
     of its own, so that the division with the most ports down reaches farthest.
