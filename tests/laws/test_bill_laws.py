@@ -41,6 +41,8 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         links = {kind: {"medium": "transceiver", "module": "generic-400g", "length": length} for kind in BLOCKS}
     fabric = {
         "switch": "qm9700",
+        "topology": draw(st.sampled_from(("fat-tree", "rail-optimized", "rail-only"))),
+        "hosts": draw(st.sampled_from(([], [{"name": "login", "count": 3, "ports": 3}]))),
         "oversubscription": draw(st.sampled_from((1, 1.5, 2, 3))),
         "reserved_ports": draw(st.integers(0, 5)),
         "build_out": draw(st.sampled_from(("full", "exact"))),
@@ -75,7 +77,10 @@ def test_modules_are_rounded_up_by_the_device(worked: Worked, plan: dict[str, An
             engines.setdefault(use.device, set()).add(use.module.ports.value)
         if "server" in found and len(engines["server"]) == 1:
             per_server = ceil(built.attachment.ports_per_server.value / engines["server"].copy().pop())
-            assert worked_servers(plan) * per_server == found["server"]
+            of_hosts = sum(
+                hosts.pieces.value * ceil(hosts.ports.value / engines["server"].copy().pop()) for hosts in built.hosts
+            )
+            assert worked_servers(plan) * per_server + of_hosts == found["server"]
         for tier in fabric.tiers:
             kinds = [kind for kind, ends in BLOCKS.items() if tier.name in ends and fabric_has(fabric, kind)]
             fitted_kinds = {use.kind for use in built.interconnect.modules if use.device == tier.name}
