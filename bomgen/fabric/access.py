@@ -47,7 +47,7 @@ def leaves(endpoints: int, down: int) -> int:
     return ceil(endpoints / down)
 
 
-@formula("Gb/s", source="what endpoints of one leaf exchange does not leave it; the rest is the other fabric's")
+@formula("Gb/s", source="max-flow where the fabric above carries all that the leaves send")
 def bisection(attached: int, down: int, down_gbps: int, up: int, up_gbps: int) -> int:
     """What the leaf that the middle of the endpoints falls on switches, and what the others send up at most."""
     return between_halves(attached, down, down_gbps, up * up_gbps)
@@ -99,5 +99,4 @@ def build(demand: Demand) -> Fabric:
         largest=None,
         free_ports={"leaf": free},
         growth=free,
-        exact_bisection=False,
     )
