@@ -140,7 +140,7 @@ class Fabric(NamedTuple):
     planes: Figure | None = None
     """How many of them there are."""
     exact_bisection: bool = True
-    """False: the bisection stated is a bound."""
+    """False: the bisection stated is a bound from below."""
 
     def tier(self, name: str) -> Tier | None:
         """The tier of that name, or None."""
