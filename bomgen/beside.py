@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.figures import Figure, formula
-from bomgen.network import OUT_OF_BAND, STORAGE
-from bomgen.plan import FabricPlan, Hosts, Plan
+from bomgen.plan import OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan
 
 
 class Other(NamedTuple):

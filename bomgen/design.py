@@ -16,9 +16,9 @@ from bomgen.figures import Figure, formula
 from bomgen.gpu_links import GpuLinks
 from bomgen.interconnect import Interconnect
 from bomgen.medium import SERVER, Cage, Stock
-from bomgen.network import Attachment
+from bomgen.network.attachment import Attachment
 from bomgen.parts import Cable, Nic
-from bomgen.plan import FabricPlan, Hosts, Plan
+from bomgen.plan import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
 from bomgen.problems import PlanErrors, Problem
 from bomgen.sizing import Sizing
 
@@ -128,7 +128,7 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
         raise PlanErrors(errors)
     nics: Figure | None = None
     for each in built:
-        if each.plan.role == network.COMPUTE:
+        if each.plan.role == COMPUTE:
             nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
     power = None
     if servers and server and server.power_w:
@@ -186,7 +186,7 @@ def _build_all(
     others, last; what is not yet known is taken from `before`.
     """
     known = {each.plan.name: each for each in before}
-    order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == network.OUT_OF_BAND, fabric.name))
+    order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, fabric.name))
     for fabric in order:
         others = [Other(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name]
         stored = sizing.stored.servers if sizing.stored else None
@@ -238,7 +238,7 @@ def _build(
 def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuLinks | None:
     """What joins one GPU to others; None unless the fabric is one of role compute."""
     server = plan.cluster.server
-    if server is None or fabric.role != network.COMPUTE:
+    if server is None or fabric.role != COMPUTE:
         return None
     return gpu_links.of_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, built.links[0].rate_gbps)
 

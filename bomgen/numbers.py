@@ -9,8 +9,7 @@ from bomgen.bill import cable_id
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Fabric
 from bomgen.figures import Figure, formula
-from bomgen.network import COMPUTE
-from bomgen.plan import Inference
+from bomgen.plan import COMPUTE, Inference
 from bomgen.records import slug
 from bomgen.sizing.memory import Memory
 from bomgen.sizing.opinions import Opinions

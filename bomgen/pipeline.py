@@ -18,7 +18,7 @@ from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
 from bomgen.figures import Mark, first_given
-from bomgen.network import attachments
+from bomgen.network.attachment import attachments
 from bomgen.plan import Plan
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem

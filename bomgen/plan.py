@@ -12,7 +12,11 @@ from bomgen.medium import Wish
 
 ESTIMATE = "estimate"
 """The word in place of a goodput that is to be worked out."""
-ROLES = ("compute", "storage", "in_band", "out_of_band")
+COMPUTE = "compute"
+STORAGE = "storage"
+IN_BAND = "in_band"
+OUT_OF_BAND = "out_of_band"
+ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 
 
 RAILS = ("rail-optimized", "rail-only")

@@ -10,8 +10,7 @@ from bomgen.bill import Bill
 from bomgen.chassis import WORDS
 from bomgen.design import Design
 from bomgen.figures import Figure, first_given
-from bomgen.network import COMPUTE
-from bomgen.plan import ESTIMATE, LINK_KINDS, Training
+from bomgen.plan import COMPUTE, ESTIMATE, LINK_KINDS, Training
 from bomgen.problems import Problem
 from bomgen.quantities import GIGA, PETA, TERA
 from bomgen.sizing.counts import MAX_GPUS

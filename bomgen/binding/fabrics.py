@@ -11,13 +11,11 @@ from bomgen.fabric import Topology, described
 from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Mark
 from bomgen.medium import Wish
-from bomgen.plan import LINK_KINDS, ROLES, FabricPlan, Hosts, Uplink
+from bomgen.plan import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Uplink
 from bomgen.problems import Problem, nearest
 
 DEFAULT = "default"
 AUTO = "auto"
-IN_BAND = "in_band"
-OUT_OF_BAND = "out_of_band"
 ACCESS = "access"
 """The topology whose leaves are linked into another fabric."""
 ASSUMED = "x-assumption"

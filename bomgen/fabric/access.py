@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from bomgen.fabric import clos
-from bomgen.fabric.folded import attached_of, endpoints_of
+from bomgen.fabric.asked import attached_of, endpoints_of
 from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.search import ports_beside

@@ -8,9 +8,9 @@ from math import ceil
 from typing import Any
 
 from bomgen.fabric import clos, seating
+from bomgen.fabric.asked import attached_of, endpoints_of, not_fixed
 from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
-from bomgen.fabric.ports import radix, shared_cages
-from bomgen.fabric.search import MAX_TIERS, Numbers, Shape, ports_beside
+from bomgen.fabric.search import Shape, ports_beside
 from bomgen.fabric.searched import (
     in_numbers,
     largest_fabric,
@@ -22,143 +22,6 @@ from bomgen.fabric.searched import (
     up_of,
 )
 from bomgen.figures import Figure, formula
-from bomgen.problems import Infeasible
-
-
-@formula("count")
-def not_fixed() -> int:
-    """What the plan leaves to the rules."""
-    return 0
-
-
-@formula("rails")
-def no_rails() -> int:
-    """Leaves are filled one after the other, whatever the rail of a port."""
-    return 1
-
-
-@formula("tiers")
-def two_tiers() -> int:
-    """Leaves and spines."""
-    return 2
-
-
-@formula("tiers")
-def three_tiers() -> int:
-    """Leaves, spines and cores."""
-    return MAX_TIERS
-
-
-def figures_of(demand: Demand, tiers: int, rails: Figure | None = None) -> dict[str, Figure]:
-    """The demand as the figures that `Numbers` are the values of.
-
-    `rails` are the ports of a server that have leaves of their own; None: leaves are filled one after the other.
-    """
-    nothing = not_fixed()
-    down_gbps, up_gbps, core_gbps = (demand.rates[kind] for kind in ("server-leaf", "leaf-spine", "spine-core"))
-    leaf, spine, core = demand.leaf, demand.spine, demand.core
-    leaf_down, unit = leaf.downlinks, demand.unit if rails else None
-    if rails:
-        leaf_down, unit = leaf_down or unit or leaf.servers, unit or leaf.servers
-    elif leaf.servers:
-        leaf_down = clos.ports_of_servers(leaf.servers, demand.ports_per_server)
-    three = tiers == MAX_TIERS
-    found = {
-        "tiers": two_tiers() if tiers == 2 else three_tiers(),
-        "nic_ports": clos.nic_endpoints(demand.servers, demand.ports_per_server),
-        "host_ports": demand.host_ports,
-        "reserved_ports": demand.reserved_ports,
-        "rails": rails or no_rails(),
-        "unit": unit,
-        "down_gbps": down_gbps,
-        "up_gbps": up_gbps,
-        "core_gbps": core_gbps,
-        "oversubscription": demand.oversubscription,
-        "spine_oversubscription": demand.spine_oversubscription,
-        "radix": radix(leaf.switch, down_gbps),
-        "up_radix": radix(leaf.switch, up_gbps),
-        "cages": shared_cages(leaf.switch, down_gbps, up_gbps),
-        "spine_radix": radix(spine.switch, up_gbps),
-        "spine_up_radix": radix(spine.switch, core_gbps) if three else None,
-        "spine_cages": shared_cages(spine.switch, up_gbps, core_gbps) if three else None,
-        "core_radix": radix(core.switch, core_gbps) if three else None,
-        "leaf_down": leaf_down,
-        "leaf_up": leaf.uplinks,
-        "pod_leaves": demand.pod_leaves,
-        "spine_count": spine.count,
-        "spines_per_pod": spine.per_pod,
-        "spine_down": spine.downlinks,
-        "spine_up": spine.uplinks,
-        "core_count": core.count,
-    }
-    return {name: figure if figure is not None else nothing for name, figure in found.items()}
-
-
-def numbers_of(figures: dict[str, Figure]) -> Numbers:
-    """The values of `figures_of`, as the search takes them."""
-    return Numbers(**{name: figure.value for name, figure in figures.items()})
-
-
-def spaced(number: int) -> str:
-    """A number as messages write it: thousands apart."""
-    return f"{number:,}".replace(",", " ")
-
-
-def attached_of(demand: Demand) -> Figure:
-    """Ports of the machines on a plane: NIC ports of the servers, and ports of others where there are some."""
-    nic_ports = clos.nic_endpoints(demand.servers, demand.ports_per_server)
-    return clos.with_hosts(nic_ports, demand.host_ports) if demand.host_ports else nic_ports
-
-
-def endpoints_of(demand: Demand) -> Figure:
-    """Ports of the machines on a plane, and reserved ports where there are some."""
-    attached = attached_of(demand)
-    return clos.endpoints_with_reserved(attached, demand.reserved_ports) if demand.reserved_ports else attached
-
-
-def one_switch(demand: Demand, topology: str) -> Fabric:
-    """All endpoints on one leaf. Raises Infeasible when it has too few ports."""
-    rate = demand.rates["server-leaf"]
-    ports = radix(demand.leaf.switch, rate)
-    attached, endpoints = attached_of(demand), endpoints_of(demand)
-    if endpoints.value > ports.value:
-        others = endpoints.value - demand.servers.value * demand.ports_per_server.value
-        servers = max((ports.value - others) // demand.ports_per_server.value, 0)
-        message = (
-            f"{spaced(endpoints.value)} endpoints; one {demand.leaf.switch.identity.name} has "
-            f"{spaced(ports.value)} ports at {rate.value} Gb/s, so at most {servers} servers; fat-tree reaches more"
-        )
-        raise Infeasible(message, because=endpoints)
-    count = leaves_of_one_switch(endpoints, ports)
-    populated = endpoints if demand.exact else ports
-    tier = Tier("leaf", demand.leaf.switch, count, ports, ports, None, (Fitted(count, populated, None),), None)
-    free = clos.ports_left(ports, endpoints)
-    return Fabric(
-        topology=topology,
-        endpoints=endpoints,
-        ports_per_server=demand.ports_per_server,
-        tier_count=tier_count(count),
-        tiers=(tier,),
-        links=(Links("server-leaf", endpoints, attached, rate, ("server", "leaf")),),
-        switches=count,
-        bisection_gbps=clos.bisection_of_switch(attached, rate),
-        hops=clos.switches_on_the_way(tier_count(count)),
-        largest=ports,
-        free_ports={"leaf": free},
-        growth=free,
-    )
-
-
-@formula("switches")
-def leaves_of_one_switch(endpoints: int, radix: int) -> int:
-    """One switch, when all endpoints fit on it."""
-    return ceil(endpoints / radix)
-
-
-@formula("tiers")
-def tier_count(leaves: int) -> int:
-    """One switch is one tier."""
-    return leaves
 
 
 @formula("switches")

@@ -6,7 +6,7 @@ Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training L
 
 from __future__ import annotations
 
-from bomgen.fabric.folded import attached_of, endpoints_of
+from bomgen.fabric.asked import attached_of, endpoints_of
 from bomgen.fabric.model import Demand, Fabric
 from bomgen.fabric.parallel import ports_of_one, side_by_side
 from bomgen.fabric.smallest import folded_clos

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bomgen.fabric.folded import one_switch
+from bomgen.fabric.asked import one_switch
 from bomgen.fabric.model import Demand, Fabric
 
 NAME = "single-switch"

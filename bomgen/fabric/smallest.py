@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bomgen.fabric.folded import Builder, endpoints_of, figures_of, numbers_of, one_switch, spaced
+from bomgen.fabric.asked import endpoints_of, figures_of, numbers_of, one_switch, spaced
+from bomgen.fabric.folded import Builder
 from bomgen.fabric.model import Demand, Fabric
 from bomgen.fabric.ports import radix
 from bomgen.fabric.search import MAX_TIERS, Numbers, best, divisions, most_servers, reach

@@ -8,7 +8,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.figures import Figure, Given
-from bomgen.network import Attachment
+from bomgen.network.attachment import Attachment
 from bomgen.plan import ESTIMATE, Cluster, Inference, Plan, Training
 from bomgen.problems import Infeasible
 from bomgen.sizing import interruptions, parallelism, peak, serving, states, storage, training

@@ -7,8 +7,8 @@ from math import ceil
 
 from bomgen import network
 from bomgen.figures import Figure, formula
-from bomgen.network import Attachment
-from bomgen.plan import Cluster, FabricPlan, Plan
+from bomgen.network.attachment import Attachment
+from bomgen.plan import COMPUTE, Cluster, FabricPlan, Plan
 from bomgen.problems import Infeasible, PlanErrors, Problem
 
 MAX_GPUS = 10**7
@@ -131,4 +131,4 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
 
 def _first_compute(plan: Plan) -> FabricPlan | None:
     switched = (fabric for fabric in plan.fabrics if not fabric.switchless)
-    return next((fabric for fabric in switched if fabric.role == network.COMPUTE), None)
+    return next((fabric for fabric in switched if fabric.role == COMPUTE), None)

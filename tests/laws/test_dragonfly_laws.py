@@ -19,7 +19,7 @@ from test_fabric_laws import given_as
 
 from bomgen import catalog, records
 from bomgen.fabric import build
-from bomgen.fabric.dragonfly import flow_at_least
+from bomgen.fabric.dragonfly_flow import flow_at_least
 from bomgen.fabric.model import Demand, Fabric, Fitted, TierChoice
 from bomgen.parts import Switch
 from bomgen.problems import Infeasible

@@ -1,27 +1,16 @@
-"""From a fabric of the plan to what its topology must carry: NIC ports, rates and what is fixed of each tier."""
+"""How the servers hang on each fabric: which ports, of which NICs, on how many planes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from bomgen import fabric as topologies
-from bomgen.fabric.clos import endpoints_with_reserved, nic_endpoints, with_hosts
-from bomgen.fabric.model import Demand, DirectDemand, Fabric
-from bomgen.fabric.parallel import ports_of_one, side_by_side
 from bomgen.figures import Figure, formula
 from bomgen.parts import ANY, Nic, ServerPorts
-from bomgen.plan import LINK_KINDS, RAILS, Cluster, FabricPlan, Hosts, Plan
-from bomgen.problems import Infeasible, PlanErrors, Problem
+from bomgen.plan import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan
+from bomgen.problems import PlanErrors, Problem
 
-COMPUTE = "compute"
-STORAGE = "storage"
-IN_BAND = "in_band"
-OUT_OF_BAND = "out_of_band"
 _RJ45 = "rj45"
-UPLINK = "uplink"
-"""The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
 
 
 class Attachment(NamedTuple):
@@ -88,42 +77,13 @@ def rate_of_piece(port_gbps: int, pieces: int) -> int:
 
 
 @formula("ports")
-def ports_of_hosts(hosts: int, ports: int) -> int:
-    """Ports of equal machines."""
-    return hosts * ports
-
-
-@formula("ports")
-def sum_of_ports(ports: int, more_ports: int) -> int:
-    """Ports of machines of several kinds."""
-    return ports + more_ports
-
-
-@formula("ports")
-def one_of_each_port() -> int:
-    """Ports of a server that belong to one rail."""
-    return 1
-
-
-@formula("ports")
 def one_port_a_cage() -> int:
     """Ports outside the compute network sit in cages of their own."""
     return 1
 
 
-@formula("Gb/s")
-def slower_end(nic_gbps: int, switch_gbps: int) -> int:
-    """A link runs at the rate of its slower end."""
-    return min(nic_gbps, switch_gbps)
-
-
-@formula("servers")
-def servers_of_a_leaf(down: int, ports_per_server: int) -> int:
-    """Whole servers whose ports fill the down ports of a leaf."""
-    return max(down // ports_per_server, 1)
-
-
-def _refuse(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
+def refusal(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
+    """A fabric that cannot be joined as the plan asks, at its place."""
     return PlanErrors([Problem(fabric.mark, "error", message, rule, f"fabrics.{fabric.name}")])
 
 
@@ -157,7 +117,7 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
             f"the fabrics {' and '.join(fabric.name for fabric in sharing)} use {used} ports a server; "
             f"{server.identity.name} has {server.storage.count.value}: give `ports_per_server:` or name a `nic:`"
         )
-        raise _refuse(sharing[-1], message, "ports")
+        raise refusal(sharing[-1], message, "ports")
 
 
 def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
@@ -170,13 +130,13 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
     if fabric.role == OUT_OF_BAND:
         ports = fabric.ports_per_server or server.bmc_ports
         if ports is None:
-            raise _refuse(fabric, _silent(server.identity.name, "management ports"), "unknown-ports")
+            raise refusal(fabric, _silent(server.identity.name, "management ports"), "unknown-ports")
         return _side_attachment(fabric, ports, bmc_gbps, _RJ45)
     own = server.storage
     ports = fabric.ports_per_server or (own.count if own else None)
     gbps = fabric.nic.port_gbps if fabric.nic else own.gbps if own else fabric.link_gbps
     if ports is None or gbps is None:
-        raise _refuse(fabric, _silent(server.identity.name, "storage and in-band ports"), "unknown-ports")
+        raise refusal(fabric, _silent(server.identity.name, "storage and in-band ports"), "unknown-ports")
     return _side_attachment(fabric, ports, gbps, own.cage if own else ANY)
 
 
@@ -198,11 +158,11 @@ def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
             f"{of_nic} ports of {nics} do not spread over {planes.value} planes; as many planes as ports, a divisor "
             "or a multiple of them"
         )
-        raise _refuse(fabric, message, "planes")
+        raise refusal(fabric, message, "planes")
     pieces = pieces_of_port(planes, ports_on_a_nic(ports, attached.nics_per_server) if by_nic else ports)
     if attached.port_gbps.value % pieces.value:
         message = f"a port of {attached.port_gbps.value} Gb/s does not split into {pieces.value} equal pieces"
-        raise _refuse(fabric, message, "planes")
+        raise refusal(fabric, message, "planes")
     split = ports_when_split(ports, pieces)
     return attached._replace(
         ports_per_server=split,
@@ -218,7 +178,7 @@ def _silent(server: str, ports: str) -> str:
 
 def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str) -> Attachment:
     if fabric.gpus_per_nic:
-        raise _refuse(fabric, f"gpus_per_nic belongs to compute; give ports_per_server for {fabric.role}", "role")
+        raise refusal(fabric, f"gpus_per_nic belongs to compute; give ports_per_server for {fabric.role}", "role")
     nic = fabric.nic
     if nic:
         cards = cards_for_ports(ports, nic.ports)
@@ -231,7 +191,7 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
     if server is None:
         raise ValueError("a compute fabric needs a server")
     if fabric.ports_per_server:
-        raise _refuse(fabric, "ports_per_server is for the other roles; give gpus_per_nic for compute", "role")
+        raise refusal(fabric, "ports_per_server is for the other roles; give gpus_per_nic for compute", "role")
     own = server.compute
     if fabric.gpus_per_nic:
         nics = nics_of_a_server(server.gpus, fabric.gpus_per_nic)
@@ -239,14 +199,14 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
         nics = own.count
     else:
         message = f"{server.identity.name} names no NICs; give `gpus_per_nic:` and `nic:`"
-        raise _refuse(fabric, message, "unknown-ports")
+        raise refusal(fabric, message, "unknown-ports")
     same = nic is None or nic.identity.id == server.nic
     if same and own is not None and nics.value <= own.count.value:
         return _own_attachment(fabric, own, nics, cluster.server_nic)
     nic = nic or cluster.server_nic
     if nic is None:
         message = f"{nics.value} NICs a server are more than {server.identity.name} has; name a `nic:` to buy"
-        raise _refuse(fabric, message, "unknown-ports")
+        raise refusal(fabric, message, "unknown-ports")
     ports = ports_of_nics(nics, nic.ports)
     return Attachment(ports, ports, nics, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
 
@@ -255,99 +215,7 @@ def _own_attachment(fabric: FabricPlan, own: ServerPorts, nics: Figure, card: Ni
     """The server's own NICs: its cages as the server describes them, ports and rate as the NIC does where it must."""
     gbps = own.gbps or (card.port_gbps if card else None)
     if gbps is None:
-        raise _refuse(fabric, "the rate of the server's NICs is not known; give `port_gbps:`", "unknown-ports")
+        raise refusal(fabric, "the rate of the server's NICs is not known; give `port_gbps:`", "unknown-ports")
     cage = card.cage if card and own.cage == ANY else own.cage
     ports = ports_of_nics(nics, card.ports) if card else nics
     return Attachment(ports, ports, nics, gbps, cage, own.ports_per_cage, None)
-
-
-def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
-    """The rate of each kind of link [Gb/s].
-
-    Raises Infeasible when the plan asks for links faster than one of their ends.
-    """
-    leaf = fabric.tier_plans["leaf"].switch
-    fastest = max((group.port_gbps for group in leaf.groups), key=lambda rate: rate.value)
-    slower = slower_end(attached.port_gbps, fastest)
-    asked = fabric.links["server-leaf"].rate_gbps or fabric.link_gbps
-    if asked and asked.value > slower.value:
-        message = (
-            f"links of {asked.value} Gb/s; the NIC port carries {attached.port_gbps.value} and the switch port "
-            f"{fastest.value} Gb/s: at most {slower.value}"
-        )
-        raise Infeasible(message, because=asked, rule="rate")
-    usual = fabric.link_gbps or slower
-    return {kind: fabric.links[kind].rate_gbps or usual for kind in LINK_KINDS} | {UPLINK: fastest}
-
-
-def demand(fabric: FabricPlan, attached: Attachment, servers: Figure, hosts: Sequence[Hosts] = ()) -> Demand:
-    """What one plane of the fabric's topology must carry for so many servers, with other machines beside them."""
-    tiers, planes = fabric.tier_plans, fabric.planes
-    reserved, others = fabric.reserved_ports, host_ports(hosts)
-    return Demand(
-        servers=servers,
-        ports_per_server=attached.ports_per_plane,
-        host_ports=ports_of_one(others, planes) if others and planes.value > 1 else others,
-        reserved_ports=ports_of_one(reserved, planes) if reserved and planes.value > 1 else reserved,
-        rates=rates(fabric, attached),
-        tiers=fabric.tiers,
-        oversubscription=fabric.oversubscription,
-        spine_oversubscription=fabric.spine_oversubscription,
-        leaf=tiers["leaf"],
-        spine=tiers.get("spine", tiers["leaf"]),
-        core=tiers.get("core", tiers["leaf"]),
-        pod_leaves=fabric.pod_leaves,
-        uplinks=fabric.uplink.ports if fabric.uplink else None,
-        unit=fabric.scalable_unit,
-        options=fabric.options,
-        exact=fabric.build_out.value == "exact",
-    )
-
-
-def host_ports(hosts: Sequence[Hosts]) -> Figure | None:
-    """Ports of all other machines on a fabric, over all planes; None when there are none."""
-    found: Figure | None = None
-    for each in hosts:
-        ports = ports_of_hosts(each.pieces, each.ports)
-        found = ports if found is None else sum_of_ports(found, ports)
-    return found
-
-
-def build(fabric: FabricPlan, attached: Attachment, servers: Figure, hosts: Sequence[Hosts] = ()) -> Fabric:
-    """The fabric of the plan's topology for so many servers, all planes of it. Raises Infeasible when there is none."""
-    plane = topologies.build(str(fabric.topology.value), demand(fabric, attached, servers, hosts))
-    if fabric.planes.value == 1:
-        return plane
-    machines = nic_endpoints(servers, attached.ports_per_server)
-    others = host_ports(hosts)
-    if others:
-        machines = with_hosts(machines, others)
-    reserved = fabric.reserved_ports
-    endpoints = endpoints_with_reserved(machines, reserved) if reserved else machines
-    return side_by_side(plane, fabric.planes, attached.ports_per_server, endpoints, machines)
-
-
-def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
-    """The fabric of a topology without switches. Raises Infeasible when there is none, PlanErrors without a rate."""
-    gpu = cluster.gpu
-    rate = fabric.link_gbps or gpu.pod_link_gbps
-    if rate is None:
-        message = f"nothing says how fast the links of the {fabric.topology.value} are; give `link:`, for example 400G"
-        raise _refuse(fabric, message, "unknown-rate")
-    demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
-    return topologies.build(str(fabric.topology.value), demand)
-
-
-def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:
-    """Servers that fill the down ports of a leaf of the fabric that so many servers would get.
-
-    A leaf that serves one rail has one port of each server. Raises Infeasible when there is no such fabric.
-    """
-    given = fabric.tier_plans["leaf"].servers
-    if given:
-        return given
-    of_rail = str(fabric.topology.value) in RAILS
-    if of_rail and fabric.scalable_unit:
-        return fabric.scalable_unit
-    leaf = build(fabric, attached, servers, fabric.hosts).tiers[0]
-    return servers_of_a_leaf(leaf.down, one_of_each_port() if of_rail else attached.ports_per_plane)

@@ -1,0 +1,139 @@
+"""From a fabric of the plan to what its topology must carry: NIC ports, rates and what is fixed of each tier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bomgen import fabric as topologies
+from bomgen.fabric.clos import endpoints_with_reserved, nic_endpoints, with_hosts
+from bomgen.fabric.model import Demand, DirectDemand, Fabric
+from bomgen.fabric.parallel import ports_of_one, side_by_side
+from bomgen.figures import Figure, formula
+from bomgen.network.attachment import Attachment, refusal
+from bomgen.plan import LINK_KINDS, RAILS, Cluster, FabricPlan, Hosts
+from bomgen.problems import Infeasible
+
+UPLINK = "uplink"
+"""The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
+
+
+@formula("ports")
+def ports_of_hosts(hosts: int, ports: int) -> int:
+    """Ports of equal machines."""
+    return hosts * ports
+
+
+@formula("ports")
+def sum_of_ports(ports: int, more_ports: int) -> int:
+    """Ports of machines of several kinds."""
+    return ports + more_ports
+
+
+@formula("ports")
+def one_of_each_port() -> int:
+    """Ports of a server that belong to one rail."""
+    return 1
+
+
+@formula("Gb/s")
+def slower_end(nic_gbps: int, switch_gbps: int) -> int:
+    """A link runs at the rate of its slower end."""
+    return min(nic_gbps, switch_gbps)
+
+
+@formula("servers")
+def servers_of_a_leaf(down: int, ports_per_server: int) -> int:
+    """Whole servers whose ports fill the down ports of a leaf."""
+    return max(down // ports_per_server, 1)
+
+
+def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
+    """The rate of each kind of link [Gb/s].
+
+    Raises Infeasible when the plan asks for links faster than one of their ends.
+    """
+    leaf = fabric.tier_plans["leaf"].switch
+    fastest = max((group.port_gbps for group in leaf.groups), key=lambda rate: rate.value)
+    slower = slower_end(attached.port_gbps, fastest)
+    asked = fabric.links["server-leaf"].rate_gbps or fabric.link_gbps
+    if asked and asked.value > slower.value:
+        message = (
+            f"links of {asked.value} Gb/s; the NIC port carries {attached.port_gbps.value} and the switch port "
+            f"{fastest.value} Gb/s: at most {slower.value}"
+        )
+        raise Infeasible(message, because=asked, rule="rate")
+    usual = fabric.link_gbps or slower
+    return {kind: fabric.links[kind].rate_gbps or usual for kind in LINK_KINDS} | {UPLINK: fastest}
+
+
+def demand(fabric: FabricPlan, attached: Attachment, servers: Figure, hosts: Sequence[Hosts] = ()) -> Demand:
+    """What one plane of the fabric's topology must carry for so many servers, with other machines beside them."""
+    tiers, planes = fabric.tier_plans, fabric.planes
+    reserved, others = fabric.reserved_ports, host_ports(hosts)
+    return Demand(
+        servers=servers,
+        ports_per_server=attached.ports_per_plane,
+        host_ports=ports_of_one(others, planes) if others and planes.value > 1 else others,
+        reserved_ports=ports_of_one(reserved, planes) if reserved and planes.value > 1 else reserved,
+        rates=rates(fabric, attached),
+        tiers=fabric.tiers,
+        oversubscription=fabric.oversubscription,
+        spine_oversubscription=fabric.spine_oversubscription,
+        leaf=tiers["leaf"],
+        spine=tiers.get("spine", tiers["leaf"]),
+        core=tiers.get("core", tiers["leaf"]),
+        pod_leaves=fabric.pod_leaves,
+        uplinks=fabric.uplink.ports if fabric.uplink else None,
+        unit=fabric.scalable_unit,
+        options=fabric.options,
+        exact=fabric.build_out.value == "exact",
+    )
+
+
+def host_ports(hosts: Sequence[Hosts]) -> Figure | None:
+    """Ports of all other machines on a fabric, over all planes; None when there are none."""
+    found: Figure | None = None
+    for each in hosts:
+        ports = ports_of_hosts(each.pieces, each.ports)
+        found = ports if found is None else sum_of_ports(found, ports)
+    return found
+
+
+def build(fabric: FabricPlan, attached: Attachment, servers: Figure, hosts: Sequence[Hosts] = ()) -> Fabric:
+    """The fabric of the plan's topology for so many servers, all planes of it. Raises Infeasible when there is none."""
+    plane = topologies.build(str(fabric.topology.value), demand(fabric, attached, servers, hosts))
+    if fabric.planes.value == 1:
+        return plane
+    machines = nic_endpoints(servers, attached.ports_per_server)
+    others = host_ports(hosts)
+    if others:
+        machines = with_hosts(machines, others)
+    reserved = fabric.reserved_ports
+    endpoints = endpoints_with_reserved(machines, reserved) if reserved else machines
+    return side_by_side(plane, fabric.planes, attached.ports_per_server, endpoints, machines)
+
+
+def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
+    """The fabric of a topology without switches. Raises Infeasible when there is none, PlanErrors without a rate."""
+    gpu = cluster.gpu
+    rate = fabric.link_gbps or gpu.pod_link_gbps
+    if rate is None:
+        message = f"nothing says how fast the links of the {fabric.topology.value} are; give `link:`, for example 400G"
+        raise refusal(fabric, message, "unknown-rate")
+    demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
+    return topologies.build(str(fabric.topology.value), demand)
+
+
+def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:
+    """Servers that fill the down ports of a leaf of the fabric that so many servers would get.
+
+    A leaf that serves one rail has one port of each server. Raises Infeasible when there is no such fabric.
+    """
+    given = fabric.tier_plans["leaf"].servers
+    if given:
+        return given
+    of_rail = str(fabric.topology.value) in RAILS
+    if of_rail and fabric.scalable_unit:
+        return fabric.scalable_unit
+    leaf = build(fabric, attached, servers, fabric.hosts).tiers[0]
+    return servers_of_a_leaf(leaf.down, one_of_each_port() if of_rail else attached.ports_per_plane)
