@@ -137,8 +137,8 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
 
 
 def _counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
-    """Switches of every fabric: when they no longer change, neither do ports of management."""
-    return [[tier.count.value for tier in each.fabric.tiers] for each in built]
+    """Endpoints and switches of every fabric: when they no longer change, nothing does, and all rests on the last."""
+    return [[each.fabric.endpoints.value, *(tier.count.value for tier in each.fabric.tiers)] for each in built]
 
 
 def _pdus(installed: Facility) -> Figure | None:

@@ -7,7 +7,8 @@ from datetime import date
 
 from bomgen.fabric.search import MAX_TIERS
 from bomgen.figures import Figure, first_given
-from bomgen.plan import LINK_KINDS, RAILS, Plan
+from bomgen.parts import Identity
+from bomgen.plan import COMPUTE, LINK_KINDS, RAILS, Plan
 from bomgen.problems import Problem, Severity
 from bomgen.source import Source
 
@@ -175,6 +176,31 @@ def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
             yield _at(plan, leaf.servers, message, "one-of", f"fabrics.{fabric.name}.leaf.servers")
 
 
+def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Switches of a fabric, the NICs on it and the fabric that it is linked into speak the same protocol."""
+    for fabric in plan.fabrics:
+        leaf = fabric.tier_plans["leaf"].switch if "leaf" in fabric.tier_plans else None
+        if leaf is None or leaf.protocol is None:
+            continue
+        others: list[tuple[Identity, tuple[str | None, ...]]] = [
+            (tier.switch.identity, (tier.switch.protocol,)) for tier in fabric.tier_plans.values()
+        ]
+        card = fabric.nic or (plan.cluster.server_nic if fabric.role == COMPUTE else None)
+        if card and card.protocols:
+            others.append((card.identity, card.protocols))
+        if fabric.uplink:
+            above = next(each for each in plan.fabrics if each.name == fabric.uplink.fabric)
+            others += [(tier.switch.identity, (tier.switch.protocol,)) for tier in above.tier_plans.values()]
+        for identity, spoken in others:
+            if None not in spoken and leaf.protocol not in spoken:
+                message = (
+                    f"{identity.name} speaks {' or '.join(filter(None, spoken))}, the leaf {leaf.identity.name} "
+                    f"{leaf.protocol}; name another {identity.kind}"
+                )
+                yield Problem(identity.mark or fabric.mark, "error", message, "protocol", f"fabrics.{fabric.name}")
+                break
+
+
 def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
     """The date of the quote is in the calendar."""
     if plan.quote.date:
@@ -252,6 +278,7 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     requests_are_whole,
     whole_tiers,
     fixed_leaf,
+    one_protocol,
     real_date,
     inline_parts,
     unavailable_parts,

@@ -51,7 +51,7 @@ def figures_of(demand: Demand, tiers: int, rails: Figure | None = None) -> dict[
         leaf_down = clos.ports_of_servers(leaf.servers, demand.ports_per_server)
     three = tiers == MAX_TIERS
     found = {
-        "tiers": two_tiers() if tiers == 2 else three_tiers(),
+        "tiers": demand.tiers or (two_tiers() if tiers == 2 else three_tiers()),
         "nic_ports": clos.nic_endpoints(demand.servers, demand.ports_per_server),
         "host_ports": demand.host_ports,
         "reserved_ports": demand.reserved_ports,

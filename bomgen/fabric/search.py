@@ -75,8 +75,8 @@ class Shape(NamedTuple):
     cores: int
 
     def __str__(self) -> str:
-        spines = self.pods * self.spines
-        return f"{self.leaves} leaves of {self.down} down and {self.up} up, {spines} spines, {self.cores} cores"
+        cores = f", {self.cores} cores" if self.cores else ""
+        return f"{self.leaves} leaves of {self.down} down and {self.up} up, {self.pods * self.spines} spines{cores}"
 
     @property
     def cost(self) -> tuple[int, int, int]:

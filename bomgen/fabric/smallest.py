@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bomgen.fabric.asked import endpoints_of, figures_of, numbers_of, one_switch, spaced
 from bomgen.fabric.folded import Builder
 from bomgen.fabric.model import Demand, Fabric
@@ -32,7 +34,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
         shape = best(numbers_of(figures))
         if shape is not None:
             return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
-    raise _refusal(demand, asked[-1], rails)
+    raise _refusal(demand, asked, rails)
 
 
 def _check_fixed_ports(demand: Demand) -> None:
@@ -56,8 +58,18 @@ def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:
     return 2 if any(fixed) or (rails and rails.value > 1) else 1
 
 
-def _refusal(demand: Demand, tiers: int, rails: Figure | None) -> Infeasible:
-    """Why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly."""
+def _freed(numbers: Numbers) -> Numbers:
+    """A demand without the numbers of switches and links that the plan fixes."""
+    return numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)
+
+
+def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
+    """Why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly.
+
+    It speaks of the fewest tiers that would do if nothing were fixed, else of the most.
+    """
+    would_do = [each for each in asked if each > 1 and best(_freed(numbers_of(figures_of(demand, each, rails))))]
+    tiers = next(iter(would_do), asked[-1])
     because = endpoints_of(demand)
     choices = (demand.leaf, demand.spine, demand.core)[:tiers]
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
@@ -65,11 +77,10 @@ def _refusal(demand: Demand, tiers: int, rails: Figure | None) -> Infeasible:
     wanted, servers = spaced(because.value), demand.servers.value
     if numbers and not next(divisions(numbers), None):
         return _undivided(demand, numbers)
-    free = numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0) if numbers else None
-    if free and (shape := best(free)):
+    if numbers and (shape := best(_freed(numbers))):
         message = (
             f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
-            f"{_WORDS[tiers]} of {switches}; left to the rules there are {shape}"
+            f"the ports of {_WORDS[tiers]} of {switches}; left to the rules there are {shape}"
         )
         spine, core = demand.spine, demand.core
         fixed = (spine.count, spine.per_pod, core.count, demand.leaf.uplinks, spine.uplinks)

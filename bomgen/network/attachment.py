@@ -102,22 +102,32 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
 
 
 def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
-    """Raise PlanErrors when fabrics use more of a server's own storage and in-band ports than it has."""
+    """Raise PlanErrors when fabrics use more of a server's own ports than it has."""
     server = plan.cluster.server
-    if server is None or server.storage is None:
+    if server is None:
         return
-    sharing = [
-        fabric
-        for fabric in plan.fabrics
-        if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None and not fabric.switchless
-    ]
-    used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
-    if used > server.storage.count.value:
+    if server.storage is not None:
+        sharing = [fabric for fabric in plan.fabrics if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
+        used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
+        if used > server.storage.count.value:
+            silent = next((fabric for fabric in sharing if fabric.ports_per_server is None), sharing[-1])
+            message = (
+                f"the fabrics {' and '.join(fabric.name for fabric in sharing)} use {used} ports a server; "
+                f"{server.identity.name} has {server.storage.count.value}: give `ports_per_server:` or name a `nic:`"
+            )
+            raise refusal(silent, message, "ports")
+    own = [fabric for fabric in plan.fabrics if fabric.name in attached and _uses_own_nics(fabric, attached)]
+    used = sum(attached[fabric.name].nics_per_server.value for fabric in own)
+    if server.compute is not None and used > server.compute.count.value:
         message = (
-            f"the fabrics {' and '.join(fabric.name for fabric in sharing)} use {used} ports a server; "
-            f"{server.identity.name} has {server.storage.count.value}: give `ports_per_server:` or name a `nic:`"
+            f"the fabrics {' and '.join(fabric.name for fabric in own)} use {used} NICs a server; "
+            f"{server.identity.name} has {server.compute.count.value}: name a `nic:` to buy, or give `gpus_per_nic:`"
         )
-        raise refusal(sharing[-1], message, "ports")
+        raise refusal(own[-1], message, "ports")
+
+
+def _uses_own_nics(fabric: FabricPlan, attached: dict[str, Attachment]) -> bool:
+    return fabric.role == COMPUTE and attached[fabric.name].bought is None
 
 
 def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
