@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.figures import Figure, formula
-from bomgen.plan import OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan
+from bomgen.plan import MANAGED, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan
 
 
 class Other(NamedTuple):
@@ -31,12 +31,6 @@ def sum_of_boxes(boxes: int, more_boxes: int) -> int:
     return boxes + more_boxes
 
 
-@formula("ports")
-def management_port() -> int:
-    """A machine's management controller has one port, as a server's has."""
-    return 1
-
-
 def boxes_of(tier: Tier) -> Figure:
     """What is bought and racked for a tier: its switches, or the boxes that hold several each."""
     shared = tier.switch.switches_per_unit
@@ -52,7 +46,8 @@ def hosts_beside(
         yield Hosts(named.identity.name, storage_servers, named.ports)
     for other in others:
         if other.plan.uplink and other.plan.uplink.fabric == fabric.name:
-            yield Hosts(f"{other.plan.name} leaf", other.fabric.tiers[-1].count, other.plan.uplink.ports)
+            leaf = other.fabric.tiers[-1]
+            yield Hosts(f"{other.plan.name} leaf", leaf.count, leaf.up or other.plan.uplink.ports)
     if fabric.role == OUT_OF_BAND:
         yield from _managed(fabric, plan, storage_servers, others, pdus)
 
@@ -66,13 +61,15 @@ def _managed(
         for tier in other.fabric.tiers if other.plan.role != OUT_OF_BAND else ():
             switches = boxes_of(tier) if switches is None else sum_of_boxes(switches, boxes_of(tier))
     if switches and fabric.switch_ports:
-        yield Hosts("switches", switches, fabric.switch_ports)
+        yield Hosts(MANAGED[0], switches, fabric.switch_ports)
     if pdus and fabric.pdu_ports:
-        yield Hosts("PDUs", pdus, fabric.pdu_ports)
+        yield Hosts(MANAGED[1], pdus, fabric.pdu_ports)
     listed = {hosts.name: hosts for other in others for hosts in other.plan.hosts}
     for name in {hosts.name for hosts in fabric.hosts} & listed.keys():
         del listed[name]
+    if fabric.machine_ports is None:
+        return
     for hosts in listed.values():
-        yield Hosts(hosts.name, hosts.pieces, management_port())
+        yield Hosts(hosts.name, hosts.pieces, fabric.machine_ports)
     if plan.storage.servers and storage_servers:
-        yield Hosts(plan.storage.servers.identity.name, storage_servers, management_port())
+        yield Hosts(plan.storage.servers.identity.name, storage_servers, fabric.machine_ports)

@@ -19,6 +19,8 @@ OUT_OF_BAND = "out_of_band"
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 
 
+MANAGED = ("switches", "PDUs")
+"""What an out-of-band fabric joins by itself, as its hosts are called."""
 RAILS = ("rail-optimized", "rail-only")
 """Topologies whose leaves serve one rail each."""
 LINK_KINDS = {
@@ -268,6 +270,8 @@ class FabricPlan(NamedTuple):
     """Of an out-of-band fabric: management ports of each switch of the other fabrics."""
     pdu_ports: Figure | None
     """Of an out-of-band fabric: management ports of each PDU."""
+    machine_ports: Figure | None
+    """Of an out-of-band fabric: management ports of each other machine, such as a storage server."""
     uplink: Uplink | None
     links: Mapping[str, Wish]
     switchless: bool

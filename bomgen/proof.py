@@ -139,7 +139,7 @@ def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
             continue
         wanted, ratio = asked[tier.name].value, tier.oversubscription.value
         message = f"a {tier.name} is oversubscribed {float(ratio):g} : 1; {float(wanted):g} : 1 is asked for"
-        fixed = built.plan.tier_plans[tier.name].uplinks is not None
+        fixed = built.plan.tier_plans[tier.name].uplinks is not None or built.plan.uplink is not None
         status: Status = "pass" if ratio <= wanted else "warn" if fixed else "fail"
         yield Check("oversubscription", status, message, f"fabrics.{built.plan.name}.oversubscription.{tier.name}")
 

@@ -10,7 +10,7 @@ from bomgen.bill import Bill
 from bomgen.chassis import WORDS
 from bomgen.design import Design
 from bomgen.figures import Figure, first_given
-from bomgen.plan import COMPUTE, ESTIMATE, LINK_KINDS, Training
+from bomgen.plan import COMPUTE, ESTIMATE, LINK_KINDS, STORAGE, Training
 from bomgen.problems import Problem
 from bomgen.quantities import GIGA, PETA, TERA
 from bomgen.sizing.counts import MAX_GPUS
@@ -20,6 +20,7 @@ from bomgen.source import Path, Source
 
 SINGLE_SWITCH = "single-switch"
 RAIL_OPTIMIZED = "rail-optimized"
+RAIL_ONLY = "rail-only"
 OF_SWITCHES = (
     *("switch", "leaf", "spine", "core", "pod", "tiers", "planes", "oversubscription", "build_out", "links"),
     *("nic", "gpus_per_nic", "ports_per_server", "scalable_unit", "reserved_ports", "hosts"),
@@ -42,6 +43,7 @@ def remarks(designed: Design) -> list[Problem]:
         for problem in built.interconnect.problems
     ]
     found += _bought_cards(designed)
+    found += _of_machines(designed)
     found += _chassis(designed)
     found += _gpu_links(designed)
     found += _of_training(designed)
@@ -234,6 +236,39 @@ def _gpu_links(designed: Design) -> Iterator[Problem]:
         yield Problem(
             built.plan.mark, "warning", message, "nic-ratio", f"fabrics.{built.plan.name}.per_gpu.network_gbps"
         )
+
+
+def _of_machines(designed: Design) -> Iterator[Problem]:
+    """Machines beside the servers, or chips of a pod, that are not joined as a reader may think."""
+    plan = designed.plan
+    for built in designed.fabrics:
+        path = f"fabrics.{built.plan.name}.hosts"
+        if built.plan.role == STORAGE and not built.hosts:
+            message = (
+                "no storage is attached to it; describe it with `storage: {servers: ...}`, or as `hosts:` of the fabric"
+            )
+            yield Problem(built.plan.mark, "warning", message, "no-storage", path)
+        if built.plan.role == STORAGE and built.plan.hosts and plan.storage.servers:
+            message = (
+                f"{plan.storage.servers.identity.name} is attached beside the hosts that the fabric lists; leave out "
+                "those that are the same machines"
+            )
+            yield Problem(built.plan.mark, "warning", message, "twice", path)
+        for hosts in built.plan.hosts:
+            rails = built.fabric.planes.value if built.fabric.planes else 1
+            if built.plan.topology.value == RAIL_ONLY and hosts.ports.value < rails:
+                message = (
+                    f"{hosts.name} with {hosts.ports.value} ports reach as many of {rails} rails, which meet only "
+                    "inside the servers; give them a port on each"
+                )
+                yield Problem(first_given(hosts.ports) or built.plan.mark, "warning", message, "rails", path)
+        chips, gpus = plan.cluster.gpu.pod_chips, designed.sizing.gpus.value
+        if built.plan.switchless and chips and gpus % chips.value:
+            what = f"{gpus} chips are less than a pod of {chips.value}, whose links may not all wrap around"
+            if gpus > chips.value:
+                what = f"{gpus} chips do not fill whole pods of {chips.value}"
+            message = f"{what}: its links are counted as those of whole tori; ask for whole pods"
+            yield Problem(built.plan.mark, "warning", message, "whole-pods", f"fabrics.{built.plan.name}.links")
 
 
 def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[Problem]:

@@ -8,9 +8,10 @@ from datetime import date
 from bomgen.fabric.search import MAX_TIERS
 from bomgen.figures import Figure, first_given
 from bomgen.parts import Identity
-from bomgen.plan import COMPUTE, LINK_KINDS, RAILS, Plan
+from bomgen.plan import COMPUTE, LINK_KINDS, MANAGED, OUT_OF_BAND, RAILS, Plan
 from bomgen.problems import Problem, Severity
-from bomgen.source import Source
+from bomgen.records.identity import slug
+from bomgen.source import Path, Source
 
 MOST_CARBON = 2
 """kg of CO2 equivalent a kWh; the dirtiest coal grids have about one."""
@@ -174,6 +175,42 @@ def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
         if leaf and leaf.servers and fabric.scalable_unit and fabric.topology.value in RAILS:
             message = "leaf.servers and scalable_unit both say how many servers share a set of leaves; keep one"
             yield _at(plan, leaf.servers, message, "one-of", f"fabrics.{fabric.name}.leaf.servers")
+        unit = fabric.scalable_unit
+        if leaf and leaf.downlinks and unit and fabric.topology.value in RAILS and leaf.downlinks.value < unit.value:
+            message = (
+                f"{leaf.downlinks.value} ports down of a leaf for {unit.value} servers of a unit; at least as many"
+            )
+            yield _at(plan, leaf.downlinks, message, "ports", f"fabrics.{fabric.name}.leaf.downlinks")
+
+
+def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Machines on a fabric are told apart by their names, also from what an out-of-band fabric joins by itself."""
+    for fabric in plan.fabrics:
+        taken = {slug(name) for name in (MANAGED if fabric.role == OUT_OF_BAND else ())}
+        for index, hosts in enumerate(fabric.hosts):
+            if slug(hosts.name) in taken:
+                path: Path = ("fabrics", fabric.name, "hosts", index, "name")
+                mark = source.mark(path) if path in source.values else fabric.mark
+                message = f"other machines on the fabric are called '{hosts.name}' too; give these another name"
+                yield Problem(mark, "error", message, "same-name", f"fabrics.{fabric.name}.hosts")
+            taken.add(slug(hosts.name))
+
+
+def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Fabrics that are linked into each other do not stand in a ring, and end in one with switches."""
+    fabrics = {fabric.name: fabric for fabric in plan.fabrics}
+    for fabric in plan.fabrics:
+        seen, above = {fabric.name}, fabric
+        while above.uplink and above.uplink.fabric in fabrics:
+            if above.uplink.fabric in seen:
+                message = f"the up-links of {' and '.join(sorted(seen))} lead round in a ring; end it in a fat tree"
+                yield Problem(fabric.mark, "error", message, "uplink", f"fabrics.{fabric.name}.uplink")
+                break
+            above = fabrics[above.uplink.fabric]
+            seen.add(above.name)
+        if above.switchless and fabric.uplink:
+            message = f"{above.name} has no switches that links could end at; name a fabric with switches"
+            yield Problem(fabric.uplink.mark, "error", message, "uplink", f"fabrics.{fabric.name}.uplink")
 
 
 def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -278,6 +315,8 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     requests_are_whole,
     whole_tiers,
     fixed_leaf,
+    names_of_hosts,
+    uplinks_end,
     one_protocol,
     real_date,
     inline_parts,

@@ -75,6 +75,7 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
         hosts=_hosts(section),
         switch_ports=_management_ports(section, role, "switch"),
         pdu_ports=_management_ports(section, role, "pdu"),
+        machine_ports=_management_ports(section, role, "machine"),
         uplink=_uplink(section, fabrics),
         links={kind: _link(section.below("links"), kind, mark) for kind in LINK_KINDS},
         switchless=kind.switchless,

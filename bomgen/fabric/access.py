@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import ceil
 
 from bomgen.fabric import clos
@@ -9,7 +10,7 @@ from bomgen.fabric.asked import attached_of, endpoints_of
 from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.search import ports_beside
-from bomgen.figures import formula
+from bomgen.figures import Assumed, formula
 from bomgen.problems import Infeasible
 
 NAME = "access"
@@ -27,6 +28,18 @@ DRAWING = """\
 def ports_beside_uplinks(uplinks: int, radix: int, up_radix: int, cages: int) -> int:
     """Ports that a leaf has left for endpoints beside its links into the other fabric."""
     return ports_beside(uplinks, radix, up_radix, cages)
+
+
+@formula("ports")
+def uplinks_for(
+    least: int, radix: int, up_radix: int, cages: int, down_gbps: int, up_gbps: int, oversubscription: Fraction
+) -> int:
+    """The fewest links up, two for redundancy or more, whose bandwidth keeps the ratio to the ports left for them."""
+    return next(
+        up
+        for up in range(least, up_radix + 1)
+        if ports_beside(up, radix, up_radix, cages) * down_gbps <= oversubscription * up * up_gbps
+    )
 
 
 @formula("cages")
@@ -76,6 +89,12 @@ def build(demand: Demand) -> Fabric:
     down_gbps, up_gbps = rates["server-leaf"], rates["uplink"]
     ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
     cages = shared_cages(switch, down_gbps, up_gbps) or no_shared_cages()
+    if isinstance(uplinks.origin, Assumed) and not demand.leaf.downlinks:
+        try:
+            uplinks = uplinks_for(uplinks, ports, up_ports, cages, down_gbps, up_gbps, demand.oversubscription)
+        except StopIteration:
+            message = f"no links up of a {switch.identity.name} keep the ratio asked; give `uplink: {{ports: ...}}`"
+            raise Infeasible(message, because=demand.oversubscription, rule="ports") from None
     down = demand.leaf.downlinks or ports_beside_uplinks(uplinks, ports, up_ports, cages)
     most = ports_beside(uplinks.value, ports.value, up_ports.value, cages.value)
     if not 1 <= down.value <= most:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -19,6 +20,7 @@ from bomgen.report import result
 TABLES = Path(__file__).with_name("fabrics.yaml")
 PAGE = Path(__file__).parents[2] / "docs" / "reference-designs.md"
 WIDTH = 120
+SIGNS = {"+": operator.add, "/": operator.floordiv}
 HEAD = """# Reference designs
 
 Published fabrics, each built from a plan of a few lines. Of every row the first line is what the document prints, the
@@ -56,10 +58,14 @@ def consistent(table: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def cell_of(bom: dict[str, Any], path: str) -> Any:
-    """The value of bom.json at a dotted path."""
+    """The value of bom.json at a dotted path, or of a sum (`a + b`) or a share (`a / b`) of two."""
+    for sign, worked_out in SIGNS.items():
+        if f" {sign} " in path:
+            return worked_out(*(cell_of(bom, each) for each in path.split(f" {sign} ")))
+    value: Any = bom
     for step in path.split("."):
-        bom = bom[step]
-    return bom
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
 
 
 def built(plan: dict[str, Any]) -> dict[str, Any]:
@@ -123,6 +129,9 @@ def _reasons(table: dict[str, Any]) -> Iterator[str]:
 
 def _short(path: str) -> str:
     """The end of a path, which says enough in a table of one fabric."""
+    for sign in SIGNS:
+        if f" {sign} " in path:
+            return f" {sign} ".join(_short(each) for each in path.split(f" {sign} "))
     return path.removeprefix("fabrics.compute.").removeprefix("cluster.").removeprefix("switches.")
 
 

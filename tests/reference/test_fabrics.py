@@ -4,18 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import yaml
-from designs import PAGE, consistent, page, plan_of
+from designs import PAGE, cell_of, consistent, page, plan_of
 from designs import TABLES as FILE
 
 TABLES = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+PLANS = yaml.safe_load(FILE.with_name("plans.yaml").read_text(encoding="utf-8"))
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]
-Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
 
 
 ROWS = [
@@ -26,11 +26,20 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("table", "number"), ROWS)
-def test_fabric_is_as_published(table: dict[str, Any], number: int, built: Built, cells: Cells) -> None:
+def test_fabric_is_as_published(table: dict[str, Any], number: int, built: Built) -> None:
     """Every published cell of a fabric comes out as printed, or as the reason beside it says."""
     bom = built(plan_of(table, number))
     expected = consistent(table, number)
-    assert expected == cells(bom, expected)
+    assert expected == {path: cell_of(bom, path) for path in expected}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_keeps_to_the_design_it_is_named_after(name: str, built: Built) -> None:
+    """The example plans of published designs have the published counts."""
+    plan = yaml.safe_load((FILE.parents[2] / "plans" / f"{name}.yaml").read_text(encoding="utf-8"))
+    plan.pop("quote")
+    bom = built(plan)
+    assert PLANS[name] == {path: cell_of(bom, path) for path in PLANS[name]}
 
 
 def test_every_table_states_its_source() -> None:
