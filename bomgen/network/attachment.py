@@ -171,7 +171,8 @@ def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
         raise refusal(fabric, message, "planes")
     pieces = pieces_of_port(planes, ports_on_a_nic(ports, attached.nics_per_server) if by_nic else ports)
     if attached.port_gbps.value % pieces.value:
-        message = f"a port of {attached.port_gbps.value} Gb/s does not split into {pieces.value} equal pieces; a number of `planes:` that divides it"
+        port = f"a port of {attached.port_gbps.value} Gb/s"
+        message = f"{port} does not split into {pieces.value} equal pieces; a number of `planes:` that divides it"
         raise refusal(fabric, message, "planes")
     split = ports_when_split(ports, pieces)
     return attached._replace(
