@@ -12,14 +12,14 @@ from bomgen.catalog import Catalog, length_of
 from bomgen.chassis import FittedTier
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
-from bomgen.figures import Figure, formula
+from bomgen.figures import Figure, first_given, formula
 from bomgen.gpu_links import GpuLinks
 from bomgen.interconnect import Interconnect
 from bomgen.medium import SERVER, Cage, Stock
 from bomgen.network.attachment import Attachment
 from bomgen.parts import Cable, Nic
 from bomgen.plan import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
-from bomgen.problems import PlanErrors, Problem
+from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.sizing import Sizing
 
 MAX_ROUNDS = 10
@@ -123,6 +123,9 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
         if _counts(before) == _counts(built) and (found.value if found else 0) == (pdus.value if pdus else 0):
             break
         pdus = found
+    else:
+        message = "links between the fabrics and their management ports grow without end; leave out an `uplink:`"
+        raise Infeasible(message, because=sizing.gpus, rule="uplink")
     errors = [problem for each in built for problem in each.interconnect.problems if problem.severity == "error"]
     if errors:
         raise PlanErrors(errors)
@@ -186,13 +189,28 @@ def _build_all(
     others, last; what is not yet known is taken from `before`.
     """
     known = {each.plan.name: each for each in before}
-    order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, fabric.name))
+    order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, _links_below(plan, fabric.name)))
     for fabric in order:
         others = [Other(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name]
         stored = sizing.stored.servers if sizing.stored else None
         hosts = (*fabric.hosts, *hosts_beside(fabric, plan, stored, others, pdus))
-        known[fabric.name] = _built(fabric, plan, sizing, parts, attached, hosts)
+        try:
+            known[fabric.name] = _built(fabric, plan, sizing, parts, attached, hosts)
+        except Infeasible as error:
+            if first_given(error.because):
+                raise
+            place = f"fabrics.{fabric.name}"
+            raise PlanErrors([Problem(fabric.mark, "error", error.message, error.rule, place)]) from error
     return tuple(known[fabric.name] for fabric in plan.fabrics)
+
+
+def _links_below(plan: Plan, name: str) -> int:
+    """The longest row of fabrics that are linked one into the other and at last into this one."""
+    return max((1 + _links_below(plan, each.name) for each in plan.fabrics if _target(each) == name), default=0)
+
+
+def _target(fabric: FabricPlan) -> str | None:
+    return fabric.uplink.fabric if fabric.uplink else None
 
 
 def _built(
@@ -212,13 +230,21 @@ def _built(
     if fabric.switchless:
         direct = network.build_direct(fabric, cluster, nodes)
         return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), no_nics(), (), (), None)
-    return _build(fabric, plan, nodes, parts, attached[fabric.name], hosts)
+    above = next((each for each in plan.fabrics if each.name == _target(fabric)), None)
+    uplink_gbps = network.rates(above, attached[above.name])["server-leaf"] if above else None
+    return _build(fabric, plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
 
 
 def _build(
-    fabric: FabricPlan, plan: Plan, servers: Figure, parts: Stock, attached: Attachment, hosts: tuple[Hosts, ...]
+    fabric: FabricPlan,
+    plan: Plan,
+    servers: Figure,
+    parts: Stock,
+    attached: Attachment,
+    hosts: tuple[Hosts, ...],
+    uplink_gbps: Figure | None,
 ) -> BuiltFabric:
-    built = network.build(fabric, attached, servers, hosts)
+    built = network.build(fabric, attached, servers, hosts, uplink_gbps)
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     others = [(each.pieces, each.ports) for each in hosts]

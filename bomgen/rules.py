@@ -196,6 +196,15 @@ def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
             taken.add(slug(hosts.name))
 
 
+def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Leaves that are linked into another fabric have their links up from `uplink` alone."""
+    for fabric in plan.fabrics:
+        leaf = fabric.tier_plans.get("leaf")
+        if fabric.uplink and leaf and leaf.uplinks:
+            message = "leaf.uplinks and uplink.ports both give the links up of a leaf; keep uplink.ports"
+            yield _at(plan, leaf.uplinks, message, "one-of", f"fabrics.{fabric.name}.leaf.uplinks")
+
+
 def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
     """Fabrics that are linked into each other do not stand in a ring, and end in one with switches."""
     fabrics = {fabric.name: fabric for fabric in plan.fabrics}
@@ -317,6 +326,7 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     fixed_leaf,
     names_of_hosts,
     uplinks_end,
+    one_number_of_uplinks,
     one_protocol,
     real_date,
     inline_parts,

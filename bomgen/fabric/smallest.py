@@ -92,6 +92,8 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
     else:
         ports = radix(demand.leaf.switch, demand.rates["server-leaf"]).value
         reached = max((ports - others) // per_server, 0)
+    if not reached and others:
+        return _crowded(demand, numbers, others)
     endpoints = spaced(reached * per_server + others)
     verb = "reaches" if tiers == 1 else "reach"
     message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} {verb} {endpoints}: at most {reached} servers"
@@ -100,6 +102,14 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
             return Infeasible(f"{message}, or `tiers: {more}`", because)
     ports = _radix_that_fits(numbers, because.value) if numbers else because.value
     return Infeasible(f"{message}, or switches of {spaced(ports)} ports" if ports else message, because)
+
+
+def _crowded(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
+    """Other machines and reserved ports alone are too many."""
+    most = reach(numbers) if numbers else radix(demand.leaf.switch, demand.rates["server-leaf"]).value
+    because = demand.host_ports or demand.reserved_ports or endpoints_of(demand)
+    message = f"{spaced(others)} ports of other machines and reserved ones leave no room for servers"
+    return Infeasible(f"{message}; all that the switches reach are {spaced(most)} endpoints", because)
 
 
 def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
@@ -143,6 +153,9 @@ def _undivided(demand: Demand, numbers: Numbers) -> Infeasible:
     name, leaf = demand.leaf.switch.identity.name, demand.leaf
     fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription
     most = _most_down(numbers)
+    if not most:
+        message = f"{name} has too few ports for links down and up; name a switch with more"
+        return Infeasible(message, because=fixed, rule="ports")
     message = (
         f"{numbers.leaf_down or 1} ports down on a leaf leave too few up to keep {float(numbers.oversubscription):g} : "
         f"1; a {name} has room for {most} down, or relax `oversubscription`"

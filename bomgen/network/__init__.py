@@ -66,8 +66,17 @@ def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
     return {kind: fabric.links[kind].rate_gbps or usual for kind in LINK_KINDS} | {UPLINK: fastest}
 
 
-def demand(fabric: FabricPlan, attached: Attachment, servers: Figure, hosts: Sequence[Hosts] = ()) -> Demand:
-    """What one plane of the fabric's topology must carry for so many servers, with other machines beside them."""
+def demand(
+    fabric: FabricPlan,
+    attached: Attachment,
+    servers: Figure,
+    hosts: Sequence[Hosts] = (),
+    uplink_gbps: Figure | None = None,
+) -> Demand:
+    """What one plane of the fabric's topology must carry for so many servers, with other machines beside them.
+
+    `uplink_gbps` is the rate of the links of the fabric that it is linked into; None: that of its fastest ports.
+    """
     tiers, planes = fabric.tier_plans, fabric.planes
     reserved, others = fabric.reserved_ports, host_ports(hosts)
     return Demand(
@@ -75,7 +84,7 @@ def demand(fabric: FabricPlan, attached: Attachment, servers: Figure, hosts: Seq
         ports_per_server=attached.ports_per_plane,
         host_ports=ports_of_one(others, planes) if others and planes.value > 1 else others,
         reserved_ports=ports_of_one(reserved, planes) if reserved and planes.value > 1 else reserved,
-        rates=rates(fabric, attached),
+        rates=rates(fabric, attached) | ({UPLINK: uplink_gbps} if uplink_gbps else {}),
         tiers=fabric.tiers,
         oversubscription=fabric.oversubscription,
         spine_oversubscription=fabric.spine_oversubscription,
@@ -99,9 +108,15 @@ def host_ports(hosts: Sequence[Hosts]) -> Figure | None:
     return found
 
 
-def build(fabric: FabricPlan, attached: Attachment, servers: Figure, hosts: Sequence[Hosts] = ()) -> Fabric:
+def build(
+    fabric: FabricPlan,
+    attached: Attachment,
+    servers: Figure,
+    hosts: Sequence[Hosts] = (),
+    uplink_gbps: Figure | None = None,
+) -> Fabric:
     """The fabric of the plan's topology for so many servers, all planes of it. Raises Infeasible when there is none."""
-    plane = topologies.build(str(fabric.topology.value), demand(fabric, attached, servers, hosts))
+    plane = topologies.build(str(fabric.topology.value), demand(fabric, attached, servers, hosts, uplink_gbps))
     if fabric.planes.value == 1:
         return plane
     machines = nic_endpoints(servers, attached.ports_per_server)
