@@ -19,6 +19,7 @@ from bomgen.figures import Figure, formula
 from bomgen.medium import (
     AUTO,
     COPPER_PAIRS,
+    RECEPTACLES,
     RJ45,
     SERVER,
     Cage,
@@ -235,6 +236,17 @@ def _same_parts(one: Medium | None, other: Medium | None) -> bool:
     if one.cable is None or other.cable is None:
         return same and one.cable is other.cable
     return same and one.cable.identity.id == other.cable.identity.id
+
+
+def _no_fibre(links: Links, medium: Medium) -> str:
+    """That no fibre is known between the modules of a kind of link, and why."""
+    ends = [module.ports.value for module in (medium.lower, medium.upper) if module]
+    start = f"no part known for the fibre of {links.kind} links"
+    if min(ends) > RECEPTACLES:
+        return f"{start}: modules of {min(ends)} links at both ends are joined over a panel, counted a link a piece"
+    if max(ends) > RECEPTACLES:
+        return f"{start}: a module of {max(ends)} links needs a fan-out cable; name modules of one or two links"
+    return f"{start}; name modules with a known fibre"
 
 
 def _of_machines(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Figure) -> Figure:
@@ -498,9 +510,21 @@ class _Builder:
         upper = self.fabric.tier(links.ends[1])
         if upper is None:
             raise ValueError(f"{links.kind} ends at no switch")
+        if share.medium is not None and share.medium.lower is not None and self._fans_out_below(share.medium):
+            if share.machines:
+                return _of_machines(share.machines, cable.links)
+            below = self.fabric.tier(links.ends[0])
+            if below is not None and below.up is not None:
+                return cables_of_devices(share.links, below.up, cable.links)
         if share.apart:
             return pieces_of_rows(share.links, self.rows, cable.links)
         return cables_of_devices(share.links, upper.down, cable.links)
+
+    @staticmethod
+    def _fans_out_below(medium: Medium) -> bool:
+        """Whether one module at the lower end carries several links whose upper ends have one each."""
+        lower, upper = medium.lower, medium.upper
+        return lower is not None and upper is not None and lower.ports.value > upper.ports.value
 
     def _nothing_known(self, links: Links, share: _Share, upper: Cage, wish: Wish) -> None:
         lower = share.lower
@@ -516,8 +540,8 @@ class _Builder:
         medium = share.medium
         if medium is None:
             return
-        used = dict.fromkeys(module for module in (medium.lower, medium.upper) if module)
-        for module in used:
+        used = {module.identity.id: module for module in (medium.upper, medium.lower) if module}
+        for module in used.values():
             if module.identity.generic:
                 self._problem(
                     wish, "warning", self._real_modules(links, module, share, upper, wish), "generic", links.kind
@@ -527,10 +551,13 @@ class _Builder:
                 self._problem(wish, "warning", message, "availability", links.kind)
         cable = medium.cable
         if cable is None:
-            message = f"no part known for the fibre of {links.kind} links; name modules with a known fibre"
+            message = _no_fibre(links, medium)
             self._problem(wish, "warning", message, "no-part-known", links.kind)
         elif cable.identity.generic and cable.medium not in ("fibre", COPPER_PAIRS):
             self._problem(wish, "warning", self._real_cable(cable, share, upper, wish), "generic", links.kind)
+        elif cable.identity.generic and cable.links.value > 1:
+            message = f"{cable.identity.id} is a planning part, counted one a module of {cable.links.value} links"
+            self._problem(wish, "warning", f"{message}; its connectors are those of the modules", "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
             message = f"{cable.identity.part_number} is {cable.identity.availability}; name another cable"
             self._problem(wish, "warning", message, "availability", links.kind)
