@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.figures import Figure, formula
-from bomgen.plan import MANAGED, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan
+from bomgen.parts import ANY, Switch
+from bomgen.plan import MANAGED, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan, Plug
 
 
 class Other(NamedTuple):
@@ -37,17 +38,24 @@ def boxes_of(tier: Tier) -> Figure:
     return boxes(tier.count, shared) if shared.value > 1 else tier.count
 
 
+def plug_up(switch: Switch) -> Plug | None:
+    """The cages that a switch is linked into another fabric with: those of its fastest ports, where they are known."""
+    fastest = max(switch.groups, key=lambda group: group.port_gbps.value)
+    return None if fastest.cage == ANY else Plug(fastest.cage, fastest.ports_per_cage, fastest.port_gbps)
+
+
 def hosts_beside(
     fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[Other], pdus: Figure | None
 ) -> Iterator[Hosts]:
     """The machines on a fabric beside its servers and the hosts that the plan lists, kind by kind."""
     named = plan.storage.servers
     if fabric.role == STORAGE and named and storage_servers:
-        yield Hosts(named.identity.name, storage_servers, named.ports)
+        yield Hosts(named.identity.name, storage_servers, named.ports, plug=named.plug)
     for other in others:
         if other.plan.uplink and other.plan.uplink.fabric == fabric.name:
             leaf = other.fabric.tiers[-1]
-            yield Hosts(f"{other.plan.name} leaf", leaf.count, leaf.up or other.plan.uplink.ports)
+            ports = leaf.up or other.plan.uplink.ports
+            yield Hosts(f"{other.plan.name} leaf", leaf.count, ports, plug=plug_up(leaf.switch))
     if fabric.role == OUT_OF_BAND:
         yield from _managed(fabric, plan, storage_servers, others, pdus)
 

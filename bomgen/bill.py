@@ -120,10 +120,12 @@ def _fabric(built: BuiltFabric) -> Iterator[Line]:
             place = slug(hosts.name)
             path, line_id = f"{base}.hosts.{place}.count", f"{name}.management.{place}"
             yield _part(line_id, "management", hosts.part.identity, hosts.pieces, fabric=name, role="host", path=path)
-    for use in built.interconnect.modules:
-        yield _module(use, name)
-    for cable in built.interconnect.cables:
-        yield _cable(cable, name)
+    lines = [_module(use, name) for use in built.interconnect.modules]
+    lines += [_cable(cable, name) for cable in built.interconnect.cables]
+    taken: set[str] = set()
+    for line in lines:
+        yield line if line.id not in taken else line._replace(id=f"{line.id}.{line.part or 'unknown'}")
+        taken.add(line.id)
 
 
 def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:

@@ -396,7 +396,10 @@ def _summary(report: Report) -> Iterator[str]:
         tail = f", {words.number(modules.value)} modules" if modules else ""
         yield f"  {built.plan.name:{width}} {tiers}; {links} links{tail}"
     if "site.power_w" in found:
-        yield f"  power      {words.number(found['site.power_w'].value)} W at most"
+        watts, unknown = words.number(found["site.power_w"].value), report.design.facility.unpowered
+        left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
+        known = f"at least {watts} W: the power of {left_out} is not known"
+        yield f"  power      {known if unknown else f'{watts} W at most'}"
     totals = report.quote.totals
     if totals.priced_lines == 0:
         yield f"  price      none of {totals.lines} lines has a price"

@@ -14,11 +14,11 @@ from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, first_given, formula
 from bomgen.gpu_links import GpuLinks
-from bomgen.interconnect import Interconnect
-from bomgen.medium import SERVER, Cage, Stock
+from bomgen.interconnect import Interconnect, Machines
+from bomgen.medium import RJ45, SERVER, Cage, Stock
 from bomgen.network.attachment import Attachment
-from bomgen.parts import Cable, Nic
-from bomgen.plan import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
+from bomgen.parts import ANY, Cable, Nic
+from bomgen.plan import COMPUTE, OUT_OF_BAND, RAILS, FabricPlan, Hosts, Plan
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.sizing import Sizing
 
@@ -42,6 +42,12 @@ class BuiltFabric(NamedTuple):
     """What its modular switches are fitted with, by tier."""
     per_gpu: GpuLinks | None
     """What joins one GPU to others; None unless the fabric is one of role compute."""
+
+    @property
+    def assumes_cages(self) -> bool:
+        """Whether cages of other machines are taken for the servers'; all plugs of copper pairs are alike."""
+        known = self.attachment is None or self.attachment.cage in (ANY, RJ45)
+        return not known and any(hosts.plug is None for hosts in self.hosts)
 
     @property
     def bought_nic(self) -> Nic | None:
@@ -247,8 +253,9 @@ def _build(
     built = network.build(fabric, attached, servers, hosts, uplink_gbps)
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
-    others = [(each.pieces, each.ports) for each in hosts]
-    connected = interconnect.connect(built, servers, cage, others, fabric.links, parts)
+    others = [_machines(each) for each in hosts]
+    rows = attached.ports_per_server if fabric.topology.value in RAILS else fabric.planes
+    connected = interconnect.connect(built, servers, cage, others, rows, fabric.links, parts)
     return BuiltFabric(
         fabric,
         attached,
@@ -259,6 +266,13 @@ def _build(
         chassis.fitted(built, fabric.tier_plans),
         _gpu_links(fabric, plan, attached, built),
     )
+
+
+def _machines(hosts: Hosts) -> Machines:
+    """How machines beside the servers hang on a fabric."""
+    plug = hosts.plug
+    cage = Cage(SERVER, plug.cage, int(plug.ports_per_cage.value), None, hosts.name) if plug else None
+    return Machines(hosts.pieces, hosts.ports, cage, plug.port_gbps if plug else None)
 
 
 def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuLinks | None:

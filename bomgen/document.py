@@ -77,6 +77,8 @@ class Drawing:
     title: str
     svg: str
     description: str
+    file: str | None = None
+    """The file of the picture beside the document; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True)

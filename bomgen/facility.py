@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -15,6 +15,13 @@ from bomgen.quantities import HOURS_A_DAY
 
 WATTS_A_KILOWATT = 1000
 DAYS_A_YEAR = 365
+
+
+OF_ALL = (
+    *("power_w", "facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"),
+    *("run_energy_kwh", "run_energy_cost", "run_carbon_kg"),
+)
+"""Figures of a site that rest on the power of all machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,10 @@ class Facility(NamedTuple):
     run_carbon_kg: Figure | None
     warnings: tuple[tuple[str, str], ...]
     """Message and rule."""
+    unpowered: Mapping[str, int]
+    """Machines whose power is not known: how many, by name."""
+    lower_bounds: frozenset[str]
+    """The figures that leave machines out for that, by name."""
 
 
 @formula("servers")
@@ -188,6 +199,14 @@ def _power(machines: Iterable[Machines]) -> Figure | None:
     return power
 
 
+def _lower_bounds(machines: Iterable[Machines], any_unknown: bool) -> frozenset[str]:
+    """The figures that leave machines out, by name."""
+    found = {
+        "storage_power_w" if machine.of_storage else "network_power_w" for machine in machines if not machine.power_w
+    }
+    return frozenset(found | (set(OF_ALL) if any_unknown else set()))
+
+
 def install(
     site: Site | None,
     server: Server | None,
@@ -210,6 +229,13 @@ def install(
     for more in (network, storage):
         power = sum_of_power(power, more) if power and more else power
     unknown = [machine.name for machine in machines if machine.power_w is None]
+    unpowered = {machine.name: 0 for machine in machines if machine.power_w is None}
+    for machine in machines:
+        if machine.power_w is None:
+            unpowered[machine.name] += int(machine.count.value)
+    if server_power_w is None:
+        name = server.identity.name if server else accelerators.name
+        unpowered = {name: int((servers if server and servers else accelerators.count).value), **unpowered}
     if server_power_w is None and of_gpus is None:
         unknown.insert(0, server.identity.name if server else accelerators.name)
     elif server_power_w is None:
@@ -256,6 +282,8 @@ def install(
         run_energy_cost=cost_of_energy(energy, price) if energy and price else None,
         run_carbon_kg=carbon_of_energy(energy, carbon) if energy and carbon else None,
         warnings=tuple(dict.fromkeys(warnings)),
+        unpowered=unpowered,
+        lower_bounds=_lower_bounds(machines, bool(unpowered)),
     )
 
 

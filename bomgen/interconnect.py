@@ -7,7 +7,8 @@ they count one a port, and are reported with the real parts that a buyer would o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple, TypeVar
@@ -16,8 +17,11 @@ from bomgen.fabric.model import Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import links_per_cage, serves
 from bomgen.figures import Figure, formula
 from bomgen.medium import (
+    AUTO,
     COPPER_PAIRS,
+    RECEPTACLES,
     RJ45,
+    SERVER,
     Cage,
     Medium,
     Stock,
@@ -32,6 +36,18 @@ from bomgen.parts import ANY, AVAILABLE, Cable, Module, Switch
 from bomgen.problems import Problem, Severity
 
 
+class Machines(NamedTuple):
+    """Machines on a fabric beside its servers, all alike."""
+
+    pieces: Figure
+    ports: Figure
+    """Of each."""
+    cage: Cage | None
+    """None: nobody says, and it is taken for the servers'."""
+    port_gbps: Figure | None
+    """None: as fast as the links of the fabric."""
+
+
 class ModuleUse(NamedTuple):
     """Modules of one kind of link in one kind of device."""
 
@@ -39,6 +55,8 @@ class ModuleUse(NamedTuple):
     device: str
     module: Module
     quantity: Figure
+    ends: Figure
+    """Ends of links that they serve."""
 
 
 class CableUse(NamedTuple):
@@ -100,6 +118,60 @@ def sum_of_modules(modules: int, more_modules: int) -> int:
     return modules + more_modules
 
 
+@formula("ports")
+def ports_of_machines(machines: int, ports: int) -> int:
+    """Links of equal machines."""
+    return machines * ports
+
+
+@formula("links")
+def sum_of_links(links: int, more_links: int) -> int:
+    """Links of several kinds of machines."""
+    return links + more_links
+
+
+@formula("links")
+def links_left(links: int, others: int) -> int:
+    """Links without those that are built otherwise."""
+    return links - others
+
+
+@formula("ports")
+def ends_of_links(links: int, ends: int) -> int:
+    """Ends of links that are plugged into one kind of device."""
+    return links * ends
+
+
+@formula("pieces")
+def pieces_of_rows(links: int, rows: int, links_per_piece: int) -> int:
+    """Modules or cables of several links each where links are dealt out to rows of leaves: every row rounds up."""
+    return links % rows * ceil((links // rows + 1) / links_per_piece) + (rows - links % rows) * ceil(
+        links // rows / links_per_piece
+    )
+
+
+@formula("pieces")
+def without_modules_of_others(modules: int, links: int, rows: int, links_per_module: int) -> int:
+    """Modules without those whose cages hold other modules, for links that are dealt out to rows of leaves."""
+    return (
+        modules
+        - links % rows * ((links // rows + 1) // links_per_module)
+        - (rows - links % rows) * (links // rows // links_per_module)
+    )
+
+
+@formula("pieces")
+def sum_of_cables(cables: int, more_cables: int) -> int:
+    """Equal cables of several kinds of machines."""
+    return cables + more_cables
+
+
+@formula("Gb/s")
+def slower_end(port_gbps: int, link_gbps: int) -> int:
+    """A link of a slow machine runs at the rate of its port."""
+    return min(port_gbps, link_gbps)
+
+
 @formula("pieces")
 def cables_of_links(links: int) -> int:
     """One cable a link."""
@@ -124,18 +196,83 @@ def connect(
     fabric: Fabric,
     servers: Figure,
     server_cage: Cage,
-    hosts: Sequence[tuple[Figure, Figure]],
+    others: Sequence[Machines],
+    rows: Figure,
     wishes: Mapping[str, Wish],
     stock: Stock,
 ) -> Interconnect:
     """The modules and cables of a fabric whose servers plug into it with `server_cage`.
 
-    `hosts` are other machines on it, how many and the ports of each: their cages are taken for the servers'.
+    `others` are other machines on it; their links are dealt out to `rows` of leaves: planes, or rails.
     """
-    builder = _Builder(fabric, servers, server_cage, hosts, stock)
+    builder = _Builder(fabric, servers, server_cage, others, rows, stock)
     for links in fabric.links:
         builder.add(links, wishes[links.kind])
     return builder.result()
+
+
+@formula("ends")
+def both_ends() -> int:
+    """A link between two switches of one tier has both ends there."""
+    return 2
+
+
+_FIXED = ("mpo", RJ45)
+"""What takes a plug without a module."""
+
+
+def _same(one: Module | None, other: Module | None) -> bool:
+    """Whether two modules are the same part, or neither is there."""
+    if one is None or other is None:
+        return one is other
+    return one.identity.id == other.identity.id and one.ports.value == other.ports.value
+
+
+def _same_parts(one: Medium | None, other: Medium | None) -> bool:
+    """Whether nothing remains to be said of the parts of a medium once another is described."""
+    if one is None or other is None:
+        return one is other
+    same = _same(one.lower, other.lower) and _same(one.upper, other.upper)
+    if one.cable is None or other.cable is None:
+        return same and one.cable is other.cable
+    return same and one.cable.identity.id == other.cable.identity.id
+
+
+def _no_fibre(links: Links, medium: Medium) -> str:
+    """That no fibre is known between the modules of a kind of link, and why."""
+    ends = [module.ports.value for module in (medium.lower, medium.upper) if module]
+    start = f"no part known for the fibre of {links.kind} links"
+    if min(ends) > RECEPTACLES:
+        return f"{start}: modules of {min(ends)} links at both ends are joined over a panel, counted a link a piece"
+    if max(ends) > RECEPTACLES:
+        return f"{start}: a module of {max(ends)} links needs a fan-out cable; name modules of one or two links"
+    return f"{start}; name modules with a known fibre"
+
+
+def _of_machines(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Figure) -> Figure:
+    """Modules of machines of several kinds, each of which rounds up for itself."""
+    total: Figure | None = None
+    for pieces, ports in machines:
+        count = modules_of_servers(pieces, ports, links_per_piece)
+        total = count if total is None else sum_of_modules(total, count)
+    if total is None:
+        raise ValueError("no machines")
+    return total
+
+
+def _for_others(wish: Wish, lower: Cage, upper: Cage, rate: Figure, stock: Stock) -> Medium | None:
+    """How the links of machines are built that plug in otherwise than the servers, for which the plan's wish is.
+
+    As the plan wishes where that fits them, else without the module of the server end, else whatever does.
+    """
+    ends = {end: part for end, part in wish.modules.items() if end != lower.device}
+    open_wish = wish._replace(medium=Figure(AUTO, "word", wish.medium.origin), modules={})
+    for each in (wish, wish._replace(modules=ends), open_wish):
+        with suppress(Unbuildable):
+            found = choose(each, lower, upper, rate, stock)
+            if found is not None:
+                return found
+    return None
 
 
 End = TypeVar("End")
@@ -167,6 +304,19 @@ def _refuse_several_links(links: Links, medium: Medium | None) -> None:
         raise Unbuildable(f"{message}; name a cable of one link, or `medium: auto`", "ports")
 
 
+class _Share(NamedTuple):
+    """The links of one kind that are built alike: those of the servers or, with cages of their own, of others."""
+
+    links: Figure
+    lower: Cage
+    rate: Figure
+    machines: tuple[tuple[Figure, Figure], ...]
+    """At the server end: how many, and the ports of each."""
+    medium: Medium | None
+    apart: bool = False
+    """Whether they are those of other machines."""
+
+
 class _Builder:
     """Collects the modules and cables of one fabric, kind of link by kind of link."""
 
@@ -175,11 +325,12 @@ class _Builder:
         fabric: Fabric,
         servers: Figure,
         server_cage: Cage,
-        hosts: Sequence[tuple[Figure, Figure]],
+        others: Sequence[Machines],
+        rows: Figure,
         stock: Stock,
     ) -> None:
         self.fabric, self.servers, self.server_cage, self.stock = fabric, servers, server_cage, stock
-        self.hosts = hosts
+        self.others, self.rows = others, rows
         self.modules: list[ModuleUse] = []
         self.cables: list[CableUse] = []
         self.problems: list[Problem] = []
@@ -198,18 +349,109 @@ class _Builder:
         except LookupError as error:
             self._problem(wish, "error", str(error), "unknown-part", links.kind)
             return
-        if medium is None:
-            self._nothing_known(links, lower, upper, wish)
+        apart = list(self._apart(links, wish, upper)) if lower.device == SERVER else []
+        left = links.cabled
+        for share in apart:
+            left = links_left(left, share.links)
+        main = _Share(left, lower, links.rate_gbps, self._alike(links) if lower.device == SERVER else (), medium)
+        self._modules(links, main, apart, upper)
+        if medium is not None:
+            for cage, end in _at_ends(links, (lower, medium.lower), (upper, medium.upper)):
+                self.placed.setdefault(cage.device, []).append((links, end))
+        told: list[Medium | None] = []
+        for share in (main, *apart):
+            if share.links.value or share is main:
+                self._cable(links, share, wish)
+                if share.medium is None:
+                    self._nothing_known(links, share, upper, wish)
+                elif not any(_same_parts(share.medium, each) for each in told):
+                    self._remarks(links, wish, share, upper)
+                told.append(share.medium)
+
+    def _own_cage(self, machines: Machines, links: Links) -> bool:
+        """Whether machines plug in otherwise than the servers do."""
+        cage, rate = machines.cage, machines.port_gbps
+        slow = rate is not None and rate.value < links.rate_gbps.value
+        own = cage is not None and (cage.form, cage.links) != (self.server_cage.form, self.server_cage.links)
+        return slow or own
+
+    def _alike(self, links: Links) -> tuple[tuple[Figure, Figure], ...]:
+        """The servers, and the machines that plug in as they do: how many, and the ports of each."""
+        same = ((each.pieces, each.ports) for each in self.others if not self._own_cage(each, links))
+        return ((self.servers, self.fabric.ports_per_server), *same)
+
+    def _apart(self, links: Links, wish: Wish, upper: Cage) -> Iterator[_Share]:
+        """The links of machines whose cages are not the servers'."""
+        for each in self.others:
+            if not self._own_cage(each, links):
+                continue
+            rate = links.rate_gbps
+            if each.port_gbps is not None and each.port_gbps.value < rate.value:
+                rate = slower_end(each.port_gbps, rate)
+            cage = each.cage or self.server_cage
+            count = ports_of_machines(each.pieces, each.ports)
+            found = _for_others(wish, cage, upper, rate, self.stock)
+            yield _Share(count, cage, rate, ((each.pieces, each.ports),), found, apart=True)
+
+    def _modules(self, links: Links, main: _Share, apart: Sequence[_Share], upper: Cage) -> None:
+        """The modules at both ends of a kind of link."""
+        for share in (main, *apart):
+            if share.medium is not None and share.medium.lower is not None and share.lower.form not in _FIXED:
+                self._module(links, share.lower, share.medium.lower, self._lower_count(links, share), share.links)
+        if upper.form in _FIXED or links.beside:
             return
-        if medium.lower is not None and medium.upper is not None:
-            for cage, module in _at_ends(links, (lower, medium.lower), (upper, medium.upper)):
-                if cage.form not in ("mpo", RJ45):
-                    self.modules.append(ModuleUse(links.kind, cage.device, module, self._count(cage, links, module)))
-        for cage, end in _at_ends(links, (lower, medium.lower), (upper, medium.upper)):
-            self.placed.setdefault(cage.device, []).append((links, end))
-        if medium.cable is not None or medium.lower is not None:
-            self.cables.append(CableUse(links.kind, medium.cable, medium.length_m, self._pieces(links, medium.cable)))
-        self._remarks(links, wish, medium, lower, upper)
+        ports = main.medium.upper if main.medium is not None else None
+        together, others = main.links, []
+        for share in apart:
+            module = share.medium.upper if share.medium is not None else None
+            if _same(module, ports):
+                together = sum_of_links(together, share.links)
+            else:
+                others.append((share, module))
+        if ports is not None:
+            count = self._of_tier(upper.device, links, ports)
+            for share, _ in others:
+                count = without_modules_of_others(count, share.links, self.rows, ports.ports)
+            self._module(links, upper, ports, count, together)
+        for share, module in others:
+            if module is not None:
+                count = pieces_of_rows(share.links, self.rows, module.ports)
+                self._module(links, upper, module, count, share.links)
+
+    def _module(self, links: Links, cage: Cage, module: Module, count: Figure, ends: Figure) -> None:
+        """Note modules, together with equal ones of other machines."""
+        if links.beside:
+            ends = ends_of_links(ends, both_ends())
+        for index, use in enumerate(self.modules):
+            if (use.kind, use.device) == (links.kind, cage.device) and _same(use.module, module):
+                count, ends = sum_of_modules(use.quantity, count), sum_of_links(use.ends, ends)
+                self.modules[index] = ModuleUse(links.kind, cage.device, module, count, ends)
+                return
+        self.modules.append(ModuleUse(links.kind, cage.device, module, count, ends))
+
+    def _lower_count(self, links: Links, share: _Share, module: Module | None = None) -> Figure:
+        """Modules at the lower end of links that are built alike, or of another module there."""
+        module = module or (share.medium.lower if share.medium else None)
+        if module is None:
+            raise ValueError(f"no module for {links.kind} links")
+        if share.lower.device != SERVER:
+            return self._of_tier(share.lower.device, links, module)
+        return _of_machines(share.machines, module.ports)
+
+    def _cable(self, links: Links, share: _Share, wish: Wish) -> None:
+        """Note the cables of links that are built alike, together with equal ones of other machines."""
+        medium = share.medium
+        if medium is not None and medium.cable is None and medium.lower is None:
+            return
+        cable = medium.cable if medium else None
+        length = medium.length_m if medium else Fraction(wish.length_m.value)
+        pieces = self._pieces(links, share, cable)
+        for index, use in enumerate(self.cables):
+            same = cable is None if use.cable is None else cable and cable.identity.id == use.cable.identity.id
+            if use.kind == links.kind and same and use.length_m == length:
+                self.cables[index] = CableUse(links.kind, cable, length, sum_of_cables(use.quantity, pieces))
+                return
+        self.cables.append(CableUse(links.kind, cable, length, pieces))
 
     def result(self) -> Interconnect:
         """What was collected."""
@@ -219,19 +461,16 @@ class _Builder:
         tier = self.fabric.tier(device)
         return self.server_cage if tier is None else cage_of(tier.switch, device, rate)
 
-    def _count(self, cage: Cage, links: Links, module: Module) -> Figure:
-        """Modules of one kind in all devices at one end of a kind of link."""
-        tier = self.fabric.tier(cage.device)
+    def _of_tier(self, device: str, links: Links, module: Module) -> Figure:
+        """Modules of one kind in all switches at one end of a kind of link."""
+        tier = self.fabric.tier(device)
         if tier is None:
-            total = modules_of_servers(self.servers, self.fabric.ports_per_server, module.ports)
-            for count, ports in self.hosts:
-                total = sum_of_modules(total, modules_of_servers(count, ports, module.ports))
-            return total
-        counts = [self._of_switches(fitted, links, module, cage.device) for fitted in tier.fitted]
+            raise ValueError(f"{links.kind} ends at no switch {device}")
+        counts = [self._of_switches(fitted, links, module, device) for fitted in tier.fitted]
         total = counts[0]
         for count in counts[1:]:
             total = sum_of_modules(total, count)
-        if self.fabric.reserved_above and cage.device == "spine" and links.ends[1] == "spine":
+        if self.fabric.reserved_above and device == "spine" and links.ends[1] == "spine":
             total = sum_of_modules(total, modules_of_reserved(self.fabric.reserved_above, module.ports))
         return total
 
@@ -265,50 +504,72 @@ class _Builder:
                 ports = ports_of_last(ports, other.ports)
         return ports
 
-    def _pieces(self, links: Links, cable: Cable | None) -> Figure:
+    def _pieces(self, links: Links, share: _Share, cable: Cable | None) -> Figure:
         if cable is None or cable.links.value == 1:
-            return cables_of_links(links.cabled)
+            return cables_of_links(share.links)
         upper = self.fabric.tier(links.ends[1])
         if upper is None:
             raise ValueError(f"{links.kind} ends at no switch")
-        return cables_of_devices(links.cabled, upper.down, cable.links)
+        if share.medium is not None and share.medium.lower is not None and self._fans_out_below(share.medium):
+            if share.machines:
+                return _of_machines(share.machines, cable.links)
+            below = self.fabric.tier(links.ends[0])
+            if below is not None and below.up is not None:
+                return cables_of_devices(share.links, below.up, cable.links)
+        if share.apart:
+            return pieces_of_rows(share.links, self.rows, cable.links)
+        return cables_of_devices(share.links, upper.down, cable.links)
 
-    def _nothing_known(self, links: Links, lower: Cage, upper: Cage, wish: Wish) -> None:
+    @staticmethod
+    def _fans_out_below(medium: Medium) -> bool:
+        """Whether one module at the lower end carries several links whose upper ends have one each."""
+        lower, upper = medium.lower, medium.upper
+        return lower is not None and upper is not None and lower.ports.value > upper.ports.value
+
+    def _nothing_known(self, links: Links, share: _Share, upper: Cage, wish: Wish) -> None:
+        lower = share.lower
         message = (
-            f"no part known for {links.kind} links of {links.rate_gbps.value} Gb/s between {lower.name} "
+            f"no part known for {links.kind} links of {share.rate.value} Gb/s between {lower.name} "
             f"({lower.described}) and {upper.name} ({upper.described}) over "
             f"{metres(Fraction(wish.length_m.value))} m; name a module, or a generic one"
         )
         self._problem(wish, "warning", message, "no-part-known", links.kind)
-        self.cables.append(CableUse(links.kind, None, Fraction(wish.length_m.value), cables_of_links(links.cabled)))
 
-    def _remarks(self, links: Links, wish: Wish, medium: Medium, lower: Cage, upper: Cage) -> None:
+    def _remarks(self, links: Links, wish: Wish, share: _Share, upper: Cage) -> None:
         """Warnings about parts that cannot be ordered as they stand."""
-        used = dict.fromkeys(module for module in (medium.lower, medium.upper) if module)
-        for module in used:
+        medium = share.medium
+        if medium is None:
+            return
+        used = {module.identity.id: module for module in (medium.upper, medium.lower) if module}
+        for module in used.values():
             if module.identity.generic:
                 self._problem(
-                    wish, "warning", self._real_modules(links, module, lower, upper, wish), "generic", links.kind
+                    wish, "warning", self._real_modules(links, module, share, upper, wish), "generic", links.kind
                 )
             elif module.identity.availability != AVAILABLE:
                 message = f"{module.identity.part_number} is {module.identity.availability}; name another module"
                 self._problem(wish, "warning", message, "availability", links.kind)
         cable = medium.cable
         if cable is None:
-            message = f"no part known for the fibre of {links.kind} links; name modules with a known fibre"
+            message = _no_fibre(links, medium)
             self._problem(wish, "warning", message, "no-part-known", links.kind)
         elif cable.identity.generic and cable.medium not in ("fibre", COPPER_PAIRS):
-            self._problem(wish, "warning", self._real_cable(cable, links, lower, upper, wish), "generic", links.kind)
+            self._problem(wish, "warning", self._real_cable(cable, share, upper, wish), "generic", links.kind)
+        elif cable.identity.generic and cable.links.value > 1:
+            message = f"{cable.identity.id} is a planning part, counted one a module of {cable.links.value} links"
+            self._problem(wish, "warning", f"{message}; its connectors are those of the modules", "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
             message = f"{cable.identity.part_number} is {cable.identity.availability}; name another cable"
             self._problem(wish, "warning", message, "availability", links.kind)
-        self._check_cages(wish, links)
+        if not share.apart:
+            self._check_cages(wish, links)
 
-    def _real_modules(self, links: Links, module: Module, lower: Cage, upper: Cage, wish: Wish) -> str:
+    def _real_modules(self, links: Links, module: Module, share: _Share, upper: Cage, wish: Wish) -> str:
         """What the cages of a link with generic modules really take, with the pieces."""
-        length, rate = Fraction(wish.length_m.value), int(links.rate_gbps.value)
+        length, rate, lower = Fraction(wish.length_m.value), int(share.rate.value), share.lower
         real = next(transceivers(lower, upper, rate, length, self.stock), None)
-        start = f"{module.identity.id} is a planning part, counted one a port"
+        place = "cage" if module.ports.value > 1 else "port"
+        start = f"{module.identity.id} is a planning part, counted one a {place}"
         if real is None or real.lower is None or real.upper is None:
             return f"{start}; no module that can be ordered is known for {links.kind} links of these cages"
         ends = []
@@ -316,12 +577,12 @@ class _Builder:
             if part is None:
                 continue
             word = "twin-port modules" if part.ports.value == 2 else "modules"
-            count = self._count(cage, links, part)
+            count = self._lower_count(links, share, part) if cage is lower else self._of_tier(cage.device, links, part)
             ends.append(f"a {cage.name} takes {word}, {count.value} x {part.identity.part_number} ({cage.device} end)")
         return f"{start}; to order: {' and '.join(ends)}"
 
-    def _real_cable(self, cable: Cable, links: Links, lower: Cage, upper: Cage, wish: Wish) -> str:
-        length, rate = Fraction(wish.length_m.value), int(links.rate_gbps.value)
+    def _real_cable(self, cable: Cable, share: _Share, upper: Cage, wish: Wish) -> str:
+        length, rate, lower = Fraction(wish.length_m.value), int(share.rate.value), share.lower
         real = next(cables(cable.medium, lower, upper, rate, length, self.stock), None)
         start = f"{cable.identity.id} is a planning part, counted one a link"
         if real is None or real.cable is None:

@@ -6,10 +6,11 @@ As the plan names it, or the first that can be ordered and reaches. Generic part
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.figures import Figure, Given, Mark
+from bomgen.figures import Figure, Given, Mark, formula
 from bomgen.parts import ANY, AVAILABLE, Cable, CableEnd, Module
 
 SERVER = "server"
@@ -21,6 +22,11 @@ COPPER_PAIRS = "copper"
 """Patch cables for RJ45: any vendor's can be ordered."""
 MULTIMODE, SINGLE_MODE = "multimode", "single-mode"
 GENERIC_FIBRES = {MULTIMODE: "generic-mpo12-om4", SINGLE_MODE: "generic-mpo12-os2"}
+GRADES = {MULTIMODE: "om4", SINGLE_MODE: "os2"}
+GENERIC_FAN_OUT = "generic-mpo-{grade}-x{links}"
+"""The id of a generic cable that leads the links of one module apart."""
+RECEPTACLES = 2
+"""Receptacles of a module at most: each of two links has a trunk of its own, of more they share one."""
 ACCEPTED = {
     "osfp": ("osfp", "osfp-finned"),
     "qsfp-dd": ("qsfp-dd", "qsfp56", "qsfp28"),
@@ -121,11 +127,17 @@ def _fills(module: Module, cage: Cage, rate: int) -> bool:
     return whole and cage.links > 1 and module.engine_gbps == rate * cage.links
 
 
-def _in_cage(module: Module, cage: Cage, rate: int) -> Module:
+@formula("count")
+def links_of_module(module_gbps: int, link_gbps: int) -> int:
+    """Links that a module carries which stands for all that one cage takes."""
+    return module_gbps // link_gbps
+
+
+def _in_cage(module: Module, cage: Cage, rate: Figure) -> Module:
     """A module as it works in a cage: a generic one that stands for the whole cage carries all its links."""
-    if not _fills(module, cage, rate):
+    if not _fills(module, cage, int(rate.value)):
         return module
-    return module._replace(ports=Figure(cage.links, module.ports.unit, module.ports.origin))
+    return module._replace(ports=links_of_module(module.rate_gbps, rate))
 
 
 def _mismatch(lower: Module, upper: Module) -> str | None:
@@ -233,7 +245,7 @@ def choose(wish: Wish, lower: Cage, upper: Cage, rate: Figure, stock: Stock) -> 
     length, gbps = Fraction(wish.length_m.value), int(rate.value)
     if wish.medium.value == TRANSCEIVER or (wish.medium.value == AUTO and wish.modules):
         if wish.modules:
-            return _named_modules(wish, lower, upper, gbps, stock)
+            return _named_modules(wish, lower, upper, rate, stock)
         found = next(transceivers(lower, upper, gbps, length, stock), None)
         return found or _generic_transceivers(gbps, length, stock)
     if wish.medium.value != AUTO:
@@ -264,18 +276,18 @@ def _generic_transceivers(rate: int, length: Fraction, stock: Stock) -> Medium |
     return Medium(module, module, *fibre) if fibre else None
 
 
-def _named_modules(wish: Wish, lower: Cage, upper: Cage, rate: int, stock: Stock) -> Medium:
+def _named_modules(wish: Wish, lower: Cage, upper: Cage, rate: Figure, stock: Stock) -> Medium:
     """The modules that the plan names; an end it leaves open gets the first that pairs with the other."""
-    length = Fraction(wish.length_m.value)
+    length, gbps = Fraction(wish.length_m.value), int(rate.value)
     named = {
         cage.device: stock.module(wish.modules[cage.device]) for cage in (lower, upper) if cage.device in wish.modules
     }
     for cage in (lower, upper):
         if cage.device in named:
-            _refuse(_fits(named[cage.device], cage, rate))
+            _refuse(_fits(named[cage.device], cage, gbps))
         else:
             other = named[lower.device if cage is upper else upper.device]
-            named[cage.device] = _partner(other, cage, rate, stock)
+            named[cage.device] = _partner(other, cage, gbps, stock)
     low, up = (_in_cage(named[cage.device], cage, rate) for cage in (lower, upper))
     _refuse(_mismatch(low, up))
     for module in (low, up):
@@ -284,7 +296,26 @@ def _named_modules(wish: Wish, lower: Cage, upper: Cage, rate: int, stock: Stock
             message = f"{module.identity.id} reaches {reach.value} m, the link is {metres(length)} m"
             raise Unbuildable(f"{message}; shorten it or name a module that reaches", "reach")
     fibre = _fibre(up if low.fibre == ANY else low, length, stock)
+    if max(low.ports.value, up.ports.value) > RECEPTACLES:
+        fibre = _fan_out(low, up, length, fibre, stock)
     return Medium(low, up, *fibre) if fibre else Medium(low, up, None, length)
+
+
+def _fan_out(
+    low: Module, up: Module, length: Fraction, trunk: tuple[Cable, Fraction] | None, stock: Stock
+) -> tuple[Cable, Fraction] | None:
+    """What joins a module of more links than receptacles to the modules of each link; None when nothing is known.
+
+    Modules of many links at both ends are joined over a panel, which no cable does.
+    """
+    if trunk is None or trunk[0].fibre is None or min(low.ports.value, up.ports.value) > RECEPTACLES:
+        return None
+    links = max(low.ports.value, up.ports.value)
+    with suppress(LookupError):
+        cable = stock.cable(GENERIC_FAN_OUT.format(grade=GRADES[trunk[0].fibre], links=links))
+        sold = _sold(cable.lengths_m, length)
+        return (cable, sold) if sold is not None else None
+    return None
 
 
 def _partner(other: Module, cage: Cage, rate: int, stock: Stock) -> Module:

@@ -261,7 +261,8 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     for device, quantity in sorted(modules.items(), key=lambda item: item[0] == "total"):
         found[(*base, "transceivers", device)] = quantity
     for cable in built.interconnect.cables:
-        found[(*base, "cables", cable.kind, cable_id(cable))] = cable.quantity
+        at = (*base, "cables", cable.kind, cable_id(cable))
+        found[at] = sum_of_pieces(before, cable.quantity) if (before := found.get(at)) else cable.quantity
     if built.per_gpu:
         found[(*base, "per_gpu", "network_gbps")] = built.per_gpu.network_gbps
         found[(*base, "per_gpu", "pcie_gbps")] = built.per_gpu.pcie_gbps
@@ -273,7 +274,7 @@ def _modules_per_gpu(built: BuiltFabric, gpus: Figure) -> dict[Path, Figure | No
     """Modules a GPU by their rate, as the trade quotes them: a twin-port module of 400G ports is one of 800G."""
     found: dict[int, Figure] = {}
     for use in built.interconnect.modules:
-        rate = use.module.rate_gbps
+        rate = use.module.rate_gbps.value
         found[rate] = sum_of_pieces(found[rate], use.quantity) if rate in found else use.quantity
     base: Path = ("fabrics", built.plan.name, "modules_per_gpu")
     return {(*base, f"{rate}G"): per_gpu(pieces, gpus) for rate, pieces in found.items()}

@@ -116,6 +116,10 @@ class Appliance(NamedTuple):
     identity: Identity
     rack_units: Figure | None
     power_w: Figure | None
+    cage: str
+    """Of its ports on fabrics of its protocols."""
+    ports_per_cage: Figure
+    protocols: tuple[str, ...]
 
 
 class PortGroup(NamedTuple):
@@ -169,7 +173,7 @@ class Module(NamedTuple):
     """A pluggable transceiver of `ports` independent optical engines; a twin-port module has two."""
 
     identity: Identity
-    rate_gbps: int
+    rate_gbps: Figure
     ports: Figure
     cage: str
     optic: str
@@ -182,7 +186,7 @@ class Module(NamedTuple):
     @property
     def engine_gbps(self) -> int:
         """The rate of one engine, and so of one link."""
-        return int(self.rate_gbps // self.ports.value)
+        return int(self.rate_gbps.value // self.ports.value)
 
 
 class CableEnd(NamedTuple):

@@ -217,9 +217,9 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
                 words.word("drawing-title", name=built.plan.name),
                 fabric_svg(built.fabric, built.plan.name, words, servers),
                 words.word("drawing-title", name=built.plan.name),
+                DRAWINGS["svg"].format(name=built.plan.name) if "svg" in formats else None,
             )
             for built in report.design.fabrics
-            if built.fabric.tiers
         )
         page = document(report, words, drawings)
     for form in formats:

@@ -164,6 +164,8 @@ class StorageServers(NamedTuple):
     rack_units: Figure | None
     ports: Figure
     """Of each on a storage fabric."""
+    plug: Plug | None = None
+    """None: nobody says, and it is taken for the GPU servers'."""
 
 
 class StorageLevel(NamedTuple):
@@ -221,6 +223,15 @@ class Cluster(NamedTuple):
     spare_servers: Figure | None
 
 
+class Plug(NamedTuple):
+    """How a machine beside the servers is plugged into a fabric."""
+
+    cage: str
+    ports_per_cage: Figure
+    port_gbps: Figure | None
+    """None: as fast as the links of the fabric."""
+
+
 class Hosts(NamedTuple):
     """Machines on a fabric beside the servers, all alike."""
 
@@ -231,6 +242,8 @@ class Hosts(NamedTuple):
     """Ports of each on the fabric, over all planes."""
     part: parts.Appliance | None = None
     """What is bought for each; None: it is there, or billed elsewhere."""
+    plug: Plug | None = None
+    """None: nobody says, and it is taken for the servers'."""
 
 
 class Uplink(NamedTuple):
@@ -278,6 +291,8 @@ class FabricPlan(NamedTuple):
     """Whether its topology joins nodes directly, without switches."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
     """What the plan says under the name of the topology."""
+    host_cage: Figure
+    """Word: the cage of machines beside the servers of which nobody says it."""
 
 
 class Site(NamedTuple):

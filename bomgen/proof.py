@@ -183,24 +183,24 @@ def _slow_links(built: BuiltFabric) -> Iterator[Check]:
 
 def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
     """Every optical link has an engine at both ends: per device, over all its kinds of link."""
-    optical = {use.kind for use in built.interconnect.modules}
     for device in dict.fromkeys(use.device for use in built.interconnect.modules):
-        engines = sum(
-            use.quantity.value * use.module.ports.value for use in built.interconnect.modules if use.device == device
-        )
-        links = sum(link.cabled.value * link.ends.count(device) for link in built.fabric.links if link.kind in optical)
+        uses = [use for use in built.interconnect.modules if use.device == device]
+        engines = sum(use.quantity.value * use.module.ports.value for use in uses)
+        links = sum(use.ends.value for use in uses)
         message = f"{engines} optical engines in {device} devices for {links} links"
         yield _passed("optical-ends", engines >= links, message, f"fabrics.{built.plan.name}.transceivers.{device}")
 
 
 def _cables_match(built: BuiltFabric) -> Iterator[Check]:
     """One cable a link, fewer where one carries several."""
-    for use in built.interconnect.cables:
-        links = next(link for link in built.fabric.links if link.kind == use.kind)
-        carried = use.cable.links.value if use.cable else 1
-        message = f"{use.quantity.value} cables for {links.cabled.value} {use.kind} links"
-        holds = use.quantity.value <= links.cabled.value <= use.quantity.value * carried
-        yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{use.kind}")
+    for kind in dict.fromkeys(use.kind for use in built.interconnect.cables):
+        uses = [use for use in built.interconnect.cables if use.kind == kind]
+        links = next(link for link in built.fabric.links if link.kind == kind).cabled.value
+        pieces = sum(use.quantity.value for use in uses)
+        carried = sum(use.quantity.value * (use.cable.links.value if use.cable else 1) for use in uses)
+        message = f"{pieces} cables for {links} {kind} links"
+        holds = pieces <= links <= carried
+        yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{kind}")
 
 
 _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (

@@ -237,6 +237,8 @@ def choices(report: Report) -> Iterator[Figure]:
             yield plan.cluster.round_up_to
     for built in report.design.fabrics:
         yield from (built.plan.topology, built.plan.build_out)
+        if built.assumes_cages:
+            yield built.plan.host_cage
         for use in built.interconnect.cables:
             wish = built.plan.links[use.kind]
             yield from (wish.medium, wish.length_m)

@@ -238,7 +238,10 @@ class _Builder:
 def _plain(node: yaml.Node) -> Any:
     """The data of a composed node, without marks."""
     if isinstance(node, yaml.MappingNode):
-        return {str(key.value): _plain(value) for key, value in node.value}
+        data = {str(key.value): _plain(value) for key, value in node.value}
+        if len(data) < len(node.value):
+            raise ValueError(f"a key stands twice, after line {node.start_mark.line}: {', '.join(data)}")
+        return data
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item) for item in node.value]
     return node.value if not isinstance(node, yaml.ScalarNode) or node.style else _scalar(node.value)

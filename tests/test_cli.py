@@ -148,6 +148,19 @@ def test_a_plan_from_standard_input(tmp_path: Path, run: Run) -> None:
     assert outcome.stderr.startswith("<stdin>:7:21: error: no switch 'qm9701'; did you mean 'qm9700'? [unknown-part]\n")
 
 
+@pytest.mark.parametrize(
+    ("switch", "words"),
+    [("qm9700", "W at most"), ({"name": "Box", "ports": 64, "port_gbps": 400}, "W: the power of 1 x Box is not known")],
+)
+def test_power_is_at_most_or_at_least(switch: Any, words: str, run: Run) -> None:
+    """The summary gives a sum that leaves machines out as a bound from below, and says what it leaves out."""
+    cluster = {"gpu": "h100-sxm", "servers": 8}
+    plan = {"bomgen": 1, "name": "power", "cluster": cluster, "fabrics": {"compute": {"switch": switch}}}
+    line = next(line for line in run("build", "-", stdin=json.dumps(plan)).output.splitlines() if "  power  " in line)
+    assert line.endswith(words)
+    assert ("at least" in line) == ("at most" not in line)
+
+
 def test_an_override_shows_up_in_the_result(tmp_path: Path, run: Run) -> None:
     """--set changes a value, several may be given, and the result names them among its inputs."""
     outcome = run(

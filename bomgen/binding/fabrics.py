@@ -11,7 +11,7 @@ from bomgen.fabric import Topology, described
 from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Mark
 from bomgen.medium import Wish
-from bomgen.plan import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Uplink
+from bomgen.plan import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
 from bomgen.problems import Problem, nearest
 
 DEFAULT = "default"
@@ -72,7 +72,7 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
         pod_leaves=section.below("pod").figure("leaves", "count"),
         planes=section.quantity("planes", "count", "fabric-planes"),
         reserved_ports=reserved if reserved and reserved.value else None,
-        hosts=_hosts(section),
+        hosts=_hosts(section, role, tier_plans["leaf"]),
         switch_ports=_management_ports(section, role, "switch"),
         pdu_ports=_management_ports(section, role, "pdu"),
         machine_ports=_management_ports(section, role, "machine"),
@@ -80,10 +80,11 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
         links={kind: _link(section.below("links"), kind, mark) for kind in LINK_KINDS},
         switchless=kind.switchless,
         options=_options(section, kind),
+        host_cage=section.catalog.assumption("host-cage"),
     )
 
 
-def _hosts(section: Section) -> tuple[Hosts, ...]:
+def _hosts(section: Section, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
     """What else is attached."""
     found = []
     listed = section.below("hosts")
@@ -92,8 +93,26 @@ def _hosts(section: Section) -> tuple[Hosts, ...]:
         count = each.figure("count", "count")
         if count is not None:
             ports = each.quantity("ports", "count", "host-ports")
-            found.append(Hosts(str(each.data["name"]), count, ports, each.part("part", "appliance", records.appliance)))
+            part = each.part("part", "appliance", records.appliance)
+            nic = each.part("nic", "nic", records.nic)
+            plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
+            found.append(Hosts(str(each.data["name"]), count, ports, part, plug))
     return tuple(found)
+
+
+def plug_of(nic: parts.Nic) -> Plug | None:
+    """How a machine with a NIC is plugged in; None where nobody knows the cage of the NIC."""
+    return None if nic.cage == parts.ANY else Plug(nic.cage, nic.ports_per_cage, nic.port_gbps)
+
+
+def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) -> Plug | None:
+    """How an appliance is plugged into a fabric that its ports are for; its management port is another one."""
+    if part is None or part.cage == parts.ANY or role == OUT_OF_BAND:
+        return None
+    protocol = leaf.switch.protocol if leaf else None
+    if protocol and part.protocols and protocol not in part.protocols:
+        return None
+    return Plug(part.cage, part.ports_per_cage, None)
 
 
 def _management_ports(section: Section, role: str, device: str) -> Figure | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from bomgen import parts, records
+from bomgen.binding.fabrics import plug_of
 from bomgen.binding.section import Section
 from bomgen.catalog import Catalog
 from bomgen.figures import Cited, Figure
@@ -195,6 +196,7 @@ def _storage_servers(section: Section) -> StorageServers:
         mark=section.mark,
         inline=True,
     )
+    nic = section.part("nic", "nic", records.nic)
     return StorageServers(
         mark=section.mark,
         identity=identity,
@@ -205,4 +207,5 @@ def _storage_servers(section: Section) -> StorageServers:
         power_w=section.figure("power", "W"),
         rack_units=section.figure("rack_units", "U"),
         ports=section.quantity("ports", "count", "storage-server-ports"),
+        plug=plug_of(nic) if nic else None,
     )

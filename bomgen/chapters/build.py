@@ -10,6 +10,7 @@ from bomgen.document import Cell, Column, Drawing, Row, Section, Table
 from bomgen.figures import Derived
 from bomgen.numbers import Path
 from bomgen.quote import QuoteLine
+from bomgen.records import slug
 from bomgen.report import one_line
 
 GENERIC = "generic"
@@ -44,6 +45,9 @@ def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
     """What a number of a fabric is called; a bisection that is a bound from below says so."""
     if path[-1] == "bisection_gbps" and not built.fabric.exact_bisection:
         path = (*path[:-1], "bisection_at_least_gbps")
+    named: dict[Path, str] = {("hosts", slug(hosts.name)): hosts.name for hosts in built.hosts}
+    if path[:2] in named:
+        return ": ".join((writer.label(path[:1]), named[path[:2]], writer.group_label(path[2:])))
     return writer.group_label(path)
 
 

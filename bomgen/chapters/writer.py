@@ -16,6 +16,7 @@ from bomgen.report import Report, one_line
 SPARSE = "sparse"
 PEAK = "peak_flops_per_gpu"
 THROUGHPUT = ("tokens_per_second_per_gpu", "tokens_per_second", "requests_per_minute")
+SITE = "site"
 MONEY = "money"
 """The unit of figures in the currency of the quote."""
 
@@ -31,6 +32,8 @@ class Writer:
         compute = report.plan.compute
         self.sparse = compute is not None and compute.sparsity.value == SPARSE
         """Whether the peak asked for is the sparse one."""
+        self.lower_bounds = report.design.facility.lower_bounds
+        """Figures of the site that leave out machines whose power is not known."""
         served = report.design.sizing.serving
         self.estimated = served is not None and served.need.estimate is not None
         """Whether the throughput of a model that is served is an estimate."""
@@ -50,6 +53,8 @@ class Writer:
             path = (f"sparse_{PEAK}",)
         if path[-1] in THROUGHPUT and self.estimated:
             path = (f"estimated_{path[-1]}",)
+        if path[-1] in self.lower_bounds and path[0] == SITE:
+            path = (*path[:-1], f"at_least_{path[-1]}")
         for key in (".".join(path), ".".join(path[-2:]), path[-1]):
             if f"label-{key}" in self.language.words:
                 return self.word(f"label-{key}")

@@ -130,6 +130,9 @@ def appliance(record: Record) -> parts.Appliance:
         identity=named(identity(record), "appliance"),
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
+        cage=str(record.value("cage") or parts.ANY),
+        ports_per_cage=record.or_one("ports_per_cage"),
+        protocols=tuple(record.value("protocols") or ()),
     )
 
 
@@ -145,7 +148,7 @@ def module(record: Record) -> parts.Module:
     """A record of kind transceiver as data."""
     return parts.Module(
         identity=identity(record),
-        rate_gbps=int(record.need("rate_gbps", "Gb/s").value),
+        rate_gbps=record.need("rate_gbps", "Gb/s"),
         ports=record.or_one("ports"),
         cage=str(record.value("cage") or parts.ANY),
         optic=str(record.value("optic") or parts.ANY),

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from bomgen.document import Cell, Value
 from bomgen.language import Language, language
+from bomgen.resources import folder
+from bomgen.source import read
 
 ENGLISH = language("en")
 CHINESE = language("zh")
@@ -111,3 +113,16 @@ def test_unknown_language() -> None:
     """A language without a file is refused."""
     with pytest.raises(FileNotFoundError):
         language("xx")
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_no_word_stands_twice(code: str) -> None:
+    """A language file says every word once, so that nobody mends the one that is not shown."""
+    path = folder("data") / "language" / f"{code}.yaml"
+    assert read(path.read_text(encoding="utf-8"), path.name).data
+
+
+def test_a_key_of_the_programs_own_data_stands_once() -> None:
+    """The loader of trusted files refuses a key that stands twice, as that of plans does."""
+    with pytest.raises(ValueError, match="twice"):
+        read("a: 1\nb: 2\na: 3\n", "words.yaml", trusted=True)

@@ -1,0 +1,75 @@
+"""Generic modules that stand for a whole cage of several links, and the fibres that lead these apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Built = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+def plan(links: Mapping[str, Any], servers: int = 128, **fabric: Any) -> dict[str, Any]:
+    """Servers with a NIC of 200G each on QM9700, whose cages then carry four links."""
+    server = {"name": "server", "gpus": 1, "nics": 1, "port_gbps": 200}
+    cluster = {"gpu": "a100-pcie-80", "servers": servers, "server": server}
+    fabrics = {"compute": {"switch": "qm9700", "links": links, **fabric}}
+    return {"bomgen": 1, "name": "fan-out", "cluster": cluster, "fabrics": fabrics}
+
+
+def ends(lower: str, upper: str) -> dict[str, Any]:
+    """Modules at the two ends of the links to the servers."""
+    return {"server-leaf": {"medium": "transceiver", "module": {"server": lower, "leaf": upper}}}
+
+
+def test_links_of_a_generic_module_are_derived(built: Built) -> None:
+    """A generic module of 800G carries four links of 200G because of its rate, not because its file says so."""
+    derivations = built(plan(ends("generic-200g", "generic-800g")))["derivations"].values()
+    found = [each for each in derivations if each["formula"] == "module_gbps // link_gbps"]
+    assert [each["value"] for each in found] == [4]
+    assert {name: each["value"] for name, each in found[0]["inputs"].items()} == {"module_gbps": 800, "link_gbps": 200}
+
+
+def test_a_module_of_four_links_has_one_fan_out(built: Built) -> None:
+    """Four links of one module leave it in one cable; the warning counts one a cage."""
+    bom = built(plan(ends("generic-200g", "generic-800g"), servers=126))
+    compute = bom["fabrics"]["compute"]
+    assert compute["transceivers"]["leaf"] == 32
+    assert compute["cables"]["server-leaf"] == {"generic-mpo-om4-x4": 32}
+    said = [check["message"] for check in bom["checks"] if check["id"] == "generic"]
+    assert any("generic-800g is a planning part, counted one a cage" in message for message in said)
+    assert any("generic-200g is a planning part, counted one a port" in message for message in said)
+
+
+def test_two_links_of_a_module_have_a_trunk_each(built: Built) -> None:
+    """A twin-port module has a receptacle a link, so that trunks are plugged as ever."""
+    server = {"name": "server", "gpus": 1, "nics": 1, "port_gbps": 400}
+    given = plan(ends("generic-400g", "generic-800g"))
+    given["cluster"]["server"] = server
+    given["fabrics"]["compute"]["links"]["leaf-spine"] = {"medium": "transceiver", "module": "generic-800g"}
+    compute = built(given)["fabrics"]["compute"]
+    assert sum(compute["cables"]["server-leaf"].values()) == compute["links"]["server-leaf"] == 128
+
+
+def test_modules_of_four_links_at_both_ends_are_joined_over_a_panel(built: Built) -> None:
+    """No cable joins two modules of four links each whose links go to different switches: no part is made up."""
+    links = ends("generic-200g", "generic-800g") | {"leaf-spine": {"medium": "transceiver", "module": "generic-800g"}}
+    bom = built(plan(links, servers=1024))
+    compute = bom["fabrics"]["compute"]
+    assert compute["cables"]["leaf-spine"] == {"unknown": compute["links"]["leaf-spine"]}
+    assert any("over a panel" in check["message"] for check in bom["checks"] if check["id"] == "no-part-known")
+
+
+def test_eight_links_of_a_module_leave_it_in_one_cable(built: Built) -> None:
+    """A fan-out has as many legs as its module has links."""
+    switch = {"ports": 64, "port_gbps": 1600, "split": 8, "cage": "osfp"}
+    bom = built(plan(ends("generic-200g", "generic-1600g"), switch=switch))
+    assert bom["fabrics"]["compute"]["cables"]["server-leaf"] == {"generic-mpo-om4-x8": 16}
+
+
+def test_no_fan_out_is_made_up(built: Built) -> None:
+    """Where the catalogue has no fan-out of that length, the line says so."""
+    links = ends("generic-200g", "generic-800g")
+    links["server-leaf"]["length"] = "200 m"
+    bom = built(plan(links))
+    assert bom["fabrics"]["compute"]["cables"]["server-leaf"] == {"unknown": 128}
+    assert any("needs a fan-out cable" in check["message"] for check in bom["checks"])

@@ -1,0 +1,111 @@
+"""Machines beside the servers: their own cages, modules and cables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Built = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+ASSUMED = "Cage of another machine"
+
+
+def plan(fabrics: Mapping[str, Any], servers: int = 127, **more: Any) -> dict[str, Any]:
+    """A plan of DGX H100 servers."""
+    cluster = {"gpu": "h100-sxm", "servers": servers}
+    return {"bomgen": 1, "name": "hosts", "cluster": cluster, "fabrics": fabrics, **more}
+
+
+def pieces(bom: Mapping[str, Any], fabric: str, category: str) -> Counter[str]:
+    """The pieces of a category by part."""
+    found: Counter[str] = Counter()
+    for line in bom["lines"]:
+        if line["fabric"] == fabric and line["category"] == category:
+            found[line["part"]] += line["quantity"]
+    return found
+
+
+def assumed(bom: Mapping[str, Any]) -> bool:
+    """Whether a cage is taken for the servers'."""
+    return ASSUMED in [each["name"] for each in bom["assumptions"]]
+
+
+def test_fabric_managers_take_the_modules_of_their_own_cages(built: Built) -> None:
+    """A UFM appliance has flat single-port cages: on compute as on storage it takes MMA4Z00-NS400, one a port."""
+    hosts = [{"name": "UFM", "count": 2, "ports": 2, "part": "ufm-ndr"}]
+    fabrics = {
+        "compute": {"switch": "qm9700", "topology": "rail-optimized", "hosts": hosts},
+        "storage": {"switch": "qm9700", "ports_per_server": 2, "hosts": [{**hosts[0], "ports": 1}]},
+    }
+    bom = built(plan(fabrics))
+    compute = pieces(bom, "compute", "transceiver")
+    assert (compute["mma4z00-ns-flt"], compute["mma4z00-ns400"]) == (127 * 4, 4)
+    storage = pieces(bom, "storage", "transceiver")
+    assert (storage["mma1z00-ns400"], storage["mma4z00-ns400"]) == (127 * 2, 2)
+    assert not assumed(bom)
+
+
+def test_numbers_sum_up_what_lines_keep_apart(built: Built) -> None:
+    """Modules of servers and of other machines are lines of their own under ids of their own, and one number."""
+    hosts = [{"name": "UFM", "count": 3, "ports": 1, "part": "ufm-ndr"}]
+    bom = built(plan({"compute": {"switch": "qm9700", "hosts": hosts}}))
+    ids = [line["id"] for line in bom["lines"]]
+    assert len(ids) == len(set(ids))
+    lines = [line["quantity"] for line in bom["lines"] if line["role"] == "server-leaf/server"]
+    assert sorted(lines) == [3, 127 * 4]
+    compute = bom["fabrics"]["compute"]
+    assert compute["transceivers"]["server"] == sum(lines)
+    assert sum(compute["cables"]["server-leaf"].values()) == 127 * 8 + 3
+    assert {check["status"] for check in bom["checks"] if check["id"] in ("cables", "optical-ends")} == {"pass"}
+
+
+def test_the_nic_of_a_machine_says_its_cage_and_is_not_bought(built: Built) -> None:
+    """With a `nic:` a machine takes the modules that fit it; nothing else changes, and no NIC is on the bill."""
+    hosts = [{"name": "login", "count": 4, "ports": 1}]
+    silent = built(plan({"compute": {"switch": "qm9700", "hosts": hosts}}))
+    assert assumed(silent)
+    assert pieces(silent, "compute", "transceiver")["mma4z00-ns-flt"] == 127 * 4 + 4
+    hosts[0]["nic"] = "cx7-400-osfp"
+    told = built(plan({"compute": {"switch": "qm9700", "hosts": hosts}}))
+    assert not assumed(told)
+    assert pieces(told, "compute", "transceiver")["mma4z00-ns400"] == 4
+    assert not pieces(told, "compute", "nic")
+    assert told["fabrics"]["compute"]["switches"] == silent["fabrics"]["compute"]["switches"]
+
+
+def test_leaves_linked_into_another_fabric_use_their_fast_ports(built: Built) -> None:
+    """An SN2201 is linked with its QSFP28 cages, whatever cages the servers have."""
+    fabrics = {"in_band": "default", "out_of_band": "default"}
+    server = {"gpus": 8, "nics": 8, "nic": "cx7-400-osfp", "bmc_ports": 1, "storage_ports": 2}
+    server |= {"storage_port_gbps": 200, "storage_cage": "osfp-flat"}
+    given = plan(fabrics)
+    given["cluster"]["server"] = server
+    bom = built(given)
+    leaves = bom["fabrics"]["in_band"]["hosts"]["out-of-band-leaf"]["count"]
+    ends = [line for line in bom["lines"] if line["role"] == "server-leaf/server" and line["fabric"] == "in_band"]
+    of_leaves = [line for line in ends if line["part"] == "mms1v70-cm"]
+    assert [line["quantity"] for line in of_leaves] == [leaves * 2]
+
+
+def test_modules_at_the_leaf_differ_only_where_the_machines_need_it(built: Built) -> None:
+    """Where other machines need another module at the leaf, it takes the place of one of the servers'."""
+    hosts = [{"name": "login", "count": 4, "ports": 1, "nic": {"ports": 1, "port_gbps": 400, "cage": "osfp-flat"}}]
+    links = {"server-leaf": {"medium": "dac", "length": "1 m"}}
+    server = {"gpus": 8, "nics": 8, "port_gbps": 400, "cage": "qsfp112"}
+    fabric = {"switch": "qm9700", "hosts": hosts, "links": links | {"leaf-spine": {"module": "mma4z00-ns"}}}
+    given = plan({"compute": fabric}, servers=8)
+    given["cluster"]["server"] = server
+    bom = built(given)
+    assert {check["status"] for check in bom["checks"]} <= {"pass", "warn"}
+    cables = bom["fabrics"]["compute"]["cables"]["server-leaf"]
+    assert sum(cables.values()) <= 8 * 8 + 4
+    assert len(cables) == 2
+
+
+def test_storage_servers_have_cages_of_their_own(built: Built) -> None:
+    """The NIC of storage servers says what their links are built of."""
+    servers = {"count": 8, "ports": 2, "nic": "cx7-400-osfp"}
+    bom = built(plan({"storage": {"switch": "qm9700", "ports_per_server": 2}}, storage={"servers": servers}))
+    assert pieces(bom, "storage", "transceiver")["mma4z00-ns400"] == 16
+    assert not pieces(bom, "storage", "nic")

@@ -1,0 +1,54 @@
+"""What a quote shows of whole plans: drawings, names and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from bomgen.pipeline import render
+from bomgen.report import Report
+
+Worked = Callable[[Mapping[str, Any]], Report]
+FABRIC = {"compute": {"switch": "qm9700"}}
+
+
+def plan(fabrics: Mapping[str, Any], **cluster: Any) -> dict[str, Any]:
+    """A plan of DGX H100 servers."""
+    return {"bomgen": 1, "name": "q", "cluster": {"gpu": "h100-sxm", "servers": 8} | cluster, "fabrics": fabrics}
+
+
+def shown(report: Report, *formats: str) -> str:
+    """The first of the formats as text."""
+    return next(iter(render(report, formats).values())).decode("utf-8")
+
+
+@pytest.mark.parametrize("fabric", [FABRIC["compute"], {"topology": "torus", "link": "400G"}])
+def test_every_fabric_is_drawn_in_html(worked: Worked, fabric: Mapping[str, Any]) -> None:
+    """A torus has a drawing as the others have."""
+    assert '<figure id="drawing-' in shown(worked(plan({"compute": fabric})), "html")
+
+
+def test_markdown_leads_to_drawings_that_are_there(worked: Worked) -> None:
+    """Markdown holds no drawing: it links to the file beside it, or keeps silent."""
+    report = worked(plan(FABRIC))
+    assert "Drawing" not in shown(report, "md")
+    assert "Drawing: [Fabric compute](fabric-compute.svg)" in shown(report, "md", "svg")
+
+
+def test_machines_are_called_as_given(worked: Worked) -> None:
+    """Tables name machines beside the servers as the plan does, not as paths do."""
+    hosts = [{"name": "Login & Transfer", "count": 2}]
+    page = shown(worked(plan({"compute": {**FABRIC["compute"], "hosts": hosts}})), "md")
+    assert "Login" in page
+    assert "login-transfer:" not in page
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "Power at least"), ("zh", "功率至少")])
+def test_power_without_that_of_some_machines_is_a_lower_bound(worked: Worked, language: str, words: str) -> None:
+    """A sum that leaves machines out is no maximum: the headline says so."""
+    switch = {"name": "Box", "ports": 64, "port_gbps": 400}
+    given = plan({"compute": {"switch": switch}}) | {"quote": {"language": language}}
+    assert words in shown(worked(given), "md")
+    assert words not in shown(worked(plan(FABRIC) | {"quote": {"language": language}}), "md")
