@@ -223,14 +223,15 @@ def _build(
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     others = [(each.pieces, each.ports) for each in hosts]
     connected = interconnect.connect(built, servers, cage, others, fabric.links, parts)
+    fitted = chassis.fitted(built, fabric.tier_plans)
     return BuiltFabric(
         fabric,
         attached,
-        built,
+        chassis.with_cards(built, fitted),
         connected,
         nics_of_servers(servers, attached.nics_per_server),
         hosts,
-        chassis.fitted(built, fabric.tier_plans),
+        fitted,
         _gpu_links(fabric, plan, attached, built),
     )
 

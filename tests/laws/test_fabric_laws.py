@@ -219,7 +219,8 @@ def test_free_ports_are_those_that_nothing_is_plugged_into(case: Case) -> None:
 def test_the_ratio_built_never_exceeds_the_one_asked(case: Case) -> None:
     """Leaves and spines are oversubscribed at most as the plan allows; up-links of a leaf that it gives stand."""
     fabric = fabric_of(case)
-    for number, (tier, asked) in enumerate(zip(fabric.tiers if fabric else (), (case.ratio, case.spine_ratio))):
+    asked_of = (case.ratio, case.spine_ratio)
+    for number, (tier, asked) in enumerate(zip(fabric.tiers if fabric else (), asked_of, strict=False)):
         if tier.oversubscription is not None:
             below, above = case.rates[number : number + 2]
             built = Fraction(count(tier.down) * below, count(tier.up) * above)
