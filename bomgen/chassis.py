@@ -3,12 +3,13 @@
 A chassis buys as many line cards as the populated ports of the fullest switch of its tier need, unless the plan says
 how many; a fabric that is built out in full populates every port of its leaves. What else it is fitted with is a number
 of its own (fabric cards, supervisors, power supplies); where nobody knows it, a line of the bill stands for a set of
-each chassis, so that nothing is left out silently.
+each chassis, so that nothing is left out silently. Free ports are those on the cards; what the empty slots would add is
+a number of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import NamedTuple
 
@@ -50,6 +51,8 @@ class FittedTier(NamedTuple):
     card_down: Figure | None
     """Ports of a line card that face down; None: they do not divide evenly."""
     card_up: Figure | None
+    free_slots: Figure | None = None
+    """Ports of one chassis in slots without a line card; None: there are none, or nobody knows the cards."""
 
 
 @formula("ports")
@@ -115,6 +118,24 @@ def cards_for_rates(
 
 
 @formula("ports")
+def ports_in_empty_slots(radix: int, ports: int, line_cards: int, ports_per_card: int) -> int:
+    """Links of a chassis that more line cards would add."""
+    return max(radix - radix * line_cards * ports_per_card // ports, 0)
+
+
+@formula("ports")
+def free_on_cards(free_ports: int, switches: int, free_slots: int) -> int:
+    """Ports on line cards that nothing is plugged into: all but those of empty slots."""
+    return free_ports - switches * free_slots
+
+
+@formula("<growth>")
+def room_on_cards(growth: int, free_ports: int) -> int:
+    """Endpoints that can be added without more line cards."""
+    return min(growth, free_ports)
+
+
+@formula("ports")
 def share_of_card(ports: int, line_cards: int) -> int:
     """Ports of one line card when all are alike."""
     return ports // line_cards
@@ -141,13 +162,33 @@ def fitted(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[FittedTie
     )
 
 
+def with_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
+    """The fabric with the free ports of its chassis counted on the line cards that they are fitted with.
+
+    Leaves that are linked into another fabric count only ports that the plan gives to endpoints: they are on cards.
+    """
+    if fabric.hops is None:
+        return fabric
+    free, growth = dict(fabric.free_ports), fabric.growth
+    for fitted_tier in tiers:
+        tier, empty = fabric.tier(fitted_tier.tier), fitted_tier.free_slots
+        if tier is None or empty is None:
+            continue
+        free[tier.name] = free_on_cards(free[tier.name], tier.count, empty)
+        if growth and tier is fabric.tiers[0]:
+            growth = room_on_cards(growth, free[tier.name])
+    return fabric._replace(free_ports=free, growth=growth)
+
+
 def _of_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
     fullest = max((each for each in tier.fitted if each.count.value), key=_populated)
     down = choice.downlinks if choice and choice.downlinks else fullest.down
     up = choice.uplinks if choice and choice.uplinks and fullest.up else fullest.up
     counts = {kind: cards.count for kind, cards in chassis.cards.items()}
+    empty: Figure | None = None
     if counts[LINE_CARDS] is None:
         counts[LINE_CARDS] = _line_cards(fabric, tier, chassis.ports_per_card, down, up)
+        empty = _empty_slots(tier, chassis.ports_per_card, counts[LINE_CARDS])
     uses = tuple(
         CardUse(kind, cards.identity, counts[kind], _quantity(tier.count, counts[kind]))
         for kind, cards in chassis.cards.items()
@@ -160,7 +201,16 @@ def _of_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | 
         uses=uses,
         card_down=share_of_card(down, cards) if even and cards else None,
         card_up=share_of_card(up, cards) if even and cards and up else None,
+        free_slots=empty,
     )
+
+
+def _empty_slots(tier: Tier, ports_per_card: Figure | None, line_cards: Figure | None) -> Figure | None:
+    """Ports of a chassis in slots without a line card, as links to the tier below; None where there are none."""
+    if ports_per_card is None or line_cards is None:
+        return None
+    empty = ports_in_empty_slots(tier.radix, tier.switch.groups[0].ports, line_cards, ports_per_card)
+    return empty if empty.value else None
 
 
 def _populated(fitted: Fitted) -> int:

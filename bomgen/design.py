@@ -256,14 +256,15 @@ def _build(
     others = [_machines(each) for each in hosts]
     rows = attached.ports_per_server if fabric.topology.value in RAILS else fabric.planes
     connected = interconnect.connect(built, servers, cage, others, rows, fabric.links, parts)
+    fitted = chassis.fitted(built, fabric.tier_plans)
     return BuiltFabric(
         fabric,
         attached,
-        built,
+        chassis.with_cards(built, fitted),
         connected,
         nics_of_servers(servers, attached.nics_per_server),
         hosts,
-        chassis.fitted(built, fabric.tier_plans),
+        fitted,
         _gpu_links(fabric, plan, attached, built),
     )
 

@@ -246,6 +246,7 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
         found |= {(*base, "chassis", fitted.tier, use.kind): use.each for use in fitted.uses}
         found[(*base, "chassis", fitted.tier, "ports_per_card_down")] = fitted.card_down
         found[(*base, "chassis", fitted.tier, "ports_per_card_up")] = fitted.card_up
+        found[(*base, "chassis", fitted.tier, "free_slots")] = fitted.free_slots
     found[(*base, "switches", "total")] = fabric.switches
     for link in fabric.links:
         found[(*base, "links", link.kind)] = link.count

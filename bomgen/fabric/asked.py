@@ -119,7 +119,7 @@ def one_switch(demand: Demand, topology: str) -> Fabric:
     count = leaves_of_one_switch(endpoints, ports)
     populated = endpoints if demand.exact else ports
     tier = Tier("leaf", demand.leaf.switch, count, ports, ports, None, (Fitted(count, populated, None),), None)
-    free = clos.ports_left(ports, endpoints)
+    free = clos.free_of_endpoints(count, ports, endpoints)
     return Fabric(
         topology=topology,
         endpoints=endpoints,

@@ -99,6 +99,24 @@ def free_ports(switches: int, ports: int, used: int) -> int:
     return switches * ports - used
 
 
+@formula("ports")
+def free_of_links(switches: int, ports: int, links: int) -> int:
+    """Ports of all switches of a tier that no link from below is plugged into."""
+    return switches * ports - links
+
+
+@formula("ports")
+def free_beside_reserved(switches: int, ports: int, links: int, reserved_above: int) -> int:
+    """Ports of all switches of a tier that neither a link from below nor a reserved port takes."""
+    return switches * ports - links - reserved_above
+
+
+@formula("ports")
+def free_of_endpoints(switches: int, radix: int, endpoints: int) -> int:
+    """Ports of a switch that no endpoint is plugged into."""
+    return switches * radix - endpoints
+
+
 @formula("switches")
 def leaves_of_units(units: int, rails: int) -> int:
     """A leaf serves one rail of one unit, so that a rail stays one hop wide."""

@@ -204,6 +204,7 @@ def _fabric(
         hops=formulas.switches_on_the_way(a, g),
         largest=formulas.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else formulas.largest_balanced(*ports),
         free_ports={"leaf": formulas.free_ports(_known(free), endpoints)},
+        growth=formulas.room_to_grow(count, p, endpoints),
         dimensions=dimensions,
         exact_bisection=False,
     )

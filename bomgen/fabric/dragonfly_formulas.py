@@ -206,6 +206,12 @@ def free_ports(ports: int, endpoints: int) -> int:
     return ports - endpoints
 
 
+@formula("ports")
+def room_to_grow(switches: int, p: int, endpoints: int) -> int:
+    """Endpoint ports of all routers that no endpoint is plugged into."""
+    return switches * p - endpoints
+
+
 @formula("ratio")
 def ratio_of_group(a: int, p: int, endpoint_gbps: int, group_ports: int, global_gbps: int) -> Fraction:
     """Bandwidth of the endpoints of a full group over that of its global links."""

@@ -127,7 +127,7 @@ class Builder:
             bisection_gbps=self._bisection(seats, pods, of_pod, spine_up),
             hops=clos.switches_on_the_way(self.figures["tiers"]),
             largest=largest_fabric(self._numbers) if self.shape.cores or not self.demand.pod_leaves else None,
-            free_ports=self._free(tiers, links, above),
+            free_ports=self._free(tiers, links, above, seats),
             growth=clos.free_ports(leaves, down, self._on_leaves(above)),
             pods=pods,
             reserved_above=above,
@@ -152,28 +152,30 @@ class Builder:
             return self.attached
         return clos.endpoints_with_reserved(self.attached, reserved_on_leaves(self.demand.reserved_ports, above))
 
-    def _free(self, tiers: list[Tier], links: list[Links], above: Figure | None) -> dict[str, Figure]:
+    def _free(self, tiers: list[Tier], links: list[Links], above: Figure | None, seats: Figure) -> dict[str, Figure]:
         """Ports that nothing is plugged into, tier by tier."""
         leaf, spine, *core = tiers
         figures = self.figures
-        of_leaf = self._beside(leaf.up, figures["radix"], figures["up_radix"], figures["cages"])
+        ports = (figures["radix"], figures["up_radix"], figures["cages"])
+        if all(run.up == leaf.up.value for run in seats.value.runs() if leaf.up):
+            of_leaves = clos.free_ports(leaf.count, self._beside(leaf.up, *ports), self._on_leaves(above))
+        else:
+            of_leaves = seating.free_beside_links(seats, *ports)
         of_spine = self._beside(spine.up, figures["spine_radix"], figures["spine_up_radix"], figures["spine_cages"])
-        on_spines = links[1].count
-        if above is not None:
-            on_spines = clos.endpoints_with_reserved(on_spines, above)
+        of_spines = (spine.count, of_spine, links[1].count)
         found = {
-            "leaf": clos.free_ports(leaf.count, of_leaf, self._on_leaves(above)),
-            "spine": clos.free_ports(spine.count, of_spine, on_spines),
+            "leaf": of_leaves,
+            "spine": clos.free_beside_reserved(*of_spines, above) if above else clos.free_of_links(*of_spines),
         }
         for tier in core:
-            found["core"] = clos.free_ports(tier.count, tier.radix, links[2].count)
+            found["core"] = clos.free_of_links(tier.count, tier.radix, links[2].count)
         return found
 
     def _beside(self, up: Figure | None, radix: Figure, up_radix: Figure, cages: Figure) -> Figure:
         """Ports that a switch has for links down beside its links up."""
         if up is None or cages.value == 0:
             return radix
-        if radix.value == up_radix.value:
+        if radix.value == cages.value == up_radix.value:
             return clos.ports_left(radix, up)
         return ports_left_in_cages(up, radix, up_radix, cages)
 

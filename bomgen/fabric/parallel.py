@@ -21,6 +21,42 @@ def ports_of_one(ports: int, planes: int) -> int:
     return ceil(ports / planes)
 
 
+@formula("ports")
+def ports_too_many(of_one: int, planes: int, endpoints: int) -> int:
+    """Ports that the planes are built for beyond those there are, because they are dealt out unevenly."""
+    return of_one * planes - endpoints
+
+
+@formula("endpoints")
+def largest_of_all(of_one: int, planes: int, too_many: int) -> int:
+    """Endpoints of the largest such planes, with no more ports of other machines and reserved ones than there are."""
+    return of_one * planes - too_many
+
+
+@formula("ports")
+def above_in_all(of_one: int, planes: int, too_many: int) -> int:
+    """Reserved ports that stand on spines: planes that have a port less than others have it less there."""
+    return max(of_one * planes - too_many, 0)
+
+
+@formula("ports")
+def free_in_all(of_one: int, planes: int, too_many: int) -> int:
+    """Ports of all planes that nothing is plugged into: in those that have a port less than others, one more."""
+    return of_one * planes + too_many
+
+
+@formula("ports")
+def free_beside_spines(of_one: int, planes: int, too_many: int, above_of_one: int, above: int) -> int:
+    """Ports of all planes that nothing is plugged into, where some of the ports that are missing are on spines."""
+    return of_one * planes + too_many - (above_of_one * planes - above)
+
+
+@formula("ports")
+def free_of_spines(of_one: int, planes: int, above_of_one: int, above: int) -> int:
+    """Ports of the spines of all planes that nothing is plugged into."""
+    return of_one * planes + (above_of_one * planes - above)
+
+
 @formula("planes")
 def product(planes: int, rails: int) -> int:
     """Equal fabrics when every plane has one a rail."""
@@ -33,11 +69,26 @@ def side_by_side(
     """So many equal fabrics as one.
 
     `endpoints` and `attached` (endpoints without reserved ports) are those of all planes: ports of other machines need
-    not be a multiple of the planes.
+    not be a multiple of the planes. Each plane is built for the most that one gets; room and free ports are those
+    beside the endpoints that there are.
     """
 
     def of_all(figure: Figure) -> Figure:
         return in_all(figure, planes)
+
+    too_many = ports_too_many(plane.endpoints, planes, endpoints)
+    above = plane.reserved_above
+    above_all = above_in_all(above, planes, too_many) if above else None
+
+    def free_of(tier: str, figure: Figure) -> Figure:
+        """Free ports of a tier of all planes, or room on the leaves."""
+        if not too_many.value or tier not in ("leaf", "spine"):
+            return of_all(figure)
+        if above and above_all and above.value:
+            if tier == "spine":
+                return free_of_spines(figure, planes, above, above_all)
+            return free_beside_spines(figure, planes, too_many, above, above_all)
+        return free_in_all(figure, planes, too_many) if tier == "leaf" else of_all(figure)
 
     links = tuple(
         replace(
@@ -54,11 +105,11 @@ def side_by_side(
         links=links,
         switches=of_all(plane.switches),
         bisection_gbps=of_all(plane.bisection_gbps),
-        largest=of_all(plane.largest) if plane.largest else None,
-        free_ports={tier: of_all(ports) for tier, ports in plane.free_ports.items()},
-        growth=of_all(plane.growth) if plane.growth else None,
+        largest=largest_of_all(plane.largest, planes, too_many) if plane.largest else None,
+        free_ports={tier: free_of(tier, ports) for tier, ports in plane.free_ports.items()},
+        growth=free_of("leaf", plane.growth) if plane.growth else None,
         pods=of_all(plane.pods) if plane.pods else None,
-        reserved_above=of_all(plane.reserved_above) if plane.reserved_above else None,
+        reserved_above=above_all,
         plane=plane.plane or plane,
         planes=product(planes, plane.planes) if plane.planes else planes,
     )

@@ -65,8 +65,12 @@ def sum_of_ports(ports: int, more_ports: int) -> int:
 def shared_cages(switch: Switch, down_gbps: Figure, up_gbps: Figure) -> Figure | None:
     """The cages whose ports carry links down or up as wanted; None when each kind has ports of its own.
 
+    Where both run at one rate a cage may hold some of each, so that every port stands for itself.
+
     Where only some groups of a switch carry both, the kinds are kept apart: fewer ports, but never too many.
     """
+    if down_gbps.value == up_gbps.value:
+        return radix(switch, down_gbps)
     shared = [group for group in switch.groups if serves(group, down_gbps) and serves(group, up_gbps)]
     if not shared:
         return None

@@ -100,6 +100,14 @@ def best(numbers: Numbers) -> Shape | None:
     return smallest
 
 
+def carries(numbers: Numbers) -> bool:
+    """Whether there is a fabric of so many tiers: what `best` answers, without looking for the smallest."""
+    flat = numbers.tiers == 2 and not numbers.pod_leaves
+    return any(
+        _two_tiers(numbers, down, up) if flat else _fits_in_pods(numbers, down, up) for down, up in divisions(numbers)
+    )
+
+
 def best_of(numbers: Numbers) -> Shape:
     """The smallest fabric where there is one."""
     shape = best(numbers)
@@ -125,8 +133,6 @@ def ports_beside(up: int, radix: int, up_radix: int, cages: int) -> int:
         return 0
     if not cages:
         return radix
-    if radix == up_radix:
-        return radix - up
     return (cages - ceil(up / (up_radix // cages))) * (radix // cages)
 
 
@@ -171,7 +177,6 @@ def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
 
 def _with_pods(numbers: Numbers, down: int, up: int, known: Shape | None) -> Shape | None:
     """The smallest fabric with pods for one division of the leaf's ports; `known` is one that it must beat."""
-    fixed = (numbers.pod_leaves, numbers.spine_count, numbers.spines_per_pod, numbers.spine_up, numbers.core_count)
     found = []
     for leaves in _leaf_counts(numbers, down):
         shape = _pods_of(numbers, down, up, leaves)
@@ -179,11 +184,20 @@ def _with_pods(numbers: Numbers, down: int, up: int, known: Shape | None) -> Sha
             continue
         if _has_room(numbers, shape):
             found.append(shape)
-        if numbers.tiers == MAX_TIERS and not any(fixed):
+        if numbers.tiers == MAX_TIERS and not any(_fixed_counts(numbers)):
             to_beat = [each for each in (known, *found) if each]
             better = _fewer_switches(numbers, shape, min(to_beat, key=lambda each: each.cost, default=None))
             found += [better] if better else []
     return min(found, key=lambda shape: shape.cost, default=None)
+
+
+def _fits_in_pods(numbers: Numbers, down: int, up: int) -> bool:
+    """Whether there is a fabric with pods for one division of the leaf's ports."""
+    tries_more = numbers.tiers == MAX_TIERS and not any(_fixed_counts(numbers))
+    shapes = (_pods_of(numbers, down, up, leaves) for leaves in _leaf_counts(numbers, down))
+    return any(
+        _has_room(numbers, shape) or (tries_more and _fewer_switches(numbers, shape, None)) for shape in shapes if shape
+    )
 
 
 def _has_room(numbers: Numbers, shape: Shape) -> bool:
@@ -292,19 +306,50 @@ def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
 def reach(numbers: Numbers) -> int:
     """The most endpoints that as many tiers of the same switches carry; 0 when nothing limits pods without a core.
 
-    Where the plan fixes no counts, every up-link of a leaf goes to a spine of its own and every one of a pod to a core
-    of its own, so that the division with the most ports down reaches farthest.
+    Servers are added to the other machines and reserved ports that there are; where leaves belong to rails, whole
+    servers. Every leaf is there that links up spread for, with as many ports down as the ratio leaves. Only where
+    reserved ports find no room beside so many servers, and the plan fixes no counts, is their number halved for.
     """
     if numbers.tiers == 2 and numbers.pod_leaves:
         return 0
+    fixed = any(_fixed_counts(numbers))
+    reserved = numbers.reserved_ports if fixed else 0
     most = 0
-    counts = (numbers.spine_count, numbers.spines_per_pod, numbers.spine_up, numbers.core_count)
     for down, up in divisions(numbers):
+        of_leaf = min(numbers.unit or down, down)
+        if most and _most_leaves_at_all(numbers) * of_leaf <= most:
+            continue
         if leaves := _most_leaves_of_two(numbers, up) if numbers.tiers == 2 else _most_leaves_in_pods(numbers, up):
-            most = max(most, leaves * min(numbers.unit or down, down))
-            if not any(counts):
-                break
-    return most
+            rows = leaves // numbers.rails
+            servers = (leaves * down - numbers.host_ports - reserved) // numbers.rails
+            most = max(most, min(rows * of_leaf, servers) * numbers.rails)
+    if most and numbers.reserved_ports and not fixed:
+        servers = most // numbers.rails
+        all_fit = carries(numbers._replace(nic_ports=most))
+        most = most if all_fit else most_servers(numbers, servers, numbers.rails) * numbers.rails
+    return most + numbers.host_ports + numbers.reserved_ports if most > 0 else 0
+
+
+def largest(numbers: Numbers) -> int:
+    """The most endpoints that a fabric is known to carry: those of the demand, which is met, or what `reach` finds.
+
+    Counts that the plan fixes may spread links evenly for the demand and for no larger number of pods that is tried.
+    """
+    endpoints = numbers.nic_ports + numbers.host_ports + numbers.reserved_ports
+    return max(reach(numbers), endpoints)
+
+
+def _fixed_counts(numbers: Numbers) -> tuple[int, ...]:
+    """What the plan fixes of pods, spines and cores; noughts where it fixes nothing."""
+    counts = (numbers.spine_count, numbers.spines_per_pod, numbers.spine_up, numbers.core_count)
+    return numbers.pod_leaves, *counts
+
+
+def _most_leaves_at_all(numbers: Numbers) -> int:
+    """More leaves than this there are not, however links spread."""
+    if numbers.tiers == 2:
+        return numbers.spine_down or numbers.spine_radix
+    return numbers.core_radix * (numbers.pod_leaves or spine_ports_down(numbers))
 
 
 def _most_leaves_of_two(numbers: Numbers, up: int) -> int:
@@ -314,31 +359,48 @@ def _most_leaves_of_two(numbers: Numbers, up: int) -> int:
 
 
 def _most_leaves_in_pods(numbers: Numbers, up: int) -> int:
-    most = 0
-    for pod_leaves in range(numbers.pod_leaves or spine_ports_down(numbers), 0, -1):
-        most = max(most, _most_leaves(numbers, up, pod_leaves))
-        if most and not (numbers.spine_up or numbers.spines_per_pod or numbers.spine_count):
+    """The most leaves in equal pods; 0 when their links do not spread evenly.
+
+    Pods are as large as can be, or as the plan says. Of smaller ones there are only so many that larger ones would not
+    be fewer, because a demand is met with the fewest pods.
+    """
+    limit, most = numbers.pod_leaves or spine_ports_down(numbers), 0
+    for pod_leaves in [limit] if numbers.pod_leaves else range(limit, 0, -1):
+        if numbers.core_radix * pod_leaves <= most:
             break
+        rows = numbers.core_radix // numbers.rails
+        if pod_leaves < limit:
+            rows = min(rows, (limit - 1) // (limit - pod_leaves))
+        for pods in _numbers_of_pods(numbers, rows):
+            found = min(_pods_above(numbers, up, pod_leaves, pods), pods)
+            if found == pods or not numbers.spine_count:
+                most = max(most, found // numbers.rails * numbers.rails * pod_leaves)
     return most
 
 
-def _most_leaves(numbers: Numbers, up: int, pod_leaves: int) -> int:
-    """The most leaves in pods of a size; 0 when their links do not spread evenly."""
-    of_pod = numbers.spines_per_pod or up
-    if up % of_pod:
+def _numbers_of_pods(numbers: Numbers, rows: int) -> list[int]:
+    """The most pods, so many of a rail; where the plan says how many spines there are, those that divide them."""
+    if not numbers.spine_count:
+        return [rows * numbers.rails] if rows else []
+    counts = clos.divisors(numbers.spine_count)
+    return [pods for pods in counts if pods % numbers.rails == 0 and pods <= rows * numbers.rails]
+
+
+def _pods_above(numbers: Numbers, up: int, pod_leaves: int, pods: int) -> int:
+    """The most pods of a size that the core has ports for; 0 when their links do not spread evenly.
+
+    `pods` divide the spines, where the plan says how many there are.
+    """
+    spines = spines_of_pod(numbers, pod_leaves, up, pods)
+    if not spines:
         return 0
-    spine_down = pod_leaves * (up // of_pod)
+    spine_down = pod_leaves * (up // spines)
     spine_up = up_links_of_spine(numbers, spine_down)
-    if spine_down > min(_beside_spine_up(numbers, spine_up), numbers.spine_down or spine_down):
+    if spine_down > _beside_spine_up(numbers, spine_up):
         return 0
-    to_core = of_pod * spine_up
+    to_core = spines * spine_up
     cores = numbers.core_count or to_core
-    if to_core % cores:
-        return 0
-    pods = numbers.core_radix // (to_core // cores)
-    if numbers.spine_count:
-        pods = min(pods, numbers.spine_count // of_pod)
-    return pods // numbers.rails * numbers.rails * pod_leaves
+    return numbers.core_radix // (to_core // cores) if to_core % cores == 0 else 0
 
 
 def most_servers(numbers: Numbers, servers: int, ports_per_server: int) -> int:
@@ -346,7 +408,7 @@ def most_servers(numbers: Numbers, servers: int, ports_per_server: int) -> int:
     fits, fails = 0, servers + 1
     while fails - fits > 1:
         middle = (fits + fails) // 2
-        if best(numbers._replace(nic_ports=middle * ports_per_server)):
+        if carries(numbers._replace(nic_ports=middle * ports_per_server)):
             fits = middle
         else:
             fails = middle

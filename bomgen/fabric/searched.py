@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from bomgen.fabric.search import Numbers, Shape, best_of, reach
+from bomgen.fabric.search import Numbers, Shape, best_of, largest
 from bomgen.figures import formula
 
 
@@ -77,7 +77,7 @@ def smallest_fabric(demand: Numbers) -> Shape:
 @formula("endpoints", source="even spread with every up-link to a switch of its own")
 def largest_fabric(demand: Numbers) -> int:
     """Endpoints of the largest fabric of as many tiers of the same switches, with what the plan fixes of them."""
-    return reach(demand)
+    return largest(demand)
 
 
 @formula("ports")

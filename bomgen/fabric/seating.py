@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from bomgen.fabric.model import Fitted
 from bomgen.fabric.occupancy import Kinds, Occupancy, Seats, Shrinking, bisection, links_up, seated, spine_kinds
+from bomgen.fabric.search import ports_beside
 from bomgen.figures import Figure, formula
 
 SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
@@ -46,6 +47,12 @@ def exact_build_out(
 def links_of_leaves(occupancy: Occupancy) -> int:
     """Links up of all leaves, those that are not full included."""
     return links_up(occupancy)
+
+
+@formula("ports")
+def free_beside_links(occupancy: Occupancy, radix: int, up_radix: int, cages: int) -> int:
+    """Ports that nothing is plugged into, where leaves that are not full have fewer links up than others."""
+    return sum(run.leaves * (ports_beside(run.up, radix, up_radix, cages) - run.filled) for run in occupancy.runs())
 
 
 @formula("kinds of leaves")

@@ -8,7 +8,7 @@ from bomgen.fabric.asked import endpoints_of, figures_of, numbers_of, one_switch
 from bomgen.fabric.folded import Builder
 from bomgen.fabric.model import Demand, Fabric
 from bomgen.fabric.ports import radix
-from bomgen.fabric.search import MAX_TIERS, Numbers, best, divisions, most_servers, reach
+from bomgen.fabric.search import MAX_TIERS, Numbers, best, divisions, most_servers, reach, spines_of_pod
 from bomgen.figures import Figure
 from bomgen.problems import Infeasible
 
@@ -31,6 +31,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
                 return one_switch(demand, topology)
             continue
         figures = figures_of(demand, tiers, rails)
+        _check_pods(demand, numbers_of(figures))
         shape = best(numbers_of(figures))
         if shape is not None:
             return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
@@ -47,6 +48,21 @@ def _check_fixed_ports(demand: Demand) -> None:
                     name = choice.switch.identity.name
                     message = f"{fixed.value} ports; a {name} has {ports.value} at {demand.rates[kind].value} Gb/s"
                     raise Infeasible(message, because=fixed, rule="ports")
+
+
+def _check_pods(demand: Demand, numbers: Numbers) -> None:
+    """Raise Infeasible when no spine has the ports for a pod of as many leaves as the plan asks for."""
+    if demand.pod_leaves is None or numbers.spine_count:
+        return
+    ways = [up for _, up in divisions(numbers)]
+    if not ways or any(spines_of_pod(numbers, numbers.pod_leaves, up, 1) for up in ways):
+        return
+    sizes = range(min(numbers.pod_leaves, numbers.spine_radix), 0, -1)
+    fits = (size for size in sizes if any(spines_of_pod(numbers, size, up, 1) for up in ways))
+    most = next(fits, 0)
+    name = demand.spine.switch.identity.name
+    message = f"pods of {numbers.pod_leaves} leaves; spines of {name} reach {most} beside their own links up"
+    raise Infeasible(f"{message}: at most `pod: {{leaves: {most}}}`", because=demand.pod_leaves, rule="ports")
 
 
 def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:
@@ -106,7 +122,8 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
 
 def _crowded(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
     """Other machines and reserved ports alone are too many."""
-    most = reach(numbers) if numbers else radix(demand.leaf.switch, demand.rates["server-leaf"]).value
+    alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
+    most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates["server-leaf"]).value
     because = demand.host_ports or demand.reserved_ports or endpoints_of(demand)
     message = f"{spaced(others)} ports of other machines and reserved ones leave no room for servers"
     return Infeasible(f"{message}; all that the switches reach are {spaced(most)} endpoints", because)

@@ -140,6 +140,21 @@ def test_ports_used_never_exceed_the_cages(case: Case) -> None:
 
 
 @given(cases())
+def test_free_ports_are_those_that_nothing_is_plugged_into(case: Case) -> None:
+    """Ports of all routers less the ends of links and the endpoints are free; some of them have room for endpoints."""
+    fabric = built(case)
+    if fabric is None:
+        return
+    p, a, _, g = shape_of(fabric)
+    free, ends = fabric.free_ports["leaf"].value, 2 * (count(fabric, "local") + count(fabric, "global"))
+    if len(set(case.rates)) == 1:
+        assert case.radix * a * g - ends - case.endpoints == free
+    assert fabric.growth is not None
+    assert p * a * g - case.endpoints == fabric.growth.value
+    assert 0 <= fabric.growth.value <= free
+
+
+@given(cases())
 def test_the_numbers_given_are_kept(case: Case) -> None:
     """What the plan fixes stands; a group reaches every other; all endpoints have a port."""
     fabric = built(case)

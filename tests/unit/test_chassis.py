@@ -120,7 +120,7 @@ def test_links_of_two_rates_do_not_share_a_port(built: Built) -> None:
         "links": {"server-leaf": {"module": "generic-400g"}, "leaf-spine": {"module": "generic-800g", "rate": "800G"}},
     }
     leaf = built(plan(32, **fabric))["fabrics"]["compute"]["chassis"]["leaf"]
-    assert {"line_cards": 2, "ports_per_card_down": 32, "ports_per_card_up": 16} == leaf
+    assert {"line_cards": 2, "ports_per_card_down": 32, "ports_per_card_up": 16, "free_slots": 432} == leaf
 
 
 def test_what_nobody_knows_is_a_line_and_a_warning(built: Built, worked: Worked) -> None:
@@ -212,3 +212,59 @@ def test_line_cards_are_enough_and_not_too_many(built: Built, slots: int, ports:
         used = compute["ports"][tier]["down"] + compute["ports"][tier]["up"]
         assert fitted["line_cards"] == ceil(used / ports) <= slots
         assert quantities(bom, tier)["line-cards"] == compute["switches"][tier] * fitted["line_cards"]
+
+
+@pytest.mark.parametrize("build_out", ["full", "exact"])
+def test_free_ports_are_those_on_the_line_cards(built: Built, build_out: str) -> None:
+    """Ports on cards are in use or free; those of empty slots stand apart: together they are all of a chassis."""
+    fabric = {"switch": {"chassis": CHASSIS}, "leaf": {"downlinks": 64}, "build_out": build_out}
+    compute = built(plan(59, **fabric))["fabrics"]["compute"]
+    links = compute["links"]["leaf-spine"]
+    for tier, ends in (("leaf", compute["endpoints"] + links), ("spine", links)):
+        fitted, switches = compute["chassis"][tier], compute["switches"][tier]
+        on_cards = fitted["line_cards"] * 36
+        assert 288 == on_cards + fitted.get("free_slots", 0)
+        assert on_cards * switches - ends == compute["free_ports"][tier]
+    assert 8 * 64 - 59 * 8 == compute["growth"]
+
+
+def test_free_ports_of_two_rates_are_those_on_the_line_cards(built: Built) -> None:
+    """Two cards of 36 ports of 800G: 32 links up leave 40 ports, which split make 80 of 400G; six slots 432 more."""
+    links = {"server-leaf": {"module": "generic-400g"}, "leaf-spine": {"module": "generic-800g", "rate": "800G"}}
+    chassis = {"chassis": {**CHASSIS, "card_gbps": 800}, "split": 2}
+    compute = built(plan(64, switch=chassis, leaf={"downlinks": 64, "uplinks": 32}, links=links))["fabrics"]["compute"]
+    assert (8, 2, 432) == (
+        compute["switches"]["leaf"],
+        compute["chassis"]["leaf"]["line_cards"],
+        compute["chassis"]["leaf"]["free_slots"],
+    )
+    assert 8 * (80 - 64) == compute["free_ports"]["leaf"]
+
+
+def test_free_ports_of_a_chassis_alone_are_room_to_grow(built: Built) -> None:
+    """40 ports in use of two cards of 36: 32 free, and as many endpoints can be added without a third card."""
+    compute = built(plan(5, switch={"chassis": CHASSIS}, **EXACT))["fabrics"]["compute"]
+    assert (32, 32) == (compute["free_ports"]["leaf"], compute["growth"])
+    assert 288 - 72 == compute["chassis"]["leaf"]["free_slots"]
+
+
+def test_free_ports_of_a_published_fabric(built: Built) -> None:
+    """24 576 GPUs on 7808r3: a spine has 7 cards and 220 ports in use, a core 4 cards and 128; pods are whole."""
+    kinds = ("server-leaf", "leaf-spine", "spine-core")
+    compute = {
+        "topology": "fat-tree",
+        "switch": "minipack2",
+        "link": "400G",
+        "leaf": {"servers": 2, "uplinks": 16},
+        "pod": {"leaves": 192},
+        "spine": {"switch": "7808r3", "per_pod": 16},
+        "core": {"switch": "7808r3", "count": 28},
+        "oversubscription": {"spine": 7},
+        "links": dict.fromkeys(kinds, GENERIC),
+    }
+    cluster = {"gpu": "h100-sxm", "servers": 3072}
+    bom = built({"bomgen": 1, "name": "published", "cluster": cluster, "fabrics": {"compute": compute}})
+    fabric = bom["fabrics"]["compute"]
+    assert 18 * 3072 == fabric["largest"]
+    assert (128 * (7 * 36 - 220), 28 * (4 * 36 - 128)) == (fabric["free_ports"]["spine"], fabric["free_ports"]["core"])
+    assert (36, 144) == tuple(fabric["chassis"][tier]["free_slots"] for tier in ("spine", "core"))
