@@ -14,7 +14,8 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.fabric.model import Fabric, Fitted, Tier, TierChoice
-from bomgen.fabric.ports import radix
+from bomgen.fabric.ports import radix, shared_cages
+from bomgen.fabric.search import ports_beside
 from bomgen.figures import Figure, formula
 from bomgen.parts import Chassis, Identity
 
@@ -86,9 +87,9 @@ def with_reserved(down: int, reserved_ports: int, free: int) -> int:
 
 
 @formula("ports")
-def ports_free(radix: int, down: int, up: int) -> int:
-    """Ports of a switch that no link is plugged into."""
-    return radix - down - up
+def ports_free(down: int, up: int, radix: int, up_radix: int, cages: int) -> int:
+    """Ports of a switch beside its links up that no link down is plugged into."""
+    return ports_beside(up, radix, up_radix, cages) - down
 
 
 @formula("ports")
@@ -238,7 +239,11 @@ def _line_cards(
     reach = radix(tier.switch, below)
     reserved = (fabric.plane or fabric).reserved_above
     if reserved and tier.name == "spine":
-        free = ports_free(reach, down, up) if up else ports_free_at_top(reach, down)
+        if up:
+            cages = shared_cages(tier.switch, below, above) or group.ports
+            free = ports_free(down, up, reach, radix(tier.switch, above), cages)
+        else:
+            free = ports_free_at_top(reach, down)
         down = with_reserved(down, reserved, free)
     of_card = ports_per_card if reach is group.ports else links_of_card(reach, group.ports, ports_per_card)
     if up is None:
