@@ -33,8 +33,13 @@ def kinds(catalog: Catalog) -> Iterator[str]:
 
 
 def topologies_listed() -> Iterator[str]:
-    """A line for each topology: name and limits."""
-    return (f"{each.name:{TOPOLOGY_WIDTH}} {each.limits}" for each in fabric.described())
+    """Each topology with its limits and a drawing."""
+    for number, each in enumerate(fabric.described()):
+        if number:
+            yield ""
+        yield f"{each.name:{TOPOLOGY_WIDTH}} {each.limits}"
+        yield ""
+        yield from _drawn(each)
 
 
 def topology(name: str) -> Iterator[str]:
@@ -43,12 +48,16 @@ def topology(name: str) -> Iterator[str]:
     yield f"topology {found.name}"
     yield f"  {found.limits}"
     yield ""
-    yield from (f"  {line}".rstrip() for line in found.drawing.splitlines())
+    yield from _drawn(found)
     if found.options:
         yield ""
         yield f"  under `{found.name}:` of a fabric"
         for key, schema in found.options["properties"].items():
             yield f"    {key:{TOPOLOGY_WIDTH}} {schema['description']}"
+
+
+def _drawn(topology: fabric.Topology) -> Iterator[str]:
+    return (f"  {line}".rstrip() for line in topology.drawing.splitlines())
 
 
 def parts_of(catalog: Catalog, kind: str) -> Iterator[str]:

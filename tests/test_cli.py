@@ -368,10 +368,12 @@ def test_catalog_of_a_cable_of_one_length(run: Run) -> None:
 
 
 def test_catalog_of_topologies(run: Run) -> None:
-    """The topologies that are built, each with its limits."""
-    lines = run("catalog", "topology").stdout.splitlines()
-    assert {"fat-tree", "single-switch"} <= {line.split()[0] for line in lines}
-    assert [] == [line for line in lines if len(line.split()) < 3]
+    """The topologies that are built, each with its limits and a drawing of its own."""
+    blocks = run("catalog", "topology").stdout.split("\n\n")
+    heads, drawings = blocks[::2], blocks[1::2]
+    assert {"fat-tree", "rail-optimized", "dragonfly", "torus"} <= {head.split()[0] for head in heads}
+    assert [] == [head for head in heads if len(head.split()) < 3]
+    assert len(heads) == len(set(drawings))
 
 
 def test_catalog_of_one_topology(run: Run) -> None:
