@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from itertools import chain
+from itertools import count as numbered
 from math import ceil
 from typing import NamedTuple
 
@@ -124,8 +126,11 @@ def _fabric(built: BuiltFabric) -> Iterator[Line]:
     lines += [_cable(cable, name) for cable in built.interconnect.cables]
     taken: set[str] = set()
     for line in lines:
-        yield line if line.id not in taken else line._replace(id=f"{line.id}.{line.part or 'unknown'}")
+        longer = f"{line.id}.{line.part or 'unknown'}"
+        ids = chain((line.id, longer), (f"{longer}.{number}" for number in numbered(2)))
+        line = line._replace(id=next(each for each in ids if each not in taken))
         taken.add(line.id)
+        yield line
 
 
 def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:

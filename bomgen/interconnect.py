@@ -268,7 +268,7 @@ def _for_others(wish: Wish, lower: Cage, upper: Cage, rate: Figure, stock: Stock
     ends = {end: part for end, part in wish.modules.items() if end != lower.device}
     open_wish = wish._replace(medium=Figure(AUTO, "word", wish.medium.origin), modules={})
     for each in (wish, wish._replace(modules=ends), open_wish):
-        with suppress(Unbuildable):
+        with suppress(Unbuildable, LookupError):
             found = choose(each, lower, upper, rate, stock)
             if found is not None:
                 return found
@@ -577,7 +577,12 @@ class _Builder:
             if part is None:
                 continue
             word = "twin-port modules" if part.ports.value == 2 else "modules"
-            count = self._lower_count(links, share, part) if cage is lower else self._of_tier(cage.device, links, part)
+            if cage is lower:
+                count = self._lower_count(links, share, part)
+            elif share.apart:
+                count = pieces_of_rows(share.links, self.rows, part.ports)
+            else:
+                count = self._of_tier(cage.device, links, part)
             ends.append(f"a {cage.name} takes {word}, {count.value} x {part.identity.part_number} ({cage.device} end)")
         return f"{start}; to order: {' and '.join(ends)}"
 

@@ -320,7 +320,7 @@ def _fan_out(
 
 def _partner(other: Module, cage: Cage, rate: int, stock: Stock) -> Module:
     if other.identity.generic:
-        return other
+        return other if _fits(other, cage, rate) is None else stock.module(f"generic-{rate}g")
     fits = [module for module in _candidates(cage, rate, stock) if _mismatch(module, other) is None]
     if not fits:
         message = f"no module known for the {cage.form} cage of the {cage.device} ({cage.name}) pairs with"

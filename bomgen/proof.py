@@ -6,10 +6,11 @@ nothing is written then. A warning is something that the reader must know.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, permutations, product
+from math import ceil
 from typing import Literal, NamedTuple
 
 from bomgen.beside import boxes_of
@@ -17,7 +18,10 @@ from bomgen.bill import Bill
 from bomgen.chassis import LINE_CARDS
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Links, Tier
+from bomgen.fabric.ports import group_radix, serves
+from bomgen.figures import Figure
 from bomgen.money import rounded
+from bomgen.parts import PortGroup, Switch
 from bomgen.problems import Problem
 from bomgen.quote import Quote
 
@@ -58,15 +62,51 @@ def _passed(id: str, holds: bool, message: str, path: str) -> Check:
 
 
 def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
-    """Links on a device never exceed its ports."""
+    """Links on a device never exceed its ports: those of each rate find ports that carry it, cage by cage."""
     for tier in built.fabric.tiers:
         path = f"fabrics.{built.plan.name}.ports.{tier.name}"
-        room = sum(group.ports.value * group.port_gbps.value for group in tier.switch.groups)
-        used = sum(
-            _ports_of(tier, link) * link.rate_gbps.value for link in built.fabric.links if tier.name in link.ends
-        )
+        wanted = [(link.rate_gbps, _ports_of(tier, link)) for link in built.fabric.links if tier.name in link.ends]
+        if built.plan.uplink and tier.up and tier is built.fabric.tiers[-1]:
+            fastest = max((group.port_gbps for group in tier.switch.groups), key=lambda rate: rate.value)
+            wanted.append((fastest, int(tier.up.value)))
         message = f"a {tier.name} uses {tier.down.value} ports down and {tier.up.value if tier.up else 0} up"
-        yield _passed("ports-fit", used <= room, message, path)
+        yield _passed("ports-fit", _has_ports(tier.switch, wanted), message, path)
+
+
+def _has_ports(switch: Switch, wanted: Sequence[tuple[Figure, int]]) -> bool:
+    """Whether some way to give out the ports of a switch serves links of every rate."""
+    rates: dict[int, Figure] = {}
+    links: dict[int, int] = {}
+    for rate, ports in wanted:
+        rates.setdefault(rate.value, rate)
+        links[rate.value] = links.get(rate.value, 0) + ports
+    ways = product(permutations(switch.groups), permutations(rates.values()))
+    return any(_finds_ports(groups, order, links) for groups, order in ways)
+
+
+def _finds_ports(groups: Sequence[PortGroup], rates: Sequence[Figure], links: Mapping[int, int]) -> bool:
+    """Whether links find ports, rate by rate in the groups of ports in that order; no cage holds links of two rates."""
+    free = [Fraction(group.ports.value, group.ports_per_cage.value) for group in groups]
+    for rate in rates:
+        left = links[rate.value]
+        for index, group in enumerate(groups):
+            each = _links_per_cage(group, rate)
+            if not each:
+                continue
+            alike = all(_links_per_cage(group, other) in (0, each) for other in rates)
+            taken = min(left, int(free[index] * each if alike else int(free[index]) * each))
+            free[index] -= taken / each if alike else ceil(taken / each)
+            left -= taken
+        if left:
+            return False
+    return True
+
+
+def _links_per_cage(group: PortGroup, rate: Figure) -> Fraction:
+    """Links of a rate that a cage carries, also where a rate is for some of the cages alone; nought for none."""
+    if not serves(group, rate):
+        return Fraction(0)
+    return Fraction(group_radix(group, rate).value * group.ports_per_cage.value, group.ports.value)
 
 
 def _ports_of(tier: Tier, links: Links) -> int:

@@ -109,3 +109,18 @@ def test_storage_servers_have_cages_of_their_own(built: Built) -> None:
     bom = built(plan({"storage": {"switch": "qm9700", "ports_per_server": 2}}, storage={"servers": servers}))
     assert pieces(bom, "storage", "transceiver")["mma4z00-ns400"] == 16
     assert not pieces(bom, "storage", "nic")
+
+
+def test_slow_machines_take_modules_of_their_own_rate(built: Built) -> None:
+    """A machine whose port is slower than the links gets no module of their rate, and every line its own id."""
+    hosts = [
+        {"name": "slow", "count": 3, "nic": {"ports": 1, "port_gbps": 200, "cage": "qsfp56"}},
+        {"name": "UFM", "count": 2, "ports": 2, "part": "ufm-ndr"},
+    ]
+    links = {"server-leaf": {"medium": "transceiver", "module": "generic-400g"}}
+    fabric = {"switch": "qm9700", "topology": "rail-optimized", "hosts": hosts, "links": links}
+    bom = built(plan({"compute": fabric}, servers=31))
+    ids = [line["id"] for line in bom["lines"]]
+    assert len(ids) == len(set(ids))
+    ends = [line for line in bom["lines"] if line["role"] == "server-leaf/server"]
+    assert {line["part"]: line["quantity"] for line in ends} == {"generic-400g": 31 * 8 + 4, "generic-200g": 3}
