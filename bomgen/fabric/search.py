@@ -142,7 +142,8 @@ def _leaf_counts(numbers: Numbers, down: int) -> range:
     attached = numbers.nic_ports + numbers.host_ports
     fewest = max(ceil(numbers.nic_ports / (rails * unit)), ceil(attached / (rails * down)))
     most = max(fewest, ceil((attached + numbers.reserved_ports) / (rails * down)))
-    return range(rails * fewest, rails * most + 1, rails)
+    bound = rails * most if numbers.tiers == 2 and numbers.pod_leaves else _most_leaves_at_all(numbers)
+    return range(rails * fewest, min(rails * most, bound) + 1, rails)
 
 
 def _homeless(numbers: Numbers, down: int, leaves: int) -> int:
@@ -196,7 +197,9 @@ def _fits_in_pods(numbers: Numbers, down: int, up: int) -> bool:
     tries_more = numbers.tiers == MAX_TIERS and not any(_fixed_counts(numbers))
     shapes = (_pods_of(numbers, down, up, leaves) for leaves in _leaf_counts(numbers, down))
     return any(
-        _has_room(numbers, shape) or (tries_more and _fewer_switches(numbers, shape, None)) for shape in shapes if shape
+        _has_room(numbers, shape) or (tries_more and _fewer_switches(numbers, shape, None, True))
+        for shape in shapes
+        if shape
     )
 
 
@@ -212,19 +215,33 @@ def _free_on_spines(numbers: Numbers, shape: Shape) -> int:
     return shape.pods * shape.spines * (_beside_spine_up(numbers, shape.spine_up) - used)
 
 
-def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None) -> Shape | None:
+def _may_have_room(numbers: Numbers, start: Shape) -> bool:
+    """Whether reserved ports could find room on the spines of as many leaves, were each up-link to one of its own."""
+    pods = _most_pods(numbers, start)
+    pod_leaves = ceil(start.leaves / pods)
+    free = _beside_spine_up(numbers, up_links_of_spine(numbers, pod_leaves)) - pod_leaves
+    return _homeless(numbers, start.down, start.leaves) <= max(pods * start.up * free, 0)
+
+
+def _most_pods(numbers: Numbers, start: Shape) -> int:
+    return min(start.leaves, numbers.core_radix) if numbers.rails == 1 else start.pods
+
+
+def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None, any_will_do: bool = False) -> Shape | None:
     """The shape of fewest switches for the same leaves, with more pods, room for more leaves or more links to the core.
 
     Cores are as many as spread a pod's links evenly, so that the fewest pods with the fewest links are not always the
     cheapest; without this, a larger demand or a relaxed ratio could cost fewer or more switches by turns. None when
     nothing costs less than `to_beat`. A rail is not cut into more groups than it must be, because what leaves a group
-    crosses the core. Beyond `MAX_TRIES` the search stops: fabrics of a million endpoints are left a little larger.
+    crosses the core. With `any_will_do` the first that is found is taken. Beyond `MAX_TRIES` the search stops: fabrics
+    of a million endpoints are left a little larger.
     """
     smallest, tries = None, 0
+    if not _may_have_room(numbers, start):
+        return None
     limit = spine_ports_down(numbers)
     fewest = to_beat.cost if to_beat else (start.leaves * numbers.radix * numbers.core_radix, 0, 0)
-    most_pods = min(start.leaves, numbers.core_radix) if numbers.rails == 1 else start.pods
-    for pods in range(start.pods, most_pods + 1):
+    for pods in range(start.pods, _most_pods(numbers, start) + 1):
         for room in range(ceil(start.leaves / pods), limit + 1):
             spines = clos.smallest_spread(room, start.up, limit)
             if not spines or start.leaves + pods * spines >= fewest[0]:
@@ -239,9 +256,12 @@ def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None) -> Sh
                     return smallest
                 cores = clos.smallest_spread(pods, spines * spine_up, numbers.core_radix)
                 shape = start._replace(pods=pods, spines=spines, spine_up=spine_up, cores=cores)
-                fits = cores and spine_down <= _beside_spine_up(numbers, spine_up) and _has_room(numbers, shape)
-                if fits and shape.cost < fewest:
+                if spine_down > _beside_spine_up(numbers, spine_up) or not _has_room(numbers, shape):
+                    break
+                if cores and shape.cost < fewest:
                     smallest, fewest = shape, shape.cost
+                    if any_will_do:
+                        return smallest
     return smallest
 
 
@@ -325,8 +345,9 @@ def reach(numbers: Numbers) -> int:
             most = max(most, min(rows * of_leaf, servers) * numbers.rails)
     if most and numbers.reserved_ports and not fixed:
         servers = most // numbers.rails
-        all_fit = carries(numbers._replace(nic_ports=most))
-        most = most if all_fit else most_servers(numbers, servers, numbers.rails) * numbers.rails
+        if not carries(numbers._replace(nic_ports=most)):
+            surely = max(servers - ceil(numbers.reserved_ports / numbers.rails), 0)
+            most = most_servers(numbers, servers, numbers.rails, surely) * numbers.rails
     return most + numbers.host_ports + numbers.reserved_ports if most > 0 else 0
 
 
@@ -403,9 +424,12 @@ def _pods_above(numbers: Numbers, up: int, pod_leaves: int, pods: int) -> int:
     return numbers.core_radix // (to_core // cores) if to_core % cores == 0 else 0
 
 
-def most_servers(numbers: Numbers, servers: int, ports_per_server: int) -> int:
-    """The most servers, up to so many, for which there is a fabric; by halving, so that one more does not fit."""
-    fits, fails = 0, servers + 1
+def most_servers(numbers: Numbers, servers: int, ports_per_server: int, surely: int = 0) -> int:
+    """The most servers, up to so many, for which there is a fabric; by halving, so that one more does not fit.
+
+    For `surely` servers there is one.
+    """
+    fits, fails = surely, servers + 1
     while fails - fits > 1:
         middle = (fits + fails) // 2
         if carries(numbers._replace(nic_ports=middle * ports_per_server)):
