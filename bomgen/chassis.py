@@ -183,7 +183,7 @@ def with_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
 
 def _of_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
     fullest = max((each for each in tier.fitted if each.count.value), key=_populated)
-    down = choice.downlinks if choice and choice.downlinks else fullest.down
+    down = choice.downlinks if choice and choice.downlinks and fullest.up else fullest.down
     up = choice.uplinks if choice and choice.uplinks and fullest.up else fullest.up
     counts = {kind: cards.count for kind, cards in chassis.cards.items()}
     empty: Figure | None = None
@@ -234,7 +234,7 @@ def _line_cards(
     above = max(
         (links.rate_gbps for links in fabric.links if links.ends[0] == tier.name),
         key=lambda rate: rate.value,
-        default=below,
+        default=fabric.uplink_gbps or below,
     )
     reach = radix(tier.switch, below)
     reserved = (fabric.plane or fabric).reserved_above

@@ -66,9 +66,8 @@ def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
     for tier in built.fabric.tiers:
         path = f"fabrics.{built.plan.name}.ports.{tier.name}"
         wanted = [(link.rate_gbps, _ports_of(tier, link)) for link in built.fabric.links if tier.name in link.ends]
-        if built.plan.uplink and tier.up and tier is built.fabric.tiers[-1]:
-            fastest = max((group.port_gbps for group in tier.switch.groups), key=lambda rate: rate.value)
-            wanted.append((fastest, int(tier.up.value)))
+        if built.fabric.uplink_gbps and tier.up and tier is built.fabric.tiers[-1]:
+            wanted.append((built.fabric.uplink_gbps, int(tier.up.value)))
         message = f"a {tier.name} uses {tier.down.value} ports down and {tier.up.value if tier.up else 0} up"
         yield _passed("ports-fit", _has_ports(tier.switch, wanted), message, path)
 

@@ -118,4 +118,5 @@ def build(demand: Demand) -> Fabric:
         largest=None,
         free_ports={"leaf": free},
         growth=free,
+        uplink_gbps=up_gbps,
     )

@@ -135,6 +135,8 @@ class Fabric(NamedTuple):
     """Reserved ports that stand on spines because the leaves are full."""
     dimensions: Mapping[str, Figure] = {}
     """What else describes the shape of the topology, by name."""
+    uplink_gbps: Figure | None = None
+    """Rate of the links of its topmost switches into another fabric; None: there are none."""
     plane: Fabric | None = None
     """One of the equal fabrics that stand side by side; None: there is only this one."""
     planes: Figure | None = None

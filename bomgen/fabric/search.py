@@ -25,6 +25,11 @@ KEPT = 64
 """Results kept, because the shape found is asked for once more by the figures that explain it."""
 
 
+MOST_SIZES = 64
+"""Sizes of a pod that are tried for the largest fabric, so that the largest switches with fixed counts do not take
+seconds."""
+
+
 class Numbers(NamedTuple):
     """A demand in plain numbers, as the search for the smallest fabric wants it; 0 stands for what is not fixed."""
 
@@ -383,10 +388,10 @@ def _most_leaves_in_pods(numbers: Numbers, up: int) -> int:
     """The most leaves in equal pods; 0 when their links do not spread evenly.
 
     Pods are as large as can be, or as the plan says. Of smaller ones there are only so many that larger ones would not
-    be fewer, because a demand is met with the fewest pods.
+    be fewer, because a demand is met with the fewest pods; and only `MOST_SIZES` sizes are tried.
     """
     limit, most = numbers.pod_leaves or spine_ports_down(numbers), 0
-    for pod_leaves in [limit] if numbers.pod_leaves else range(limit, 0, -1):
+    for pod_leaves in [limit] if numbers.pod_leaves else range(limit, max(limit - MOST_SIZES, 0), -1):
         if numbers.core_radix * pod_leaves <= most:
             break
         rows = numbers.core_radix // numbers.rails

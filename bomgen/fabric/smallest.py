@@ -135,7 +135,8 @@ def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
     Tried are switches of one port a cage, all three tiers alike.
     """
     kinds = (numbers.radix, numbers.up_radix, numbers.spine_radix)
-    fixed = (numbers.leaf_down, numbers.leaf_up, numbers.pod_leaves, numbers.spine_down, numbers.spine_up)
+    ports = (numbers.leaf_down, numbers.leaf_up, numbers.pod_leaves, numbers.spine_down, numbers.spine_up)
+    fixed = (*ports, numbers.spine_count, numbers.spines_per_pod, numbers.core_count)
     if len(set(kinds)) > 1 or any(fixed):
         return 0
     low = high = numbers.radix // 2 * 2

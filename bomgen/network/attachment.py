@@ -107,7 +107,8 @@ def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
     if server is None:
         return
     if server.storage is not None:
-        sharing = [fabric for fabric in plan.fabrics if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
+        switched = [fabric for fabric in plan.fabrics if fabric.name in attached]
+        sharing = [fabric for fabric in switched if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
         used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
         if used > server.storage.count.value:
             silent = next((fabric for fabric in sharing if fabric.ports_per_server is None), sharing[-1])
