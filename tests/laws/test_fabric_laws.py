@@ -359,10 +359,13 @@ def test_the_largest_fabric_can_be_built_with_what_the_plan_fixes(case: Case) ->
 @given(cases())
 @example(Case(radix=4, servers=3, ports=2, ratio=Fraction(1, 2), reserved=3))
 def test_a_refusal_names_a_size_that_fits(case: Case) -> None:
-    """The largest demand that a refusal names is met, one server more is not."""
+    """The largest demand that a refusal names is met, one server more is not; a ratio that no leaf keeps has none."""
     try:
         build(case.topology, demand(case))
     except Infeasible as refusal:
+        if refusal.rule == "ports":
+            assert Fraction(case.unit or 1, case.radix - (case.unit or 1)) > case.ratio
+            return
         servers = int(refusal.message.partition("at most ")[2].split(" servers")[0])
         assert servers < case.servers
         largest = case._replace(servers=servers)
@@ -412,7 +415,7 @@ def seats(case: Case, leaves: int, down: int) -> list[list[int]]:
 def network_of(fabric: Fabric, case: Case, scale: int) -> Network:
     """Every link of a fabric with its capacity times `scale`, and the endpoints' halves at both ends of the flow.
 
-    On an exact build-out the links up of a leaf follow from its ports in use.
+    On an exact build-out the links up of a leaf that is not full follow from its ports in use.
     """
     graph = Network()
     leaf, *above = fabric.tiers
@@ -434,7 +437,7 @@ def network_of(fabric: Fabric, case: Case, scale: int) -> Network:
         graph.join("first", ("leaf", number), first * below_gbps, both=False)
         graph.join(("leaf", number), "second", (len(endpoints) - first) * below_gbps, both=False)
         links = up
-        if case.exact and above and not case.uplinks:
+        if case.exact and above and not case.uplinks and used[number] < down:
             links = min(ceil(used[number] * kept / of_pod) * of_pod, up)
         for spine in range(of_pod):
             pod = pod_of[number] if groups else 0
