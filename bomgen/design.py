@@ -126,6 +126,8 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
         built = _build_all(plan, sizing, parts, attached, before, pdus)
         installed = _install(plan, sizing, built)
         found = _pdus(installed)
+        if not _depends(plan):
+            break
         if _counts(before) == _counts(built) and (found.value if found else 0) == (pdus.value if pdus else 0):
             break
         pdus = found
@@ -143,6 +145,11 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     if servers and server and server.power_w:
         power = facility.power_of(facility.units_bought(servers, server), server.power_w)
     return Design(plan, sizing, built, nics, power, installed)
+
+
+def _depends(plan: Plan) -> bool:
+    """Whether a fabric joins switches, PDUs or leaves of another one."""
+    return any(fabric.role == OUT_OF_BAND or fabric.uplink for fabric in plan.fabrics)
 
 
 def _counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
