@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.figures import Figure, formula
 from bomgen.parts import ANY, Switch
-from bomgen.plan import MANAGED, OUT_OF_BAND, STORAGE, FabricPlan, Hosts, Plan, Plug
+from bomgen.plan import OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug
 
 
 class Other(NamedTuple):
@@ -69,9 +69,9 @@ def _managed(
         for tier in other.fabric.tiers if other.plan.role != OUT_OF_BAND else ():
             switches = boxes_of(tier) if switches is None else sum_of_boxes(switches, boxes_of(tier))
     if switches and fabric.switch_ports:
-        yield Hosts(MANAGED[0], switches, fabric.switch_ports)
+        yield Hosts(SWITCHES, switches, fabric.switch_ports)
     if pdus and fabric.pdu_ports:
-        yield Hosts(MANAGED[1], pdus, fabric.pdu_ports)
+        yield Hosts(PDUS, pdus, fabric.pdu_ports)
     listed = {hosts.name: hosts for other in others for hosts in other.plan.hosts}
     for name in {hosts.name for hosts in fabric.hosts} & listed.keys():
         del listed[name]

@@ -118,13 +118,13 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
 
     Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built.
     """
-    servers, server = sizing.servers, plan.cluster.server
+    power = _power_of_servers(plan, sizing)
     built: tuple[BuiltFabric, ...] = ()
     pdus: Figure | None = None
     for _ in range(MAX_ROUNDS):
         before = built
         built = _build_all(plan, sizing, parts, attached, before, pdus)
-        installed = _install(plan, sizing, built)
+        installed = _install(plan, sizing, built, power)
         found = _pdus(installed)
         if not _depends(plan):
             break
@@ -141,9 +141,6 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     for each in built:
         if each.plan.role == COMPUTE:
             nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
-    power = None
-    if servers and server and server.power_w:
-        power = facility.power_of(facility.units_bought(servers, server), server.power_w)
     return Design(plan, sizing, built, nics, power, installed)
 
 
@@ -164,11 +161,16 @@ def _pdus(installed: Facility) -> Figure | None:
     return installed.compute_pdus or installed.management_pdus
 
 
-def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
+def _power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
+    """What the servers draw at most; None where that is not known."""
     servers, server = sizing.servers, plan.cluster.server
-    power = None
-    if servers and server and server.power_w:
-        power = facility.power_of(facility.units_bought(servers, server), server.power_w)
+    if servers is None or server is None or server.power_w is None:
+        return None
+    return facility.power_of(facility.units_bought(servers, server), server.power_w)
+
+
+def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...], power: Figure | None) -> Facility:
+    servers, server = sizing.servers, plan.cluster.server
     cards = tuple(
         facility.Machines(each.bought_nic.identity.name, each.nics, each.bought_nic.power_w, None, in_server=True)
         for each in built

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple, TypeVar
 
-from bomgen.fabric.model import Fabric, Fitted, Links, Tier
+from bomgen.fabric.model import Fabric, Fitted, Links, ports_of
 from bomgen.fabric.ports import links_per_cage, serves
 from bomgen.figures import Figure, formula
 from bomgen.medium import (
@@ -281,12 +281,6 @@ End = TypeVar("End")
 def _at_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
     """What is at the ends of a kind of link; where both are devices of one kind, once."""
     return (lower,) if links.beside else (lower, upper)
-
-
-def _on_full_switch(tier: Tier, links: Links) -> int:
-    """Ports of a kind of link on a fully connected switch."""
-    ports = links.ports if links.beside else tier.down if links.ends[1] == tier.name else tier.up
-    return int(ports.value) if ports else 0
 
 
 def _stock_for(links: Links, stock: Stock) -> Stock:
@@ -611,7 +605,7 @@ class _Builder:
         filled = 0
         for id, each in modules.items():
             kinds = [kind for kind, module in placed if module is not None and module.identity.id == id]
-            filled += ceil(sum(_on_full_switch(tier, kind) for kind in kinds) / each.ports.value)
+            filled += ceil(sum(ports_of(tier, kind) for kind in kinds) / each.ports.value)
         if filled > cages:
             message = (
                 f"{tier.down.value} links down and {tier.up.value} up with different modules fill {filled} cages; "

@@ -19,9 +19,11 @@ OUT_OF_BAND = "out_of_band"
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 
 
-MANAGED = ("switches", "PDUs")
+SWITCHES, PDUS = "switches", "PDUs"
+MANAGED = (SWITCHES, PDUS)
 """What an out-of-band fabric joins by itself, as its hosts are called."""
-RAILS = ("rail-optimized", "rail-only")
+SINGLE_SWITCH, RAIL_OPTIMIZED, RAIL_ONLY = "single-switch", "rail-optimized", "rail-only"
+RAILS = (RAIL_OPTIMIZED, RAIL_ONLY)
 """Topologies whose leaves serve one rail each."""
 LINK_KINDS = {
     "server-leaf": ("server", "leaf"),

@@ -17,7 +17,7 @@ from bomgen.beside import boxes_of
 from bomgen.bill import Bill
 from bomgen.chassis import LINE_CARDS
 from bomgen.design import BuiltFabric, Design
-from bomgen.fabric.model import Links, Tier
+from bomgen.fabric.model import ports_of
 from bomgen.fabric.ports import group_radix, serves
 from bomgen.figures import Figure
 from bomgen.money import rounded
@@ -65,7 +65,7 @@ def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
     """Links on a device never exceed its ports: those of each rate find ports that carry it, cage by cage."""
     for tier in built.fabric.tiers:
         path = f"fabrics.{built.plan.name}.ports.{tier.name}"
-        wanted = [(link.rate_gbps, _ports_of(tier, link)) for link in built.fabric.links if tier.name in link.ends]
+        wanted = [(link.rate_gbps, ports_of(tier, link)) for link in built.fabric.links if tier.name in link.ends]
         if built.fabric.uplink_gbps and tier.up and tier is built.fabric.tiers[-1]:
             wanted.append((built.fabric.uplink_gbps, int(tier.up.value)))
         message = f"a {tier.name} uses {tier.down.value} ports down and {tier.up.value if tier.up else 0} up"
@@ -106,14 +106,6 @@ def _links_per_cage(group: PortGroup, rate: Figure) -> Fraction:
     if not serves(group, rate):
         return Fraction(0)
     return Fraction(group_radix(group, rate).value * group.ports_per_cage.value, group.ports.value)
-
-
-def _ports_of(tier: Tier, links: Links) -> int:
-    """Ports that a kind of link has on a fully connected switch of a tier."""
-    if links.beside:
-        return int(links.ports.value) if links.ports else 0
-    down, up = tier.down.value, tier.up.value if tier.up else 0
-    return int(down if links.ends[1] == tier.name else up)
 
 
 def _cards_suffice(built: BuiltFabric) -> Iterator[Check]:

@@ -10,7 +10,7 @@ from bomgen.bill import Bill
 from bomgen.chassis import WORDS
 from bomgen.design import Design
 from bomgen.figures import Figure, first_given
-from bomgen.plan import COMPUTE, ESTIMATE, LINK_KINDS, STORAGE, Training
+from bomgen.plan import COMPUTE, ESTIMATE, LINK_KINDS, RAIL_ONLY, RAIL_OPTIMIZED, SINGLE_SWITCH, STORAGE, Training
 from bomgen.problems import Problem
 from bomgen.quantities import GIGA, PETA, TERA
 from bomgen.sizing.counts import MAX_GPUS
@@ -18,9 +18,6 @@ from bomgen.sizing.training import SECONDS_A_DAY
 from bomgen.sizing.tuning import adapts
 from bomgen.source import Path, Source
 
-SINGLE_SWITCH = "single-switch"
-RAIL_OPTIMIZED = "rail-optimized"
-RAIL_ONLY = "rail-only"
 OF_SWITCHES = (
     *("switch", "leaf", "spine", "core", "pod", "tiers", "planes", "oversubscription", "build_out", "links"),
     *("nic", "gpus_per_nic", "ports_per_server", "scalable_unit", "reserved_ports", "hosts"),

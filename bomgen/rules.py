@@ -8,7 +8,7 @@ from datetime import date
 from bomgen.fabric.search import MAX_TIERS
 from bomgen.figures import Figure, first_given
 from bomgen.parts import Identity
-from bomgen.plan import COMPUTE, LINK_KINDS, MANAGED, OUT_OF_BAND, RAILS, Plan
+from bomgen.plan import COMPUTE, LINK_KINDS, MANAGED, OUT_OF_BAND, RAILS, SINGLE_SWITCH, Plan
 from bomgen.problems import Problem, Severity
 from bomgen.records.identity import slug
 from bomgen.source import Path, Source
@@ -160,7 +160,7 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
             ("core.count", core.count if core else None),
             ("spine.uplinks", spine.uplinks if spine else None),
         ):
-            if figure and (below_three or fabric.topology.value == "single-switch"):
+            if figure and (below_three or fabric.topology.value == SINGLE_SWITCH):
                 message = f"{name} belongs to three tiers; ask for `tiers: 3`, or leave it out"
                 yield _at(plan, figure, message, "tiers", f"fabrics.{fabric.name}.{name}")
 
@@ -303,7 +303,7 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
 def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
     """Links to tiers that a single switch does not have are not described."""
     for fabric in plan.fabrics:
-        if fabric.topology.value == "single-switch":
+        if fabric.topology.value == SINGLE_SWITCH:
             for kind in list(LINK_KINDS)[1:]:
                 if ("fabrics", fabric.name, "links", kind) in source.values:
                     mark = source.key_mark(("fabrics", fabric.name, "links", kind))

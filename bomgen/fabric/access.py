@@ -6,10 +6,11 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.fabric import clos
-from bomgen.fabric.asked import attached_of, endpoints_of
+from bomgen.fabric.asked import attached_of, endpoints_of, not_fixed, one_tier
 from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.search import ports_beside
+from bomgen.fabric.searched import ports_left_in_cages
 from bomgen.figures import Assumed, formula
 from bomgen.problems import Infeasible
 
@@ -25,12 +26,6 @@ DRAWING = """\
 
 
 @formula("ports")
-def ports_beside_uplinks(uplinks: int, radix: int, up_radix: int, cages: int) -> int:
-    """Ports that a leaf has left for endpoints beside its links into the other fabric."""
-    return ports_beside(uplinks, radix, up_radix, cages)
-
-
-@formula("ports")
 def uplinks_for(
     least: int, radix: int, up_radix: int, cages: int, down_gbps: int, up_gbps: int, oversubscription: Fraction
 ) -> int:
@@ -40,18 +35,6 @@ def uplinks_for(
         for up in range(least, up_radix + 1)
         if ports_beside(up, radix, up_radix, cages) * down_gbps <= oversubscription * up * up_gbps
     )
-
-
-@formula("cages")
-def no_shared_cages() -> int:
-    """Links up have ports of their own."""
-    return 0
-
-
-@formula("tiers")
-def one_tier() -> int:
-    """Leaves alone."""
-    return 1
 
 
 @formula("switches")
@@ -88,14 +71,14 @@ def build(demand: Demand) -> Fabric:
         raise Infeasible(message, because=demand.servers, rule="uplink")
     down_gbps, up_gbps = rates["server-leaf"], rates["uplink"]
     ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
-    cages = shared_cages(switch, down_gbps, up_gbps) or no_shared_cages()
+    cages = shared_cages(switch, down_gbps, up_gbps) or not_fixed()
     if isinstance(uplinks.origin, Assumed) and not demand.leaf.downlinks:
         try:
             uplinks = uplinks_for(uplinks, ports, up_ports, cages, down_gbps, up_gbps, demand.oversubscription)
         except StopIteration:
             message = f"no links up of a {switch.identity.name} keep the ratio asked; give `uplink: {{ports: ...}}`"
             raise Infeasible(message, because=demand.oversubscription, rule="ports") from None
-    down = demand.leaf.downlinks or ports_beside_uplinks(uplinks, ports, up_ports, cages)
+    down = demand.leaf.downlinks or ports_left_in_cages(uplinks, ports, up_ports, cages)
     most = ports_beside(uplinks.value, ports.value, up_ports.value, cages.value)
     if not 1 <= down.value <= most:
         message = f"{uplinks.value} links up leave {most} ports down on a {switch.identity.name}; ask for fewer"

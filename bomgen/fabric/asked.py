@@ -14,13 +14,19 @@ from bomgen.problems import Infeasible
 
 @formula("count")
 def not_fixed() -> int:
-    """What the plan leaves to the rules."""
+    """What the plan leaves to the rules, or what is not there."""
     return 0
 
 
 @formula("rails")
 def no_rails() -> int:
     """Leaves are filled one after the other, whatever the rail of a port."""
+    return 1
+
+
+@formula("tiers")
+def one_tier() -> int:
+    """Switches alone, linked to no tier above."""
     return 1
 
 

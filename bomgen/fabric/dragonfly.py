@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bomgen.fabric import dragonfly_formulas as formulas
-from bomgen.fabric.asked import attached_of, endpoints_of, spaced
+from bomgen.fabric.asked import attached_of, endpoints_of, not_fixed, one_tier, spaced
 from bomgen.fabric.dragonfly_search import (
     LETTERS,
     best_balanced,
@@ -121,7 +121,7 @@ def _ports(demand: Demand) -> Ports:
     kinds = [demand.rates[kind] for kind in ("server-leaf", "local", "global")]
     one, local, outer = (radix(switch, rate) for rate in kinds)
     if len({rate.value for rate in kinds}) == 1:
-        return Ports(one, local, outer, formulas.not_fixed())
+        return Ports(one, local, outer, not_fixed())
     shared = next((group for group in switch.groups if all(serves(group, rate) for rate in kinds)), None)
     if shared is None:
         rates = ", ".join(str(rate.value) for rate in kinds)
@@ -135,7 +135,7 @@ def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> Shap
     """The numbers that the plan fixes, and the others by balance and need."""
     p, a, h, g = (fixed.get(letter) for letter in LETTERS)
     if not (p or a or h):
-        p = formulas.smallest_balanced(endpoints, g or formulas.not_fixed(), *ports)
+        p = formulas.smallest_balanced(endpoints, g or not_fixed(), *ports)
     if h is None:
         h = formulas.global_of_group(a) if a else formulas.global_of_endpoints(_known(p))
     p = p or formulas.endpoints_of_global(h)
@@ -150,7 +150,7 @@ def _known(figure: Figure | None) -> Figure:
 
 
 def _fabric(
-    demand: Demand, nic_ports: Figure, endpoints: Figure, ports: Ports, shape: Shape, fixed: Mapping[str, Figure]
+    demand: Demand, attached: Figure, endpoints: Figure, ports: Ports, shape: Shape, fixed: Mapping[str, Figure]
 ) -> Fabric:
     p, a, h, g = shape
     rates = demand.rates
@@ -171,8 +171,7 @@ def _fabric(
         if switches.value:
             room_here = formulas.ports_of_routers(switches, formulas.ports_for_endpoints(*ports, local, global_))
             free = room_here if free is None else formulas.ports_of_all(free, room_here)
-    cabled = formulas.without_reserved(endpoints, demand.reserved_ports) if demand.reserved_ports else endpoints
-    links = [Links("server-leaf", endpoints, cabled, rates["server-leaf"], ("server", "leaf"))]
+    links = [Links("server-leaf", endpoints, attached, rates["server-leaf"], ("server", "leaf"))]
     for kind, joined, of_router in (
         ("local", formulas.local_links(a, g), local),
         ("global", formulas.global_links(between, g), outer),
@@ -194,12 +193,12 @@ def _fabric(
         topology=NAME,
         endpoints=endpoints,
         ports_per_server=demand.ports_per_server,
-        tier_count=formulas.one_tier(),
+        tier_count=one_tier(),
         tiers=(Tier("leaf", demand.leaf.switch, count, ports.radix, p, up, tuple(fitted), None),),
         links=tuple(links),
         switches=count,
         bisection_gbps=formulas.bisection_at_least(
-            nic_ports, p, a, outer, between, rates["server-leaf"], rates["local"], rates["global"]
+            attached, p, a, outer, between, rates["server-leaf"], rates["local"], rates["global"]
         ),
         hops=formulas.switches_on_the_way(a, g),
         largest=formulas.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else formulas.largest_balanced(*ports),

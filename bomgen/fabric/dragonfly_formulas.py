@@ -12,12 +12,6 @@ from bomgen.figures import formula
 SOURCE = "Kim, Dally, Scott and Abts, ISCA 2008, section 3.1: balanced is a = 2p = 2h"
 
 
-@formula("count")
-def not_fixed() -> int:
-    """What the plan leaves to the rules, and cages where all links have one rate."""
-    return 0
-
-
 @formula("endpoints", source=SOURCE)
 def smallest_balanced(endpoints: int, groups: int, radix: int, local_radix: int, global_radix: int, cages: int) -> int:
     """Endpoints a router of the balanced dragonfly with the fewest routers; `groups` are those the plan fixes."""
@@ -156,12 +150,6 @@ def no_endpoints() -> int:
     return 0
 
 
-@formula("endpoints")
-def without_reserved(endpoints: int, reserved_ports: int) -> int:
-    """Endpoints with a cable."""
-    return endpoints - reserved_ports
-
-
 @formula("switches")
 def switches_on_the_way(a: int, g: int) -> int:
     """Switches of the longest minimal route: source, exit of its group, entry into the other, destination."""
@@ -216,12 +204,6 @@ def room_to_grow(switches: int, p: int, endpoints: int) -> int:
 def ratio_of_group(a: int, p: int, endpoint_gbps: int, group_ports: int, global_gbps: int) -> Fraction:
     """Bandwidth of the endpoints of a full group over that of its global links."""
     return Fraction(a * p * endpoint_gbps) / (group_ports * global_gbps)
-
-
-@formula("tiers")
-def one_tier() -> int:
-    """Routers are linked with each other: there is nothing above them."""
-    return 1
 
 
 @formula(

@@ -16,6 +16,7 @@ from bomgen.fabric.searched import (
     largest_fabric,
     leaves_of,
     pods_of,
+    ports_left_in_cages,
     smallest_fabric,
     spine_up_of,
     spines_of,
@@ -48,12 +49,6 @@ def reserved_on_leaves(reserved_ports: int, elsewhere: int) -> int:
     return reserved_ports - elsewhere
 
 
-@formula("ports")
-def spine_down_beside(spine_up: int, radix: int, up_radix: int, cages: int) -> int:
-    """Ports of a spine that its own up-links leave."""
-    return ports_beside(spine_up, radix, up_radix, cages)
-
-
 @formula("switches", source="even spread beside the spine's own up-links")
 def spines_beside_uplinks(
     pod_leaves: int,
@@ -74,12 +69,6 @@ def spines_beside_uplinks(
             ceil(Fraction(pod_leaves * up // spines * up_gbps) / (oversubscription * core_gbps)), radix, up_radix, cages
         )
     )
-
-
-@formula("ports")
-def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int) -> int:
-    """Links down that the cages left over by the links up carry, where the two have different rates."""
-    return ports_beside(up, radix, up_radix, cages)
 
 
 class Builder:
@@ -264,7 +253,7 @@ class Builder:
         if self.demand.pod_leaves and self.shape.cores and not spine.downlinks:
             ports = (self.figures["spine_radix"], self.figures["spine_up_radix"], self.figures["spine_cages"])
             if spine.uplinks:
-                return clos.even_spread(below, up, spine_down_beside(spine.uplinks, *ports))
+                return clos.even_spread(below, up, ports_left_in_cages(spine.uplinks, *ports))
             rates, ratio = self.rates, self.demand.spine_oversubscription
             return spines_beside_uplinks(below, up, *ports, rates["leaf-spine"], rates["spine-core"], ratio)
         spines = clos.even_spread(below, up, self._spine_ports_down())

@@ -110,6 +110,12 @@ class Links:
         return self.ends[0] == self.ends[1]
 
 
+def ports_of(tier: Tier, links: Links) -> int:
+    """Ports that a kind of link has on a fully connected switch of a tier at one of its ends."""
+    ports = links.ports if links.beside else tier.down if links.ends[1] == tier.name else tier.up
+    return int(ports.value) if ports else 0
+
+
 class Fabric(NamedTuple):
     """A fabric as counts per tier; over all planes, where there are several."""
 

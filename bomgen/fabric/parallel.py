@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from bomgen.fabric.model import Fabric, Fitted, Tier
+from bomgen.fabric.asked import attached_of, endpoints_of
+from bomgen.fabric.model import Demand, Fabric, Fitted, Tier
 from bomgen.figures import Figure, formula
 
 
@@ -63,15 +64,23 @@ def product(planes: int, rails: int) -> int:
     return planes * rails
 
 
-def side_by_side(
-    plane: Fabric, planes: Figure, ports_per_server: Figure, endpoints: Figure, attached: Figure
-) -> Fabric:
-    """So many equal fabrics as one.
+def dealt(whole: Demand, planes: Figure, ports_per_server: Figure) -> Demand:
+    """What one of several equal fabrics must carry, which join the servers with so many ports each."""
+    hosts, reserved = whole.host_ports, whole.reserved_ports
+    return whole._replace(
+        ports_per_server=ports_per_server,
+        host_ports=ports_of_one(hosts, planes) if hosts else None,
+        reserved_ports=ports_of_one(reserved, planes) if reserved else None,
+    )
 
-    `endpoints` and `attached` (endpoints without reserved ports) are those of all planes: ports of other machines need
-    not be a multiple of the planes. Each plane is built for the most that one gets; room and free ports are those
-    beside the endpoints that there are.
+
+def side_by_side(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
+    """So many equal fabrics as one that carries the whole demand.
+
+    Ports of other machines need not be a multiple of the planes. Each plane is built for the most that one gets; room
+    and free ports are those beside the endpoints that there are.
     """
+    endpoints, attached = endpoints_of(whole), attached_of(whole)
 
     def of_all(figure: Figure) -> Figure:
         return in_all(figure, planes)
@@ -100,7 +109,7 @@ def side_by_side(
     )
     return plane._replace(
         endpoints=endpoints,
-        ports_per_server=ports_per_server,
+        ports_per_server=whole.ports_per_server,
         tiers=tuple(_tier(tier, planes) for tier in plane.tiers),
         links=links,
         switches=of_all(plane.switches),

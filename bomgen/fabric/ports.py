@@ -58,7 +58,7 @@ def ports_when_split(ports: int, split: int, port_gbps: int, link_gbps: int) -> 
 
 @formula("ports")
 def sum_of_ports(ports: int, more_ports: int) -> int:
-    """Ports of two groups of a switch."""
+    """Ports of two groups of a switch, or of machines of two kinds."""
     return ports + more_ports
 
 

@@ -6,9 +6,8 @@ Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training L
 
 from __future__ import annotations
 
-from bomgen.fabric.asked import attached_of, endpoints_of
 from bomgen.fabric.model import Demand, Fabric
-from bomgen.fabric.parallel import ports_of_one, side_by_side
+from bomgen.fabric.parallel import dealt, side_by_side
 from bomgen.fabric.smallest import folded_clos
 from bomgen.figures import formula
 
@@ -32,8 +31,5 @@ def one_rail() -> int:
 
 def build(demand: Demand) -> Fabric:
     """As many equal fat trees as a server has ports. Raises Infeasible when one rail's endpoints fit no tree."""
-    rails, of_rail = demand.ports_per_server, one_rail()
-    hosts = ports_of_one(demand.host_ports, rails) if demand.host_ports else None
-    reserved = ports_of_one(demand.reserved_ports, rails) if demand.reserved_ports else None
-    rail = folded_clos(NAME, demand._replace(ports_per_server=of_rail, host_ports=hosts, reserved_ports=reserved))
-    return side_by_side(rail, rails, demand.ports_per_server, endpoints_of(demand), attached_of(demand))
+    rails = demand.ports_per_server
+    return side_by_side(folded_clos(NAME, dealt(demand, rails, one_rail())), rails, demand)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from bomgen.fabric.search import Numbers, Shape, best_of, largest
+from bomgen.fabric.search import Numbers, Shape, best_of, largest, ports_beside
 from bomgen.figures import formula
 
 
@@ -108,3 +108,9 @@ def spines_of(shape: Shape) -> int:
 def spine_up_of(shape: Shape) -> int:
     """Up-links of a spine in the smallest fabric: more than the ratio needs, where they spread more evenly."""
     return shape.spine_up
+
+
+@formula("ports")
+def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int) -> int:
+    """Links down that a switch has ports for beside its links up, which may have another rate."""
+    return ports_beside(up, radix, up_radix, cages)

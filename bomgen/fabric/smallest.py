@@ -31,8 +31,9 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
                 return one_switch(demand, topology)
             continue
         figures = figures_of(demand, tiers, rails)
-        _check_pods(demand, numbers_of(figures))
-        shape = best(numbers_of(figures))
+        numbers = numbers_of(figures)
+        _check_pods(demand, numbers)
+        shape = best(numbers)
         if shape is not None:
             return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
     raise _refusal(demand, asked, rails)
@@ -84,8 +85,8 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
 
     It speaks of the fewest tiers that would do if nothing were fixed, else of the most.
     """
-    would_do = [each for each in asked if each > 1 and best(_freed(numbers_of(figures_of(demand, each, rails))))]
-    tiers = next(iter(would_do), asked[-1])
+    would_do = (each for each in asked if each > 1 and best(_freed(numbers_of(figures_of(demand, each, rails)))))
+    tiers = next(would_do, asked[-1])
     because = endpoints_of(demand)
     choices = (demand.leaf, demand.spine, demand.core)[:tiers]
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))

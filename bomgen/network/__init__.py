@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bomgen import fabric as topologies
-from bomgen.fabric.clos import endpoints_with_reserved, nic_endpoints, with_hosts
 from bomgen.fabric.model import Demand, DirectDemand, Fabric
-from bomgen.fabric.parallel import ports_of_one, side_by_side
+from bomgen.fabric.parallel import dealt, side_by_side
+from bomgen.fabric.ports import sum_of_ports
 from bomgen.figures import Figure, formula
 from bomgen.network.attachment import Attachment, refusal
 from bomgen.plan import LINK_KINDS, RAILS, Cluster, FabricPlan, Hosts
@@ -21,12 +21,6 @@ UPLINK = "uplink"
 def ports_of_hosts(hosts: int, ports: int) -> int:
     """Ports of equal machines."""
     return hosts * ports
-
-
-@formula("ports")
-def sum_of_ports(ports: int, more_ports: int) -> int:
-    """Ports of machines of several kinds."""
-    return ports + more_ports
 
 
 @formula("ports")
@@ -73,17 +67,16 @@ def demand(
     hosts: Sequence[Hosts] = (),
     uplink_gbps: Figure | None = None,
 ) -> Demand:
-    """What one plane of the fabric's topology must carry for so many servers, with other machines beside them.
+    """What all planes of the fabric must carry for so many servers, with other machines beside them.
 
     `uplink_gbps` is the rate of the links of the fabric that it is linked into; None: that of its fastest ports.
     """
-    tiers, planes = fabric.tier_plans, fabric.planes
-    reserved, others = fabric.reserved_ports, host_ports(hosts)
+    tiers = fabric.tier_plans
     return Demand(
         servers=servers,
-        ports_per_server=attached.ports_per_plane,
-        host_ports=ports_of_one(others, planes) if others and planes.value > 1 else others,
-        reserved_ports=ports_of_one(reserved, planes) if reserved and planes.value > 1 else reserved,
+        ports_per_server=attached.ports_per_server,
+        host_ports=host_ports(hosts),
+        reserved_ports=fabric.reserved_ports,
         rates=rates(fabric, attached) | ({UPLINK: uplink_gbps} if uplink_gbps else {}),
         tiers=fabric.tiers,
         oversubscription=fabric.oversubscription,
@@ -116,16 +109,11 @@ def build(
     uplink_gbps: Figure | None = None,
 ) -> Fabric:
     """The fabric of the plan's topology for so many servers, all planes of it. Raises Infeasible when there is none."""
-    plane = topologies.build(str(fabric.topology.value), demand(fabric, attached, servers, hosts, uplink_gbps))
-    if fabric.planes.value == 1:
-        return plane
-    machines = nic_endpoints(servers, attached.ports_per_server)
-    others = host_ports(hosts)
-    if others:
-        machines = with_hosts(machines, others)
-    reserved = fabric.reserved_ports
-    endpoints = endpoints_with_reserved(machines, reserved) if reserved else machines
-    return side_by_side(plane, fabric.planes, attached.ports_per_server, endpoints, machines)
+    topology, planes = str(fabric.topology.value), fabric.planes
+    whole = demand(fabric, attached, servers, hosts, uplink_gbps)
+    if planes.value == 1:
+        return topologies.build(topology, whole)
+    return side_by_side(topologies.build(topology, dealt(whole, planes, attached.ports_per_plane)), planes, whole)
 
 
 def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:

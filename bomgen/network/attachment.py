@@ -6,11 +6,10 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.figures import Figure, formula
+from bomgen.medium import RJ45
 from bomgen.parts import ANY, Nic, ServerPorts
 from bomgen.plan import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan
 from bomgen.problems import PlanErrors, Problem
-
-_RJ45 = "rj45"
 
 
 class Attachment(NamedTuple):
@@ -142,7 +141,7 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
         ports = fabric.ports_per_server or server.bmc_ports
         if ports is None:
             raise refusal(fabric, _silent(server.identity.name, "management ports"), "unknown-ports")
-        return _side_attachment(fabric, ports, bmc_gbps, _RJ45)
+        return _side_attachment(fabric, ports, bmc_gbps, RJ45)
     own = server.storage
     ports = fabric.ports_per_server or (own.count if own else None)
     gbps = fabric.nic.port_gbps if fabric.nic else own.gbps if own else fabric.link_gbps

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bomgen.fabric.model import Fabric, Links, Tier
 from bomgen.language import Language
+from bomgen.plan import RAIL_OPTIMIZED
 from bomgen.render.arrangement import LOCAL, SERVER, between, groups_of, pods_of, reachable, sideways, torus_of
 
-_IN_RAILS = "rail-optimized"
-"""The topology whose pods hold the leaves of one rail each."""
 _GBPS = "Gb/s"
 
 
@@ -18,7 +17,7 @@ class Wording:
         self.all, self.name, self.language, self.servers = fabric, name, language, servers
         self.drawn = fabric.plane or fabric
         self.planes = int(fabric.planes.value) if fabric.plane and fabric.planes is not None else 1
-        self.group = "rail-group" if self.drawn.topology == _IN_RAILS else "pod"
+        self.group = "rail-group" if self.drawn.topology == RAIL_OPTIMIZED else "pod"
 
     def title(self) -> str:
         """The fabric's name and its switches."""
