@@ -68,12 +68,24 @@ class CableUse(NamedTuple):
     quantity: Figure
 
 
+class Way(NamedTuple):
+    """How links of one kind are built that are built alike."""
+
+    kind: str
+    medium: Medium | None
+    """None: no part is known."""
+    length_m: Fraction
+    others: tuple[int, ...] | None
+    """The machines beside the servers that they belong to, by their place among all; None: every other link."""
+
+
 class Interconnect(NamedTuple):
     """All modules and cables of a fabric, and what is to be said of them."""
 
     modules: tuple[ModuleUse, ...]
     cables: tuple[CableUse, ...]
     problems: tuple[Problem, ...]
+    ways: tuple[Way, ...] = ()
 
 
 @formula("pieces")
@@ -307,8 +319,13 @@ class _Share(NamedTuple):
     machines: tuple[tuple[Figure, Figure], ...]
     """At the server end: how many, and the ports of each."""
     medium: Medium | None
-    apart: bool = False
-    """Whether they are those of other machines."""
+    others: tuple[int, ...] | None = None
+    """The other machines that they belong to, by their place among all; None: servers, and whatever plugs in alike."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether they are those of other machines."""
+        return self.others is not None
 
 
 class _Builder:
@@ -328,6 +345,7 @@ class _Builder:
         self.modules: list[ModuleUse] = []
         self.cables: list[CableUse] = []
         self.problems: list[Problem] = []
+        self.ways: list[Way] = []
         self.placed: dict[str, list[tuple[Links, Module | None]]] = {}
         """By device the kinds of link that are built, each with its module there; None: a cable with both ends."""
 
@@ -361,6 +379,8 @@ class _Builder:
                 elif not any(_same_parts(share.medium, each) for each in told):
                     self._remarks(links, wish, share, upper)
                 told.append(share.medium)
+                length = share.medium.length_m if share.medium else Fraction(wish.length_m.value)
+                self.ways.append(Way(links.kind, share.medium, length, share.others))
 
     def _own_cage(self, machines: Machines, links: Links) -> bool:
         """Whether machines plug in otherwise than the servers do."""
@@ -376,7 +396,7 @@ class _Builder:
 
     def _apart(self, links: Links, wish: Wish, upper: Cage) -> Iterator[_Share]:
         """The links of machines whose cages are not the servers'."""
-        for each in self.others:
+        for place, each in enumerate(self.others):
             if not self._own_cage(each, links):
                 continue
             rate = links.rate_gbps
@@ -385,7 +405,7 @@ class _Builder:
             cage = each.cage or self.server_cage
             count = ports_of_machines(each.pieces, each.ports)
             found = _for_others(wish, cage, upper, rate, self.stock)
-            yield _Share(count, cage, rate, ((each.pieces, each.ports),), found, apart=True)
+            yield _Share(count, cage, rate, ((each.pieces, each.ports),), found, (place,))
 
     def _modules(self, links: Links, main: _Share, apart: Sequence[_Share], upper: Cage) -> None:
         """The modules at both ends of a kind of link."""
@@ -449,7 +469,7 @@ class _Builder:
 
     def result(self) -> Interconnect:
         """What was collected."""
-        return Interconnect(tuple(self.modules), tuple(self.cables), tuple(self.problems))
+        return Interconnect(tuple(self.modules), tuple(self.cables), tuple(self.problems), tuple(self.ways))
 
     def _cage(self, device: str, rate: Figure) -> Cage:
         tier = self.fabric.tier(device)

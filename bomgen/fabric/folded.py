@@ -120,6 +120,7 @@ class Builder:
             growth=clos.free_ports(leaves, down, self._on_leaves(above)),
             pods=pods,
             reserved_above=above,
+            seats=seats,
         )
 
     def _agree(self, leaves: Figure, up: Figure, spines: Figure, spine_up: Figure | None, tiers: list[Tier]) -> None:

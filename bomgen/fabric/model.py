@@ -147,6 +147,8 @@ class Fabric(NamedTuple):
     """One of the equal fabrics that stand side by side; None: there is only this one."""
     planes: Figure | None = None
     """How many of them there are."""
+    seats: Figure | None = None
+    """Who hangs on which leaf of one plane (an occupancy); None: endpoints fill leaf after leaf."""
     exact_bisection: bool = True
     """False: the bisection stated is a bound from below."""
 
