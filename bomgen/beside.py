@@ -55,7 +55,9 @@ def hosts_beside(
         if other.plan.uplink and other.plan.uplink.fabric == fabric.name:
             leaf = other.fabric.tiers[-1]
             ports = leaf.up or other.plan.uplink.ports
-            yield Hosts(f"{other.plan.name} leaf", leaf.count, ports, plug=plug_up(leaf.switch))
+            yield Hosts(
+                f"{other.plan.name} leaf", leaf.count, ports, None, plug_up(leaf.switch), leaves_of=other.plan.name
+            )
     if fabric.role == OUT_OF_BAND:
         yield from _managed(fabric, plan, storage_servers, others, pdus)
 
@@ -69,9 +71,9 @@ def _managed(
         for tier in other.fabric.tiers if other.plan.role != OUT_OF_BAND else ():
             switches = boxes_of(tier) if switches is None else sum_of_boxes(switches, boxes_of(tier))
     if switches and fabric.switch_ports:
-        yield Hosts(SWITCHES, switches, fabric.switch_ports)
+        yield Hosts(SWITCHES, switches, fabric.switch_ports, managed=SWITCHES)
     if pdus and fabric.pdu_ports:
-        yield Hosts(PDUS, pdus, fabric.pdu_ports)
+        yield Hosts(PDUS, pdus, fabric.pdu_ports, managed=PDUS)
     listed = {hosts.name: hosts for other in others for hosts in other.plan.hosts}
     for name in {hosts.name for hosts in fabric.hosts} & listed.keys():
         del listed[name]

@@ -154,14 +154,14 @@ def _module(use: ModuleUse, fabric: str) -> Line:
     return _part(line_id, "transceiver", use.module.identity, use.quantity, fabric=fabric, role=role, path=path)
 
 
-def cable_id(use: CableUse) -> str:
+def cable_id(cable: Cable | None, length_m: Fraction) -> str:
     """The id of a cable at its length, or what stands for one that nobody knows."""
-    return at_length(use.cable.identity.id, use.length_m) if use.cable else "unknown"
+    return at_length(cable.identity.id, length_m) if cable else "unknown"
 
 
 def _cable(use: CableUse, fabric: str) -> Line:
     metres = f"{float(use.length_m):g} m"
-    path = f"fabrics.{fabric}.cables.{use.kind}.{cable_id(use)}"
+    path = f"fabrics.{fabric}.cables.{use.kind}.{cable_id(use.cable, use.length_m)}"
     line_id = f"{fabric}.cable.{use.kind}"
     if use.cable is None:
         description = f"{NO_PART}: {use.kind} link, {metres}"
@@ -169,11 +169,13 @@ def _cable(use: CableUse, fabric: str) -> Line:
     identity = use.cable.identity
     line = _part(line_id, "cable", identity, use.quantity, fabric=fabric, role=use.kind, path=path)
     return line._replace(
-        part=cable_id(use), sku=_cable_sku(use.cable, use.length_m), description=f"{identity.name}, {metres}"
+        part=cable_id(use.cable, use.length_m),
+        sku=cable_sku(use.cable, use.length_m),
+        description=f"{identity.name}, {metres}",
     )
 
 
-def _cable_sku(cable: Cable, length_m: Fraction) -> str | None:
+def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
     """Part number with the length in it, and the ordering number of that length where it is known."""
     if cable.identity.part_number is None:
         return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -183,6 +184,76 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
             click.echo(("\n" if position else "") + f"{name}:")
         for line in derivation(name.rpartition(".")[2], figure, _value):
             click.echo(f"  {line}" if len(wanted) > 1 else line)
+
+
+@main.command()
+@click.argument("plan")
+@click.option("-f", "--format", "form", default="csv", show_default=True, metavar="FORMAT", help="See above.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@click.option(
+    "--fabric", "fabrics", multiple=True, metavar="NAME", help="Only the cables of a fabric; can be given again."
+)
+@_set
+@_root
+def wiring(
+    plan: str, form: str, output: str | None, fabrics: tuple[str, ...], settings: tuple[str, ...], root: str | None
+) -> None:
+    """List every cable once, port to port.
+
+    \b
+    csv         a row a cable: both ends with rack, unit, port, module; medium, length, label
+    parquet     the same columns for notebooks and databases
+    xlsx        the point-to-point sheet that installers work from
+    ibnet       InfiniBand fabric for ibsim, as ibnetdiscover prints it
+    topo        topology file of ibdiagnet and ibdm, with a .ibnl file for each system
+    netbox      CSV for NetBox's bulk import: cables, and devices in a file beside
+    dot         Graphviz
+    infragraph  InfraGraph
+    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
+    from bomgen.export import format_of, formats
+    from bomgen.pipeline import OutputError, wired, write_wiring
+    from bomgen.problems import PlanErrors
+
+    if form not in formats():
+        from bomgen.problems import nearest
+
+        close = nearest(form, formats())
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(formats())}"
+        raise click.UsageError(f"unknown format: {form}; {hint}")
+    module = format_of(form)
+    if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
+        raise click.UsageError(f"{form} goes to a file; name it with -o")
+    files, code = _opened((plan,), root)
+    if code:
+        sys.exit(code)
+    report = _worked_out(files[0], settings)
+    if report is None:
+        sys.exit(WRONG_PLAN)
+    known = [built.plan.name for built in report.design.fabrics]
+    if unknown := [name for name in fabrics if name not in known]:
+        raise click.UsageError(f"no fabric '{unknown[0]}'; there are {', '.join(known) or 'none'}")
+    try:
+        cables = wired(report, fabrics)
+        with _bar(cables.pieces, output is not None) as step:
+            written = write_wiring(cables, form, Path(output) if output else None, step)
+    except PlanErrors as errors:
+        _show(errors.problems, files[0])
+        sys.exit(WRONG_PLAN)
+    except OutputError as error:
+        click.echo(f"bomgen: not written: {error}", err=True)
+        sys.exit(NOT_WRITTEN)
+    for path in written:
+        click.echo(f"{path}")
+
+
+@contextmanager
+def _bar(length: int, wanted: bool) -> Iterator[Callable[[int], None]]:
+    """What is told of progress; a bar on standard error when that is a terminal."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with click.progressbar(length=length, label="cables", file=sys.stderr) as bar:
+        yield bar.update
 
 
 @main.command()

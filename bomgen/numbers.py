@@ -262,7 +262,7 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     for device, quantity in sorted(modules.items(), key=lambda item: item[0] == "total"):
         found[(*base, "transceivers", device)] = quantity
     for cable in built.interconnect.cables:
-        at = (*base, "cables", cable.kind, cable_id(cable))
+        at = (*base, "cables", cable.kind, cable_id(cable.cable, cable.length_m))
         found[at] = sum_of_pieces(before, cable.quantity) if (before := found.get(at)) else cable.quantity
     if built.per_gpu:
         found[(*base, "per_gpu", "network_gbps")] = built.per_gpu.network_gbps

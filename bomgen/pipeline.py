@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen import rules, schema
 from bomgen.bill import bill
@@ -28,6 +28,9 @@ from bomgen.remarks import remarks, without_effect
 from bomgen.report import Input, Report
 from bomgen.sizing import size
 from bomgen.source import Source, decoded, override, read
+
+if TYPE_CHECKING:
+    from bomgen.wiring.columns import Wiring
 
 STANDARD_INPUT = "-"
 MAX_PATH = 1000
@@ -267,6 +270,57 @@ def _drawings(report: Report, form: str) -> dict[str, bytes]:
         )
         files[DRAWINGS[form].format(name=name)] = text.encode("utf-8")
     return files
+
+
+def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
+    """Every cable of a report's design, port to port; where fabrics are named, theirs alone.
+
+    Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails.
+    """
+    from bomgen.wiring import wire
+    from bomgen.wiring.checks import broken
+    from bomgen.wiring.sockets import Overfull
+
+    try:
+        wiring = wire(report.design)
+    except Overfull as error:
+        raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
+    if found := broken(wiring, report.design):
+        raise BrokenResult("; ".join(found))
+    return wiring.of_fabrics(fabrics) if fabrics else wiring
+
+
+def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Callable[[int], None]) -> list[FilePath]:
+    """Write a wiring in a format, its files whole or not at all; to standard output where no file is named.
+
+    Formats of several files lay the others beside the one that is named. Raises OutputError when one cannot be written.
+    """
+    import tempfile
+
+    from bomgen.export import format_of
+
+    module = format_of(form)
+    if out is None:
+        module.write(wiring, sys.stdout.buffer, progress)
+        sys.stdout.buffer.flush()
+        return []
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if out.is_dir():
+            raise OutputError(f"{out}: there is a folder of that name")
+        with tempfile.TemporaryDirectory(prefix=".bomgen-", dir=out.parent) as folder:
+            waiting = FilePath(folder) / out.name
+            if module.SEVERAL_FILES:
+                module.write(wiring, waiting, progress)
+            else:
+                with waiting.open("wb") as stream:
+                    module.write(wiring, stream, progress)
+            written = sorted(path.name for path in FilePath(folder).iterdir())
+            for name in written:
+                os.replace(FilePath(folder) / name, out.parent / name)
+    except OSError as error:
+        raise OutputError(f"{error.filename or out}: {error.strerror}") from error
+    return [out.parent / name for name in written]
 
 
 def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:

@@ -246,6 +246,10 @@ class Hosts(NamedTuple):
     """What is bought for each; None: it is there, or billed elsewhere."""
     plug: Plug | None = None
     """None: nobody says, and it is taken for the servers'."""
+    leaves_of: str | None = None
+    """The fabric whose topmost switches they are."""
+    managed: str | None = None
+    """Which of `MANAGED` they are: machines of other fabrics that this one joins by itself."""
 
 
 class Uplink(NamedTuple):

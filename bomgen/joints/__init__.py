@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bomgen.fabric.model import Fabric
 from bomgen.joints.seats import seated
 from bomgen.joints.spread import between_groups, in_groups, to_cores, to_spines
+from bomgen.network.attachment import Attachment
 
 Column = NDArray[np.int64]
 
@@ -50,6 +51,13 @@ class Joint(NamedTuple):
         return len(self.lower)
 
 
+def spread_of(attached: Attachment, by_nic: bool, planes: int, host_ports: int) -> Spread:
+    """How a server's ports are dealt out to planes; `by_nic`: every NIC is on every plane, else every server is."""
+    ports = int(attached.ports_per_server.value)
+    of_nic = ports // int(attached.nics_per_server.value) if by_nic else ports
+    return Spread(ports, of_nic, planes, host_ports)
+
+
 def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
     """Every link of a fabric with switches that gets a cable, kind by kind; reserved ports get none.
 
@@ -70,14 +78,11 @@ def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
             )
             parts.setdefault((joint.kind, joint.ends), []).append(columns)
     for (kind, ends), rows in parts.items():
-        columns = tuple(np.concatenate(each) for each in zip(*rows, strict=True))
-        if ends[0] == "server" and len(columns[0]):
-            order = np.lexsort((columns[1], columns[0]))
-            columns = tuple(column[order] for column in columns)
-        elif ends[0] == HOST:
-            order = np.argsort(columns[0], kind="stable")
-            columns = tuple(column[order] for column in columns)
-        yield Joint(kind, ends, *columns)
+        lower, lower_port, upper, upper_port = (np.concatenate(each) for each in zip(*rows, strict=True))
+        if ends[0] in ("server", HOST):
+            order = np.lexsort((lower_port, lower))
+            lower, lower_port, upper, upper_port = (each[order] for each in (lower, lower_port, upper, upper_port))
+        yield Joint(kind, ends, lower, lower_port, upper, upper_port)
 
 
 def _count(plane: Fabric, end: str) -> int:

@@ -88,7 +88,7 @@ def between_groups(plane: Fabric) -> Ends:
     """Links between every two groups, dealt out to the switches of each group in turn.
 
     Which switch of a group has which global link is free (Kim et al. 2008 leave it open); dealing them out in turn
-    gives every switch as many as any other, or one fewer. Their ports come behind those of local links.
+    gives every switch as many as any other, or one fewer.
     """
     a, groups, each = (
         int(plane.dimensions[name].value) for name in ("switches_per_group", "groups", "links_between_groups")
@@ -98,7 +98,7 @@ def between_groups(plane: Fabric) -> Ends:
     from_one, from_other = (other - 1) * each + number, one * each + number
     return (
         one * a + from_one % a,
-        from_one // a + (a - 1),
+        from_one // a,
         other * a + from_other % a,
-        from_other // a + (a - 1),
+        from_other // a,
     )

@@ -1,0 +1,23 @@
+"""The wiring as Parquet: the columns of the CSV, for notebooks and databases."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import pyarrow.parquet
+
+from bomgen.export import Progress
+from bomgen.export.columns import SCHEMA, tables
+from bomgen.wiring.columns import Wiring
+
+ABOUT = "The columns of the CSV, for notebooks and databases."
+BINARY = True
+SEVERAL_FILES = False
+
+
+def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
+    """Write every cable, a row group a batch."""
+    with pyarrow.parquet.ParquetWriter(out, SCHEMA, compression="zstd") as writer:
+        for table in tables(wiring):
+            writer.write_table(table)
+            progress(table.num_rows)

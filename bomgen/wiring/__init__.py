@@ -1,0 +1,311 @@
+"""Every cable of a design, port to port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from bomgen.design import BuiltFabric, Design
+from bomgen.fabric.model import Links, Tier, ports_of
+from bomgen.interconnect import Way
+from bomgen.joints import HOST, Joint, Spread, joined, spread_of
+from bomgen.medium import Medium
+from bomgen.parts import Module
+from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
+from bomgen.records import slug
+from bomgen.wiring.columns import Column, Places, WireWay, Wiring
+from bomgen.wiring.machines import boxes, machines, tier_of
+from bomgen.wiring.sockets import CardShare, Room, Socket, Wanted, sockets
+
+UPLINK = "uplink"
+"""The ports of a switch that lead into another fabric, beside its own kinds of link."""
+
+
+class End(NamedTuple):
+    """One end of links, a row a link."""
+
+    device: Column
+    port: Column
+    cage: Column
+    lane: Column
+    per_cage: int
+
+    @property
+    def columns(self) -> tuple[Column, Column, Column, Column]:
+        """What there is a row of for every link."""
+        return self.device, self.port, self.cage, self.lane
+
+    def at(self, rows: Column) -> End:
+        """The end with some of its rows."""
+        device, port, cage, lane = (column[rows] for column in self.columns)
+        return End(device, port, cage, lane, self.per_cage)
+
+
+class Names:
+    """Names of ports, each once, with its number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def of(self, names: list[str]) -> Column:
+        """The numbers of names."""
+        return np.array([self.numbers.setdefault(name, len(self.numbers)) for name in names], dtype=np.int64)
+
+
+def wire(design: Design) -> Wiring:
+    """Every cable of a design with both its ends.
+
+    Raises Overfull when the links of a switch fill more cages than it has.
+    """
+    return _Wirer(design).wiring()
+
+
+class _Wirer:
+    """Puts the columns together, fabric by fabric, kind of link by kind of link."""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        self.machines = machines(design)
+        self.names = Names()
+        self.rooms = {built.plan.name: rooms_of(built) for built in design.fabrics}
+        self.boxes = np.array(boxes(design, self.machines), dtype=np.int64)
+        self.nics, self.cages = 0, 0
+        self.ways: list[WireWay] = []
+        self.columns: list[tuple[Column, ...]] = []
+        self.pieces = 0
+
+    def wiring(self) -> Wiring:
+        """All of it."""
+        servers = int(self.design.sizing.servers.value) if self.design.sizing.servers else 0
+        for built in self.design.fabrics:
+            if built.plan.switchless or built.attachment is None:
+                continue
+            server_end = self._server_ports(built)
+            for joint in joined(built.fabric, _spread(built), servers):
+                self._joint(built, joint, server_end)
+        columns = [np.concatenate(each) for each in zip(*self.columns, strict=True)] if self.columns else [_none()] * 11
+        way, *ends, piece, length = columns
+        return Wiring(
+            site=self.design.plan.name,
+            kinds=self.machines.kinds,
+            ports=tuple(self.names.numbers),
+            ways=tuple(self.ways),
+            way=way.astype(np.int16),
+            a_device=ends[0],
+            a_port=ends[1],
+            a_cage=ends[2],
+            a_lane=ends[3],
+            b_device=ends[4],
+            b_port=ends[5],
+            b_cage=ends[6],
+            b_lane=ends[7],
+            piece=piece,
+            length_m=length.astype(np.float64),
+            places=self._places(),
+        )
+
+    def _places(self) -> Places | None:
+        return None
+
+    def _server_ports(self, built: BuiltFabric) -> Room:
+        """The ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
+        attached = built.attachment
+        if attached is None:
+            raise ValueError("nodes that are linked directly have no NICs")
+        count, cage = int(attached.ports_per_server.value), int(attached.ports_per_cage.value)
+        nics = int(attached.nics_per_server.value)
+        of_nic = count // nics
+        if built.plan.role == COMPUTE:
+            names = [_of_nic(self.nics + port // of_nic + 1, port % of_nic, of_nic) for port in range(count)]
+            self.nics += nics
+        elif built.plan.role == OUT_OF_BAND:
+            names = ["bmc"] if count == 1 else [f"bmc{port + 1}" for port in range(count)]
+        else:
+            names = [f"{slug(built.plan.name)}{port + 1}" for port in range(count)]
+        found = [Socket(self.cages + port // cage, port % cage, name) for port, name in enumerate(names)]
+        self.cages = found[-1].cage + 1 if found else self.cages
+        return Room(cage, tuple(found))
+
+    def _joint(self, built: BuiltFabric, joint: Joint, server_end: Room) -> None:
+        """The rows of one kind of link, way by way."""
+        fabric, (lower, upper) = built.plan.name, joint.ends
+        rooms = self.rooms[fabric]
+        above = self._switch_end(built, joint.upper, joint.upper_port, upper, rooms[upper, joint.kind])
+        for way, rows in self._ways(built, joint):
+            if not len(rows):
+                continue
+            up = above.at(rows)
+            kind = self.machines.tiers[fabric, upper].device
+            for below, part, lower_kind in self._lower(built, joint, rows, server_end, lower):
+                if len(part):
+                    self._add(built, joint.kind, way, below, up.at(part), lower_kind, kind)
+
+    def _lower(
+        self, built: BuiltFabric, joint: Joint, rows: Column, server_end: Room, lower: str
+    ) -> Iterator[tuple[End, Column, str]]:
+        """The lower ends of rows, machines of one kind after the other, each with the rows that it takes of them."""
+        every = np.arange(len(rows), dtype=np.int64)
+        device, port = joint.lower[rows], joint.lower_port[rows]
+        if lower == "server":
+            yield _plugged(self.names, device + self.machines.servers.start, port, server_end), every, lower
+        elif lower == HOST:
+            yield from self._hosts(built, device)
+        else:
+            room = self.rooms[built.plan.name][lower, joint.kind]
+            yield self._switch_end(built, device, port, lower, room), every, lower
+
+    def _hosts(self, built: BuiltFabric, ids: Column) -> Iterator[tuple[End, Column, str]]:
+        """The ports of machines beside the servers, numbered through over all of them, kind by kind."""
+        first = 0
+        for hosts in built.hosts:
+            ports = int(hosts.ports.value)
+            last = first + int(hosts.pieces.value) * ports
+            rows = np.flatnonzero((ids >= first) & (ids < last))
+            number = ids[rows] - first
+            first = last
+            yield self._host_end(built, hosts, number // ports, number % ports), rows, HOST
+
+    def _host_end(self, built: BuiltFabric, hosts: Hosts, piece: Column, port: Column) -> End:
+        ports = int(hosts.ports.value)
+        if hosts.leaves_of:
+            other = next(each for each in self.design.fabrics if each.plan.name == hosts.leaves_of)
+            return self._switch_end(other, piece, port, "leaf", self.rooms[hosts.leaves_of]["leaf", UPLINK])
+        fabric = slug(built.plan.name)
+        word = "mgmt" if hosts.managed else fabric
+        names = [word] if hosts.managed and ports == 1 else [f"{word}{number + 1}" for number in range(ports)]
+        per_cage = int(hosts.plug.ports_per_cage.value) if hosts.plug else 1
+        found = [Socket(number // per_cage, number % per_cage, name) for number, name in enumerate(names)]
+        device = self.boxes[piece] if hosts.managed == SWITCHES else piece + self.machines.hosts[hosts.name].start
+        return _plugged(self.names, device, port, Room(per_cage, tuple(found)))
+
+    def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, room: Room) -> End:
+        return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, room)
+
+    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Way, Column]]:
+        """The ways that links of a kind are built, each with its rows."""
+        ways = [way for way in built.interconnect.ways if way.kind == joint.kind]
+        rest = np.ones(len(joint), dtype=bool)
+        if joint.ends[0] == HOST:
+            bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
+            for way in ways:
+                for place in way.others or ():
+                    own = (joint.lower >= bounds[place]) & (joint.lower < bounds[place + 1])
+                    rest &= ~own
+                    yield way, np.flatnonzero(own)
+        main = next((way for way in ways if way.others is None), None)
+        if main is not None:
+            yield main, np.flatnonzero(rest)
+
+    def _add(
+        self, built: BuiltFabric, kind: str, way: Way, below: End, above: End, lower_kind: str, upper_kind: str
+    ) -> None:
+        links = next(links for links in built.fabric.links if links.kind == kind)
+        number = len(self.ways)
+        protocol = tier_of(built, links.ends[1]).switch.protocol
+        per_cage = (below.per_cage, above.per_cage)
+        rate = int(links.rate_gbps.value)
+        self.ways.append(WireWay(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol))
+        order, piece = pieces(way.medium, below, above)
+        count = len(piece)
+        if order is not None:
+            below, above = below.at(order), above.at(order)
+        length = np.full(count, float(way.length_m))
+        self.columns.append(
+            (np.full(count, number, dtype=np.int64), *below.columns, *above.columns, piece + self.pieces, length)
+        )
+        self.pieces += int(piece[-1]) + 1 if count else 0
+
+
+def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None, Column]:
+    """The number of the cable of each link, and the order in which links of one cable are neighbours.
+
+    A cable of several links begins at one plug, which is in the upper device unless a module below carries more.
+    None for the order: as they are, a cable a link.
+    """
+    cable = medium.cable if medium else None
+    each = int(cable.links.value) if cable else 1
+    if each == 1:
+        return None, np.arange(len(below.device), dtype=np.int64)
+    at = below if medium and _more(medium.lower, medium.upper) else above
+    order = np.lexsort((at.lane, at.cage, at.device))
+    plug = np.stack((at.device, at.cage, at.lane // each))[:, order]
+    begins = np.concatenate(([0], np.any(plug[:, 1:] != plug[:, :-1], axis=0).astype(np.int64)))
+    return order, np.cumsum(begins)
+
+
+def _more(lower: Module | None, upper: Module | None) -> bool:
+    return lower is not None and upper is not None and bool(lower.ports.value > upper.ports.value)
+
+
+def _plugged(names: Names, device: Column, port: Column, room: Room) -> End:
+    """An end whose ports are those of a room."""
+    cage = np.array([socket.cage for socket in room.sockets], dtype=np.int64)
+    lane = np.array([socket.lane for socket in room.sockets], dtype=np.int64)
+    name = names.of([socket.name for socket in room.sockets])
+    return End(device, name[port], cage[port], lane[port], room.links_per_cage)
+
+
+def rooms_of(built: BuiltFabric) -> dict[tuple[str, str], Room]:
+    """The sockets of the switches of a fabric, by tier and kind of link; links down come first.
+
+    Raises Overfull when a switch has too few cages.
+    """
+    rooms = {}
+    for tier in built.fabric.tiers:
+        wanted = list(_wanted(built, tier))
+        for each, room in sockets(tier.switch, wanted, _share_of_card(built, tier, wanted)).items():
+            rooms[tier.name, each] = room
+    return rooms
+
+
+def _wanted(built: BuiltFabric, tier: Tier) -> Iterator[Wanted]:
+    """The ports of a fully connected switch by kind of link, those down first."""
+    kinds = [links for links in built.fabric.links if tier.name in links.ends]
+    for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.beside):
+        end = int(links.ends[1] == tier.name)
+        yield Wanted(links.kind, ports_of(tier, links), links.rate_gbps, _part(built, links, end))
+    if built.fabric.uplink_gbps and tier.up:
+        yield Wanted(UPLINK, int(tier.up.value), built.fabric.uplink_gbps, None)
+
+
+def _part(built: BuiltFabric, links: Links, end: int) -> str | None:
+    """What is plugged into a switch at an end of a kind of link; None where it is a part a port, or none is known."""
+    way = next((way for way in built.interconnect.ways if way.kind == links.kind and way.others is None), None)
+    medium = way.medium if way else None
+    if medium is None:
+        return None
+    module = (medium.lower, medium.upper)[end]
+    if module is not None:
+        return module.identity.id if module.ports.value > 1 else None
+    return medium.cable.identity.id if medium.cable else None
+
+
+def _share_of_card(built: BuiltFabric, tier: Tier, wanted: list[Wanted]) -> CardShare | None:
+    """How a chassis divides its links over its cards; None where they do not divide evenly, or rates differ."""
+    chassis = tier.switch.chassis
+    fitted = next((each for each in built.chassis if each.tier == tier.name), None)
+    if chassis is None or chassis.ports_per_card is None or fitted is None or fitted.card_down is None:
+        return None
+    if len({each.rate.value for each in wanted}) > 1:
+        return None
+    cages = chassis.ports_per_card.value // tier.switch.groups[0].ports_per_cage.value
+    return CardShare(int(fitted.card_down.value), int(fitted.card_up.value) if fitted.card_up else 0, int(cages))
+
+
+def _spread(built: BuiltFabric) -> Spread:
+    """How the ports of servers and other machines are dealt out to the planes of a fabric."""
+    if built.attachment is None:
+        raise ValueError("nodes that are linked directly have no NICs")
+    by_nic = built.plan.role == COMPUTE or built.plan.nic is not None
+    ports = sum(int(each.pieces.value * each.ports.value) for each in built.hosts)
+    return spread_of(built.attachment, by_nic, int(built.plan.planes.value), ports)
+
+
+def _of_nic(nic: int, port: int, ports: int) -> str:
+    return f"nic{nic}" if ports == 1 else f"nic{nic}/{port + 1}"
+
+
+def _none() -> Column:
+    return np.zeros(0, dtype=np.int64)

@@ -1,0 +1,146 @@
+"""The devices that cables join: servers, switches and other machines, numbered one after the other and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from bomgen.design import BuiltFabric, Design
+from bomgen.fabric.model import Tier
+from bomgen.figures import Figure
+from bomgen.parts import Identity
+from bomgen.plan import OUT_OF_BAND, PDUS, RAIL_ONLY, SWITCHES, Hosts
+from bomgen.records import slug
+from bomgen.wiring.columns import DeviceKind
+
+SERVERS = "server"
+HOST = "host"
+LEAST_DIGITS = 2
+
+
+class Machines(NamedTuple):
+    """All devices of a design, and how to find those of a fabric."""
+
+    kinds: tuple[DeviceKind, ...]
+    tiers: dict[tuple[str, str], DeviceKind]
+    """Switches by fabric and tier."""
+    hosts: dict[str, DeviceKind]
+    """Other machines by what the plan calls them."""
+    servers: DeviceKind
+
+
+def machines(design: Design) -> Machines:
+    """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
+    kinds: list[DeviceKind] = []
+    taken: set[str] = set()
+
+    def add(
+        device: str,
+        fabric: str | None,
+        count: int,
+        stem: str,
+        identity: Identity | None,
+        height: Figure | None,
+        cages: int = 0,
+        planes: tuple[str, ...] = ("",),
+    ) -> DeviceKind:
+        name = next(each for each in _stems(stem) if each not in taken)
+        taken.add(name)
+        start = kinds[-1].start + kinds[-1].number if kinds else 0
+        called = numbered(name, count, planes)
+        kinds.append(DeviceKind(device, fabric, start, count, identity, called, height, cages, len(planes)))
+        return kinds[-1]
+
+    server = design.plan.cluster.server
+    servers = design.sizing.servers
+    height = server.rack_units if server and not server.trays else None
+    count = int(servers.value) if servers else 0
+    word = "tray" if server and server.trays else SERVERS
+    of_servers = add(SERVERS, None, count, word, server.identity if server else None, height)
+    tiers = {}
+    for built in design.fabrics:
+        planes = plane_names(built)
+        for tier in built.fabric.tiers:
+            cages = sum(group.ports.value // group.ports_per_cage.value for group in tier.switch.groups)
+            stem = f"{slug(built.plan.name)}-{tier.name}"
+            count = int(tier.count.value)
+            tiers[built.plan.name, tier.name] = add(
+                tier.name,
+                built.plan.name,
+                count,
+                stem,
+                tier.switch.identity,
+                tier.switch.rack_units,
+                int(cages),
+                planes,
+            )
+    hosts: dict[str, DeviceKind] = {}
+    for each, count in _others(design.fabrics):
+        appliance = each.part
+        identity = appliance.identity if appliance else None
+        height = appliance.rack_units if appliance else None
+        named = design.plan.storage.servers
+        if named and each.name == named.identity.name:
+            identity, height = named.identity, named.rack_units
+        stem = "pdu" if each.managed == PDUS else slug(each.name) or HOST
+        hosts[each.name] = add(HOST, None, count, stem, identity, height)
+    return Machines(tuple(kinds), tiers, hosts, of_servers)
+
+
+def plane_names(built: BuiltFabric) -> tuple[str, ...]:
+    """What tells the equal fabrics of one apart in the names of their switches."""
+    planes = int(built.plan.planes.value)
+    all_of_them = int(built.fabric.planes.value) if built.fabric.planes else 1
+    rails = all_of_them // planes
+    of_plane = [f"p{number + 1}" if planes > 1 else "" for number in range(planes)]
+    if built.plan.topology.value != RAIL_ONLY:
+        return tuple(of_plane)
+    return tuple(f"{plane}r{rail + 1}" for rail in range(rails) for plane in of_plane)
+
+
+def numbered(stem: str, count: int, planes: tuple[str, ...]) -> Callable[[int], str]:
+    """Names of equal devices: stem, plane and a number as wide as the largest."""
+    of_plane = max(count // len(planes), 1)
+    digits = max(len(str(of_plane)), LEAST_DIGITS)
+    stems = [f"{stem}-{plane}-" if plane else f"{stem}-" for plane in planes]
+    return lambda number: f"{stems[number // of_plane]}{number % of_plane + 1:0{digits}}"
+
+
+def _stems(stem: str) -> Iterator[str]:
+    """The name wanted, and others like it for when it is taken."""
+    yield stem
+    number = 2
+    while True:
+        yield f"{stem}-{number}"
+        number += 1
+
+
+def _others(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int]]:
+    """Machines beside the servers that are no switches, each kind once, bought ones first."""
+    found: dict[str, tuple[Hosts, int]] = {}
+    for built in fabrics:
+        for each in built.hosts:
+            if each.leaves_of or each.managed == SWITCHES:
+                continue
+            known, count = found.get(each.name, (each, 0))
+            found[each.name] = (known if known.part or not each.part else each, max(count, int(each.pieces.value)))
+    yield from found.values()
+
+
+def boxes(design: Design, found: Machines) -> list[int]:
+    """The switch that stands for each box with a management port, in the order that `beside` counts them."""
+    numbers = list[int]()
+    for built in design.fabrics:
+        for tier in built.fabric.tiers if built.plan.role != OUT_OF_BAND else ():
+            kind = found.tiers[built.plan.name, tier.name]
+            shared = int(tier.switch.switches_per_unit.value)
+            numbers += range(kind.start, kind.start + kind.number, shared)
+    return numbers
+
+
+def tier_of(built: BuiltFabric, name: str) -> Tier:
+    """A tier of a fabric that has it."""
+    tier = built.fabric.tier(name)
+    if tier is None:
+        raise ValueError(f"the fabric {built.plan.name} has no {name}")
+    return tier

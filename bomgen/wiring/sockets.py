@@ -1,0 +1,143 @@
+"""The ports of a switch as cages and lanes, called what the vendor calls them.
+
+A cage with two ports (twin-port OSFP) has `1/1` and `1/2`; a port that is split gets one more number; a line card
+stands in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.fabric.ports import group_radix, serves
+from bomgen.figures import Figure
+from bomgen.parts import PortGroup, Switch
+
+
+class Wanted(NamedTuple):
+    """Ports that one kind of link takes on every switch of a tier."""
+
+    end: str
+    """What they are asked for by, such as `leaf-spine`."""
+    ports: int
+    rate: Figure
+    part: str | None
+    """What is plugged in: different parts share no cage. None: a part for each port, or none that is known."""
+
+
+class Socket(NamedTuple):
+    """Where one link is plugged in."""
+
+    cage: int
+    lane: int
+    """Place in the cage, from 0."""
+    name: str
+
+
+class Room(NamedTuple):
+    """The sockets of one kind of link, in the order of its ports."""
+
+    links_per_cage: int
+    sockets: tuple[Socket, ...]
+
+
+class Overfull(Exception):
+    """The links of a switch fill more cages than it has."""
+
+
+def sockets(switch: Switch, wanted: Sequence[Wanted], card: CardShare | None = None) -> dict[str, Room]:
+    """The sockets of every kind of link on a switch: one kind after the other, each in the first ports that carry it.
+
+    Different parts begin a cage of their own. Raises Overfull when a switch has too few cages for that.
+    """
+    if card is not None:
+        return _on_cards(switch, wanted, card)
+    used: dict[int, _Used] = {}
+    rooms: dict[str, Room] = {}
+    for each in wanted:
+        found: list[Socket] = []
+        per_cage = 1
+        for index, group, first_cage in _groups(switch, each.rate):
+            here = _lanes(group, each.rate)
+            per_cage = here if not found else per_cage
+            state = used.setdefault(index, _Used(0, 0, None))
+            start = state.start_for(here, each.part)
+            room = int(Fraction(group_radix(group, each.rate).value))
+            taken = min(each.ports - len(found), max(room - start, 0))
+            for port in range(start, start + taken):
+                cage, lane = port // here, port % here
+                found.append(Socket(first_cage + cage, lane, _name(str(first_cage + cage + 1), lane, here, group)))
+            if taken:
+                used[index] = _Used(start + taken, here, each.part)
+        if len(found) < each.ports:
+            raise Overfull(f"{each.ports} {each.end} links find {len(found)} ports on a {switch.identity.name}")
+        rooms[each.end] = Room(per_cage, tuple(found))
+    return rooms
+
+
+class CardShare(NamedTuple):
+    """How the links of a chassis are divided over its line cards: equally, those down before those up."""
+
+    down: int
+    up: int
+    cages: int
+    """Of a card."""
+
+
+def _on_cards(switch: Switch, wanted: Sequence[Wanted], card: CardShare) -> dict[str, Room]:
+    """The sockets of a chassis whose line cards are all populated alike."""
+    group = switch.groups[0]
+    rooms = {}
+    for each, share, before in zip(wanted, (card.down, card.up), (0, card.down), strict=False):
+        here = _lanes(group, each.rate)
+        found = []
+        for port in range(each.ports):
+            slot, place = port // share, port % share + before
+            cage, lane = place // here, place % here
+            name = _name(f"{slot + 1}/{cage + 1}", lane, here, group)
+            found.append(Socket(slot * card.cages + cage, lane, name))
+        rooms[each.end] = Room(here, tuple(found))
+    return rooms
+
+
+class _Used(NamedTuple):
+    """How far a group of ports is filled, in links of the last kind."""
+
+    links: int
+    per_cage: int
+    part: str | None
+
+    def start_for(self, per_cage: int, part: str | None) -> int:
+        """The first port for links of another kind: side by side with equal ones, else from the next cage on."""
+        if not self.links:
+            return 0
+        if self.per_cage == per_cage and (part == self.part or None in (part, self.part)):
+            return self.links
+        return ceil(self.links / self.per_cage) * per_cage
+
+
+def _groups(switch: Switch, rate: Figure) -> Iterator[tuple[int, PortGroup, int]]:
+    """The groups of ports that carry a rate, each with its place and the number of its first cage."""
+    cages = 0
+    for index, group in enumerate(switch.groups):
+        if serves(group, rate):
+            yield index, group, cages
+        cages += ceil(Fraction(group.ports.value, group.ports_per_cage.value))
+
+
+def _lanes(group: PortGroup, rate: Figure) -> int:
+    """The links of a rate that one cage carries; at least one."""
+    cages = Fraction(group.ports.value, group.ports_per_cage.value)
+    return max(int(group_radix(group, rate).value / cages), 1)
+
+
+def _name(cage: str, lane: int, lanes: int, group: PortGroup) -> str:
+    ports = int(group.ports_per_cage.value)
+    if lanes == 1 and ports == 1:
+        return cage
+    if ports == 1 or lanes <= ports:
+        return f"{cage}/{lane + 1}"
+    split = lanes // ports
+    return f"{cage}/{lane // split + 1}/{lane % split + 1}"
