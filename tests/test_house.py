@@ -23,7 +23,7 @@ PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 FLOORS = {
     "figures": 0,
-    **dict.fromkeys(("problems", "resources", "money"), 1),
+    **dict.fromkeys(("problems", "resources", "money", "packing"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
     **dict.fromkeys(("quantities", "language", "fabric", "medium", "shape"), 3),
     "schema": 4,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
+from bomgen import packing
 from bomgen.figures import Figure, formula
 from bomgen.parts import Server
 from bomgen.plan import Site
@@ -100,12 +101,6 @@ def trays_of_racks(racks: int, trays: int) -> int:
     return racks * trays
 
 
-@formula("racks")
-def racks_of_switches(switch_units: int, rack_units: int, switch_power_w: int, rack_power_w: int) -> int:
-    """Racks that hold the switches, by their height and by their power where it is known."""
-    return max(ceil(switch_units / rack_units), ceil(switch_power_w / rack_power_w))
-
-
 @formula("W")
 def no_power() -> int:
     """Nothing known of power."""
@@ -146,18 +141,6 @@ def sum_of_power(power_w: int, more_power_w: int) -> int:
 def with_cooling(power_w: int, pue: Fraction) -> Fraction:
     """Power of the facility: that of the machines times its power usage effectiveness."""
     return power_w * pue
-
-
-@formula("U")
-def height_of(count: int, each_u: int) -> int:
-    """Height of equal machines."""
-    return count * each_u
-
-
-@formula("U")
-def sum_of_heights(height_u: int, more_height_u: int) -> int:
-    """Height of all machines."""
-    return height_u + more_height_u
 
 
 @formula("kWh")
@@ -334,19 +317,30 @@ def _servers_per_rack(site: Site, server: Server, warnings: list[tuple[str, str]
 
 
 def _management_racks(site: Site, machines: tuple[Machines, ...], warnings: list[tuple[str, str]]) -> Figure | None:
-    """Racks of everything but servers: as given, else by the height of the switches."""
+    """Racks of everything but servers: as given, else packed in the order given, by height and by known power."""
     if site.management_racks:
         return site.management_racks
-    height: Figure | None = None
-    unknown = [machine.name for machine in machines if machine.height_u is None and not machine.in_server]
+    standing = [machine for machine in machines if not machine.in_server]
+    unknown = [machine.name for machine in standing if machine.height_u is None]
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         warnings.append((f"the height of {names} is not known: no rack is counted; ask the vendor", "unknown-height"))
-    power = no_power()
-    for machine in machines:
-        if machine.height_u:
-            more = height_of(machine.count, machine.height_u)
-            height = more if height is None else sum_of_heights(height, more)
-        if machine.power_w and not machine.in_server:
-            power = sum_of_power(power, power_of(machine.count, machine.power_w))
-    return racks_of_switches(height, site.rack_units, power, site.rack_power_w) if height else None
+    kinds = []
+    for machine in standing:
+        if machine.height_u and machine.count.value:
+            power = machine.power_w or no_power()
+            kinds.append(packing.Kind(machine.height_u, power, machine.count))
+            warnings.extend(_too_much(site, machine.name, machine.height_u, power))
+    return packing.racks_of(kinds, packing.Room(site.rack_units, site.rack_power_w))
+
+
+def _too_much(site: Site, name: str, height_u: Figure, power_w: Figure) -> Iterator[tuple[str, str]]:
+    """Warnings about a machine that is too high for an empty rack, or draws more than one has."""
+    if height_u.value > site.rack_units.value:
+        yield (
+            f"{name} is {height_u.value} U high; a rack has {site.rack_units.value} U: one each is counted",
+            "rack-units",
+        )
+    if power_w.value > site.rack_power_w.value:
+        message = f"{name} draws up to {power_w.value} W; a rack has {site.rack_power_w.value} W: one each is counted"
+        yield message, "rack-power"
