@@ -17,6 +17,7 @@ from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.records import slug
 from bomgen.wiring.columns import Column, Places, WireWay, Wiring
 from bomgen.wiring.machines import boxes, machines, tier_of
+from bomgen.wiring.places import ground, places
 from bomgen.wiring.sockets import CardShare, Room, Socket, Wanted, sockets
 
 UPLINK = "uplink"
@@ -57,7 +58,7 @@ class Names:
 def wire(design: Design) -> Wiring:
     """Every cable of a design with both its ends.
 
-    Raises Overfull when the links of a switch fill more cages than it has.
+    Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks.
     """
     return _Wirer(design).wiring()
 
@@ -107,7 +108,8 @@ class _Wirer:
         )
 
     def _places(self) -> Places | None:
-        return None
+        site, racks = self.design.plan.site, ground(self.design)
+        return places(self.design, self.machines, site, racks) if site and racks else None
 
     def _server_ports(self, built: BuiltFabric) -> Room:
         """The ports of a server on a fabric: by NIC for compute, by fabric otherwise."""

@@ -53,9 +53,12 @@ class DeviceKind(NamedTuple):
     name: Callable[[int], str]
     """What each is called, by its place among them."""
     height_u: Figure | None
-    cages: int
+    power_w: Figure | None
+    cages: int = 0
     """Cages of each, where it is a switch."""
     planes: int = 1
+    of_box: int = 1
+    """Switches that share the box that stands in a rack."""
 
     @property
     def of_plane(self) -> int:
