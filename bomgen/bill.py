@@ -163,6 +163,9 @@ def _cable(use: CableUse, fabric: str) -> Line:
     metres = f"{float(use.length_m):g} m"
     path = f"fabrics.{fabric}.cables.{use.kind}.{cable_id(use.cable, use.length_m)}"
     line_id = f"{fabric}.cable.{use.kind}"
+    if use.by_route:
+        length = "" if use.cable and cable_id(use.cable, use.length_m) != use.cable.identity.id else f"-{metres}"
+        line_id += f".{cable_id(use.cable, use.length_m)}{length.replace(' ', '')}"
     if use.cable is None:
         description = f"{NO_PART}: {use.kind} link, {metres}"
         return Line(line_id, "cable", fabric, use.kind, None, None, None, description, use.quantity, path=path)

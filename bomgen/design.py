@@ -15,7 +15,7 @@ from bomgen.facility import Facility
 from bomgen.figures import Figure, first_given, formula
 from bomgen.gpu_links import GpuLinks
 from bomgen.interconnect import Interconnect, Machines
-from bomgen.medium import RJ45, SERVER, Cage, Stock
+from bomgen.medium import RJ45, SERVER, Cage, Stock, Wish
 from bomgen.network.attachment import Attachment
 from bomgen.parts import ANY, Cable, Nic
 from bomgen.plan import COMPUTE, OUT_OF_BAND, RAILS, FabricPlan, Hosts, Plan
@@ -134,9 +134,7 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     else:
         message = "links between the fabrics and their management ports grow without end; leave out an `uplink:`"
         raise Infeasible(message, because=sizing.gpus, rule="uplink")
-    errors = [problem for each in built for problem in each.interconnect.problems if problem.severity == "error"]
-    if errors:
-        raise PlanErrors(errors)
+    _raise_errors(*(each.interconnect for each in built))
     nics: Figure | None = None
     for each in built:
         if each.plan.role == COMPUTE:
@@ -260,11 +258,7 @@ def _build(
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
     built = network.build(fabric, attached, servers, hosts, uplink_gbps)
-    name = attached.bought.identity.name if attached.bought else _server_name(plan)
-    cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
-    others = [_machines(each) for each in hosts]
-    rows = attached.ports_per_server if fabric.topology.value in RAILS else fabric.planes
-    connected = interconnect.connect(built, servers, cage, others, rows, fabric.links, parts)
+    connected = _connected(built, plan, fabric, attached, servers, hosts, fabric.links, parts)
     fitted = chassis.fitted(built, fabric.tier_plans)
     return BuiltFabric(
         fabric,
@@ -276,6 +270,43 @@ def _build(
         fitted,
         _gpu_links(fabric, plan, attached, built),
     )
+
+
+def _connected(
+    built: Fabric,
+    plan: Plan,
+    fabric: FabricPlan,
+    attached: Attachment,
+    servers: Figure,
+    hosts: tuple[Hosts, ...],
+    wishes: Mapping[str, Wish],
+    parts: Stock,
+) -> Interconnect:
+    """The modules and cables of a fabric whose links are wished so."""
+    name = attached.bought.identity.name if attached.bought else _server_name(plan)
+    cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
+    rows = attached.ports_per_server if fabric.topology.value in RAILS else fabric.planes
+    return interconnect.connect(built, servers, cage, [_machines(each) for each in hosts], rows, wishes, parts)
+
+
+def reconnected(designed: Design, built: BuiltFabric, wishes: Mapping[str, Wish], parts: Stock) -> BuiltFabric:
+    """A fabric of a design with its links built as other wishes ask for, such as those of other lengths.
+
+    Raises PlanErrors for parts that do not fit together.
+    """
+    servers = designed.sizing.servers
+    if built.attachment is None or servers is None:
+        return built
+    wanted = built.plan._replace(links=wishes)
+    connected = _connected(built.fabric, designed.plan, wanted, built.attachment, servers, built.hosts, wishes, parts)
+    _raise_errors(connected)
+    return built._replace(plan=wanted, interconnect=connected)
+
+
+def _raise_errors(*connected: Interconnect) -> None:
+    errors = [problem for each in connected for problem in each.problems if problem.severity == "error"]
+    if errors:
+        raise PlanErrors(errors)
 
 
 def _machines(hosts: Hosts) -> Machines:

@@ -66,6 +66,8 @@ class CableUse(NamedTuple):
     cable: Cable | None
     length_m: Fraction
     quantity: Figure
+    by_route: bool = False
+    """Whether there are several lengths, each for the ways over the floor that need it."""
 
 
 class Way(NamedTuple):
@@ -77,6 +79,8 @@ class Way(NamedTuple):
     length_m: Fraction
     others: tuple[int, ...] | None
     """The machines beside the servers that they belong to, by their place among all; None: every other link."""
+    by_route: bool = False
+    """Whether each cable is as long as its way over the floor, and `length_m` is the longest."""
 
 
 class Interconnect(NamedTuple):

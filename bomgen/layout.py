@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.figures import Figure
 from bomgen.packing import Run, packed
 from bomgen.plan import RACK_KINDS, Site
 
@@ -149,17 +148,3 @@ def routes(ground: Floor, units: int, a_rack: Column, a_unit: Column, b_rack: Co
     over = (rows > 0) | (along > 1)
     height = np.where(over, 2 * units - a_unit - b_unit, np.abs(a_unit - b_unit))
     return Route(along, rows, height, over)
-
-
-def metres(
-    route: Route, unit_m: Figure, rack_pitch_m: Figure, row_pitch_m: Figure, tray_m: Figure, slack_m: Figure
-) -> NDArray[np.float64]:
-    """The length of every way [m], with slack at both ends."""
-    found: NDArray[np.float64] = (
-        route.units * float(unit_m.value)
-        + route.racks_apart * float(rack_pitch_m.value)
-        + route.rows_apart * float(row_pitch_m.value)
-        + route.over_trays * 2 * float(tray_m.value)
-        + 2 * float(slack_m.value)
-    )
-    return found

@@ -16,6 +16,7 @@ from bomgen.parts import Module
 from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.records import slug
 from bomgen.wiring.columns import Column, Places, WireWay, Wiring
+from bomgen.wiring.lengths import cut
 from bomgen.wiring.machines import boxes, machines, tier_of
 from bomgen.wiring.places import ground, places
 from bomgen.wiring.sockets import CardShare, Room, Socket, Wanted, sockets
@@ -60,7 +61,8 @@ def wire(design: Design) -> Wiring:
 
     Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks.
     """
-    return _Wirer(design).wiring()
+    wiring, site, racks = _Wirer(design).wiring(), design.plan.site, ground(design)
+    return cut(wiring, site, racks) if site and racks else wiring
 
 
 class _Wirer:
@@ -208,7 +210,9 @@ class _Wirer:
         protocol = tier_of(built, links.ends[1]).switch.protocol
         per_cage = (below.per_cage, above.per_cage)
         rate = int(links.rate_gbps.value)
-        self.ways.append(WireWay(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol))
+        self.ways.append(
+            WireWay(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol, way.by_route)
+        )
         order, piece = pieces(way.medium, below, above)
         count = len(piece)
         if order is not None:

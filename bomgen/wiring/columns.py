@@ -81,6 +81,8 @@ class WireWay(NamedTuple):
     upper_kind: str
     protocol: str | None
     """Of the switch at the upper end."""
+    by_route: bool = False
+    """Whether each cable is as long as its way over the floor."""
 
 
 @dataclass(frozen=True)
