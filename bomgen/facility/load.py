@@ -181,4 +181,4 @@ def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[str, str
     if rack is None or rack.load_kg is None or weight is None or weight.value <= rack.load_kg.value:
         return []
     held, borne = float(weight.value), float(rack.load_kg.value)
-    return [(f"a compute rack holds {held:g} kg; a {rack.identity.name} bears {borne:g} kg", "rack-load")]
+    return [(f"a compute rack holds {held:g} kg; {rack.identity.name} bears {borne:g} kg", "rack-load")]
