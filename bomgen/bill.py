@@ -199,16 +199,23 @@ def _racks(design: Design) -> Iterator[Line]:
         return
     server = design.plan.cluster.server
     rack = f"rack, {site.rack_units.value} U, {site.rack_power_w.value} W"
+    of_rack = site.rack.identity if site.rack else None
+    of_pdu = site.pdu.identity if site.pdu else None
+    of_other = site.management_pdu.identity if site.management_pdu else None
     bought = not (server and server.rack_scale)
     rows = (
-        ("rack.compute", "rack", "compute", rack, facility.compute_racks if bought else None),
-        ("rack.management", "rack", "management", rack, facility.management_racks),
-        ("pdu.compute", "pdu", "compute", "rack PDU", facility.compute_pdus if bought else None),
-        ("pdu.management", "pdu", "management", "rack PDU", facility.management_pdus),
+        ("rack", "compute", of_rack, rack, facility.compute_racks if bought else None),
+        ("rack", "management", of_rack, rack, facility.management_racks),
+        ("pdu", "compute", of_pdu, "rack PDU", facility.compute_pdus if bought else None),
+        ("pdu", "management", of_other, "rack PDU", facility.management_pdus),
     )
-    for line_id, category, role, description, quantity in rows:
-        if quantity is not None:
-            path = f"site.{role}_{category}s"
+    for category, role, identity, description, quantity in rows:
+        if quantity is None:
+            continue
+        line_id, path = f"{category}.{role}", f"site.{role}_{category}s"
+        if identity:
+            yield _part(line_id, category, identity, quantity, role=role, path=path)
+        else:
             yield Line(line_id, category, None, role, category, None, None, description, quantity, path=path)
 
 

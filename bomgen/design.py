@@ -328,7 +328,8 @@ def _appliances(hosts: Hosts) -> facility.Machines:
     part = hosts.part
     if part is None:
         raise ValueError(f"nothing is bought for {hosts.name}")
-    return facility.Machines(part.identity.name, hosts.pieces, part.power_w, part.rack_units)
+    name, weight = part.identity.name, part.weight_kg
+    return facility.Machines(name, hosts.pieces, part.power_w, part.rack_units, weight_kg=weight)
 
 
 def _switches(tier: Tier) -> facility.Machines:
@@ -336,7 +337,12 @@ def _switches(tier: Tier) -> facility.Machines:
     switch = tier.switch
     power = switch.power_w or switch.typical_power_w
     return facility.Machines(
-        switch.identity.name, boxes_of(tier), power, switch.rack_units, typical=switch.power_w is None
+        switch.identity.name,
+        boxes_of(tier),
+        power,
+        switch.rack_units,
+        typical=switch.power_w is None,
+        weight_kg=switch.weight_kg,
     )
 
 
@@ -346,7 +352,8 @@ def _storage(plan: Plan, sizing: Sizing) -> tuple[facility.Machines, ...]:
     if named is None or sizing.stored is None or sizing.stored.servers is None:
         return ()
     count, name = sizing.stored.servers, named.identity.name
-    return (facility.Machines(name, count, named.power_w, named.rack_units, of_storage=True),)
+    weight = named.weight_kg
+    return (facility.Machines(name, count, named.power_w, named.rack_units, of_storage=True, weight_kg=weight),)
 
 
 def _server_name(plan: Plan) -> str:

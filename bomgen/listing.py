@@ -19,6 +19,8 @@ _OF_INTEREST = {
     "transceiver": ("rate_gbps", "optic", "reach", "cage"),
     "cable": ("kind", "rate_gbps"),
     "appliance": ("rack_units", "power"),
+    "rack": ("rack_units", "width_mm", "depth_mm", "weight"),
+    "pdu": ("power", "rack_units", "weight"),
     "model": ("parameters", "active_parameters", "layers", "hidden"),
     "run": ("active_parameters", "tokens", "gpu", "gpu_hours"),
 }

@@ -140,5 +140,6 @@ def racks_of(kinds: Sequence[Kind], rack: Room) -> Figure | None:
         last = in_last_rack(kind.pieces, first, of_rack, more)
         free = rack if more.value or left is None else left
         left = Room(units_left(free.units, last, kind.height_u), power_left(free.power_w, last, kind.power_w))
-        racks = more if racks is None else sum_of_begun(racks, more)
+        if more.value:
+            racks = more if racks is None else sum_of_begun(racks, more)
     return racks

@@ -166,6 +166,7 @@ class StorageServers(NamedTuple):
     write: Figure | None
     power_w: Figure | None
     rack_units: Figure | None
+    weight_kg: Figure | None
     ports: Figure
     """Of each on a storage fabric."""
     plug: Plug | None = None
@@ -332,6 +333,18 @@ class Site(NamedTuple):
     servers_per_rack: Figure | None
     management_racks: Figure | None
     management_pdus: Figure
+    rack: parts.Rack | None
+    """None: any rack of that height."""
+    rack_cooling_w: Figure | None
+    """Heat that can be taken out of a rack."""
+    pdu: parts.Pdu | None
+    """Of compute racks; None: any."""
+    management_pdu: parts.Pdu | None
+    feeds: Figure | None
+    """None: as many as a compute rack has PDUs, times `feeds_per_pdu`."""
+    feeds_per_pdu: Figure
+    redundancy: Figure
+    """Word: n, n+1 or 2n."""
     pue: Figure | None
     electricity: Figure | None
     carbon: Figure | None

@@ -54,7 +54,7 @@ LITERALS = (0, 1, 2)
 KEYWORDS = ("indent", "count")
 TABLES = ("Column",)
 """Calls that describe the columns of a table, whose widths are no figures."""
-PARTS = ("gpu", "server", "nic", "switch")
+PARTS = ("gpu", "server", "nic", "switch", "rack", "pdu")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 PLAN_SCHEMA = schema.document("plan")

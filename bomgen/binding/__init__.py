@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from bomgen import records
 from bomgen.binding.cluster import cluster
 from bomgen.binding.fabrics import AUTO, fabric
 from bomgen.binding.section import Section
@@ -86,15 +87,24 @@ def bind(source: Source, catalog: Catalog) -> Plan:
 
 def _site(section: Section) -> Site:
     rack, management = section.below("rack"), section.below("management")
+    part = rack.part("part", "rack", records.rack)
+    own_units = part.rack_units if part and not rack.has("units") else None
     by_hand = section.data.get("servers_per_rack", AUTO) != AUTO
     return Site(
         mark=section.mark,
-        rack_units=rack.quantity("units", "U", "rack-units"),
+        rack_units=own_units or rack.quantity("units", "U", "rack-units"),
         rack_power_w=rack.quantity("power", "W", "rack-power"),
         pdus_per_rack=rack.quantity("pdus", "count", "rack-pdus", zero=True),
         servers_per_rack=section.figure("servers_per_rack", "count") if by_hand else None,
         management_racks=management.figure("racks", "count", zero=True),
         management_pdus=management.quantity("pdus", "count", "management-pdus", zero=True),
+        rack=part,
+        rack_cooling_w=rack.figure("cooling", "W"),
+        pdu=rack.part("pdu", "pdu", records.pdu),
+        management_pdu=management.part("pdu", "pdu", records.pdu),
+        feeds=section.figure("feeds", "count"),
+        feeds_per_pdu=section.catalog.assumption("site-feeds-per-pdu"),
+        redundancy=section.word("redundancy", "site-redundancy"),
         pue=section.figure("pue", "ratio"),
         electricity=section.figure("electricity", "per kWh", zero=True),
         carbon=section.figure("carbon", "kg/kWh", zero=True),

@@ -1,4 +1,4 @@
-"""The chapters of what is built: fabrics, racks and power, and the bill."""
+"""The chapters of what is built: fabrics and the bill."""
 
 from __future__ import annotations
 
@@ -49,16 +49,6 @@ def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
     if path[:2] in named:
         return ": ".join((writer.label(path[:1]), named[path[:2]], writer.group_label(path[2:])))
     return writer.group_label(path)
-
-
-def site(writer: Writer) -> Section | None:
-    """Racks and power; None when the plan asks for neither."""
-    rows = tuple(writer.rows(("site",)))
-    if not rows:
-        return None
-    alone = not writer.report.design.fabrics and ("site", "power_w") in writer.numbers
-    text = (writer.word("site-servers-alone"),) if alone else ()
-    return Section("site", writer.word("section-site"), text=text, tables=(writer.table("site", rows),))
 
 
 def bill_table(writer: Writer) -> Table:

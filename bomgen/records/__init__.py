@@ -7,6 +7,7 @@ from bomgen import shape as shapes
 from bomgen.catalog import Catalog, Record
 from bomgen.figures import Figure
 from bomgen.problems import PlanErrors, Problem
+from bomgen.records.facility import pdu, rack, supplies
 from bomgen.records.identity import identity, named, slug
 from bomgen.records.switches import fitted_with, switch
 
@@ -20,7 +21,9 @@ __all__ = [
     "model",
     "module",
     "nic",
+    "pdu",
     "published_runs",
+    "rack",
     "server",
     "slug",
     "switch",
@@ -121,6 +124,8 @@ def server(record: Record) -> parts.Server:
         bmc_ports=record.figure("bmc_ports", "count"),
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
+        weight_kg=record.figure("weight", "kg"),
+        supplies=supplies(record),
     )
 
 
@@ -133,6 +138,8 @@ def appliance(record: Record) -> parts.Appliance:
         cage=str(record.value("cage") or parts.ANY),
         ports_per_cage=record.or_one("ports_per_cage"),
         protocols=tuple(record.value("protocols") or ()),
+        weight_kg=record.figure("weight", "kg"),
+        supplies=supplies(record),
     )
 
 
