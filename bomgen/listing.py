@@ -19,6 +19,7 @@ _OF_INTEREST = {
     "transceiver": ("rate_gbps", "optic", "reach", "cage"),
     "cable": ("kind", "rate_gbps"),
     "appliance": ("rack_units", "power"),
+    "connection": ("code", "confidence"),
     "model": ("parameters", "active_parameters", "layers", "hidden"),
     "run": ("active_parameters", "tokens", "gpu", "gpu_hours"),
 }
