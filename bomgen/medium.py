@@ -28,7 +28,7 @@ from bomgen.connection import (
     refuse,
 )
 from bomgen.figures import Figure, Given, Mark
-from bomgen.parts import ANY, AVAILABLE, Cable, Identity, Module
+from bomgen.parts import ANY, AVAILABLE, Cable, Module
 
 AUTO = "auto"
 TRANSCEIVER = "transceiver"
@@ -61,7 +61,7 @@ class Wish(NamedTuple):
         return ONE_FIBRE_LENGTH in self.prefer
 
 
-def _no_price(_: Identity, __: Fraction | None) -> Fraction | None:
+def _no_price(_: Module | Cable, __: Fraction | None) -> Fraction | None:
     return None
 
 
@@ -76,7 +76,7 @@ class Stock(NamedTuple):
     """All cables of a medium."""
     rules: Callable[[], Rules]
     """The connection rules."""
-    price: Callable[[Identity, Fraction | None], Fraction | None] = _no_price
+    price: Callable[[Module | Cable, Fraction | None], Fraction | None] = _no_price
     """Price of a part, of a cable at a length [m]; None where nobody says."""
 
 
@@ -245,14 +245,10 @@ def cables(medium: str, span: Span, stock: Stock) -> Iterator[Medium]:
 
 def cost_of(medium: Medium, stock: Stock) -> Fraction | None:
     """What one link costs: its share of the modules at both ends and of the cable; None when a price is missing."""
-    prices = [
-        (stock.price(module.identity, None), int(module.ports.value))
-        for module in (medium.lower, medium.upper)
-        if module
-    ]
+    prices = [(stock.price(module, None), int(module.ports.value)) for module in (medium.lower, medium.upper) if module]
     if medium.cable is None:
         return None
-    prices.append((stock.price(medium.cable.identity, medium.length_m), int(medium.cable.links.value)))
+    prices.append((stock.price(medium.cable, medium.length_m), int(medium.cable.links.value)))
     shares = [price / links for price, links in prices if price is not None]
     return sum(shares, Fraction(0)) if len(shares) == len(prices) else None
 
