@@ -16,7 +16,7 @@ from bomgen.design import BuiltFabric, Design
 from bomgen.facility import units_bought
 from bomgen.figures import Figure, formula
 from bomgen.interconnect import CableUse, ModuleUse
-from bomgen.parts import Cable, Identity
+from bomgen.parts import Cable, Identity, Module
 from bomgen.records import slug
 
 NO_PART = "no part known"
@@ -176,6 +176,15 @@ def _cable(use: CableUse, fabric: str) -> Line:
         sku=cable_sku(use.cable, use.length_m),
         description=f"{identity.name}, {metres}",
     )
+
+
+def names_of(part: Module | Cable, length_m: Fraction | None) -> list[str]:
+    """What a price book may call a module, or a cable of one length [m]: the most exact first, in lower case."""
+    identity = part.identity
+    names = [identity.id, identity.part_number, identity.ordering_number]
+    if isinstance(part, Cable) and length_m is not None:
+        names = [at_length(identity.id, length_m), *(cable_sku(part, length_m) or "").split(" / "), *names]
+    return [name.lower() for name in dict.fromkeys(names) if name]
 
 
 def cable_sku(cable: Cable, length_m: Fraction) -> str | None:

@@ -10,12 +10,13 @@ from bomgen import chassis, facility, gpu_links, interconnect, network, records
 from bomgen.beside import Other, boxes_of, hosts_beside
 from bomgen.catalog import Catalog, length_of
 from bomgen.chassis import FittedTier
+from bomgen.connection import SERVER, Cage
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, first_given, formula
 from bomgen.gpu_links import GpuLinks
 from bomgen.interconnect import Interconnect, Machines
-from bomgen.medium import RJ45, SERVER, Cage, Stock, Wish
+from bomgen.medium import RJ45, Stock, Wish
 from bomgen.network.attachment import Attachment
 from bomgen.parts import ANY, Cable, Nic
 from bomgen.plan import COMPUTE, OUT_OF_BAND, RAILS, FabricPlan, Hosts, Plan
@@ -99,7 +100,7 @@ def _cable(catalog: Catalog, name: str) -> Cable:
 
 def stock(catalog: Catalog) -> Stock:
     """The catalogue's modules and cables, each record turned into data once, when it is asked for."""
-    module = cache(lambda id: records.module(catalog.find("transceiver", id)))
+    module = cache(lambda id: records.module(catalog.find("transceiver", id), catalog))
     cable = cache(lambda id: _cable(catalog, id))
     return Stock(
         module=module,
@@ -110,6 +111,7 @@ def stock(catalog: Catalog) -> Stock:
             ]
         ),
         cables=cache(lambda medium: [cable(record.id) for record in catalog.naming("cable", "kind", medium)]),
+        rules=cache(lambda: records.rules(catalog)),
     )
 
 

@@ -80,8 +80,8 @@ def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor) -> BuiltF
         if use.kind in routed and use.cable is not None and use.cable.lengths_m:
             ways = _ways(wiring, built.plan.name, use.kind, use.cable, site, racks)
         cables += _lengths(use, use.cable, ways) if ways and use.cable else [use]
-    found = tuple(way._replace(by_route=way.kind in routed) for way in connected.ways)
-    return built._replace(interconnect=connected._replace(cables=tuple(cables), ways=found))
+    found = tuple(each._replace(by_route=each.kind in routed) for each in connected.alike)
+    return built._replace(interconnect=connected._replace(cables=tuple(cables), alike=found))
 
 
 def _by_route(wish: Wish) -> bool:

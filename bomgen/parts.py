@@ -223,6 +223,10 @@ class Module(NamedTuple):
     reach_m: Figure | None
     protocols: tuple[str, ...]
     power_w: Figure | None
+    lane_gbps: int | None = None
+    """None: not known."""
+    replaces: tuple[str, ...] = ()
+    """Ids of the modules that it stands in for."""
 
     @property
     def engine_gbps(self) -> int:
@@ -254,6 +258,8 @@ class Cable(NamedTuple):
     connector: str | None
     protocols: tuple[str, ...]
     ordering_numbers: Mapping[str, str]
+    polarity: str | None = None
+    """Of a fibre; None: not known, or none needed."""
     named_length_m: Fraction | None = None
     """The length that the name it was asked for by stands for, such as `mfp7e10-n030`."""
 

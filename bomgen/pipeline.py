@@ -24,7 +24,7 @@ from bomgen.plan import Plan
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
-from bomgen.quote import quote
+from bomgen.quote import part_price, quote
 from bomgen.remarks import remarks, without_effect
 from bomgen.report import Input, Report
 from bomgen.sizing import size
@@ -161,7 +161,7 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
     try:
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)
-        parts = stock(catalog)
+        parts = stock(catalog)._replace(price=part_price(plan.quote, books))
         designed = _on_floor(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark

@@ -25,8 +25,8 @@ FLOORS = {
     "figures": 0,
     **dict.fromkeys(("problems", "resources", "money", "packing"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
-    **dict.fromkeys(("quantities", "language", "fabric", "medium", "shape"), 3),
-    "schema": 4,
+    **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape"), 3),
+    **dict.fromkeys(("schema", "medium"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),
     **dict.fromkeys(("binding", "network", "rules", "facility", "listing"), 7),
@@ -229,7 +229,7 @@ def test_numbers_have_names() -> None:
 def schema_of(path: Path) -> str:
     """The schema that a file of the catalogue keeps to."""
     kind = path.parent.name
-    return kind if kind in ("model", "assumption", "run") else f"part/{kind}"
+    return kind if kind in ("model", "assumption", "run", "connection") else f"part/{kind}"
 
 
 def source_of(path: Path) -> Source:

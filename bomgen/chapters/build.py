@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from bomgen.chapters.links import links_table
 from bomgen.chapters.writer import Writer
 from bomgen.design import BuiltFabric
 from bomgen.document import Cell, Column, Drawing, Row, Section, Table
@@ -26,8 +28,15 @@ def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
     """The fabrics with their drawings; None when there are none."""
     if not writer.report.design.fabrics:
         return None
-    tables = tuple(fabric_table(writer, built) for built in writer.report.design.fabrics)
+    tables = tuple(table for built in writer.report.design.fabrics for table in _tables(writer, built))
     return Section("network", writer.word("section-network"), tables=tables, drawings=drawings)
+
+
+def _tables(writer: Writer, built: BuiltFabric) -> Iterator[Table]:
+    """The numbers of a fabric, and how its links are built."""
+    yield fabric_table(writer, built)
+    if built.interconnect.choices:
+        yield links_table(writer, built)
 
 
 def fabric_table(writer: Writer, built: BuiltFabric) -> Table:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Links, Tier, ports_of
-from bomgen.interconnect import Way
+from bomgen.interconnect import Alike
 from bomgen.joints import HOST, Joint, Spread, joined, spread_of
 from bomgen.medium import Medium
 from bomgen.parts import Module
@@ -187,9 +187,9 @@ class _Wirer:
     def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, room: Room) -> End:
         return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, room)
 
-    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Way, Column]]:
+    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Alike, Column]]:
         """The ways that links of a kind are built, each with its rows."""
-        ways = [way for way in built.interconnect.ways if way.kind == joint.kind]
+        ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
         rest = np.ones(len(joint), dtype=bool)
         if joint.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
@@ -203,7 +203,7 @@ class _Wirer:
             yield main, np.flatnonzero(rest)
 
     def _add(
-        self, built: BuiltFabric, kind: str, way: Way, below: End, above: End, lower_kind: str, upper_kind: str
+        self, built: BuiltFabric, kind: str, way: Alike, below: End, above: End, lower_kind: str, upper_kind: str
     ) -> None:
         links = next(links for links in built.fabric.links if links.kind == kind)
         number = len(self.ways)
@@ -278,7 +278,7 @@ def _wanted(built: BuiltFabric, tier: Tier) -> Iterator[Wanted]:
 
 def _part(built: BuiltFabric, links: Links, end: int) -> str | None:
     """What is plugged into a switch at an end of a kind of link; None where it is a part a port, or none is known."""
-    way = next((way for way in built.interconnect.ways if way.kind == links.kind and way.others is None), None)
+    way = next((way for way in built.interconnect.alike if way.kind == links.kind and way.others is None), None)
     medium = way.medium if way else None
     if medium is None:
         return None
