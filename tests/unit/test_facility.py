@@ -102,7 +102,7 @@ def test_pdus_that_lie_in_a_rack_take_height(built: Built) -> None:
 
 
 def test_weight_of_a_full_rack(built: Built) -> None:
-    """Four DGX H100 of 130.45 kg, a rack of 185.45 kg and three PDUs of 7.7 kg on 0.75 x 1.2 m, as the catalogue cites."""
+    """Four DGX H100 of 130.45 kg, a rack of 185.45 kg and three PDUs of 7.7 kg, as the catalogue cites."""
     site = built(plan(four(rack={"part": "apc-ar3357", "pdu": "raritan-px3-5730-v2"})))["site"]
     assert pytest.approx(site["compute_rack_weight_kg"]) == 730.35
     assert pytest.approx(site["compute_rack_floor_load_kg_per_m2"]) == 811.5
