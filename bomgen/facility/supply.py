@@ -126,8 +126,10 @@ def supply(
 
 
 def _dealt(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
-    """The PDUs of a rack on feeds A, B and so on, as even as they go."""
-    found = {}
+    """The PDUs of a rack on feeds A, B and so on, as even as they go; none where letters do not suffice."""
+    found: dict[str, Figure] = {}
+    if feeds.value > len(ascii_uppercase):
+        return found
     for letter in ascii_uppercase[: feeds.value]:
         found[letter] = next_feed(pdus, feeds)
         pdus, feeds = pdus_left(pdus, found[letter]), feeds_left(feeds)
@@ -168,7 +170,7 @@ def _of_outlets(site: Site, found: Supply) -> Iterator[tuple[str, str]]:
         name = f"{site.pdus_per_rack.value} x {site.pdu.identity.name}"
         would = f"{ceil(needed.value / fitting)} PDUs would do" if fitting else "another PDU is needed"
         yield (
-            f"the servers of a rack need {needed.value} outlets {form.upper()}; {name} have "
+            f"the servers of a rack need {needed.value} {form.upper()} outlets; {name} have "
             f"{fitting * site.pdus_per_rack.value}: {would}",
             "outlets",
         )

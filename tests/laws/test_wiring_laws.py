@@ -139,7 +139,11 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         medium = st.sampled_from(({"medium": "aoc"}, {"medium": "transceiver", "module": "generic-400g"}))
         fabric["links"] = {kind: draw(medium) for kind in sorted(kinds)}
     server = {
-        **{"gpus": 8, "nics": nics, "nic": {"ports": draw(st.sampled_from((1, 1, 2))), "port_gbps": 400, "cage": "osfp-flat"}},
+        **{
+            "gpus": 8,
+            "nics": nics,
+            "nic": {"ports": draw(st.sampled_from((1, 1, 2))), "port_gbps": 400, "cage": "osfp-flat"},
+        },
         **{"rack_units": 8, "power": "10 kW"},
     }
     plan: dict[str, Any] = {

@@ -102,7 +102,7 @@ def test_pdus_that_lie_in_a_rack_take_height(built: Built) -> None:
 
 
 def test_weight_of_a_full_rack(built: Built) -> None:
-    """Four DGX H100 of 130.45 kg, a rack of 185.45 kg and three PDUs of 7.7 kg, as the catalogue cites."""
+    """Four DGX H100 of 130.45 kg, a rack of 185.45 kg and three PDUs of 7.7 kg on 0.75 x 1.2 m, as cited there."""
     site = built(plan(four(rack={"part": "apc-ar3357", "pdu": "raritan-px3-5730-v2"})))["site"]
     assert pytest.approx(site["compute_rack_weight_kg"]) == 730.35
     assert pytest.approx(site["compute_rack_floor_load_kg_per_m2"]) == 811.5
@@ -175,7 +175,7 @@ def test_outlets_of_a_rack(built: Built, worked: Worked) -> None:
 def test_too_few_outlets(outlets: dict[str, int], would: str | None, worked: Worked) -> None:
     """24 C19 outlets are needed; combination outlets are as good."""
     report = worked(plan(four(rack={"pdu": {"name": "PDU", "outlets": outlets}})))
-    expected = [f"the servers of a rack need 24 outlets C19; 3 x {would}"] if would else []
+    expected = [f"the servers of a rack need 24 C19 outlets; 3 x {would}"] if would else []
     assert expected == rules(report, "outlets")
 
 
