@@ -29,14 +29,14 @@ FLOORS = {
     **dict.fromkeys(("schema", "medium"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),
-    **dict.fromkeys(("binding", "network", "rules", "facility", "listing"), 7),
-    **dict.fromkeys(("sizing", "beside"), 8),
+    **dict.fromkeys(("binding", "network", "rules", "facility", "listing", "layout"), 7),
+    **dict.fromkeys(("sizing", "beside", "joints"), 8),
     "design": 9,
-    "bill": 10,
-    **dict.fromkeys(("quote", "numbers"), 11),
+    **dict.fromkeys(("bill", "wiring"), 10),
+    **dict.fromkeys(("quote", "numbers", "laying"), 11),
     **dict.fromkeys(("proof", "remarks"), 12),
     "report": 13,
-    **dict.fromkeys(("render", "chapters"), 14),
+    **dict.fromkeys(("render", "chapters", "export"), 14),
     "pipeline": 15,
     "cli": 16,
 }
@@ -48,6 +48,11 @@ THIRD_PARTY = {
     "markupsafe": ("render.text",),
     "openpyxl": ("render.xlsx_bill", "render.xlsx_sheet", "render.xlsx_finish"),
     "click": ("cli",),
+    "numpy": (
+        *("joints", "joints.seats", "joints.spread", "layout", "laying"),
+        *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.places", "export.columns"),
+    ),
+    "pyarrow": ("export.columns", "export.csv", "export.parquet"),
 }
 """The modules that may import a third-party library."""
 LITERALS = (0, 1, 2)

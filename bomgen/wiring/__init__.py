@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Links, Tier, ports_of
@@ -15,7 +16,7 @@ from bomgen.medium import Medium
 from bomgen.parts import Module
 from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.records import slug
-from bomgen.wiring.columns import Column, Places, WireWay, Wiring
+from bomgen.wiring.columns import COLUMNS, Column, Places, WireWay, Wiring
 from bomgen.wiring.lengths import cut
 from bomgen.wiring.machines import boxes, machines, tier_of
 from bomgen.wiring.places import ground, places
@@ -76,7 +77,7 @@ class _Wirer:
         self.boxes = np.array(boxes(design, self.machines), dtype=np.int64)
         self.nics, self.cages = 0, 0
         self.ways: list[WireWay] = []
-        self.columns: list[tuple[Column, ...]] = []
+        self.columns: list[tuple[NDArray[Any], ...]] = []
         self.pieces = 0
 
     def wiring(self) -> Wiring:
@@ -88,25 +89,15 @@ class _Wirer:
             server_end = self._server_ports(built)
             for joint in joined(built.fabric, _spread(built), servers):
                 self._joint(built, joint, server_end)
-        columns = [np.concatenate(each) for each in zip(*self.columns, strict=True)] if self.columns else [_none()] * 11
-        way, *ends, piece, length = columns
+        found = zip(*self.columns, strict=True) if self.columns else ((_none(),) for _ in COLUMNS)
+        columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
         return Wiring(
             site=self.design.plan.name,
             kinds=self.machines.kinds,
             ports=tuple(self.names.numbers),
             ways=tuple(self.ways),
-            way=way.astype(np.int16),
-            a_device=ends[0],
-            a_port=ends[1],
-            a_cage=ends[2],
-            a_lane=ends[3],
-            b_device=ends[4],
-            b_port=ends[5],
-            b_cage=ends[6],
-            b_lane=ends[7],
-            piece=piece,
-            length_m=length.astype(np.float64),
             places=self._places(),
+            **columns,
         )
 
     def _places(self) -> Places | None:
@@ -219,7 +210,7 @@ class _Wirer:
             below, above = below.at(order), above.at(order)
         length = np.full(count, float(way.length_m))
         self.columns.append(
-            (np.full(count, number, dtype=np.int64), *below.columns, *above.columns, piece + self.pieces, length)
+            (np.full(count, number, dtype=np.int16), *below.columns, *above.columns, piece + self.pieces, length)
         )
         self.pieces += int(piece[-1]) + 1 if count else 0
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from flow import Network
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bomgen.pipeline import BrokenResult, open_plan, render, wired, work_out, write_wiring
+from bomgen.pipeline import open_plan, render, wired, work_out, write_wiring
 from bomgen.problems import PlanErrors
 from bomgen.report import Report
 
