@@ -56,15 +56,22 @@ def links_of(rows: Rows) -> Iterator[dict[str, str]]:
             yield {**row, **{name: part[min(number, len(part) - 1)] for name, part in parts.items()}}
 
 
-def modules_of(rows: Rows) -> Counter[tuple[str, str]]:
-    """Modules that hold a cable, by fabric and kind of device; generic ones stand for a port each."""
+def modules_of(report: Report, rows: Rows) -> Counter[tuple[str, str]]:
+    """Modules that hold a cable, by fabric and kind of device; those of one link take a port, others a cage."""
+    single = {
+        module.identity.part_number or module.identity.id
+        for built in report.design.fabrics
+        for use in built.interconnect.modules
+        for module in [use.module]
+        if module.ports.value == 1
+    }
     found = defaultdict[tuple[str, str], set[tuple[str, ...]]](set)
     for link in links_of(rows):
         lower, _, upper = link["kind"].partition("-")
         for end, device in (("a", lower), ("b", upper)):
             module = link[f"{end}_module"]
             if module:
-                place = link[f"{end}_port"] if module.startswith("generic") else link[f"{end}_cage"]
+                place = link[f"{end}_port"] if module in single else link[f"{end}_cage"]
                 tier = device if device in ("server", "leaf", "spine", "core") else "leaf"
                 found[link["fabric"], tier].add((link[f"{end}_device"], place))
     return Counter({key: len(places) for key, places in found.items()})
@@ -95,7 +102,7 @@ def check(report: Report, folder: Path) -> Rows:
             sku = line["sku"] or (line["part"] or "")
             of_bill[line["fabric"], line["role"], f"{sku} {length}"] += line["quantity"]
     assert of_bill == cables
-    modules = modules_of(rows)
+    modules = modules_of(report, rows)
     for (name, device), count in modules.items():
         billed = bill["fabrics"][name]["transceivers"][device]
         if device == "server":
