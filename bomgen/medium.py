@@ -291,7 +291,7 @@ def _cable_way(name: str, span: Span, stock: Stock) -> Way:
 
 
 def _names(parts: Sequence[Cable] | Sequence[Module]) -> str:
-    return ", ".join(sorted(part.identity.part_number or part.identity.id for part in parts))
+    return ", ".join(sorted({part.identity.part_number or part.identity.id for part in parts}))
 
 
 def _no_modules(fibre: str, span: Span, stock: Stock) -> Way:
