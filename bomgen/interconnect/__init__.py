@@ -42,7 +42,7 @@ from bomgen.medium import (
     AUTO,
     COPPER_PAIRS,
     FIBRE,
-    OPTICS_ONLY,
+    PREFER_COPPER,
     RJ45,
     Choice,
     Medium,
@@ -56,7 +56,7 @@ from bomgen.medium import (
     transceivers,
 )
 from bomgen.parts import ANY, AVAILABLE, Cable, Identity, Module
-from bomgen.problems import Problem, Severity
+from bomgen.problems import PlanErrors, Problem, Severity
 
 
 class Machines(NamedTuple):
@@ -149,14 +149,13 @@ def connect(
     found = built(wishes)
     if not _lacks_cages(found):
         return found
-    optical = {kind: wish._replace(prefer=(OPTICS_ONLY,)) if _is_open(wish) else wish for kind, wish in wishes.items()}
-    again = built(optical)
+    again = built({kind: wish._replace(share_cages=_is_open(wish)) for kind, wish in wishes.items()})
     return found if _lacks_cages(again) else again
 
 
 def _is_open(wish: Wish) -> bool:
     """Whether the plan leaves it open how a kind of link is built."""
-    return wish.medium.value == AUTO and not wish.modules and not wish.prefer
+    return wish.medium.value == AUTO and not wish.modules and not wish.fibre and PREFER_COPPER not in wish.prefer
 
 
 def _lacks_cages(found: Interconnect) -> bool:
@@ -322,6 +321,10 @@ class _Builder:
             return
         except LookupError as error:
             self._problem(wish, "error", str(error), "unknown-part", links.kind)
+            return
+        except PlanErrors as errors:
+            for problem in errors.problems:
+                self._problem(wish, "error", f"{problem.message} (in {problem.mark})", problem.rule, links.kind)
             return
         self.choices.append(_chosen(links.kind, choice))
         apart = list(self._apart(links, wish, upper)) if lower.device == SERVER else []
