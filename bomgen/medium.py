@@ -405,7 +405,8 @@ def _named_modules(wish: Wish, span: Span, stock: Stock) -> Medium:
     for cage in (lower, upper):
         if cage.device in named:
             refuse(fits(named[cage.device], cage, span.gbps, rules))
-        else:
+    for cage in (lower, upper):
+        if cage.device not in named:
             other = named[lower.device if cage is upper else upper.device]
             named[cage.device] = _partner(other, cage, span.gbps, stock)
     bare = named[lower.device], named[upper.device]
