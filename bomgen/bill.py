@@ -15,7 +15,7 @@ from bomgen.chassis import WORDS, CardUse, FittedTier
 from bomgen.design import BuiltFabric, Design
 from bomgen.facility import units_bought
 from bomgen.figures import Figure, formula
-from bomgen.interconnect import CableUse, ModuleUse
+from bomgen.interconnect import AdapterUse, CableUse, ModuleUse
 from bomgen.parts import Cable, Identity, Module
 from bomgen.records import slug
 
@@ -123,6 +123,7 @@ def _fabric(built: BuiltFabric) -> Iterator[Line]:
             path, line_id = f"{base}.hosts.{place}.count", f"{name}.management.{place}"
             yield _part(line_id, "management", hosts.part.identity, hosts.pieces, fabric=name, role="host", path=path)
     lines = [_module(use, name) for use in built.interconnect.modules]
+    lines += [_adapter(use, name) for use in built.interconnect.adapters]
     lines += [_cable(cable, name) for cable in built.interconnect.cables]
     taken: set[str] = set()
     for line in lines:
@@ -152,6 +153,12 @@ def _module(use: ModuleUse, fabric: str) -> Line:
     role = f"{use.kind}/{use.device}"
     path = f"fabrics.{fabric}.transceivers.{use.device}"
     return _part(line_id, "transceiver", use.module.identity, use.quantity, fabric=fabric, role=role, path=path)
+
+
+def _adapter(use: AdapterUse, fabric: str) -> Line:
+    line_id, role = f"{fabric}.adapter.{use.kind}.{use.device}", f"{use.kind}/{use.device}"
+    path = f"fabrics.{fabric}.adapters.{use.device}"
+    return _part(line_id, "transceiver", use.adapter.identity, use.quantity, fabric=fabric, role=role, path=path)
 
 
 def cable_id(cable: Cable | None, length_m: Fraction) -> str:

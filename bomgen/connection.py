@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.figures import Figure, formula
-from bomgen.parts import ANY, Cable, CableEnd, Module
+from bomgen.parts import ANY, Cable, CableEnd, Identity, Module
 
 SERVER = "server"
 MULTIMODE = "multimode"
@@ -38,7 +38,14 @@ class Adapter(NamedTuple):
 
     plug: str
     cage: str
+    name: str
+    vendor: str
     part_number: str
+
+    @property
+    def identity(self) -> Identity:
+        """What it is called on a bill."""
+        return Identity("transceiver", self.part_number.lower(), self.name, self.vendor, self.part_number)
 
 
 class Splitter(NamedTuple):

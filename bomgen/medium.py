@@ -54,6 +54,8 @@ class Wish(NamedTuple):
     """Policies: `copper`, `optics-only`, `one-fibre-length`."""
     fibre: str | None = None
     """Id of the fibre between modules, where the plan names it."""
+    share_cages: bool = False
+    """Whether only modules will do, because cables with both ends would need more cages than a switch has."""
 
     @property
     def one_fibre_length(self) -> bool:
@@ -291,7 +293,7 @@ def _cable_way(name: str, span: Span, stock: Stock) -> Way:
 
 
 def _names(parts: Sequence[Cable] | Sequence[Module]) -> str:
-    return ", ".join(sorted(part.identity.part_number or part.identity.id for part in parts))
+    return ", ".join(sorted({part.identity.part_number or part.identity.id for part in parts}))
 
 
 def _no_modules(fibre: str, span: Span, stock: Stock) -> Way:
@@ -338,7 +340,8 @@ def _told(medium: Medium | None, reason: str, stock: Stock) -> Choice:
 
 def _best(found: Sequence[Way], wish: Wish) -> Choice:
     """The cheapest way, if the one preferred without prices has one too; else that one."""
-    unwanted = COPPER if OPTICS_ONLY in wish.prefer else ()
+    unwanted = dict.fromkeys((*COPPER, AOC), "cages") if wish.share_cages else {}
+    unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in wish.prefer else {}
     usable = [way for way in found if way.medium and way.name not in unwanted]
     if not usable:
         return Choice(None, "no-part", others=tuple(_beside(way, None, unwanted) for way in found))
@@ -354,12 +357,12 @@ def _best(found: Sequence[Way], wish: Wish) -> Choice:
     return Choice(best.medium, reason, best.cost, others)
 
 
-def _beside(way: Way, best: Way | None, unwanted: Sequence[str]) -> Way:
+def _beside(way: Way, best: Way | None, unwanted: Mapping[str, str]) -> Way:
     """A way that was not taken, with the reason."""
     if way.medium is None:
         return way
     if way.name in unwanted:
-        return way._replace(reason="unwanted")
+        return way._replace(reason=unwanted[way.name])
     dearer = best is not None and best.cost is not None and way.cost is not None and way.cost >= best.cost
     if best is not None and best.cost is not None and way.cost is None:
         return way._replace(reason="unpriced")
@@ -402,7 +405,8 @@ def _named_modules(wish: Wish, span: Span, stock: Stock) -> Medium:
     for cage in (lower, upper):
         if cage.device in named:
             refuse(fits(named[cage.device], cage, span.gbps, rules))
-        else:
+    for cage in (lower, upper):
+        if cage.device not in named:
             other = named[lower.device if cage is upper else upper.device]
             named[cage.device] = _partner(other, cage, span.gbps, stock)
     bare = named[lower.device], named[upper.device]
@@ -514,7 +518,7 @@ def _check_cable(cable: Cable, span: Span, stock: Stock) -> None:
             raise Unbuildable(f"{reason.message}; name another, or `medium: auto`", reason.code)
     if parts_ways(cable, span) and not span.single:
         name, count = cable.identity.id, cable.links.value
-        message = f"{name} carries {count} links between two devices, and not every two of them have a multiple of it"
+        message = f"{name} carries {count} links between the same two devices, and here not every two have that many"
         raise Unbuildable(f"{message}; name a cable of one link, or `medium: auto`", "parallel")
 
 

@@ -279,6 +279,9 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
             modules[key] = sum_of_pieces(modules[key], use.quantity) if key in modules else use.quantity
     for device, quantity in sorted(modules.items(), key=lambda item: item[0] == "total"):
         found[(*base, "transceivers", device)] = quantity
+    for adapter in built.interconnect.adapters:
+        at = (*base, "adapters", adapter.device)
+        found[at] = sum_of_pieces(before, adapter.quantity) if (before := found.get(at)) else adapter.quantity
     for cable in built.interconnect.cables:
         at = (*base, "cables", cable.kind, cable_id(cable.cable, cable.length_m))
         found[at] = sum_of_pieces(before, cable.quantity) if (before := found.get(at)) else cable.quantity

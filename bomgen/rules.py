@@ -298,13 +298,20 @@ def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
 
 def unavailable_parts(plan: Plan, _: Source) -> Iterator[Problem]:
     """Parts that are no longer sold, or not yet, are pointed out."""
+    used = [(plan.cluster.gpu.identity, plan.cluster.mark, "cluster.gpu")]
+    if plan.cluster.server:
+        used.append((plan.cluster.server.identity, plan.cluster.mark, "cluster.server"))
+    if plan.storage.servers:
+        used.append((plan.storage.servers.identity, plan.storage.servers.mark, "storage.servers"))
     for fabric in plan.fabrics:
         parts = [tier.switch.identity for tier in fabric.tier_plans.values()]
         parts += [fabric.nic.identity] if fabric.nic else []
-        for identity in dict.fromkeys(parts):
-            if identity.availability != "available":
-                message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"
-                yield Problem(fabric.mark, "warning", message, "availability", f"fabrics.{fabric.name}")
+        parts += [hosts.part.identity for hosts in fabric.hosts if hosts.part]
+        used += [(identity, fabric.mark, f"fabrics.{fabric.name}") for identity in parts]
+    for identity, mark, path in dict.fromkeys(used):
+        if identity.availability != "available":
+            message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"
+            yield Problem(mark, "warning", message, "availability", path)
 
 
 def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:

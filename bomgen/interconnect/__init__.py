@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import gcd
 from typing import NamedTuple, TypeVar
 
-from bomgen.connection import SERVER, Cage, Unbuildable
+from bomgen.connection import SERVER, Adapter, Cage, Unbuildable, adapter_for
 from bomgen.fabric.model import Fabric, Fitted, Links
 from bomgen.figures import Figure
 from bomgen.interconnect.cages import Plugged, cage_of, cages_filled, links_together
@@ -42,7 +42,7 @@ from bomgen.medium import (
     AUTO,
     COPPER_PAIRS,
     FIBRE,
-    OPTICS_ONLY,
+    PREFER_COPPER,
     RJ45,
     Choice,
     Medium,
@@ -55,8 +55,8 @@ from bomgen.medium import (
     metres,
     transceivers,
 )
-from bomgen.parts import ANY, AVAILABLE, Cable, Module
-from bomgen.problems import Problem, Severity
+from bomgen.parts import ANY, AVAILABLE, Cable, Identity, Module
+from bomgen.problems import PlanErrors, Problem, Severity
 
 
 class Machines(NamedTuple):
@@ -106,6 +106,15 @@ class Alike(NamedTuple):
     """Whether each cable is as long as its way over the floor, and `length_m` is the longest."""
 
 
+class AdapterUse(NamedTuple):
+    """Adapters that let modules of one kind of link sit in the cages of one kind of device."""
+
+    kind: str
+    device: str
+    adapter: Adapter
+    quantity: Figure
+
+
 class Chosen(NamedTuple):
     """How a kind of link is built, why so, and why not otherwise."""
 
@@ -131,6 +140,7 @@ class Interconnect(NamedTuple):
     """For each kind of link."""
     alike: tuple[Alike, ...] = ()
     """For each kind of link those of the servers, and apart from them those of other machines."""
+    adapters: tuple[AdapterUse, ...] = ()
 
 
 def connect(
@@ -156,14 +166,13 @@ def connect(
     found = built(wishes)
     if not _lacks_cages(found):
         return found
-    optical = {kind: wish._replace(prefer=(OPTICS_ONLY,)) if _is_open(wish) else wish for kind, wish in wishes.items()}
-    again = built(optical)
+    again = built({kind: wish._replace(share_cages=_is_open(wish)) for kind, wish in wishes.items()})
     return found if _lacks_cages(again) else again
 
 
 def _is_open(wish: Wish) -> bool:
     """Whether the plan leaves it open how a kind of link is built."""
-    return wish.medium.value == AUTO and not wish.modules and not wish.prefer
+    return wish.medium.value == AUTO and not wish.modules and not wish.fibre and PREFER_COPPER not in wish.prefer
 
 
 def _lacks_cages(found: Interconnect) -> bool:
@@ -240,6 +249,11 @@ def _chosen(kind: str, choice: Choice) -> Chosen:
     )
 
 
+def _unavailable(identity: Identity) -> str:
+    """That a part cannot be ordered."""
+    return f"{identity.part_number or identity.id} is {identity.availability.replace('-', ' ')}"
+
+
 def _plugged(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[Cage, Plugged], ...]:
     """What is in the cages of both ends of a kind of link, the lower end first."""
     found = []
@@ -311,6 +325,7 @@ class _Builder:
         self.problems: list[Problem] = []
         self.alike: list[Alike] = []
         self.choices: list[Chosen] = []
+        self.adapters: list[AdapterUse] = []
         self.placed: dict[str, list[tuple[Links, Module | None]]] = {}
         """By device the kinds of link that are built, each with its module there; None: a cable with both ends."""
         self.plugged: dict[str, list[Plugged]] = {}
@@ -329,6 +344,10 @@ class _Builder:
             return
         except LookupError as error:
             self._problem(wish, "error", str(error), "unknown-part", links.kind)
+            return
+        except PlanErrors as errors:
+            for problem in errors.problems:
+                self._problem(wish, "error", f"{problem.message} (in {problem.mark})", problem.rule, links.kind)
             return
         self.choices.append(_chosen(links.kind, choice))
         apart = list(self._apart(links, wish, upper)) if lower.device == SERVER else []
@@ -417,9 +436,12 @@ class _Builder:
                 self._module(links, upper, module, count, share.links)
 
     def _module(self, links: Links, cage: Cage, module: Module, count: Figure, ends: Figure) -> None:
-        """Note modules, together with equal ones of other machines."""
+        """Note modules, together with equal ones of other machines, and the adapters that they sit in."""
         if links.beside:
             ends = ends_of_links(ends, both_ends())
+        adapter = adapter_for(cage, module.cage, self.stock.rules())
+        if adapter:
+            self.adapters.append(AdapterUse(links.kind, cage.device, adapter, count))
         for index, use in enumerate(self.modules):
             if (use.kind, use.device) == (links.kind, cage.device) and _same(use.module, module):
                 count, ends = sum_of_modules(use.quantity, count), sum_of_links(use.ends, ends)
@@ -454,7 +476,12 @@ class _Builder:
     def result(self) -> Interconnect:
         """What was collected."""
         return Interconnect(
-            tuple(self.modules), tuple(self.cables), tuple(self.problems), tuple(self.choices), tuple(self.alike)
+            tuple(self.modules),
+            tuple(self.cables),
+            tuple(self.problems),
+            tuple(self.choices),
+            tuple(self.alike),
+            tuple(self.adapters),
         )
 
     def _cage(self, device: str, rate: Figure) -> Cage:
@@ -549,7 +576,7 @@ class _Builder:
                     wish, "warning", self._real_modules(links, module, share, upper, wish), "generic", links.kind
                 )
             elif module.identity.availability != AVAILABLE:
-                message = f"{module.identity.part_number} is {module.identity.availability}; name another module"
+                message = f"{_unavailable(module.identity)}; name another module"
                 self._problem(wish, "warning", message, "availability", links.kind)
         cable = medium.cable
         if cable is None:
@@ -561,7 +588,7 @@ class _Builder:
             message = f"{cable.identity.id} is a planning part, counted one a module of {cable.links.value} links"
             self._problem(wish, "warning", f"{message}; its connectors are those of the modules", "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
-            message = f"{cable.identity.part_number} is {cable.identity.availability}; name another cable"
+            message = f"{_unavailable(cable.identity)}; name another cable"
             self._problem(wish, "warning", message, "availability", links.kind)
 
     def _real_modules(self, links: Links, module: Module, share: _Share, upper: Cage, wish: Wish) -> str:
