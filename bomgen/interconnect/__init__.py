@@ -21,14 +21,12 @@ from bomgen.interconnect.counts import (
     both_ends,
     cables_of_devices,
     cables_of_links,
-    cables_of_rows,
     ends_of_links,
     links_left,
     modules_beside,
     modules_of_reserved,
     modules_of_servers,
     modules_of_switches,
-    pieces_of_rows,
     ports_of_last,
     ports_of_machines,
     ports_together,
@@ -36,7 +34,21 @@ from bomgen.interconnect.counts import (
     sum_of_cables,
     sum_of_links,
     sum_of_modules,
-    without_modules_of_others,
+)
+from bomgen.interconnect.seated import (
+    and_machines,
+    and_next,
+    ends_of_machines,
+    ends_with_reserved,
+    ends_with_servers,
+    no_machines,
+    none_apart,
+    one_fabric,
+    overfull,
+    pieces_by_leaf,
+    places_beside,
+    whole_cages,
+    without_others,
 )
 from bomgen.medium import (
     AUTO,
@@ -306,6 +318,16 @@ class _Share(NamedTuple):
         return self.others is not None
 
 
+def part_above(medium: Medium | None) -> str | None:
+    """The part that fills cages of the upper device; None where it takes a port each, or none is known."""
+    if medium is None:
+        return None
+    if medium.upper is not None:
+        return medium.upper.identity.id if medium.upper.ports.value > 1 else None
+    cable = medium.cable
+    return cable.identity.id if cable and cable.links.value > 1 and not cable.identity.generic else None
+
+
 class _Builder:
     """Collects the modules and cables of one fabric, kind of link by kind of link."""
 
@@ -362,10 +384,11 @@ class _Builder:
         for cage, plugged in _at_ends(links, *_plugged(links, span, medium)):
             self.plugged.setdefault(cage.device, []).append(plugged)
         self._check_cages(wish, links)
+        self._check_leaves(wish, links, main, apart, upper)
         told: list[Medium | None] = []
         for share in (main, *apart):
             if share.links.value or share is main:
-                self._cable(links, share, wish)
+                self._cable(links, share, wish, apart)
                 if share.medium is None:
                     self._nothing_known(links, share, upper, wish)
                 elif not any(_same_parts(share.medium, each) for each in told):
@@ -426,14 +449,51 @@ class _Builder:
             else:
                 others.append((share, module))
         if ports is not None:
-            count = self._of_tier(upper.device, links, ports)
-            for share, _ in others:
-                count = without_modules_of_others(count, share.links, self.rows, ports.ports)
+            count = self._beside_others(links, upper, ports, [share for share, _ in others])
             self._module(links, upper, ports, count, together)
         for share, module in others:
             if module is not None:
-                count = pieces_of_rows(share.links, self.rows, module.ports)
-                self._module(links, upper, module, count, share.links)
+                self._module(links, upper, module, pieces_by_leaf(self._ends(share), module.ports), share.links)
+
+    def _beside_others(self, links: Links, upper: Cage, module: Module, others: Sequence[_Share]) -> Figure:
+        """Modules of the upper switches of a kind of link, without cages that hold something else."""
+        tier = self.fabric.tier(upper.device)
+        count = self._of_tier(upper.device, links, module)
+        if tier is None or not others:
+            return count
+        if any(fitted.down.value != tier.down.value for fitted in tier.fitted):
+            return pieces_by_leaf(ends_with_reserved(*self._seats(), self._rest(others)), module.ports)
+        for share in others:
+            cages = pieces_by_leaf if part_above(share.medium) else whole_cages
+            count = without_others(count, cages(self._ends(share), module.ports))
+        return count
+
+    def _seats(self) -> tuple[Figure, Figure, Figure]:
+        """Who hangs on which leaf: the seats of one fabric, how many are equal, the ports of other machines by kind."""
+        seats = (self.fabric.plane or self.fabric).seats
+        if seats is None:
+            raise ValueError("a fabric without switches seats nobody")
+        ports = no_machines()
+        for each in self.others:
+            ports = and_machines(ports, each.pieces, each.ports)
+        return seats, self.fabric.planes or one_fabric(), ports
+
+    def _places(self, shares: Sequence[_Share]) -> Figure:
+        """The kinds of machines that links belong to."""
+        places, ports = none_apart(), no_machines()
+        wanted = {place for share in shares for place in share.others or ()}
+        for place, each in enumerate(self.others):
+            places = and_next(places, ports) if place in wanted else places
+            ports = and_machines(ports, each.pieces, each.ports)
+        return places
+
+    def _rest(self, apart: Sequence[_Share]) -> Figure:
+        """The kinds of machines whose links are not built apart."""
+        return places_beside(self._seats()[-1], self._places(apart))
+
+    def _ends(self, share: _Share) -> Figure:
+        """The ends of links of machines by leaf."""
+        return ends_of_machines(*self._seats(), self._places((share,)))
 
     def _module(self, links: Links, cage: Cage, module: Module, count: Figure, ends: Figure) -> None:
         """Note modules, together with equal ones of other machines, and the adapters that they sit in."""
@@ -458,14 +518,14 @@ class _Builder:
             return self._of_tier(share.lower.device, links, module)
         return _of_machines(share.machines, module.ports)
 
-    def _cable(self, links: Links, share: _Share, wish: Wish) -> None:
+    def _cable(self, links: Links, share: _Share, wish: Wish, apart: Sequence[_Share]) -> None:
         """Note the cables of links that are built alike, together with equal ones of other machines."""
         medium = share.medium
         if medium is not None and medium.cable is None and medium.lower is None:
             return
         cable = medium.cable if medium else None
         length = medium.length_m if medium else Fraction(wish.length_m.value)
-        pieces = self._pieces(links, share, cable)
+        pieces = self._pieces(links, share, cable, apart)
         for index, use in enumerate(self.cables):
             same = cable is None if use.cable is None else cable and cable.identity.id == use.cable.identity.id
             if use.kind == links.kind and same and use.length_m == length:
@@ -531,7 +591,7 @@ class _Builder:
                 ports = ports_of_last(ports, other.ports)
         return ports
 
-    def _pieces(self, links: Links, share: _Share, cable: Cable | None) -> Figure:
+    def _pieces(self, links: Links, share: _Share, cable: Cable | None, apart: Sequence[_Share]) -> Figure:
         if cable is None or cable.links.value == 1:
             return cables_of_links(share.links)
         upper = self.fabric.tier(links.ends[1])
@@ -544,9 +604,9 @@ class _Builder:
             if below is not None and below.up is not None:
                 return cables_of_devices(share.links, below.up, cable.links)
         if share.apart:
-            return pieces_of_rows(share.links, self.rows, cable.links)
-        if share.machines and self.rows.value > 1:
-            return cables_of_rows(share.links, self.rows, upper.down, cable.links)
+            return pieces_by_leaf(self._ends(share), cable.links)
+        if share.machines:
+            return pieces_by_leaf(ends_with_servers(*self._seats(), self._rest(apart)), cable.links)
         return cables_of_devices(share.links, upper.down, cable.links)
 
     @staticmethod
@@ -607,7 +667,7 @@ class _Builder:
             if cage is lower:
                 count = self._lower_count(links, share, part)
             elif share.apart:
-                count = pieces_of_rows(share.links, self.rows, part.ports)
+                count = pieces_by_leaf(self._ends(share), part.ports)
             else:
                 count = self._of_tier(cage.device, links, part)
             ends.append(f"a {cage.name} takes {word}, {count.value} x {part.identity.part_number} ({cage.device} end)")
@@ -636,6 +696,22 @@ class _Builder:
             message = (
                 f"{tier.down.value} links down{up} with different parts fill {found[0]} cages; "
                 f"a {tier.switch.identity.name} has {found[1]}: use one module for both, or even numbers of links"
+            )
+            self._problem(wish, "error", message, CAGES, links.kind)
+
+    def _check_leaves(self, wish: Wish, links: Links, main: _Share, apart: Sequence[_Share], upper: Cage) -> None:
+        """Links of other machines that are built otherwise share no cage of a leaf with those of the servers."""
+        tier, own = self.fabric.tier(upper.device), part_above(main.medium)
+        shares = [share for share in apart if own and part_above(share.medium) not in (own, None)]
+        if tier is None or upper.links == 1 or not shares:
+            return
+        seats, fabrics, ports = (figure.value for figure in self._seats())
+        found = overfull(seats, fabrics, ports, self._places(shares).value, int(tier.down.value), upper.links)
+        if found:
+            names = " and ".join(share.lower.name for share in shares)
+            message = (
+                f"links of {names} are plugged in otherwise than those of the servers: on a leaf they fill {found[0]} "
+                f"cages together, {found[1]} face down; build them with the same parts, or give leaves fewer servers"
             )
             self._problem(wish, "error", message, CAGES, links.kind)
 

@@ -74,24 +74,6 @@ def ends_of_links(links: int, ends: int) -> int:
 
 
 @formula("pieces")
-def pieces_of_rows(links: int, rows: int, links_per_piece: int) -> int:
-    """Modules or cables of several links each where links are dealt out to rows of leaves: every row rounds up."""
-    return links % rows * ceil((links // rows + 1) / links_per_piece) + (rows - links % rows) * ceil(
-        links // rows / links_per_piece
-    )
-
-
-@formula("pieces")
-def without_modules_of_others(modules: int, links: int, rows: int, links_per_module: int) -> int:
-    """Modules without those whose cages hold other modules, for links that are dealt out to rows of leaves."""
-    return (
-        modules
-        - links % rows * ((links // rows + 1) // links_per_module)
-        - (rows - links % rows) * (links // rows // links_per_module)
-    )
-
-
-@formula("pieces")
 def sum_of_cables(cables: int, more_cables: int) -> int:
     """Equal cables of several kinds of machines."""
     return cables + more_cables
@@ -114,18 +96,6 @@ def cables_of_devices(links: int, links_per_device: int, links_per_cable: int) -
     """Cables that carry several links from one device: every device rounds up for itself."""
     return links // links_per_device * ceil(links_per_device / links_per_cable) + ceil(
         links % links_per_device / links_per_cable
-    )
-
-
-@formula("pieces")
-def cables_of_rows(links: int, rows: int, links_per_device: int, links_per_cable: int) -> int:
-    """Cables of several links each where links are dealt out to rows of leaves: every leaf rounds up for itself."""
-    return links % rows * (
-        (links // rows + 1) // links_per_device * ceil(links_per_device / links_per_cable)
-        + ceil((links // rows + 1) % links_per_device / links_per_cable)
-    ) + (rows - links % rows) * (
-        links // rows // links_per_device * ceil(links_per_device / links_per_cable)
-        + ceil(links // rows % links_per_device / links_per_cable)
     )
 
 

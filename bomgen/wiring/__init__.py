@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Links, Tier, ports_of
-from bomgen.interconnect import Alike
+from bomgen.interconnect import Alike, part_above
 from bomgen.joints import HOST, Joint, Spread, joined, spread_of
+from bomgen.joints.seats import counted
 from bomgen.medium import Medium
 from bomgen.parts import Module
 from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
@@ -87,8 +88,11 @@ class _Wirer:
             if built.plan.switchless or built.attachment is None:
                 continue
             server_end = self._server_ports(built)
-            for joint in joined(built.fabric, _spread(built), servers):
-                self._joint(built, joint, server_end)
+            joints = list(joined(built.fabric, _spread(built), servers))
+            of_servers = next(joint for joint in joints if joint.ends[0] == "server")
+            for joint in joints:
+                apart = self._apart(built, joint, of_servers) if joint.ends[0] == HOST else joint
+                self._joint(built, apart, server_end)
         found = zip(*self.columns, strict=True) if self.columns else ((_none(),) for _ in COLUMNS)
         columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
         return Wiring(
@@ -122,6 +126,33 @@ class _Wirer:
         found = [Socket(self.cages + port // cage, port % cage, name) for port, name in enumerate(names)]
         self.cages = found[-1].cage + 1 if found else self.cages
         return Room(cage, tuple(found))
+
+    def _apart(self, built: BuiltFabric, joint: Joint, of_servers: Joint) -> Joint:
+        """The links of other machines, those that are plugged into a leaf otherwise in cages of their own.
+
+        What is plugged in as the servers are comes first, then kind by kind, each from the next cage on.
+        """
+        per_cage = self.rooms[built.plan.name]["leaf", joint.kind].links_per_cage
+        ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
+        own = next((part_above(way.medium) for way in ways if way.others is None), None)
+        group = np.zeros(len(joint), dtype=np.int64)
+        for number, (way, rows) in enumerate(self._ways(built, joint), start=1):
+            if own and part_above(way.medium) not in (own, None):
+                group[rows] = number
+        if not np.any(group):
+            return joint
+        port = joint.upper_port.copy()
+        leaves = int(max(joint.upper.max(), of_servers.upper.max())) + 1
+        filled = np.bincount(of_servers.upper, minlength=leaves)
+        for number in np.unique(group):
+            rows = np.flatnonzero(group == number)
+            rows = rows[np.lexsort((joint.upper_port[rows], joint.upper[rows]))]
+            if number:
+                filled = -(-filled // per_cage) * per_cage
+            taken = np.bincount(joint.upper[rows], minlength=leaves)
+            port[rows] = filled[joint.upper[rows]] + counted(taken)
+            filled = filled + taken
+        return joint._replace(upper_port=port)
 
     def _joint(self, built: BuiltFabric, joint: Joint, server_end: Room) -> None:
         """The rows of one kind of link, way by way."""
