@@ -23,6 +23,7 @@ from bomgen.interconnect.counts import (
     cables_of_links,
     ends_of_links,
     links_left,
+    modules_behind,
     modules_beside,
     modules_of_reserved,
     modules_of_servers,
@@ -461,11 +462,16 @@ class _Builder:
         count = self._of_tier(upper.device, links, module)
         if tier is None or not others:
             return count
+        known = [share for share in others if part_above(share.medium)]
+        unknown = [share for share in others if share not in known]
         if any(fitted.down.value != tier.down.value for fitted in tier.fitted):
-            return pieces_by_leaf(ends_with_reserved(*self._seats(), self._rest(others)), module.ports)
-        for share in others:
-            cages = pieces_by_leaf if part_above(share.medium) else whole_cages
-            count = without_others(count, cages(self._ends(share), module.ports))
+            count = pieces_by_leaf(ends_with_reserved(*self._seats(), self._rest(known)), module.ports)
+        else:
+            for share in known:
+                count = without_others(count, pieces_by_leaf(self._ends(share), module.ports))
+        if unknown:
+            places = (self._places(unknown), self._places(known))
+            count = without_others(count, whole_cages(*self._seats(), *places, module.ports))
         return count
 
     def _seats(self) -> tuple[Figure, Figure, Figure]:
@@ -571,6 +577,9 @@ class _Builder:
                 beside = more if beside is None else ports_together(beside, more)
         if beside is None:
             return modules_of_switches(fitted.count, ports, module.ports)
+        tier = self.fabric.tier(device)
+        if tier is not None and fitted.down.value != tier.down.value and links.ends[0] == device:
+            return modules_behind(fitted.count, ports, tier.down, module.ports)
         return modules_beside(fitted.count, ports, beside, module.ports)
 
     def _ports(self, fitted: Fitted, links: Links, device: str) -> Figure:
@@ -702,7 +711,7 @@ class _Builder:
     def _check_leaves(self, wish: Wish, links: Links, main: _Share, apart: Sequence[_Share], upper: Cage) -> None:
         """Links of other machines that are built otherwise share no cage of a leaf with those of the servers."""
         tier, own = self.fabric.tier(upper.device), part_above(main.medium)
-        shares = [share for share in apart if own and part_above(share.medium) not in (own, None)]
+        shares = [share for share in apart if part_above(share.medium) not in (own, None)]
         if tier is None or upper.links == 1 or not shares:
             return
         seats, fabrics, ports = (figure.value for figure in self._seats())

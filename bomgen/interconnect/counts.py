@@ -19,6 +19,12 @@ def modules_beside(switches: int, ports: int, other_ports: int, ports_per_module
     return switches * (ceil((ports + other_ports) / ports_per_module) - ceil(other_ports / ports_per_module))
 
 
+@formula("pieces")
+def modules_behind(switches: int, ports: int, first: int, ports_per_module: int) -> int:
+    """Modules of equal switches from one port on, where the cage that it lies in holds nothing yet."""
+    return switches * (ceil((first + ports) / ports_per_module) - first // ports_per_module)
+
+
 @formula("ports")
 def ports_together(ports: int, more_ports: int) -> int:
     """Ports of a switch whose links are built with the same module."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from bomgen.fabric.occupancy import Occupancy
-from bomgen.fabric.on_leaves import Ends, ends_of, leaves_with
+from bomgen.fabric.on_leaves import Ends, Leaf, ends_of, leaves_with
 from bomgen.figures import formula
 
 
@@ -70,9 +70,30 @@ def pieces_by_leaf(ends: Ends, links_per_piece: int) -> int:
 
 
 @formula("cages")
-def whole_cages(ends: Ends, links_per_cage: int) -> int:
-    """Cages that links fill which nobody knows a part for: what they leave half empty takes a module of others."""
-    return sum(leaves * (count // links_per_cage) for count, leaves in ends.leaves)
+def whole_cages(
+    seats: Occupancy,
+    fabrics: int,
+    ports: tuple[int, ...],
+    unknown: tuple[int, ...],
+    apart: tuple[int, ...],
+    links_per_cage: int,
+) -> int:
+    """Cages that only links fill for which no part is known; they are plugged in last, a half empty cage is shared."""
+    return sum(
+        leaves * filled_alone(leaf, unknown, apart, links_per_cage)
+        for leaf, leaves in leaves_with(seats, fabrics, ports)
+    )
+
+
+def filled_alone(leaf: Leaf, unknown: tuple[int, ...], apart: tuple[int, ...], per_cage: int) -> int:
+    """Whole cages of a leaf that only the links of some machines fill, which are plugged in behind all others."""
+    ends = sum(leaf.others[place] for place in unknown)
+    different = [leaf.others[place] for place in apart if leaf.others[place]]
+    alike = leaf.servers + sum(leaf.others) - sum(different) - ends
+    begun = (sum(ceil(each / per_cage) for each in different) + ceil(alike / per_cage)) * per_cage
+    first = begun - per_cage + different[-1] % per_cage if different and different[-1] % per_cage else begun
+    first = first if different else alike
+    return max((first + ends) // per_cage - ceil(first / per_cage), 0) if ends else 0
 
 
 @formula("pieces")

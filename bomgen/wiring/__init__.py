@@ -26,6 +26,9 @@ from bomgen.wiring.sockets import CardShare, Room, Socket, Wanted, sockets
 UPLINK = "uplink"
 """The ports of a switch that lead into another fabric, beside its own kinds of link."""
 
+LAST = np.iinfo(np.int64).max
+"""The place of links for which no part is known among those of a leaf: behind all others."""
+
 
 class End(NamedTuple):
     """One end of links, a row a link."""
@@ -135,10 +138,10 @@ class _Wirer:
         per_cage = self.rooms[built.plan.name]["leaf", joint.kind].links_per_cage
         ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
         own = next((part_above(way.medium) for way in ways if way.others is None), None)
-        group = np.zeros(len(joint), dtype=np.int64)
+        group = np.zeros(joint.links, dtype=np.int64)
         for number, (way, rows) in enumerate(self._ways(built, joint), start=1):
-            if own and part_above(way.medium) not in (own, None):
-                group[rows] = number
+            if part_above(way.medium) != own:
+                group[rows] = number if part_above(way.medium) else LAST
         if not np.any(group):
             return joint
         port = joint.upper_port.copy()
@@ -147,7 +150,7 @@ class _Wirer:
         for number in np.unique(group):
             rows = np.flatnonzero(group == number)
             rows = rows[np.lexsort((joint.upper_port[rows], joint.upper[rows]))]
-            if number:
+            if 0 < number < LAST:
                 filled = -(-filled // per_cage) * per_cage
             taken = np.bincount(joint.upper[rows], minlength=leaves)
             port[rows] = filled[joint.upper[rows]] + counted(taken)
@@ -212,7 +215,7 @@ class _Wirer:
     def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Alike, Column]]:
         """The ways that links of a kind are built, each with its rows."""
         ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
-        rest = np.ones(len(joint), dtype=bool)
+        rest = np.ones(joint.links, dtype=bool)
         if joint.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
             for way in ways:
