@@ -204,7 +204,9 @@ class _Wirer:
         fabric = slug(built.plan.name)
         word = "mgmt" if hosts.managed else fabric
         names = [word] if hosts.managed and ports == 1 else [f"{word}{number + 1}" for number in range(ports)]
-        per_cage = int(hosts.plug.ports_per_cage.value) if hosts.plug else 1
+        of_servers = built.attachment.ports_per_cage if built.attachment and not hosts.managed else None
+        in_cage = hosts.plug.ports_per_cage if hosts.plug else of_servers
+        per_cage = int(in_cage.value) if in_cage else 1
         found = [Socket(number // per_cage, number % per_cage, name) for number, name in enumerate(names)]
         device = self.boxes[piece] if hosts.managed == SWITCHES else piece + self.machines.hosts[hosts.name].start
         return _plugged(self.names, device, port, Room(per_cage, tuple(found)))
