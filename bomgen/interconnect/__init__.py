@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from math import gcd
+from math import ceil, gcd
 from typing import NamedTuple, TypeVar
 
 from bomgen.connection import SERVER, Adapter, Cage, Unbuildable, adapter_for
 from bomgen.fabric.model import Fabric, Fitted, Links
 from bomgen.figures import Figure
-from bomgen.interconnect.cages import Plugged, cage_of, cages_filled, links_together
+from bomgen.interconnect.cages import Plugged, cage_of, cages_filled, links_together, on_mixed_leaf
 from bomgen.interconnect.counts import (
     both_ends,
     cables_of_devices,
@@ -144,7 +144,7 @@ def connect(
         builder = _Builder(fabric, servers, server_cage, others, rows, stock)
         for links in fabric.links:
             builder.add(links, wanted[links.kind])
-        return builder.result()
+        return builder.result(fabric.links[0], wanted)
 
     found = built(wishes)
     if not _lacks_cages(found):
@@ -215,7 +215,7 @@ def _for_others(wish: Wish, span: Span, stock: Stock) -> Medium | None:
     """
     ends = {end: part for end, part in wish.modules.items() if end != span.lower.device}
     open_wish = wish._replace(medium=Figure(AUTO, "word", wish.medium.origin), modules={}, fibre=None)
-    for each in (wish, wish._replace(modules=ends), open_wish):
+    for each in (wish, wish._replace(modules=ends), open_wish, open_wish._replace(share_cages=False)):
         with suppress(Unbuildable, LookupError):
             found = choose(each, span, stock).medium
             if found is not None:
@@ -307,6 +307,8 @@ class _Builder:
         """By device the kinds of link that are built, each with its module there; None: a cable with both ends."""
         self.plugged: dict[str, list[Plugged]] = {}
         """By device what is in its cages."""
+        self.mixed: list[Plugged] = []
+        """What links to machines take on the leaf that servers share with others; empty: nobody can tell, or none."""
 
     def add(self, links: Links, wish: Wish) -> None:
         """Build one kind of link."""
@@ -339,6 +341,8 @@ class _Builder:
         for cage, plugged in _at_ends(links, *_plugged(links, span, medium)):
             self.plugged.setdefault(cage.device, []).append(plugged)
         self._check_cages(wish, links)
+        if apart:
+            self.mixed = self._mixed_leaf(links, main, apart, span)
         told: list[Medium | None] = []
         for share in (main, *apart):
             if share.links.value or share is main:
@@ -448,8 +452,9 @@ class _Builder:
                 return
         self.cables.append(CableUse(links.kind, cable, length, pieces))
 
-    def result(self) -> Interconnect:
-        """What was collected."""
+    def result(self, to_servers: Links, wishes: Mapping[str, Wish]) -> Interconnect:
+        """What was collected, once the cages of the leaf that servers share with other machines are seen to suffice."""
+        self._check_mixed_leaf(wishes[to_servers.kind], to_servers)
         return Interconnect(
             tuple(self.modules), tuple(self.cables), tuple(self.problems), tuple(self.choices), tuple(self.adapters)
         )
@@ -476,7 +481,7 @@ class _Builder:
         ports = self._ports(fitted, links, device)
         beside: Figure | None = None
         for other, placed in self.placed.get(device, ()):
-            if placed is not None and placed.identity.id == module.identity.id and other.kind != links.kind:
+            if placed is not None and _same(placed, module) and other.kind != links.kind:
                 more = self._ports(fitted, other, device)
                 beside = more if beside is None else ports_together(beside, more)
         if beside is None:
@@ -606,6 +611,33 @@ class _Builder:
             message = (
                 f"{tier.down.value} links down{up} with different parts fill {found[0]} cages; "
                 f"a {tier.switch.identity.name} has {found[1]}: use one module for both, or even numbers of links"
+            )
+            self._problem(wish, "error", message, CAGES, links.kind)
+
+    def _mixed_leaf(self, links: Links, main: _Share, apart: Sequence[_Share], span: Span) -> list[Plugged]:
+        """What is in the cages of the leaf that servers share with other machines whose parts are not theirs."""
+        leaf = self.fabric.tier(links.ends[1])
+        if leaf is None or any(share.medium is None for share in (main, *apart)):
+            return []
+        rows, down = int(self.rows.value), int(leaf.down.value)
+        left = ceil(main.links.value / rows) % down
+        servers = _plugged(links, span, main.medium)[1][1]._replace(ports=left)
+        others = [_plugged(links, span._replace(lower=each.lower), each.medium)[1][1] for each in apart]
+        counts = [int(each.links.value) for each in apart]
+        return on_mixed_leaf(down, servers, zip(others, counts, strict=True), rows)
+
+    def _check_mixed_leaf(self, wish: Wish, links: Links) -> None:
+        """As `_check_cages`, for the leaf that servers share with other machines."""
+        leaf = self.fabric.tier(links.ends[1])
+        if leaf is None or not self.mixed:
+            return
+        above = [each for each in self.plugged.get(leaf.name, ()) if each.links is not links]
+        found = cages_filled(leaf, (*above, *self.mixed))
+        if found and found[0] > found[1]:
+            message = (
+                f"servers and other machines share a {leaf.name} with different parts, which fill {found[0]} cages; "
+                f"a {leaf.switch.identity.name} has {found[1]}: name one module for both, or leave ports free with "
+                f"`{leaf.name}: {{downlinks: {leaf.down.value - 1}}}`"
             )
             self._problem(wish, "error", message, CAGES, links.kind)
 

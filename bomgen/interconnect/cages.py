@@ -30,6 +30,8 @@ class Plugged(NamedTuple):
     links: Links
     part: str | None
     carried: int
+    ports: int | None = None
+    """Ports that it takes on one switch; None: as many as that kind of link has on a fully connected one."""
 
 
 def cages_filled(tier: Tier, plugged: Iterable[Plugged]) -> tuple[int, int] | None:
@@ -42,12 +44,27 @@ def cages_filled(tier: Tier, plugged: Iterable[Plugged]) -> tuple[int, int] | No
         if each.part is None:
             return None
         key = (each.part, each.carried)
-        by_part[key] = by_part.get(key, 0) + ports_of(tier, each.links)
+        ports = ports_of(tier, each.links) if each.ports is None else each.ports
+        by_part[key] = by_part.get(key, 0) + ports
     if len(tier.switch.groups) > 1 or len(by_part) < 2:
         return None
     group = tier.switch.groups[0]
     filled = sum(ceil(ports / carried) for (_, carried), ports in by_part.items())
     return filled, int(group.ports.value // group.ports_per_cage.value)
+
+
+def on_mixed_leaf(down: int, servers: Plugged, others: Iterable[tuple[Plugged, int]], rows: int) -> list[Plugged]:
+    """What the links to machines take on the leaf that holds the last servers and the first of the other machines.
+
+    Each row of leaves has its share of all links; other machines come in their order behind the servers.
+    """
+    found = [servers]
+    free = down - (servers.ports or 0)
+    for plugged, links in others:
+        taken = min(ceil(links / rows), free)
+        found.append(plugged._replace(ports=taken))
+        free -= taken
+    return found
 
 
 def links_together(fabric: Fabric, links: Links) -> int:
