@@ -102,7 +102,7 @@ def fibre_for(module: Module, links: int, length: Fraction, stock: Stock) -> tup
         if fibre_reason(cable, module, links, rules) is None and cable.identity.availability == AVAILABLE
     ]
     found = [(cable, sold) for cable in fitting if (sold := sold_at(cable.lengths_m, length)) is not None]
-    return min(found, key=lambda pair: (pair[0].identity.generic, pair[0].identity.id), default=None)
+    return min(found, key=lambda pair: (pair[0].identity.generic, _preference(pair[0])), default=None)
 
 
 def parts_ways(cable: Cable, span: Span) -> bool:
@@ -110,6 +110,11 @@ def parts_ways(cable: Cable, span: Span) -> bool:
     if span.single:
         return bool(cable.links.value > 1)
     return joins_two_cages(cable) and bool(span.together % cable.links.value)
+
+
+def _preference(cable: Cable) -> tuple[bool, bool, str]:
+    """Cables with a part number first, then originals before those that replace them."""
+    return cable.identity.part_number is None, bool(cable.replaces), cable.identity.id
 
 
 def _orderable(medium: str, cable: Cable) -> bool:
@@ -120,7 +125,7 @@ def _orderable(medium: str, cable: Cable) -> bool:
 def cables(medium: str, span: Span, stock: Stock) -> Iterator[Medium]:
     """Cables of a medium that can be ordered, fit both cages and are sold long enough."""
     rules = stock.rules()
-    for cable in sorted(stock.cables(medium), key=lambda each: (each.identity.part_number is None, each.identity.id)):
+    for cable in sorted(stock.cables(medium), key=_preference):
         if not _orderable(medium, cable) or cable.identity.availability != AVAILABLE or parts_ways(cable, span):
             continue
         if cable_reason(cable, span.lower, span.upper, span.gbps, rules) is None:
