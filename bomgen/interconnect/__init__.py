@@ -55,6 +55,7 @@ from bomgen.medium import (
     COPPER_PAIRS,
     FIBRE,
     PREFER_COPPER,
+    SHARING,
     Medium,
     Span,
     Stock,
@@ -93,9 +94,13 @@ def connect(
     found = built(wishes)
     if not _lacks_cages(found):
         return found
-    again = built({kind: wish._replace(share_cages=_is_open(wish)) for kind, wish in wishes.items()})
-    unknown = any(each.way is None for each in again.choices)
-    return found if unknown or _lacks_cages(again) else again
+    for ways in SHARING:
+        again = built(
+            {kind: wish._replace(share_cages=ways if _is_open(wish) else ()) for kind, wish in wishes.items()}
+        )
+        if not _lacks_cages(again) and all(each.way for each in again.choices):
+            return again
+    return found
 
 
 def _is_open(wish: Wish) -> bool:

@@ -78,7 +78,7 @@ def for_others(wish: Wish, span: Span, stock: Stock) -> Medium | None:
     """
     ends = {end: part for end, part in wish.modules.items() if end != span.lower.device}
     open_wish = wish._replace(medium=Figure(AUTO, "word", wish.medium.origin), modules={}, fibre=None)
-    for each in (wish, wish._replace(modules=ends), open_wish, open_wish._replace(share_cages=False)):
+    for each in (wish, wish._replace(modules=ends), open_wish, open_wish._replace(share_cages=())):
         with suppress(Unbuildable, LookupError):
             found = choose(each, span, stock).medium
             if found is not None:

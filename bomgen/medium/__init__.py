@@ -18,6 +18,7 @@ from bomgen.medium.model import (
     OPTICS_ONLY,
     PREFER_COPPER,
     RJ45,
+    SHARING,
     TRANSCEIVER,
     Choice,
     Medium,
@@ -39,6 +40,7 @@ __all__ = [
     "OPTICS_ONLY",
     "PREFER_COPPER",
     "RJ45",
+    "SHARING",
     "TRANSCEIVER",
     "Choice",
     "Medium",
@@ -77,7 +79,7 @@ def _told(medium: Medium | None, reason: str, stock: Stock) -> Choice:
 
 def _best(found: Sequence[Way], wish: Wish) -> Choice:
     """The cheapest way, if the one preferred without prices has one too; else that one."""
-    unwanted = dict.fromkeys((*COPPER, AOC), "cages") if wish.share_cages else {}
+    unwanted = {way.name: "cages" for way in found if wish.share_cages and way.name not in wish.share_cages}
     unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in wish.prefer else {}
     usable = [way for way in found if way.medium and way.name not in unwanted]
     if not usable:

@@ -18,6 +18,8 @@ AOC = "aoc"
 RJ45 = "rj45"
 COPPER_PAIRS = "copper"
 """Patch cables for RJ45: any vendor's can be ordered."""
+SHARING = (("multimode", "single-mode"), ("single-mode",))
+"""Ways whose modules can stand side by side in the cages of a switch, whichever kinds of link they are for."""
 PREFER_COPPER, OPTICS_ONLY, ONE_FIBRE_LENGTH = "copper", "optics-only", "one-fibre-length"
 """Policies that a plan may name for a kind of link."""
 
@@ -34,8 +36,8 @@ class Wish(NamedTuple):
     """Policies: `copper`, `optics-only`, `one-fibre-length`."""
     fibre: str | None = None
     """Id of the fibre between modules, where the plan names it."""
-    share_cages: bool = False
-    """Whether only modules will do, because cables with both ends would need more cages than a switch has."""
+    share_cages: tuple[str, ...] = ()
+    """The only ways left, because others would need more cages than a switch has; empty: all."""
 
     @property
     def one_fibre_length(self) -> bool:

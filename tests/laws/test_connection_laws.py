@@ -61,7 +61,7 @@ def test_parts_find_cages_and_links_their_ends(built: Built, plan: dict[str, Any
     cables = compute["cables"].get("leaf-spine", {})
     if any(part.startswith(TWO_LINKS) for part in cables):
         assert compute["links"]["leaf-spine"] == 2 * sum(cables.values())
-        assert compute["ports"]["leaf"]["up"] % (2 * (compute["switches"]["spine"] // compute.get("pods", 1))) == 0
+        assert compute["links"]["leaf-spine"] % (2 * (compute["switches"]["spine"] // compute.get("pods", 1))) == 0
     lower = compute["links"]["server-leaf"]
     for part, pieces in compute["cables"]["server-leaf"].items():
         links = (
