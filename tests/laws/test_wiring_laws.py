@@ -180,7 +180,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(plan=plans())
-@settings(max_examples=1500)
+@settings(max_examples=150)
 def test_random_plans_are_wired_as_they_are_billed(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
     """Whatever the topology, the counts of the closed forms are those of the cables listed, less reserved ports."""
     wired_rows(worked, plan, folder)
@@ -200,7 +200,7 @@ def carried(rows: Rows, halves: tuple[set[tuple[str, str]], set[tuple[str, str]]
 
 
 @given(plan=plans())
-@settings(max_examples=400)
+@settings(max_examples=60)
 def test_the_cables_listed_carry_the_bisection(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
     """Max-flow between the halves of the endpoints over every cable is the bisection stated; of a dragonfly, at least.
 
