@@ -208,7 +208,7 @@ class _Builder:
                     self._remarks(links, wish, share, upper)
                 told.append(share.medium)
                 length = share.medium.length_m if share.medium else Fraction(wish.length_m.value)
-                self.alike.append(Alike(links.kind, share.medium, length, share.others))
+                self.alike.append(Alike(links.kind, share.medium, length, share.rate, share.others))
 
     def _span(self, links: Links, wish: Wish) -> Span:
         """What a kind of link has to join."""

@@ -53,6 +53,7 @@ class Alike(NamedTuple):
     medium: Medium | None
     """None: no part is known."""
     length_m: Fraction
+    rate_gbps: Figure
     others: tuple[int, ...] | None
     """The machines beside the servers that they belong to, by their place among all; None: every other link."""
     by_route: bool = False

@@ -236,7 +236,7 @@ class _Wirer:
         number = len(self.ways)
         protocol = tier_of(built, links.ends[1]).switch.protocol
         per_cage = (below.per_cage, above.per_cage)
-        rate = int(links.rate_gbps.value)
+        rate = int(way.rate_gbps.value)
         self.ways.append(
             WireWay(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol, way.by_route)
         )

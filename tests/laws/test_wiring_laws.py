@@ -59,11 +59,11 @@ def links_of(rows: Rows) -> Iterator[dict[str, str]]:
 def modules_of(report: Report, rows: Rows) -> Counter[tuple[str, str]]:
     """Modules that hold a cable, by fabric and kind of device; those of one link take a port, others a cage."""
     single = {
-        module.identity.part_number or module.identity.id
+        (module.identity.part_number or module.identity.id, str(way.rate_gbps.value))
         for built in report.design.fabrics
-        for use in built.interconnect.modules
-        for module in [use.module]
-        if module.ports.value == 1
+        for way in built.interconnect.alike
+        for module in ((way.medium.lower, way.medium.upper) if way.medium else ())
+        if module and module.ports.value == 1
     }
     found = defaultdict[tuple[str, str], set[tuple[str, ...]]](set)
     for link in links_of(rows):
@@ -71,7 +71,7 @@ def modules_of(report: Report, rows: Rows) -> Counter[tuple[str, str]]:
         for end, device in (("a", lower), ("b", upper)):
             module = link[f"{end}_module"]
             if module:
-                place = link[f"{end}_port"] if module in single else link[f"{end}_cage"]
+                place = link[f"{end}_port"] if (module, link["rate_gbps"]) in single else link[f"{end}_cage"]
                 tier = device if device in ("server", "leaf", "spine", "core") else "leaf"
                 found[link["fabric"], tier].add((link[f"{end}_device"], place))
     return Counter({key: len(places) for key, places in found.items()})
