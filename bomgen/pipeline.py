@@ -31,7 +31,9 @@ from bomgen.sizing import size
 from bomgen.source import Source, decoded, override, read
 
 if TYPE_CHECKING:
+    from bomgen.document import Drawing
     from bomgen.elevations import Elevations
+    from bomgen.language import Language
     from bomgen.wiring.columns import Wiring
 
 STANDARD_INPUT = "-"
@@ -264,7 +266,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             )
             for built in report.design.fabrics
         )
-        page = document(report, words, drawings)
+        page = document(report, words, drawings, _racks_drawn(report, words))
     for form in formats:
         if form == "md":
             from bomgen.render.text import markdown
@@ -285,6 +287,24 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
 
             files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
     return files
+
+
+def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:
+    """The floor, and racks from the front; below the last of them stands which racks are not drawn."""
+    found, site = report.elevations, report.plan.site
+    if found is None or site is None:
+        return ()
+    from bomgen.document import Drawing
+    from bomgen.elevations import left_out
+    from bomgen.render.floor_drawing import floor_svg
+    from bomgen.render.rack_drawing import drawn_of, rack_svgs
+
+    title, floor = words.word("drawing-racks"), words.word("drawing-floor")
+    text, missing = words.word("drawing-racks-text"), left_out(found, drawn_of(found))
+    if missing:
+        text = words.word("drawing-racks-some", text=text, racks=missing)
+    fronts = (Drawing(f"racks-{number}", title, svg, text) for number, svg in enumerate(rack_svgs(found, words), 1))
+    return (Drawing("floor", floor, floor_svg(found, site, words), words.word("drawing-floor-text")), *fronts)
 
 
 def _servers(report: Report) -> int | None:

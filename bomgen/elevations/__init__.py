@@ -17,6 +17,8 @@ Named = tuple[str, str]
 """What the first and the last of devices in a row are called."""
 FREE = "free"
 """A rack on the floor that nothing was counted for, beside the kinds of rack of the plan."""
+MOST_NAMED = 12
+"""Ranges of racks that a line names."""
 NO_ROOM, NO_HEIGHT = "room", "height"
 """Why machines stand in no rack: the racks are full, or nobody knows how high they are."""
 
@@ -137,6 +139,19 @@ def spans_text(spans: tuple[Span, ...], most: int = 0) -> str:
     shown = spans[:most] if most else spans
     text = ", ".join(f"{first}" if first == last else f"{first}–{last}" for first, last in shown)
     return text if len(shown) == len(spans) else f"{text}, … +{len(spans) - len(shown)}"
+
+
+def left_out(found: Elevations, shown: tuple[Elevation, ...]) -> str:
+    """The numbers of the racks that are not among those shown; empty when all are."""
+    drawn = {group.racks for group in shown}
+    spans = sorted(span for group in found.groups if group.racks not in drawn for span in group.racks)
+    joined: list[Span] = []
+    for first, last in spans:
+        if joined and joined[-1][1] + 1 == first:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return spans_text(tuple(joined), MOST_NAMED)
 
 
 def named_text(named: Named) -> str:

@@ -222,12 +222,17 @@ def _drawn(floor: Floor) -> tuple[tuple[Block, ...], ...]:
 
 
 def _unplaced(kinds: Iterable[DeviceKind], placed: Places) -> Iterator[Unplaced]:
-    """The devices without a rack, kind by kind; those of no known part are somebody else's."""
+    """The devices without a rack, part by part; those of no known part are somebody else's."""
+    found: dict[tuple[str, str], tuple[int, int]] = {}
     for kind in kinds:
         nowhere = int(np.count_nonzero(placed.rack[kind.start : kind.start + kind.number] == NOWHERE))
-        if nowhere and kind.identity:
-            missing, boxes = (ceil(number / kind.of_box) for number in (nowhere, kind.number))
-            yield Unplaced(kind.identity.name, missing, boxes, NO_ROOM if kind.height_u else NO_HEIGHT)
+        if kind.identity:
+            part = (kind.identity.name, NO_ROOM if kind.height_u else NO_HEIGHT)
+            missing, boxes = found.get(part, (0, 0))
+            found[part] = (missing + ceil(nowhere / kind.of_box), boxes + ceil(kind.number / kind.of_box))
+    for (name, why), (missing, boxes) in found.items():
+        if missing:
+            yield Unplaced(name, missing, boxes, why)
 
 
 def _doubts(design: Design, site: Site, found: Machines, placed: Places) -> Iterator[tuple[str, str]]:
