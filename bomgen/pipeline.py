@@ -290,7 +290,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
 
 
 def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:
-    """The floor, and racks from the front; below the last of them stands which racks are not drawn."""
+    """The floor, and racks from the front; the first of them says which racks are not drawn."""
     found, site = report.elevations, report.plan.site
     if found is None or site is None:
         return ()
@@ -299,11 +299,13 @@ def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:
     from bomgen.render.floor_drawing import floor_svg
     from bomgen.render.rack_drawing import drawn_of, rack_svgs
 
-    title, floor = words.word("drawing-racks"), words.word("drawing-floor")
-    text, missing = words.word("drawing-racks-text"), left_out(found, drawn_of(found))
-    if missing:
+    floor, text = words.word("drawing-floor"), words.word("drawing-racks-text")
+    if missing := left_out(found, drawn_of(found)):
         text = words.word("drawing-racks-some", text=text, racks=missing)
-    fronts = (Drawing(f"racks-{number}", title, svg, text) for number, svg in enumerate(rack_svgs(found, words), 1))
+    fronts = (
+        Drawing(f"racks-{number}", title, svg, text if number == 1 else title)
+        for number, (title, svg) in enumerate(rack_svgs(found, words), 1)
+    )
     return (Drawing("floor", floor, floor_svg(found, site, words), words.word("drawing-floor-text")), *fronts)
 
 

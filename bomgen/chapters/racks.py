@@ -9,8 +9,11 @@ from bomgen.document import Cell, Column, Drawing, Row, Section, Table
 from bomgen.elevations import Elevation, Elevations, Slot, named_text, spans_text
 from bomgen.elevations.words import pdu_words
 from bomgen.figures import Figure
+from bomgen.plan import RACK_KINDS
 
 RACKS = "racks"
+HEAT = "BTU/h"
+"""Shown in whole numbers, as data sheets do."""
 MOST_SPANS = 6
 """Ranges of racks or names that a cell shows; bom.json has all."""
 MOST_GROUPS = 200
@@ -47,17 +50,16 @@ def _groups(writer: Writer, found: Elevations) -> Table:
     columns = (
         Column("racks", word("column-racks"), "text", 20),
         Column("row", word("column-row"), "text", 7),
-        Column("kind", word("column-rack-kind"), "text", 13),
         Column("number", word("column-racks-number"), "number", 8),
-        Column("power", word("column-power"), "number", 11),
+        Column("power", word("column-power"), "number", 12),
         Column("weight", word("column-weight"), "number", 11),
-        Column("outlets", word("column-outlets"), "text", 20),
-        Column("pdus", word("column-pdus"), "text", 12),
         Column("units", word("column-units-used"), "number", 10),
-        Column("heat", word("column-heat"), "number", 14),
+        Column("outlets", word("column-outlets"), "text", 20),
+        Column("pdus", word("column-pdus"), "text", 14),
+        Column("heat", word("column-heat"), "number", 16),
     )
     shown = found.groups[:MOST_GROUPS]
-    rows = [_group(writer, group) for group in shown]
+    rows = [_group(writer, group) for kind in RACK_KINDS for group in shown if group.kind == kind]
     if len(found.groups) > 1:
         rows.append(_all(writer, found.groups))
     return Table(RACKS, word("table-racks"), columns, tuple(rows), word("caption-racks"))
@@ -68,16 +70,15 @@ def _group(writer: Writer, group: Elevation) -> Row:
     cells = (
         Cell(spans_text(group.racks, MOST_SPANS)),
         Cell(spans_text(group.rows, MOST_SPANS)),
-        Cell(writer.word(f"rack-{group.kind}")),
         Cell(group.number),
         _cell(sums.power_w, "W"),
         _cell(sums.weight_kg, "kg"),
+        _cell(sums.units_used, "U"),
         Cell(_outlets(writer, group)),
         Cell(_pdus(group)),
-        _cell(sums.units_used, "U"),
-        _cell(sums.heat, "BTU/h"),
+        _cell(sums.heat, HEAT),
     )
-    return Row(cells)
+    return Row(cells, writer.word(f"label-{group.kind}_racks"))
 
 
 def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
@@ -87,21 +88,21 @@ def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
     cells = (
         Cell(writer.word("racks-all")),
         Cell(""),
-        Cell(""),
         Cell(number),
         _sum([(group.number, group.sums.power_w) for group in groups], "W"),
         _sum([(group.number, group.sums.weight_kg) for group in groups], "kg"),
+        _sum([(group.number, group.sums.units_used) for group in groups], "U"),
         Cell(""),
         Cell(writer.language.integer(pdus) if pdus else ""),
-        _sum([(group.number, group.sums.units_used) for group in groups], "U"),
-        _sum([(group.number, group.sums.heat) for group in groups], "BTU/h"),
+        _sum([(group.number, group.sums.heat) for group in groups], HEAT),
     )
-    return Row(cells)
+    return Row(cells, writer.word("racks-sum"))
 
 
 def _sum(figures: Sequence[tuple[int, Figure | None]], unit: str) -> Cell:
     known = [number * figure.value for number, figure in figures if figure]
-    return Cell(sum(known), unit) if known else Cell(None)
+    total = sum(known)
+    return Cell(round(total) if unit == HEAT else total, unit) if known else Cell(None)
 
 
 def _outlets(writer: Writer, group: Elevation) -> str:
@@ -169,7 +170,7 @@ def _names(slot: Slot) -> str:
 
 
 def _cell(figure: Figure | None, unit: str) -> Cell:
-    return Cell(round(figure.value) if figure and unit == "BTU/h" else figure.value if figure else None, unit)
+    return Cell(round(figure.value) if figure and unit == HEAT else figure.value if figure else None, unit)
 
 
 def _times(pieces: int, figure: Figure | None, unit: str) -> Cell:

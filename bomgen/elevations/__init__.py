@@ -15,6 +15,8 @@ Span = tuple[int, int]
 """The first and the last of numbers in a row."""
 Named = tuple[str, str]
 """What the first and the last of devices in a row are called."""
+TRAY = "tray"
+"""A compute tray of a rack-scale system, whose vendor knows where in its rack it stands."""
 FREE = "free"
 """A rack on the floor that nothing was counted for, beside the kinds of rack of the plan."""
 MOST_NAMED = 12
@@ -27,7 +29,7 @@ class Slot(NamedTuple):
     """Equal devices one above the other, in each of equal racks."""
 
     device: str
-    """server, leaf, spine, core, or host for other machines."""
+    """server, tray, leaf, spine, core, or host for other machines."""
     identity: Identity | None
     unit: int | None
     """The lowest unit; None: they are somewhere in the rack."""

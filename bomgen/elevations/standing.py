@@ -18,6 +18,7 @@ from bomgen.elevations import (
     FREE,
     NO_HEIGHT,
     NO_ROOM,
+    TRAY,
     Block,
     Elevation,
     Elevations,
@@ -32,7 +33,7 @@ from bomgen.facility.supply import feed_letter
 from bomgen.layout import COMPUTE, MANAGEMENT, Floor
 from bomgen.plan import PDUS, Site
 from bomgen.wiring.columns import NOWHERE, Column, DeviceKind, Places
-from bomgen.wiring.machines import Machines, machines
+from bomgen.wiring.machines import SERVERS, Machines, machines
 from bomgen.wiring.places import ground, lying, places, stack
 
 
@@ -110,8 +111,10 @@ def _group(
     of_pdus = found.hosts.get(PDUS)
     number_of_pdus = found.kinds.index(of_pdus) if of_pdus else NOWHERE
     is_pdu = rows.kind[first] == number_of_pdus
+    server = design.plan.cluster.server
+    scale = server is not None and server.rack_scale
     slots = tuple(
-        _slot(standing, devices)
+        _slot(standing, devices, scale and standing.kind.device == SERVERS)
         for standing in _standing(found, rows.kind[first], rows.unit[first], np.flatnonzero(~is_pdu))
     )
     pdus = _pdus(design, site, kind, of_pdus, devices[:, is_pdu])
@@ -123,7 +126,7 @@ def _group(
         units=ceil(site.rack_units.value),
         slots=slots,
         pdus=pdus,
-        sums=sums_of(site, kind, design.plan.cluster.server, slots, pdus),
+        sums=sums_of(site, kind, server, slots, pdus),
     )
 
 
@@ -146,13 +149,13 @@ def _standing(found: Machines, kind: Column, unit: Column, rows: Column) -> Iter
         yield below
 
 
-def _slot(standing: Standing, devices: NDArray[np.int64]) -> Slot:
+def _slot(standing: Standing, devices: NDArray[np.int64], trays: bool) -> Slot:
     """Equal devices of equal racks; `devices` has a row a rack."""
     kind, boxes = standing.kind, standing.boxes
     inside = devices[:, boxes[0][0] : boxes[-1][1] + 1] - kind.start
     shift = boxes[0][0]
     return Slot(
-        device=kind.device,
+        device=TRAY if trays else kind.device,
         identity=kind.identity,
         unit=None if standing.unit == NOWHERE else standing.unit,
         height_u=_height(kind) or None,

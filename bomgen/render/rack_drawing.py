@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bomgen.elevations import Elevation, Elevations, Slot, named_text, spans_text
+from bomgen.elevations import TRAY, Elevation, Elevations, Slot, named_text, spans_text
 from bomgen.elevations.words import pdu_words
 from bomgen.language import Language
 from bomgen.render.canvas import WIDTH, Canvas, fitted
@@ -26,7 +26,7 @@ _LINE = 13
 _NAME_SIZE, _WORD_SIZE, _SMALL_SIZE = 12, 10, 8
 _HEADING = 40
 """Above a rack: which ones it stands for, and where."""
-_TWO_LINES = 22
+_TWO_LINES = 30
 """A box of that height has room for a name and a product below each other."""
 _MOST_SPANS = 4
 _LIGHT, _DARK = 0.07, 0.22
@@ -40,8 +40,8 @@ def drawn_of(found: Elevations) -> tuple[Elevation, ...]:
     return tuple(found.groups[index] for index in sorted(order[:MOST_DRAWN]))
 
 
-def rack_svgs(found: Elevations, language: Language) -> Iterator[str]:
-    """The drawings of the racks, some of them side by side in each."""
+def rack_svgs(found: Elevations, language: Language) -> Iterator[tuple[str, str]]:
+    """The drawings of the racks, some of them side by side in each: title and SVG element."""
     drawn = drawn_of(found)
     for start in range(0, len(drawn), BESIDE):
         beside = drawn[start : start + BESIDE]
@@ -49,8 +49,10 @@ def rack_svgs(found: Elevations, language: Language) -> Iterator[str]:
         room = (WIDTH - (BESIDE - 1) * _SPACE) / BESIDE
         for position, group in enumerate(beside):
             _Front(canvas, language, group, position * (room + _SPACE), room).draw()
-        numbers = "; ".join(spans_text(group.racks) for group in beside)
-        yield canvas.text(f"racks-{start // BESIDE + 1}", language.word("ui-racks-drawn", racks=numbers), False)
+        title = language.word(
+            "ui-racks-drawn", racks="; ".join(spans_text(group.racks, _MOST_SPANS) for group in beside)
+        )
+        yield title, canvas.text(f"racks-{start // BESIDE + 1}", title, False)
 
 
 class _Front:
@@ -111,7 +113,7 @@ class _Front:
         size = min(_WORD_SIZE, high / len(lines) - 1)
         for index, line in enumerate(lines):
             y = middle + (index - (len(lines) - 1) / 2) * min(_LINE, high / len(lines))
-            canvas.words("name", x, y, fitted(line, self.width - 4), self.width - 4, largest=size)
+            canvas.words("device-name", x, y, fitted(line, self.width - 4), self.width - 4, largest=size)
 
     def _slot(self, slot: Slot) -> None:
         """The pieces of a slot, each for itself."""
@@ -139,20 +141,24 @@ class _Front:
         for run in runs:
             first, last = run
             top, high = self._top(first, last - first + 1), (last - first + 1) * self.pitch
-            self.canvas.rectangle("free", self.left + 1, top + 0.5, self.width - 2, high - 1, dashed=True, corner=1)
-            lines = list(self._somewhere(somewhere)) if run == longest else []
-            self._centred(lines or [self._free_words(first, last)], top + high / 2, high)
+            held = bool(somewhere) and run == longest
+            self.canvas.rectangle(
+                "free", self.left + 1, top + 0.5, self.width - 2, high - 1, dashed=not held, filled=held, corner=1
+            )
+            lines = list(self._somewhere(somewhere)) if held else [self._free_words(first, last)]
+            self._centred(lines, top + high / 2, high)
 
     def _free_words(self, first: int, last: int) -> str:
         return self.language.word("ui-units-free", units=self.language.value(last - first + 1, "U"))
 
     def _somewhere(self, slots: Sequence[Slot]) -> Iterator[str]:
+        """Machines of which only the rack is known."""
+        word = self.language.word
         for slot in slots:
             name = slot.identity.name if slot.identity else slot.device
-            yield f"{self.language.integer(slot.pieces)} × {name}"
+            yield word("ui-trays" if slot.device == TRAY else "ui-pieces", number=slot.pieces, name=name)
             yield named_text((slot.boxes[0][0], slot.boxes[-1][1]))
-        if slots:
-            yield self.language.word("ui-unit-unknown")
+        yield word("ui-unit-unknown")
 
     def _centred(self, lines: Sequence[str], middle: float, high: float) -> None:
         """Lines around a height, as many as there is room for."""
