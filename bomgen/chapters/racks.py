@@ -112,7 +112,7 @@ def _outlets(writer: Writer, group: Elevation) -> str:
     offered = ", ".join(f"{int(each.value)} {writer.word(f'outlet-{form}')}" for form, each in sums.pdu_outlets.items())
     if needed and "outlets" in sums.lower_bounds:
         needed = writer.word("ui-at-least", amount=needed)
-    return writer.word("outlets-of", needed=needed or "–", offered=offered) if offered else needed
+    return writer.word("outlets-of", needed=needed or "–", offered=offered) if offered else needed or "–"
 
 
 def _pdus(group: Elevation) -> str:

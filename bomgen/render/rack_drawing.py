@@ -110,7 +110,7 @@ class _Front:
         canvas.rectangle("device", self.left + 1, top + 0.5, self.width - 2, high - 1, filled=True, corner=1, tone=tone)
         middle, x = top + high / 2, self.left + self.width / 2
         lines = [name, product] if high >= _TWO_LINES and product else [" · ".join(filter(None, (name, product)))]
-        size = min(_WORD_SIZE, high / len(lines) - 1)
+        size = min(_WORD_SIZE, high / len(lines) - 2)
         for index, line in enumerate(lines):
             y = middle + (index - (len(lines) - 1) / 2) * min(_LINE, high / len(lines))
             canvas.words("device-name", x, y, fitted(line, self.width - 4), self.width - 4, largest=size)
