@@ -23,6 +23,8 @@ _STRIP = 13
 """Width of a PDU beside a rack."""
 _MOST_STRIPS = 6
 _LINE = 13
+_INSET, _HALF = 2, 0.5
+"""Between the side of a rack and what is written in it; half of the line between two devices."""
 _NAME_SIZE, _WORD_SIZE, _SMALL_SIZE = 12, 10, 8
 _HEADING = 40
 """Above a rack: which ones it stands for, and where."""
@@ -66,6 +68,7 @@ class _Front:
         self.pitch = min(_UNIT, _TALLEST / self.units)
         self.left = x + _NUMBERS
         self.width = room - _NUMBERS - self.strips * _STRIP
+        self.inside = self.width - 2 * _INSET
         self.floor = _HEADING + self.units * self.pitch
 
     def draw(self) -> None:
@@ -83,7 +86,7 @@ class _Front:
         for unit in range(1, self.units + 1):
             y = self._top(unit, 1) + self.pitch / 2
             size = min(_SMALL_SIZE, self.pitch - 1)
-            self.canvas.words("unit", self.left - 3, y, f"{unit}", _NUMBERS, anchor="end", largest=size)
+            self.canvas.words("unit", self.left - 2, y, f"{unit}", _NUMBERS, anchor="end", largest=size)
         for slot in group.slots:
             self._slot(slot)
         for pdu in group.pdus:
@@ -107,13 +110,17 @@ class _Front:
     def _box(self, unit: int, height: int, name: str, product: str, tone: float = _LIGHT) -> None:
         """A device: name and product below each other where it is high enough, else beside each other."""
         canvas, top, high = self.canvas, self._top(unit, height), height * self.pitch
-        canvas.rectangle("device", self.left + 1, top + 0.5, self.width - 2, high - 1, filled=True, corner=1, tone=tone)
+        canvas.rectangle(
+            "device", self.left + 1, top + _HALF, self.width - 2, high - 1, filled=True, corner=1, tone=tone
+        )
         middle, x = top + high / 2, self.left + self.width / 2
         lines = [name, product] if high >= _TWO_LINES and product else [" · ".join(filter(None, (name, product)))]
         size = min(_WORD_SIZE, high / len(lines) - 2)
         for index, line in enumerate(lines):
             y = middle + (index - (len(lines) - 1) / 2) * min(_LINE, high / len(lines))
-            canvas.words("device-name", x, y, fitted(line, self.width - 4), self.width - 4, largest=size)
+            canvas.words(
+                "device-name", x, y, fitted(line, self.width - 2 * _INSET), self.width - 2 * _INSET, largest=size
+            )
 
     def _slot(self, slot: Slot) -> None:
         """The pieces of a slot, each for itself."""
@@ -143,7 +150,7 @@ class _Front:
             top, high = self._top(first, last - first + 1), (last - first + 1) * self.pitch
             held = bool(somewhere) and run == longest
             self.canvas.rectangle(
-                "free", self.left + 1, top + 0.5, self.width - 2, high - 1, dashed=not held, filled=held, corner=1
+                "free", self.left + 1, top + _HALF, self.width - 2, high - 1, dashed=not held, filled=held, corner=1
             )
             lines = list(self._somewhere(somewhere)) if held else [self._free_words(first, last)]
             self._centred(lines, top + high / 2, high)
@@ -166,8 +173,8 @@ class _Front:
         for index, line in enumerate(shown):
             y = middle + (index - (len(shown) - 1) / 2) * _LINE
             size = min(_WORD_SIZE, high - 1)
-            x, width = self.left + self.width / 2, self.width - 4
-            self.canvas.words("free", x, y, fitted(line, width), width, largest=size)
+            x = self.left + self.width / 2
+            self.canvas.words("free", x, y, fitted(line, self.inside), self.inside, largest=size)
 
     def _hung(self) -> None:
         """The PDUs beside the units, with their names and feeds upright."""
