@@ -114,6 +114,11 @@ def _packed(kinds: Sequence[Standing], units: int, power_w: int, racks: int) -> 
     return packed(items, units, power_w)
 
 
+def racks_needed(kinds: Sequence[Standing], units: int, power_w: int) -> int:
+    """The racks of so many units and so much power that machines of several kinds fill."""
+    return _racks(packed([(kind.height_u, kind.power_w, kind.pieces) for kind in kinds], units, power_w))
+
+
 def _racks(runs: Sequence[Sequence[Run]]) -> int:
     return max((run.first + run.racks for of_kind in runs for run in of_kind), default=0)
 

@@ -31,6 +31,9 @@ from bomgen.sizing import size
 from bomgen.source import Source, decoded, override, read
 
 if TYPE_CHECKING:
+    from bomgen.document import Drawing
+    from bomgen.elevations import Elevations
+    from bomgen.language import Language
     from bomgen.wiring.columns import Wiring
 
 STANDARD_INPUT = "-"
@@ -168,9 +171,11 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
     billed = bill(designed)
     priced = quote(billed, plan.quote, books)
+    elevated = _elevations(designed)
     outcome = checks(designed, billed, priced)
     _raise_broken(outcome)
     noted = [*found, *remarks(designed), *without_effect(source, designed, billed), *priced.problems]
+    noted += _of_racks(elevated, plan)
     of_checks = _warnings(outcome, designed)
     problems = tuple(sorted((*noted, *of_checks), key=lambda problem: problem.mark))
     inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
@@ -183,6 +188,7 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         design=designed,
         bill=billed,
         quote=priced,
+        elevations=elevated,
         checks=(*outcome, *of_problems(noted)),
         problems=problems,
     )
@@ -202,6 +208,24 @@ def _on_floor(designed: Design, parts: Stock) -> Design:
         raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error
     except Overfull as error:
         raise PlanErrors([Problem(designed.plan.mark, "error", str(error), "cages")]) from error
+
+
+def _elevations(designed: Design) -> Elevations | None:
+    """What stands in the racks, where the plan describes a site."""
+    if designed.plan.site is None:
+        return None
+    from bomgen.elevations.standing import elevations
+
+    return elevations(designed)
+
+
+def _of_racks(elevated: Elevations | None, plan: Plan) -> list[Problem]:
+    """Warnings about what finds no rack, at the place of the site."""
+    if elevated is None or plan.site is None:
+        return []
+    mark = plan.site.management_racks and first_given(plan.site.management_racks)
+    place = mark or plan.site.mark
+    return [Problem(place, "warning", message, rule, "site.management_racks") for message, rule in elevated.warnings]
 
 
 def _warnings(outcome: tuple[Check, ...], designed: Design) -> list[Problem]:
@@ -242,7 +266,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             )
             for built in report.design.fabrics
         )
-        page = document(report, words, drawings)
+        page = document(report, words, drawings, _racks_drawn(report, words))
     for form in formats:
         if form == "md":
             from bomgen.render.text import markdown
@@ -263,6 +287,26 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
 
             files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
     return files
+
+
+def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:
+    """The floor, and racks from the front; the first of them says which racks are not drawn."""
+    found, site = report.elevations, report.plan.site
+    if found is None or site is None:
+        return ()
+    from bomgen.document import Drawing
+    from bomgen.elevations import left_out
+    from bomgen.render.floor_drawing import floor_svg
+    from bomgen.render.rack_drawing import drawn_of, rack_svgs
+
+    floor, text = words.word("drawing-floor"), words.word("drawing-racks-text")
+    if missing := left_out(found, drawn_of(found)):
+        text = words.word("drawing-racks-some", text=text, racks=missing)
+    fronts = (
+        Drawing(f"racks-{number}", title, svg, text if number == 1 else title)
+        for number, (title, svg) in enumerate(rack_svgs(found, words), 1)
+    )
+    return (Drawing("floor", floor, floor_svg(found, site, words), words.word("drawing-floor-text")), *fronts)
 
 
 def _servers(report: Report) -> int | None:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from bomgen import __version__
 from bomgen.bill import Bill, Line
 from bomgen.design import Design
+from bomgen.elevations import Elevations
+from bomgen.elevations.data import as_data
 from bomgen.figures import Assumed, Cited, Derived, Figure, Given, origin_text, walk
 from bomgen.interconnect import Chosen
 from bomgen.money import rounded
@@ -46,6 +48,8 @@ class Report(NamedTuple):
     design: Design
     bill: Bill
     quote: Quote
+    elevations: Elevations | None
+    """What stands in the racks; None: the plan describes no site, or no rack is counted."""
     checks: tuple[Check, ...]
     problems: tuple[Problem, ...]
 
@@ -101,6 +105,8 @@ def result(report: Report) -> dict[str, Any]:
             place = place.setdefault(step, {})
         place[path[-1]] = plain(figure.value)
     _name_what_is_not_there(data)
+    if report.elevations:
+        data["site"] |= as_data(report.elevations)
     data["cluster"].setdefault("spare_servers", 0)
     data["cluster"].setdefault("nics", 0)
     paths = Paths(found)
@@ -256,6 +262,8 @@ def choices(report: Report) -> Iterator[Figure]:
         yield from (training.optimizer, training.gradient_precision)
         if training.target_days and not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
+    if plan.site and report.elevations and plan.site.layout.rows is None:
+        yield plan.site.layout.racks_per_row
     storage = plan.storage
     by_level = storage.write_per_server is None or (storage.given and storage.read_per_server is None)
     if by_level and (storage.given or report.design.sizing.lost):

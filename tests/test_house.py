@@ -33,7 +33,7 @@ FLOORS = {
     **dict.fromkeys(("sizing", "beside", "joints"), 8),
     "design": 9,
     **dict.fromkeys(("bill", "wiring"), 10),
-    **dict.fromkeys(("quote", "numbers", "laying"), 11),
+    **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
     **dict.fromkeys(("proof", "remarks"), 12),
     "report": 13,
     **dict.fromkeys(("render", "chapters", "export"), 14),
@@ -49,7 +49,7 @@ THIRD_PARTY = {
     "openpyxl": ("render.xlsx_bill", "render.xlsx_sheet", "render.xlsx_finish"),
     "click": ("cli",),
     "numpy": (
-        *("joints", "joints.seats", "joints.spread", "layout", "laying"),
+        *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing"),
         *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.places", "export.columns"),
     ),
     "pyarrow": ("export.columns", "export.csv", "export.parquet"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from bomgen import __version__
-from bomgen.chapters import build, evidence, serving, site, sizing, storage, summary
+from bomgen.chapters import build, evidence, racks, serving, site, sizing, storage, summary
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Document, Drawing, Section
 from bomgen.language import Language
@@ -14,8 +14,10 @@ from bomgen.numbers import Path
 from bomgen.report import Report
 
 
-def document(report: Report, language: Language, drawings: tuple[Drawing, ...]) -> Document:
-    """The report for readers, in a language. `drawings` are those of the fabrics."""
+def document(
+    report: Report, language: Language, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...] = ()
+) -> Document:
+    """The report for readers, in a language. `drawings` are those of the fabrics, `of_racks` of floor and racks."""
     writer = Writer(report, language)
     return Document(
         title=report.plan.title,
@@ -23,7 +25,7 @@ def document(report: Report, language: Language, drawings: tuple[Drawing, ...]) 
         language=language.code,
         facts=tuple(_facts(writer)),
         headline=tuple(_headline(writer)),
-        sections=tuple(section for section in _sections(writer, drawings) if section is not None),
+        sections=tuple(section for section in _sections(writer, drawings, of_racks) if section is not None),
         totals=report.quote.totals,
         footer=language.word("footer", version=__version__, sha=report.sha256),
     )
@@ -69,7 +71,7 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         yield writer.label(("site", "power_w")), writer.cell(("site", "power_w"))
 
 
-def _sections(writer: Writer, drawings: tuple[Drawing, ...]) -> Iterator[Section | None]:
+def _sections(writer: Writer, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...]) -> Iterator[Section | None]:
     yield summary.summary(writer)
     yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
     yield serving.serving(writer)
@@ -77,6 +79,7 @@ def _sections(writer: Writer, drawings: tuple[Drawing, ...]) -> Iterator[Section
     yield build.network(writer, drawings)
     yield storage.storage(writer)
     yield site.site(writer)
+    yield racks.racks(writer, of_racks)
     yield evidence.assumption_section(writer)
     yield evidence.check_section(writer)
     yield evidence.source_section(writer)

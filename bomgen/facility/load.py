@@ -116,11 +116,13 @@ def on_floor(weight: Figure | None, rack: Rack | None) -> Figure | None:
     return floor_load(weight, rack.width_mm, rack.depth_mm)
 
 
-def _of_rack(rack: Rack | None, count: Figure) -> Heavy:
+def rack_as_heavy(rack: Rack | None, count: Figure) -> Heavy:
+    """So many racks."""
     return Heavy(rack.identity.name, count, rack.weight_kg) if rack else Heavy(ANY_RACK, count, None)
 
 
-def _of_pdu(pdu: Pdu | None, count: Figure) -> Heavy:
+def pdu_as_heavy(pdu: Pdu | None, count: Figure) -> Heavy:
+    """So many PDUs."""
     return Heavy(pdu.identity.name, count, pdu.weight_kg) if pdu else Heavy(ANY_PDU, count, None)
 
 
@@ -132,13 +134,13 @@ def _everything(site: Site, standing: Standing, machines: Iterable[Machines]) ->
     found += [Heavy(each.name, each.count, each.weight_kg) for each in machines if not each.in_server]
     bought = not (server and server.rack_scale)
     if bought and standing.compute_racks:
-        found.append(_of_rack(site.rack, standing.compute_racks))
+        found.append(rack_as_heavy(site.rack, standing.compute_racks))
     if bought and standing.compute_pdus:
-        found.append(_of_pdu(site.pdu, standing.compute_pdus))
+        found.append(pdu_as_heavy(site.pdu, standing.compute_pdus))
     if standing.management_racks:
-        found.append(_of_rack(site.rack, standing.management_racks))
+        found.append(rack_as_heavy(site.rack, standing.management_racks))
     if standing.management_pdus:
-        found.append(_of_pdu(site.management_pdu, standing.management_pdus))
+        found.append(pdu_as_heavy(site.management_pdu, standing.management_pdus))
     return found
 
 
@@ -156,7 +158,7 @@ def loads(site: Site, standing: Standing, machines: Iterable[Machines], power_w:
         weight, drawn = server.weight_kg, server.power_w
     elif server and standing.per_rack:
         drawn = power_of(standing.per_rack, server.power_w) if server.power_w else None
-        inside = weigh([Heavy("", standing.per_rack, server.weight_kg), _of_pdu(site.pdu, site.pdus_per_rack)])
+        inside = weigh([Heavy("", standing.per_rack, server.weight_kg), pdu_as_heavy(site.pdu, site.pdus_per_rack)])
         weight = inside.weight_kg if server.weight_kg else None
         warnings += _overloaded(site.rack, weight)
         if weight and site.rack and site.rack.weight_kg:

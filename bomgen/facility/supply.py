@@ -138,6 +138,13 @@ def _dealt(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
     return found
 
 
+def feed_letter(number: int, feeds: Figure | None) -> str | None:
+    """The feed of a PDU of a rack by its number from 0, dealt out in turn; None where letters do not suffice."""
+    if feeds is None or feeds.value > len(ascii_uppercase):
+        return None
+    return ascii_uppercase[number % int(feeds.value)]
+
+
 def doubts(
     site: Site, server: Server | None, per_rack: Figure | None, rack_power_w: Figure | None, found: Supply
 ) -> Iterator[tuple[str, str]]:

@@ -41,6 +41,11 @@ _GLYPH = 0.56
 _NAME_LINES = 2
 _PIECES = re.compile(r"\s*(?:[\u2e80-\uffdc]|[^\s\u2e80-\uffdc]+)")
 """What a line may be broken between: words, and every Chinese letter."""
+_TONE = 0.07
+"""How dark a box is filled."""
+_CORNER = 4
+_SMALLEST = 4.5
+"""Letters that are smaller nobody reads, not even on a page that is scaled up."""
 _GROUND = 28
 """What a file of its own leaves free around the drawing."""
 _STYLE = (
@@ -142,13 +147,23 @@ class Canvas:
             )
 
     def words(
-        self, kind: str, x: float, y: float, text: str, width: float, turned: bool = False, anchor: str = "middle"
+        self,
+        kind: str,
+        x: float,
+        y: float,
+        text: str,
+        width: float,
+        turned: bool = False,
+        anchor: str = "middle",
+        largest: float = NUMBER_SIZE,
+        strong: bool = False,
     ) -> None:
         """Words around a point among the shapes, or from it on, small enough for their room."""
-        size = min(NUMBER_SIZE, (width - 2) / max(_ems(text), 1))
+        size = min(largest, (width - 2) / max(_ems(text), 1))
+        weight = f' font-weight="{_BOLD}"' if strong else ""
         turn = f' transform="rotate(-90 {x:g} {y:g})"' if turned else ""
         self.elements.append(
-            f'<text x="{x:g}" y="{y:g}"{turn} class="{kind}" font-size="{size:.3g}" text-anchor="{anchor}" '
+            f'<text x="{x:g}" y="{y:g}"{turn} class="{kind}" font-size="{size:.3g}"{weight} text-anchor="{anchor}" '
             f'dominant-baseline="central" fill="currentColor" stroke="none">{escape(text)}</text>'
         )
 
@@ -163,12 +178,22 @@ class Canvas:
             self.words("more" if box.more else "number", box.middle, middle, text, box.width)
 
     def rectangle(
-        self, kind: str, x: float, y: float, width: float, height: float, dashed: bool = False, filled: bool = False
+        self,
+        kind: str,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        dashed: bool = False,
+        filled: bool = False,
+        tone: float = _TONE,
+        corner: float = _CORNER,
     ) -> None:
         """A box, or, of another kind, a frame."""
-        look = _look(dashed, filled) if kind == "box" else _look(dashed, filled) + ' stroke-width="0.75"'
+        thin = "" if kind == "box" else ' stroke-width="0.75"'
         self.elements.append(
-            f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="4"{look}/>'
+            f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{corner:g}"'
+            f"{_look(dashed, filled, tone)}{thin}/>"
         )
 
     def circle(self, x: float, y: float, radius: float, dashed: bool = False) -> None:
@@ -201,9 +226,9 @@ class Canvas:
         )
 
 
-def _look(dashed: bool, filled: bool) -> str:
+def _look(dashed: bool, filled: bool, tone: float = _TONE) -> str:
     look = ' stroke-dasharray="3 3" stroke-opacity="0.6"' if dashed else ' stroke-opacity="0.8"'
-    return look + (' fill="currentColor" fill-opacity="0.07"' if filled else "")
+    return look + (f' fill="currentColor" fill-opacity="{tone:g}"' if filled else "")
 
 
 def _dashes(dashed: bool) -> str:
@@ -252,13 +277,18 @@ def wrapped(text: str) -> list[str]:
     lines.append(line)
     if len(lines) > _NAME_LINES:
         lines = [*lines[: _NAME_LINES - 1], " ".join(lines[_NAME_LINES - 1 :])]
-    return [_cut(each) for each in lines]
+    return [_cut(each, _WORDS_WIDTH, _WORD_SIZE) for each in lines]
 
 
-def _cut(line: str) -> str:
-    if _width(line) <= _WORDS_WIDTH:
+def fitted(text: str, width: float) -> str:
+    """Text that can be read in so much room among the shapes: what does not fit is cut off."""
+    return _cut(text, width - 2, _SMALLEST)
+
+
+def _cut(line: str, room: float, size: float) -> str:
+    if size * _ems(line) <= room:
         return line
-    while line and _width(f"{line}…") > _WORDS_WIDTH:
+    while line and size * _ems(f"{line}…") > room:
         line = line[:-1]
     return f"{line.rstrip()}…"
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bomgen.figures import Figure
 from bomgen.medium import Medium
-from bomgen.parts import Identity
+from bomgen.parts import Identity, PowerSupplies
 
 Column = NDArray[np.int64]
 COLUMNS = (
@@ -59,6 +59,9 @@ class DeviceKind(NamedTuple):
     planes: int = 1
     of_box: int = 1
     """Switches that share the box that stands in a rack."""
+    weight_kg: Figure | None = None
+    """Of one, where it is bought one by one."""
+    supplies: PowerSupplies | None = None
 
     @property
     def of_plane(self) -> int:

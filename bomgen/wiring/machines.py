@@ -8,8 +8,8 @@ from typing import NamedTuple
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Tier
 from bomgen.figures import Figure
-from bomgen.parts import Identity
-from bomgen.plan import OUT_OF_BAND, PDUS, RAIL_ONLY, SWITCHES, Hosts
+from bomgen.parts import Appliance, Identity, Server
+from bomgen.plan import OUT_OF_BAND, PDUS, RAIL_ONLY, SWITCHES, Hosts, StorageServers
 from bomgen.records import slug
 from bomgen.wiring.columns import DeviceKind
 
@@ -27,6 +27,8 @@ class Machines(NamedTuple):
     hosts: dict[str, DeviceKind]
     """Other machines by what the plan calls them."""
     servers: DeviceKind
+    spare: DeviceKind | None
+    """Servers that stand in racks and hang on no cable."""
 
 
 class _Numbering:
@@ -50,16 +52,8 @@ def machines(design: Design) -> Machines:
     """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
     found = _Numbering()
     server, servers = design.plan.cluster.server, design.sizing.servers
-    of_servers = found.add(
-        _kind(
-            SERVERS,
-            int(servers.value) if servers else 0,
-            server.identity if server else None,
-            server.rack_units if server and not server.trays else None,
-            server.power_w if server else None,
-        ),
-        "tray" if server and server.trays else SERVERS,
-    )
+    stem = "tray" if server and server.trays else SERVERS
+    of_servers = found.add(_servers(server, servers), stem)
     tiers = {
         (built.plan.name, tier.name): found.add(
             _switches(built, tier), f"{slug(built.plan.name)}-{tier.name}", plane_names(built)
@@ -67,19 +61,35 @@ def machines(design: Design) -> Machines:
         for built in design.fabrics
         for tier in built.fabric.tiers
     }
-    named = design.plan.storage.servers
+    named, stored = design.plan.storage.servers, design.sizing.stored
     hosts: dict[str, DeviceKind] = {}
     for each, count in _others(design.fabrics):
         part = named if named and each.name == named.identity.name else each.part
-        kind = _kind(
-            HOST,
-            count,
-            part.identity if part else None,
-            part.rack_units if part else None,
-            part.power_w if part else None,
-        )
-        hosts[each.name] = found.add(kind, "pdu" if each.managed == PDUS else slug(each.name) or HOST)
-    return Machines(tuple(found.kinds), tiers, hosts, of_servers)
+        stem_of_host = "pdu" if each.managed == PDUS else slug(each.name) or HOST
+        hosts[each.name] = found.add(_host(part, count), stem_of_host)
+    if named and stored and stored.servers and named.identity.name not in hosts:
+        name = named.identity.name
+        hosts[name] = found.add(_host(named, int(stored.servers.value)), slug(name) or HOST)
+    spare = design.plan.cluster.spare_servers
+    of_spare = found.add(_servers(server, spare), f"spare-{stem}") if server and spare and spare.value else None
+    return Machines(tuple(found.kinds), tiers, hosts, of_servers, of_spare)
+
+
+def _servers(server: Server | None, count: Figure | None) -> DeviceKind:
+    """So many servers; of a rack-scale system height, power and weight of a tray are nobody's knowledge."""
+    if server is None or server.trays:
+        return _kind(SERVERS, int(count.value) if count else 0, server.identity if server else None, None, None)
+    found = _kind(SERVERS, int(count.value) if count else 0, server.identity, server.rack_units, server.power_w)
+    return found._replace(weight_kg=server.weight_kg, supplies=server.supplies)
+
+
+def _host(part: Appliance | StorageServers | None, count: int) -> DeviceKind:
+    """So many machines beside the servers."""
+    if part is None:
+        return _kind(HOST, count, None, None, None)
+    supplies = part.supplies if isinstance(part, Appliance) else None
+    found = _kind(HOST, count, part.identity, part.rack_units, part.power_w)
+    return found._replace(weight_kg=part.weight_kg, supplies=supplies)
 
 
 def _kind(
@@ -94,7 +104,11 @@ def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
     power = switch.power_w or switch.typical_power_w
     cages = sum(group.ports.value // group.ports_per_cage.value for group in switch.groups)
     return _kind(tier.name, int(tier.count.value), switch.identity, switch.rack_units, power)._replace(
-        fabric=built.plan.name, cages=int(cages), of_box=int(switch.switches_per_unit.value)
+        fabric=built.plan.name,
+        cages=int(cages),
+        of_box=int(switch.switches_per_unit.value),
+        weight_kg=switch.weight_kg,
+        supplies=switch.supplies,
     )
 
 
