@@ -85,7 +85,7 @@ class Subnet:
 
     def kind(self, device: int) -> DeviceKind:
         """The kind of a device."""
-        return self.wiring.kinds[self.wiring.kind_numbers[device]]
+        return self.wiring.kinds[int(self.wiring.kind_numbers[device])]
 
     def radix(self, device: int) -> int:
         """The ports of a switch."""
