@@ -42,11 +42,6 @@ SCHEMA = pa.schema(
 )
 
 
-def label_of(wiring: Wiring, piece: int) -> str:
-    """The label of a cable, which stands on both its ends."""
-    return str(_Words(wiring).labels(np.array([piece]))[0])
-
-
 class _Words:
     """The words that columns of numbers stand for."""
 
@@ -169,18 +164,23 @@ def words_of(wiring: Wiring) -> Iterator[str]:
             )
 
 
-def tables(wiring: Wiring) -> Iterator[pa.Table]:
-    """The wiring as tables of a row a cable, one after the other; the ends of a cable that has several are joined."""
+def batches(wiring: Wiring) -> Iterator[tuple[slice, pa.Table]]:
+    """The links as tables of a row a link, one after the other, each with the rows it stands for; no cable is cut."""
     words = _Words(wiring)
     start = 0
     while start < len(wiring):
         stop = min(start + BATCH, len(wiring))
         while stop < len(wiring) and wiring.piece[stop] == wiring.piece[stop - 1]:
             stop += 1
-        table = words.table(start, stop)
-        piece = wiring.piece[start:stop]
-        yield table if piece[-1] - piece[0] + 1 == len(piece) else _joined(table, piece)
+        yield slice(start, stop), words.table(start, stop)
         start = stop
+
+
+def tables(wiring: Wiring) -> Iterator[pa.Table]:
+    """The wiring as tables of a row a cable, one after the other; the ends of a cable that has several are joined."""
+    for rows, table in batches(wiring):
+        piece = wiring.piece[rows]
+        yield table if piece[-1] - piece[0] + 1 == len(piece) else _joined(table, piece)
 
 
 def _joined(table: pa.Table, piece: Column) -> pa.Table:

@@ -1,7 +1,7 @@
 """An InfiniBand fabric as the topology file of ibdiagnet and ibdm, with a system definition for every model beside it.
 
-A server is one system with its NICs as nodes; ports are called as everywhere else, with a P before a digit. Widths and speeds are those of the
-oldest links, the only ones that the format has words for.
+A server is one system with its NICs as nodes. Ports are called as everywhere else, with a P before a digit. Widths and
+speeds are those of the oldest links, the only ones that the format has words for.
 """
 
 from __future__ import annotations

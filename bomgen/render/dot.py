@@ -50,6 +50,11 @@ class Graph:
         """A node with its words."""
         self._add(f"{quoted([name])} [label={quoted(label)}{look and ' '}{look}]")
 
+    def side_by_side(self, names: Sequence[str]) -> None:
+        """Nodes on one level."""
+        if names:
+            self._add(f"{{rank=same; {'; '.join(quoted([name]) for name in names)}}}")
+
     def edge(self, upper: str, lower: str, label: Sequence[str], look: str = "") -> None:
         """An edge with its words, which stand a little apart from it."""
         words = quoted([f" {line} " for line in label])
