@@ -60,29 +60,34 @@ class _Words:
         }
         self.first, self.stems, self.digits = self._labels()
 
-    def _labels(self) -> tuple[Column, list[str], int]:
-        """The first piece of every kind of link of a fabric, what their labels begin with, and digits of a number."""
+    def _labels(self) -> tuple[Column, list[str], Column]:
+        """The first piece of every kind of link of a fabric, what their labels begin with, and digits of a number.
+
+        All numbers of a fabric have equally many digits, whichever other fabrics there are.
+        """
         wiring = self.wiring
-        if not len(wiring):
-            return np.zeros(0, dtype=np.int64), [], 1
-        begins = np.flatnonzero(np.diff(wiring.way, prepend=-1))
-        firsts, stems = list[int](), list[str]()
-        for place in begins:
+        firsts, stems, fabrics = list[int](), list[str](), list[str]()
+        for place in np.flatnonzero(np.diff(wiring.way, prepend=-1)):
             way = wiring.ways[wiring.way[place]]
             stem = f"{way.fabric}-{KIND_CODES[way.kind]}-"
             if not stems or stems[-1] != stem:
                 firsts.append(int(wiring.piece[place]))
                 stems.append(stem)
-        ends = [*firsts[1:], wiring.pieces]
-        counted = max(end - first for first, end in zip(firsts, ends, strict=True))
-        return np.array(firsts, dtype=np.int64), stems, len(str(counted))
+                fabrics.append(way.fabric)
+        most: dict[str, int] = {}
+        for fabric, first, end in zip(fabrics, firsts, [*firsts[1:], wiring.pieces], strict=False):
+            most[fabric] = max(most.get(fabric, 0), end - first)
+        digits = [len(str(most[fabric])) for fabric in fabrics]
+        return np.array(firsts, dtype=np.int64), stems, np.array(digits, dtype=np.int64)
 
     def labels(self, piece: Column) -> pa.Array:
         """Labels of pieces."""
         group = np.searchsorted(self.first, piece, side="right") - 1
-        number = pc.cast(pa.array(piece - self.first[group] + 1), pa.string())
-        stems = pc.take(pa.array(self.stems, pa.string()), pa.array(group))
-        return pc.binary_join_element_wise(stems, pc.utf8_lpad(number, self.digits, "0"), "")
+        numbers = pc.cast(pa.array(piece - self.first[group] + 1), pa.string())
+        padded = numbers
+        for digits in np.unique(self.digits[group]).tolist():
+            padded = pc.if_else(pa.array(self.digits[group] == digits), pc.utf8_lpad(numbers, digits, "0"), padded)
+        return pc.binary_join_element_wise(pc.take(pa.array(self.stems, pa.string()), pa.array(group)), padded, "")
 
     def table(self, start: int, stop: int) -> pa.Table:
         """Links of a range, a row a link."""
