@@ -15,8 +15,8 @@ from bomgen.chassis import WORDS, CardUse, FittedTier
 from bomgen.design import BuiltFabric, Design
 from bomgen.facility import units_bought
 from bomgen.figures import Figure, formula
-from bomgen.interconnect import CableUse, ModuleUse
-from bomgen.parts import Cable, Identity
+from bomgen.interconnect import AdapterUse, CableUse, ModuleUse
+from bomgen.parts import Cable, Identity, Module
 from bomgen.records import slug
 
 NO_PART = "no part known"
@@ -123,6 +123,7 @@ def _fabric(built: BuiltFabric) -> Iterator[Line]:
             path, line_id = f"{base}.hosts.{place}.count", f"{name}.management.{place}"
             yield _part(line_id, "management", hosts.part.identity, hosts.pieces, fabric=name, role="host", path=path)
     lines = [_module(use, name) for use in built.interconnect.modules]
+    lines += [_adapter(use, name) for use in built.interconnect.adapters]
     lines += [_cable(cable, name) for cable in built.interconnect.cables]
     taken: set[str] = set()
     for line in lines:
@@ -154,6 +155,12 @@ def _module(use: ModuleUse, fabric: str) -> Line:
     return _part(line_id, "transceiver", use.module.identity, use.quantity, fabric=fabric, role=role, path=path)
 
 
+def _adapter(use: AdapterUse, fabric: str) -> Line:
+    line_id, role = f"{fabric}.adapter.{use.kind}.{use.device}", f"{use.kind}/{use.device}"
+    path = f"fabrics.{fabric}.adapters.{use.device}"
+    return _part(line_id, "transceiver", use.adapter.identity, use.quantity, fabric=fabric, role=role, path=path)
+
+
 def cable_id(cable: Cable | None, length_m: Fraction) -> str:
     """The id of a cable at its length, or what stands for one that nobody knows."""
     return at_length(cable.identity.id, length_m) if cable else "unknown"
@@ -163,6 +170,9 @@ def _cable(use: CableUse, fabric: str) -> Line:
     metres = f"{float(use.length_m):g} m"
     path = f"fabrics.{fabric}.cables.{use.kind}.{cable_id(use.cable, use.length_m)}"
     line_id = f"{fabric}.cable.{use.kind}"
+    if use.by_route:
+        length = "" if use.cable and cable_id(use.cable, use.length_m) != use.cable.identity.id else f"-{metres}"
+        line_id += f".{cable_id(use.cable, use.length_m)}{length.replace(' ', '')}"
     if use.cable is None:
         description = f"{NO_PART}: {use.kind} link, {metres}"
         return Line(line_id, "cable", fabric, use.kind, None, None, None, description, use.quantity, path=path)
@@ -173,6 +183,15 @@ def _cable(use: CableUse, fabric: str) -> Line:
         sku=cable_sku(use.cable, use.length_m),
         description=f"{identity.name}, {metres}",
     )
+
+
+def names_of(part: Module | Cable, length_m: Fraction | None) -> list[str]:
+    """What a price book may call a module, or a cable of one length [m]: the most exact first, in lower case."""
+    identity = part.identity
+    names = [identity.id, identity.part_number, identity.ordering_number]
+    if isinstance(part, Cable) and length_m is not None:
+        names = [at_length(identity.id, length_m), *(cable_sku(part, length_m) or "").split(" / "), *names]
+    return [name.lower() for name in dict.fromkeys(names) if name]
 
 
 def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
@@ -196,16 +215,23 @@ def _racks(design: Design) -> Iterator[Line]:
         return
     server = design.plan.cluster.server
     rack = f"rack, {site.rack_units.value} U, {site.rack_power_w.value} W"
+    of_rack = site.rack.identity if site.rack else None
+    of_pdu = site.pdu.identity if site.pdu else None
+    of_other = site.management_pdu.identity if site.management_pdu else None
     bought = not (server and server.rack_scale)
     rows = (
-        ("rack.compute", "rack", "compute", rack, facility.compute_racks if bought else None),
-        ("rack.management", "rack", "management", rack, facility.management_racks),
-        ("pdu.compute", "pdu", "compute", "rack PDU", facility.compute_pdus if bought else None),
-        ("pdu.management", "pdu", "management", "rack PDU", facility.management_pdus),
+        ("rack", "compute", of_rack, rack, facility.compute_racks if bought else None),
+        ("rack", "management", of_rack, rack, facility.management_racks),
+        ("pdu", "compute", of_pdu, "rack PDU", facility.compute_pdus if bought else None),
+        ("pdu", "management", of_other, "rack PDU", facility.management_pdus),
     )
-    for line_id, category, role, description, quantity in rows:
-        if quantity is not None:
-            path = f"site.{role}_{category}s"
+    for category, role, identity, description, quantity in rows:
+        if quantity is None:
+            continue
+        line_id, path = f"{category}.{role}", f"site.{role}_{category}s"
+        if identity:
+            yield _part(line_id, category, identity, quantity, role=role, path=path)
+        else:
             yield Line(line_id, category, None, role, category, None, None, description, quantity, path=path)
 
 

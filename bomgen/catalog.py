@@ -22,9 +22,22 @@ from bomgen.resources import folder
 from bomgen.source import Path as Steps
 from bomgen.source import Source, decoded, read
 
-KINDS = ("gpu", "server", "nic", "switch", "transceiver", "cable", "appliance", "model", "run")
+KINDS = (
+    "gpu",
+    "server",
+    "nic",
+    "switch",
+    "transceiver",
+    "cable",
+    "appliance",
+    "rack",
+    "pdu",
+    "connection",
+    "model",
+    "run",
+)
 
-NOT_PARTS = ("model", "run")
+NOT_PARTS = ("connection", "model", "run")
 """Kinds of the catalogue that nobody orders; their schemas stand beside those of the parts."""
 
 

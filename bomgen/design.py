@@ -10,12 +10,13 @@ from bomgen import chassis, facility, gpu_links, interconnect, network, records
 from bomgen.beside import Other, boxes_of, hosts_beside
 from bomgen.catalog import Catalog, length_of
 from bomgen.chassis import FittedTier
+from bomgen.connection import SERVER, Cage
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, first_given, formula
 from bomgen.gpu_links import GpuLinks
 from bomgen.interconnect import Interconnect, Machines
-from bomgen.medium import RJ45, SERVER, Cage, Stock
+from bomgen.medium import RJ45, Stock, Wish
 from bomgen.network.attachment import Attachment
 from bomgen.parts import ANY, Cable, Nic
 from bomgen.plan import COMPUTE, OUT_OF_BAND, RAILS, FabricPlan, Hosts, Plan
@@ -99,7 +100,7 @@ def _cable(catalog: Catalog, name: str) -> Cable:
 
 def stock(catalog: Catalog) -> Stock:
     """The catalogue's modules and cables, each record turned into data once, when it is asked for."""
-    module = cache(lambda id: records.module(catalog.find("transceiver", id)))
+    module = cache(lambda id: records.module(catalog.find("transceiver", id), catalog))
     cable = cache(lambda id: _cable(catalog, id))
     return Stock(
         module=module,
@@ -110,6 +111,7 @@ def stock(catalog: Catalog) -> Stock:
             ]
         ),
         cables=cache(lambda medium: [cable(record.id) for record in catalog.naming("cable", "kind", medium)]),
+        rules=cache(lambda: records.rules(catalog)),
     )
 
 
@@ -134,9 +136,7 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     else:
         message = "links between the fabrics and their management ports grow without end; leave out an `uplink:`"
         raise Infeasible(message, because=sizing.gpus, rule="uplink")
-    errors = [problem for each in built for problem in each.interconnect.problems if problem.severity == "error"]
-    if errors:
-        raise PlanErrors(errors)
+    _raise_errors(*(each.interconnect for each in built))
     nics: Figure | None = None
     for each in built:
         if each.plan.role == COMPUTE:
@@ -260,11 +260,7 @@ def _build(
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
     built = network.build(fabric, attached, servers, hosts, uplink_gbps)
-    name = attached.bought.identity.name if attached.bought else _server_name(plan)
-    cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
-    others = [_machines(each) for each in hosts]
-    rows = attached.ports_per_server if fabric.topology.value in RAILS else fabric.planes
-    connected = interconnect.connect(built, servers, cage, others, rows, fabric.links, parts)
+    connected = _connected(built, plan, fabric, attached, servers, hosts, fabric.links, parts)
     fitted = chassis.fitted(built, fabric.tier_plans)
     return BuiltFabric(
         fabric,
@@ -276,6 +272,43 @@ def _build(
         fitted,
         _gpu_links(fabric, plan, attached, built),
     )
+
+
+def _connected(
+    built: Fabric,
+    plan: Plan,
+    fabric: FabricPlan,
+    attached: Attachment,
+    servers: Figure,
+    hosts: tuple[Hosts, ...],
+    wishes: Mapping[str, Wish],
+    parts: Stock,
+) -> Interconnect:
+    """The modules and cables of a fabric whose links are wished so."""
+    name = attached.bought.identity.name if attached.bought else _server_name(plan)
+    cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
+    rows = attached.ports_per_server if fabric.topology.value in RAILS else fabric.planes
+    return interconnect.connect(built, servers, cage, [_machines(each) for each in hosts], rows, wishes, parts)
+
+
+def reconnected(designed: Design, built: BuiltFabric, wishes: Mapping[str, Wish], parts: Stock) -> BuiltFabric:
+    """A fabric of a design with its links built as other wishes ask for, such as those of other lengths.
+
+    Raises PlanErrors for parts that do not fit together.
+    """
+    servers = designed.sizing.servers
+    if built.attachment is None or servers is None:
+        return built
+    wanted = built.plan._replace(links=wishes)
+    connected = _connected(built.fabric, designed.plan, wanted, built.attachment, servers, built.hosts, wishes, parts)
+    _raise_errors(connected)
+    return built._replace(plan=wanted, interconnect=connected)
+
+
+def _raise_errors(*connected: Interconnect) -> None:
+    errors = [problem for each in connected for problem in each.problems if problem.severity == "error"]
+    if errors:
+        raise PlanErrors(errors)
 
 
 def _machines(hosts: Hosts) -> Machines:
@@ -297,7 +330,8 @@ def _appliances(hosts: Hosts) -> facility.Machines:
     part = hosts.part
     if part is None:
         raise ValueError(f"nothing is bought for {hosts.name}")
-    return facility.Machines(part.identity.name, hosts.pieces, part.power_w, part.rack_units)
+    name, weight = part.identity.name, part.weight_kg
+    return facility.Machines(name, hosts.pieces, part.power_w, part.rack_units, weight_kg=weight)
 
 
 def _switches(tier: Tier) -> facility.Machines:
@@ -305,7 +339,12 @@ def _switches(tier: Tier) -> facility.Machines:
     switch = tier.switch
     power = switch.power_w or switch.typical_power_w
     return facility.Machines(
-        switch.identity.name, boxes_of(tier), power, switch.rack_units, typical=switch.power_w is None
+        switch.identity.name,
+        boxes_of(tier),
+        power,
+        switch.rack_units,
+        typical=switch.power_w is None,
+        weight_kg=switch.weight_kg,
     )
 
 
@@ -315,7 +354,8 @@ def _storage(plan: Plan, sizing: Sizing) -> tuple[facility.Machines, ...]:
     if named is None or sizing.stored is None or sizing.stored.servers is None:
         return ()
     count, name = sizing.stored.servers, named.identity.name
-    return (facility.Machines(name, count, named.power_w, named.rack_units, of_storage=True),)
+    weight = named.weight_kg
+    return (facility.Machines(name, count, named.power_w, named.rack_units, of_storage=True, weight_kg=weight),)
 
 
 def _server_name(plan: Plan) -> str:

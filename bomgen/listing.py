@@ -19,6 +19,9 @@ _OF_INTEREST = {
     "transceiver": ("rate_gbps", "optic", "reach", "cage"),
     "cable": ("kind", "rate_gbps"),
     "appliance": ("rack_units", "power"),
+    "rack": ("rack_units", "width_mm", "depth_mm", "weight"),
+    "pdu": ("power", "rack_units", "weight"),
+    "connection": ("code", "confidence"),
     "model": ("parameters", "active_parameters", "layers", "hidden"),
     "run": ("active_parameters", "tokens", "gpu", "gpu_hours"),
 }

@@ -8,6 +8,7 @@ from fractions import Fraction
 from bomgen.bill import cable_id
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Fabric
+from bomgen.facility import Facility
 from bomgen.figures import Figure, formula
 from bomgen.plan import COMPUTE, Inference
 from bomgen.records import slug
@@ -89,8 +90,14 @@ def numbers(design: Design) -> dict[Path, Figure]:
             found |= _modules_per_gpu(built, sizing.gpus)
     if stored := sizing.stored:
         found |= _storage_numbers(stored)
-    site = design.facility
-    found |= {
+    found |= _site_numbers(design.facility)
+    return {path: figure for path, figure in found.items() if figure is not None}
+
+
+def _site_numbers(site: Facility) -> dict[Path, Figure | None]:
+    """Racks, power, weight, heat and supply."""
+    load, supply = site.load, site.supply
+    return {
         ("site", "racks"): site.racks,
         ("site", "compute_racks"): site.compute_racks,
         ("site", "management_racks"): site.management_racks,
@@ -108,8 +115,19 @@ def numbers(design: Design) -> dict[Path, Figure]:
         ("site", "run_energy_kwh"): site.run_energy_kwh,
         ("site", "run_energy_cost"): site.run_energy_cost,
         ("site", "run_carbon_kg"): site.run_carbon_kg,
+        ("site", "weight_kg"): load.weight_kg,
+        ("site", "heat_btu_per_hour"): load.heat,
+        ("site", "compute_rack_power_w"): load.compute_rack_power_w,
+        ("site", "compute_rack_heat_btu_per_hour"): load.compute_rack_heat,
+        ("site", "compute_rack_weight_kg"): load.compute_rack_weight_kg,
+        ("site", "compute_rack_floor_load_kg_per_m2"): load.compute_rack_floor_load,
+        **{("site", "compute_rack_outlets", form): figure for form, figure in supply.outlets.items()},
+        **{("site", "compute_rack_pdu_outlets", form): figure for form, figure in supply.pdu_outlets.items()},
+        ("site", "feeds"): supply.feeds,
+        **{("site", "compute_rack_feeds", feed): figure for feed, figure in supply.compute_rack_feeds.items()},
+        ("site", "compute_pdu_load_w"): supply.pdu_load_w,
+        ("site", "feed_power_w"): supply.feed_power_w,
     }
-    return {path: figure for path, figure in found.items() if figure is not None}
 
 
 def _opinions(said: Opinions) -> dict[Path, Figure | None]:
@@ -261,6 +279,9 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
             modules[key] = sum_of_pieces(modules[key], use.quantity) if key in modules else use.quantity
     for device, quantity in sorted(modules.items(), key=lambda item: item[0] == "total"):
         found[(*base, "transceivers", device)] = quantity
+    for adapter in built.interconnect.adapters:
+        at = (*base, "adapters", adapter.device)
+        found[at] = sum_of_pieces(before, adapter.quantity) if (before := found.get(at)) else adapter.quantity
     for cable in built.interconnect.cables:
         at = (*base, "cables", cable.kind, cable_id(cable.cable, cable.length_m))
         found[at] = sum_of_pieces(before, cable.quantity) if (before := found.get(at)) else cable.quantity

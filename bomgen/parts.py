@@ -88,6 +88,16 @@ class ServerPorts:
     ports_per_cage: Figure
 
 
+class PowerSupplies(NamedTuple):
+    """The power supplies of a machine, each with an inlet of its own."""
+
+    pieces: Figure
+    needed: Figure | None
+    """So many of them carry the machine at its maximum; None: nobody says."""
+    inlet: str
+    """c14 or c20: what its cord is plugged into is a C13 or C19 outlet."""
+
+
 class Server(NamedTuple):
     """A server with its GPUs; for a rack-scale system one compute tray, bought by the rack of `trays`."""
 
@@ -103,6 +113,9 @@ class Server(NamedTuple):
     rack_units: Figure | None
     power_w: Figure | None
     """Maximum of what is bought: the server, or the whole rack."""
+    weight_kg: Figure | None = None
+    """Of what is bought."""
+    supplies: PowerSupplies | None = None
 
     @property
     def rack_scale(self) -> bool:
@@ -120,6 +133,32 @@ class Appliance(NamedTuple):
     """Of its ports on fabrics of its protocols."""
     ports_per_cage: Figure
     protocols: tuple[str, ...]
+    weight_kg: Figure | None = None
+    supplies: PowerSupplies | None = None
+
+
+class Rack(NamedTuple):
+    """A rack: its height inside, what it weighs and covers, and what may stand in it."""
+
+    identity: Identity
+    rack_units: Figure | None
+    width_mm: Figure | None
+    depth_mm: Figure | None
+    weight_kg: Figure | None
+    load_kg: Figure | None
+
+
+class Pdu(NamedTuple):
+    """A rack PDU."""
+
+    identity: Identity
+    power_w: Figure | None
+    """It may carry all the time."""
+    outlets: Mapping[str, Figure]
+    """By c13, c19 and either, those that are known."""
+    rack_units: Figure | None
+    """0: it stands upright beside the units."""
+    weight_kg: Figure | None
 
 
 class PortGroup(NamedTuple):
@@ -167,6 +206,8 @@ class Switch(NamedTuple):
     """Stands in for a maximum that is not published."""
     chassis: Chassis | None = None
     """What a modular one is put together from; its ports are those of the line cards it is fitted with."""
+    weight_kg: Figure | None = None
+    supplies: PowerSupplies | None = None
 
 
 class Module(NamedTuple):
@@ -182,6 +223,10 @@ class Module(NamedTuple):
     reach_m: Figure | None
     protocols: tuple[str, ...]
     power_w: Figure | None
+    lane_gbps: int | None = None
+    """None: not known."""
+    replaces: tuple[str, ...] = ()
+    """Ids of the modules that it stands in for."""
 
     @property
     def engine_gbps(self) -> int:
@@ -213,6 +258,8 @@ class Cable(NamedTuple):
     connector: str | None
     protocols: tuple[str, ...]
     ordering_numbers: Mapping[str, str]
+    polarity: str | None = None
+    """Of a fibre; None: not known, or none needed."""
     named_length_m: Fraction | None = None
     """The length that the name it was asked for by stands for, such as `mfp7e10-n030`."""
 

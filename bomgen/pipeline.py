@@ -18,12 +18,13 @@ from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
 from bomgen.figures import Mark, first_given
+from bomgen.medium import Stock
 from bomgen.network.attachment import attachments
 from bomgen.plan import COMPUTE, Plan
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
-from bomgen.quote import quote
+from bomgen.quote import part_price, quote
 from bomgen.remarks import remarks, without_effect
 from bomgen.report import Input, Report
 from bomgen.sizing import size
@@ -160,7 +161,8 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
     try:
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)
-        designed = design(plan, sizing, stock(catalog), attached)
+        parts = stock(catalog)._replace(price=part_price(plan.quote, books))
+        designed = _on_floor(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
@@ -184,6 +186,22 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         checks=(*outcome, *of_problems(noted)),
         problems=problems,
     )
+
+
+def _on_floor(designed: Design, parts: Stock) -> Design:
+    """The design with its cables as long as their ways, where the plan has a layout."""
+    site = designed.plan.site
+    if site is None or not site.layout.given:
+        return designed
+    from bomgen.laying import laid
+    from bomgen.wiring.sockets import Overfull
+
+    try:
+        return laid(designed, parts)
+    except ValueError as error:
+        raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error
+    except Overfull as error:
+        raise PlanErrors([Problem(designed.plan.mark, "error", str(error), "cages")]) from error
 
 
 def _warnings(outcome: tuple[Check, ...], designed: Design) -> list[Problem]:

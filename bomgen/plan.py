@@ -25,6 +25,8 @@ MANAGED = (SWITCHES, PDUS)
 SINGLE_SWITCH, RAIL_OPTIMIZED, RAIL_ONLY = "single-switch", "rail-optimized", "rail-only"
 RAILS = (RAIL_OPTIMIZED, RAIL_ONLY)
 """Topologies whose leaves serve one rail each."""
+RACK_KINDS = ("compute", "management")
+"""Racks of servers, and of everything else."""
 LINK_KINDS = {
     "server-leaf": ("server", "leaf"),
     "leaf-spine": ("leaf", "spine"),
@@ -164,6 +166,7 @@ class StorageServers(NamedTuple):
     write: Figure | None
     power_w: Figure | None
     rack_units: Figure | None
+    weight_kg: Figure | None
     ports: Figure
     """Of each on a storage fabric."""
     plug: Plug | None = None
@@ -301,6 +304,25 @@ class FabricPlan(NamedTuple):
     """Word: the cage of machines beside the servers of which nobody says it."""
 
 
+class Layout(NamedTuple):
+    """Where racks stand, and how cables run between them."""
+
+    mark: Mark
+    given: bool
+    """Whether the plan has the block: cables are then as long as their way, else as their link says."""
+    rows: tuple[tuple[tuple[str, Figure], ...], ...] | None
+    """The racks of every row, kind by kind; None: derived."""
+    racks_per_row: Figure
+    unit_m: Figure
+    """Height of a rack unit."""
+    rack_pitch_m: Figure
+    row_pitch_m: Figure
+    tray_m: Figure
+    """From the top of a rack to the tray."""
+    slack_m: Figure
+    """At either end of a cable."""
+
+
 class Site(NamedTuple):
     """Racks, power and its price."""
 
@@ -311,10 +333,23 @@ class Site(NamedTuple):
     servers_per_rack: Figure | None
     management_racks: Figure | None
     management_pdus: Figure
+    rack: parts.Rack | None
+    """None: any rack of that height."""
+    rack_cooling_w: Figure | None
+    """Heat that can be taken out of a rack."""
+    pdu: parts.Pdu | None
+    """Of compute racks; None: any."""
+    management_pdu: parts.Pdu | None
+    feeds: Figure | None
+    """None: as many as a compute rack has PDUs, times `feeds_per_pdu`."""
+    feeds_per_pdu: Figure
+    redundancy: Figure
+    """Word: n, n+1 or 2n."""
     pue: Figure | None
     electricity: Figure | None
     carbon: Figure | None
     """kg CO2e of a kWh."""
+    layout: Layout
 
 
 class QuotePlan(NamedTuple):

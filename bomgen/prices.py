@@ -77,6 +77,16 @@ def decimal(number: int | Fraction | str) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
+def first(books: Sequence[PriceBook], names: Sequence[str]) -> Price | None:
+    """The price of a part for the fewest pieces that have one: the last book wins; `names` as in `find`."""
+    for book in reversed(books):
+        for name in names:
+            known = [price for price in book.prices if price.part == name]
+            if known:
+                return min(known, key=lambda price: price.from_quantity)
+    return None
+
+
 def find(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tuple[Price, PriceBook] | None:
     """The price of a part for so many pieces: the last book that has one wins, and in it the highest quantity reached.
 

@@ -20,6 +20,7 @@ from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import ports_of
 from bomgen.fabric.ports import group_radix, serves
 from bomgen.figures import Figure
+from bomgen.interconnect import AdapterUse, ModuleUse
 from bomgen.money import rounded
 from bomgen.parts import PortGroup, Switch
 from bomgen.problems import Problem
@@ -246,6 +247,11 @@ _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
 )
 
 
+def _pluggable(built: BuiltFabric) -> tuple[ModuleUse | AdapterUse, ...]:
+    """The modules of a fabric, and the adapters that some sit in."""
+    return (*built.interconnect.modules, *built.interconnect.adapters)
+
+
 def _bill_equals_design(design: Design, bill: Bill, _: Quote) -> Iterator[Check]:
     """The bill has exactly the NICs, switches with their cards, modules, cables and storage servers of the design."""
     built, stored = design.fabrics, design.sizing.stored
@@ -254,7 +260,7 @@ def _bill_equals_design(design: Design, bill: Bill, _: Quote) -> Iterator[Check]
     for category, wanted in (
         ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
         ("switch", switches + cards),
-        ("transceiver", sum(use.quantity.value for fabric in built for use in fabric.interconnect.modules)),
+        ("transceiver", sum(use.quantity.value for fabric in built for use in _pluggable(fabric))),
         ("cable", sum(use.quantity.value for fabric in built for use in fabric.interconnect.cables)),
         ("storage", stored.servers.value if stored and stored.servers else 0),
     ):

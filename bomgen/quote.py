@@ -6,16 +6,17 @@ total is the sum of the undiscounted amounts rounded alike, the discount what se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.bill import Bill, Line
+from bomgen.bill import Bill, Line, names_of
 from bomgen.figures import Mark
 from bomgen.money import Totals, minor_unit, rounded
+from bomgen.parts import Cable, Module
 from bomgen.plan import QuotePlan
-from bomgen.prices import Price, PriceBook, find
+from bomgen.prices import Price, PriceBook, find, first
 from bomgen.problems import PlanErrors, Problem
 
 
@@ -64,6 +65,25 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     return Quote(lines, _totals(lines, plan), (*_expired(lines, plan), *_without_price(lines, plan)))
 
 
+def part_price(
+    plan: QuotePlan, books: Sequence[PriceBook]
+) -> Callable[[Module | Cable, Fraction | None], Fraction | None]:
+    """What tells the discounted price of a module, or of a cable of one length [m]; None where no book has one."""
+    usable = [book for book in books if book.currency == plan.currency]
+
+    def price(part: Module | Cable, length_m: Fraction | None) -> Fraction | None:
+        found = first(usable, names_of(part, length_m))
+        return Fraction(found.amount) * (1 - _discount(plan, part.identity.kind)) if found else None
+
+    return price
+
+
+def _discount(plan: QuotePlan, category: str) -> Fraction:
+    """The share that is taken off parts of a category."""
+    given = plan.discounts.get(category, plan.discounts.get("default"))
+    return Fraction(given.value) if given else Fraction(0)
+
+
 def _currency_problem(plan: QuotePlan, book: PriceBook, mark: Mark) -> Problem | None:
     if book.currency == plan.currency:
         return None
@@ -74,8 +94,7 @@ def _currency_problem(plan: QuotePlan, book: PriceBook, mark: Mark) -> Problem |
 
 
 def _priced(line: Line, plan: QuotePlan, books: Sequence[PriceBook], quantity: int) -> QuoteLine:
-    given = plan.discounts.get(line.category, plan.discounts.get("default"))
-    discount = Fraction(given.value) if given else Fraction(0)
+    discount = _discount(plan, line.category)
     found = find(books, list(_names(line)), quantity)
     if found is None:
         return QuoteLine(line, None, None, discount, None, None)

@@ -11,6 +11,8 @@ from bomgen import __version__
 from bomgen.bill import Bill, Line
 from bomgen.design import Design
 from bomgen.figures import Assumed, Cited, Derived, Figure, Given, origin_text, walk
+from bomgen.interconnect import Chosen
+from bomgen.money import rounded
 from bomgen.numbers import Paths, numbers
 from bomgen.plan import Plan
 from bomgen.problems import Problem
@@ -90,6 +92,9 @@ def result(report: Report) -> dict[str, Any]:
             "topology": built.fabric.topology,
             "exact_bisection": built.fabric.exact_bisection,
         }
+        data["fabrics"][built.plan.name]["links_chosen"] = {
+            chosen.kind: _chosen_data(chosen, report.quote.totals.currency) for chosen in built.interconnect.choices
+        }
     for path, figure in found.items():
         place = data
         for step in path[:-1]:
@@ -124,6 +129,30 @@ def result(report: Report) -> dict[str, Any]:
         for figure, origin in assumptions(report, found.values())
     ]
     return data
+
+
+def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
+    """How a kind of link is built, why so, and why not otherwise."""
+    return {
+        "way": chosen.way,
+        "reason": chosen.reason,
+        "parts": list(chosen.parts),
+        "cost_per_link": cost_text(chosen.cost, currency),
+        "others": [
+            {
+                "way": way.name,
+                "reason": way.reason,
+                "detail": way.detail or None,
+                "cost_per_link": cost_text(way.cost, currency),
+            }
+            for way in chosen.others
+        ],
+    }
+
+
+def cost_text(cost: Fraction | None, currency: str) -> str | None:
+    """What a link costs, as a decimal string in the minor unit; None when nobody knows."""
+    return None if cost is None else str(rounded(cost, currency))
 
 
 TIERS = ("leaf", "spine", "core")

@@ -13,6 +13,8 @@ from bomgen.problems import Problem, Severity
 from bomgen.records.identity import slug
 from bomgen.source import Path, Source
 
+OF_THE_SITE = ("storage", "rack", "pdu")
+"""Kinds of part that any vendor's can be named for by its part number."""
 MOST_CARBON = 2
 """kg of CO2 equivalent a kWh; the dirtiest coal grids have about one."""
 LAST_YEAR = 2100
@@ -93,6 +95,17 @@ def effectiveness_above_one(plan: Plan, _: Source) -> Iterator[Problem]:
     pue = plan.site.pue if plan.site else None
     if pue and pue.value < 1:
         yield _at(plan, pue, f"a PUE of {float(pue.value):g}; 1 or more", "range", "site.pue")
+
+
+def height_of_racks(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No rack holds more than its part is high."""
+    site = plan.site
+    if site and site.rack and site.rack.rack_units and site.rack_units.value > site.rack.rack_units.value:
+        high = site.rack.rack_units.value
+        message = (
+            f"{site.rack_units.value} usable units in a {site.rack.identity.name} of {high}; write {high} or fewer"
+        )
+        yield _at(plan, site.rack_units, message, "rack-units", "site.rack.units")
 
 
 def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -274,22 +287,31 @@ def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
             identities.append(fabric.nic.identity)
     if plan.storage.servers:
         identities.append(plan.storage.servers.identity)
+    if site := plan.site:
+        identities += [part.identity for part in (site.rack, site.pdu, site.management_pdu) if part]
     for identity in dict.fromkeys(identities):
         if identity.inline and identity.part_number is None:
-            remedy = "give its `part_number`" if identity.kind == "storage" else "name a catalogue part"
+            remedy = "give its `part_number`" if identity.kind in OF_THE_SITE else "name a catalogue part"
             message = f"{identity.name} is described in the plan: no orderable part; {remedy} to order it"
             yield Problem(identity.mark or plan.mark, "warning", message, "inline-part", identity.kind)
 
 
 def unavailable_parts(plan: Plan, _: Source) -> Iterator[Problem]:
     """Parts that are no longer sold, or not yet, are pointed out."""
+    used = [(plan.cluster.gpu.identity, plan.cluster.mark, "cluster.gpu")]
+    if plan.cluster.server:
+        used.append((plan.cluster.server.identity, plan.cluster.mark, "cluster.server"))
+    if plan.storage.servers:
+        used.append((plan.storage.servers.identity, plan.storage.servers.mark, "storage.servers"))
     for fabric in plan.fabrics:
         parts = [tier.switch.identity for tier in fabric.tier_plans.values()]
         parts += [fabric.nic.identity] if fabric.nic else []
-        for identity in dict.fromkeys(parts):
-            if identity.availability != "available":
-                message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"
-                yield Problem(fabric.mark, "warning", message, "availability", f"fabrics.{fabric.name}")
+        parts += [hosts.part.identity for hosts in fabric.hosts if hosts.part]
+        used += [(identity, fabric.mark, f"fabrics.{fabric.name}") for identity in parts]
+    for identity, mark, path in dict.fromkeys(used):
+        if identity.availability != "available":
+            message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"
+            yield Problem(mark, "warning", message, "availability", path)
 
 
 def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -320,6 +342,7 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     active_of_all,
     carbon_of_grids,
     effectiveness_above_one,
+    height_of_racks,
     context_of_model,
     requests_are_whole,
     whole_tiers,

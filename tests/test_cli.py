@@ -338,7 +338,7 @@ def test_catalog_of_kinds(run: Run) -> None:
     """Without a kind, the kinds there are, each with how many."""
     words = {line.split()[0] for line in run("catalog").stdout.splitlines()}
     schemas = {path.name.removesuffix(".schema.json") for path in (ROOT / "schemas" / "part").glob("*.json")}
-    assert schemas | {"model", "run", "topology"} == words
+    assert schemas | {"connection", "model", "run", "topology"} == words
 
 
 @pytest.mark.parametrize("kind", ["gpu", "server", "nic", "switch", "transceiver", "cable", "model"])

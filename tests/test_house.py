@@ -23,20 +23,20 @@ PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 FLOORS = {
     "figures": 0,
-    **dict.fromkeys(("problems", "resources", "money"), 1),
+    **dict.fromkeys(("problems", "resources", "money", "packing"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
-    **dict.fromkeys(("quantities", "language", "fabric", "medium", "shape"), 3),
-    "schema": 4,
+    **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape"), 3),
+    **dict.fromkeys(("schema", "medium"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),
-    **dict.fromkeys(("binding", "network", "rules", "facility", "listing"), 7),
-    **dict.fromkeys(("sizing", "beside"), 8),
+    **dict.fromkeys(("binding", "network", "rules", "facility", "listing", "layout"), 7),
+    **dict.fromkeys(("sizing", "beside", "joints"), 8),
     "design": 9,
-    "bill": 10,
-    **dict.fromkeys(("quote", "numbers"), 11),
+    **dict.fromkeys(("bill", "wiring"), 10),
+    **dict.fromkeys(("quote", "numbers", "laying"), 11),
     **dict.fromkeys(("proof", "remarks"), 12),
     "report": 13,
-    **dict.fromkeys(("render", "chapters"), 14),
+    **dict.fromkeys(("render", "chapters", "export"), 14),
     "pipeline": 15,
     "cli": 16,
 }
@@ -48,13 +48,18 @@ THIRD_PARTY = {
     "markupsafe": ("render.text",),
     "openpyxl": ("render.xlsx_bill", "render.xlsx_sheet", "render.xlsx_finish"),
     "click": ("cli",),
+    "numpy": (
+        *("joints", "joints.seats", "joints.spread", "layout", "laying"),
+        *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.places", "export.columns"),
+    ),
+    "pyarrow": ("export.columns", "export.csv", "export.parquet"),
 }
 """The modules that may import a third-party library."""
 LITERALS = (0, 1, 2)
 KEYWORDS = ("indent", "count")
 TABLES = ("Column",)
 """Calls that describe the columns of a table, whose widths are no figures."""
-PARTS = ("gpu", "server", "nic", "switch")
+PARTS = ("gpu", "server", "nic", "switch", "rack", "pdu")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 PLAN_SCHEMA = schema.document("plan")
@@ -229,7 +234,7 @@ def test_numbers_have_names() -> None:
 def schema_of(path: Path) -> str:
     """The schema that a file of the catalogue keeps to."""
     kind = path.parent.name
-    return kind if kind in ("model", "assumption", "run") else f"part/{kind}"
+    return kind if kind in ("model", "assumption", "run", "connection") else f"part/{kind}"
 
 
 def source_of(path: Path) -> Source:

@@ -5,16 +5,18 @@ What cannot be bound is collected and raised together.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from bomgen import records
 from bomgen.binding.cluster import cluster
 from bomgen.binding.fabrics import AUTO, fabric
 from bomgen.binding.section import Section
 from bomgen.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.catalog import Catalog
 from bomgen.figures import Figure
-from bomgen.plan import Plan, QuotePlan, Site
+from bomgen.plan import Layout, Plan, QuotePlan, Site
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import Path, Source
 
@@ -85,19 +87,55 @@ def bind(source: Source, catalog: Catalog) -> Plan:
 
 def _site(section: Section) -> Site:
     rack, management = section.below("rack"), section.below("management")
+    part = rack.part("part", "rack", records.rack)
+    own_units = part.rack_units if part and not rack.has("units") else None
     by_hand = section.data.get("servers_per_rack", AUTO) != AUTO
     return Site(
         mark=section.mark,
-        rack_units=rack.quantity("units", "U", "rack-units"),
+        rack_units=own_units or rack.quantity("units", "U", "rack-units"),
         rack_power_w=rack.quantity("power", "W", "rack-power"),
         pdus_per_rack=rack.quantity("pdus", "count", "rack-pdus", zero=True),
         servers_per_rack=section.figure("servers_per_rack", "count") if by_hand else None,
         management_racks=management.figure("racks", "count", zero=True),
         management_pdus=management.quantity("pdus", "count", "management-pdus", zero=True),
+        rack=part,
+        rack_cooling_w=rack.figure("cooling", "W"),
+        pdu=rack.part("pdu", "pdu", records.pdu),
+        management_pdu=management.part("pdu", "pdu", records.pdu),
+        feeds=section.figure("feeds", "count"),
+        feeds_per_pdu=section.catalog.assumption("site-feeds-per-pdu"),
+        redundancy=section.word("redundancy", "site-redundancy"),
         pue=section.figure("pue", "ratio"),
         electricity=section.figure("electricity", "per kWh", zero=True),
         carbon=section.figure("carbon", "kg/kWh", zero=True),
+        layout=_layout(section),
     )
+
+
+def _layout(site: Section) -> Layout:
+    section = site.below("layout")
+    rows = section.data.get("rows")
+    return Layout(
+        mark=section.mark if section.data else site.mark,
+        given=site.has("layout"),
+        rows=None if rows is None else tuple(tuple(_blocks(section, place)) for place in range(len(rows))),
+        racks_per_row=section.quantity("racks_per_row", "count", "layout-racks-per-row"),
+        unit_m=section.catalog.assumption("rack-unit"),
+        rack_pitch_m=section.quantity("rack_pitch", "m", "layout-rack-pitch", zero=True),
+        row_pitch_m=section.quantity("row_pitch", "m", "layout-row-pitch", zero=True),
+        tray_m=section.quantity("tray_height", "m", "layout-tray-height", zero=True),
+        slack_m=section.quantity("slack", "m", "layout-slack", zero=True),
+    )
+
+
+def _blocks(layout: Section, row: int) -> Iterator[tuple[str, Figure]]:
+    """The racks of a row, block by block."""
+    for place in range(len(layout.data["rows"][row])):
+        block = layout.below("rows").below(row).below(place)
+        for kind in block.data:
+            racks = block.figure(kind, "count")
+            if racks is not None:
+                yield kind, racks
 
 
 def _spares(section: Section) -> dict[str, Figure]:

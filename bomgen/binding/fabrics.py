@@ -10,7 +10,7 @@ from bomgen.catalog import Catalog, UnknownPart
 from bomgen.fabric import Topology, described
 from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Mark
-from bomgen.medium import Wish
+from bomgen.medium import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, Wish
 from bomgen.plan import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
 from bomgen.problems import Problem, nearest
 
@@ -222,13 +222,35 @@ def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
             at.problem(key, f"a {kind} link has no {end} end; its ends are {' and '.join(ends)}", "link-end")
         elif not _is_known(section.catalog, str(part)):
             at.problem(key, _unknown_module(section.catalog, str(part)), "unknown-part")
+    fibre = section.text("fibre")
+    if fibre is not None and not _is_known(section.catalog, fibre):
+        section.problem("fibre", _unknown_module(section.catalog, fibre), "unknown-part")
     return Wish(
         medium=section.word("medium", "link-medium"),
         modules={end: str(part) for end, part in modules.items()},
         rate_gbps=section.figure("rate", "Gb/s"),
         length_m=section.quantity("length", "m", "link-length"),
         mark=section.mark if section.data and section.origin is None else fabric_mark,
+        prefer=_policies(section),
+        fibre=fibre,
     )
+
+
+def _policies(section: Section) -> tuple[str, ...]:
+    """The policies for a kind of link, which must not contradict each other or the medium named."""
+    given = section.data.get("prefer") or ()
+    prefer = (given,) if isinstance(given, str) else tuple(given)
+    medium = str(section.data.get("medium", AUTO))
+    joined = medium == TRANSCEIVER or (medium == AUTO and (section.has("module") or section.has("fibre")))
+    if PREFER_COPPER in prefer and OPTICS_ONLY in prefer:
+        section.problem("prefer", "copper and optics-only contradict each other; keep one", "prefer")
+    elif PREFER_COPPER in prefer and (joined or medium == AOC):
+        section.problem("prefer", "modules and AOCs are named, and copper is preferred; keep one of both", "prefer")
+    elif OPTICS_ONLY in prefer and medium in COPPER:
+        section.problem("prefer", f"`medium: {medium}` is copper, and prefer says optics-only; keep one", "prefer")
+    if section.has("fibre") and medium in (*COPPER, AOC):
+        section.problem("fibre", f"a {medium} is one piece with both ends; leave `fibre:` out", "medium")
+    return prefer
 
 
 def _is_known(catalog: Catalog, part: str) -> bool:

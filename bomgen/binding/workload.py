@@ -206,6 +206,7 @@ def _storage_servers(section: Section) -> StorageServers:
         write=section.figure("write", "bytes/s"),
         power_w=section.figure("power", "W"),
         rack_units=section.figure("rack_units", "U"),
+        weight_kg=section.figure("weight", "kg"),
         ports=section.quantity("ports", "count", "storage-server-ports"),
         plug=plug_of(nic) if nic else None,
     )

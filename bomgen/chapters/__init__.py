@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from bomgen import __version__
-from bomgen.chapters import build, evidence, serving, sizing, storage, summary
+from bomgen.chapters import build, evidence, serving, site, sizing, storage, summary
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Document, Drawing, Section
 from bomgen.language import Language
@@ -76,7 +76,7 @@ def _sections(writer: Writer, drawings: tuple[Drawing, ...]) -> Iterator[Section
     yield sizing.sizing(writer)
     yield build.network(writer, drawings)
     yield storage.storage(writer)
-    yield build.site(writer)
+    yield site.site(writer)
     yield evidence.assumption_section(writer)
     yield evidence.check_section(writer)
     yield evidence.source_section(writer)

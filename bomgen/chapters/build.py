@@ -1,9 +1,11 @@
-"""The chapters of what is built: fabrics, racks and power, and the bill."""
+"""The chapters of what is built: fabrics and the bill."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from bomgen.chapters.links import links_table
 from bomgen.chapters.writer import Writer
 from bomgen.design import BuiltFabric
 from bomgen.document import Cell, Column, Drawing, Row, Section, Table
@@ -26,8 +28,15 @@ def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
     """The fabrics with their drawings; None when there are none."""
     if not writer.report.design.fabrics:
         return None
-    tables = tuple(fabric_table(writer, built) for built in writer.report.design.fabrics)
+    tables = tuple(table for built in writer.report.design.fabrics for table in _tables(writer, built))
     return Section("network", writer.word("section-network"), tables=tables, drawings=drawings)
+
+
+def _tables(writer: Writer, built: BuiltFabric) -> Iterator[Table]:
+    """The numbers of a fabric, and how its links are built."""
+    yield fabric_table(writer, built)
+    if built.interconnect.choices:
+        yield links_table(writer, built)
 
 
 def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
@@ -49,16 +58,6 @@ def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
     if path[:2] in named:
         return ": ".join((writer.label(path[:1]), named[path[:2]], writer.group_label(path[2:])))
     return writer.group_label(path)
-
-
-def site(writer: Writer) -> Section | None:
-    """Racks and power; None when the plan asks for neither."""
-    rows = tuple(writer.rows(("site",)))
-    if not rows:
-        return None
-    alone = not writer.report.design.fabrics and ("site", "power_w") in writer.numbers
-    text = (writer.word("site-servers-alone"),) if alone else ()
-    return Section("site", writer.word("section-site"), text=text, tables=(writer.table("site", rows),))
 
 
 def bill_table(writer: Writer) -> Table:

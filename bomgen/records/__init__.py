@@ -7,6 +7,8 @@ from bomgen import shape as shapes
 from bomgen.catalog import Catalog, Record
 from bomgen.figures import Figure
 from bomgen.problems import PlanErrors, Problem
+from bomgen.records.connection import rules
+from bomgen.records.facility import pdu, rack, supplies
 from bomgen.records.identity import identity, named, slug
 from bomgen.records.switches import fitted_with, switch
 
@@ -20,7 +22,10 @@ __all__ = [
     "model",
     "module",
     "nic",
+    "pdu",
     "published_runs",
+    "rack",
+    "rules",
     "server",
     "slug",
     "switch",
@@ -121,6 +126,8 @@ def server(record: Record) -> parts.Server:
         bmc_ports=record.figure("bmc_ports", "count"),
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
+        weight_kg=record.figure("weight", "kg"),
+        supplies=supplies(record),
     )
 
 
@@ -133,6 +140,8 @@ def appliance(record: Record) -> parts.Appliance:
         cage=str(record.value("cage") or parts.ANY),
         ports_per_cage=record.or_one("ports_per_cage"),
         protocols=tuple(record.value("protocols") or ()),
+        weight_kg=record.figure("weight", "kg"),
+        supplies=supplies(record),
     )
 
 
@@ -144,19 +153,37 @@ def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.Ser
     return parts.ServerPorts(ports, gbps, str(record.value(cage) or parts.ANY), per_cage)
 
 
-def module(record: Record) -> parts.Module:
-    """A record of kind transceiver as data."""
+SAME = ("rate_gbps", "ports", "cage", "optic", "fibre", "connector", "lane_gbps")
+"""What a compatible module has in common with the one that it replaces."""
+
+
+def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
+    """A record of kind transceiver as data; what a compatible one leaves out is that of the module it replaces.
+
+    Raises PlanErrors for one that differs from the module it replaces, UnknownPart when that is not in the catalogue.
+    """
+    replaces = tuple(str(id) for id in record.value("replaces") or ())
+    model = catalog.find("transceiver", replaces[0]) if catalog and replaces else record
+    of = {key: record if record.value(key) is not None else model for key in (*SAME, "reach", "protocols", "power")}
+    for key in SAME:
+        own, other = record.value(key), model.value(key)
+        if own is not None and other is not None and own != other:
+            message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {other}, not {own}"
+            raise PlanErrors([_problem(record, key, f"{message}; it must have the same", "replaces")])
+    lane = of["lane_gbps"].value("lane_gbps")
     return parts.Module(
         identity=identity(record),
-        rate_gbps=record.need("rate_gbps", "Gb/s"),
-        ports=record.or_one("ports"),
-        cage=str(record.value("cage") or parts.ANY),
-        optic=str(record.value("optic") or parts.ANY),
-        fibre=str(record.value("fibre") or parts.ANY),
-        connector=str(record.value("connector") or parts.ANY),
-        reach_m=record.figure("reach", "m"),
-        protocols=tuple(record.value("protocols") or ()),
-        power_w=record.figure("power", "W"),
+        rate_gbps=of["rate_gbps"].need("rate_gbps", "Gb/s"),
+        ports=of["ports"].or_one("ports"),
+        cage=str(of["cage"].value("cage") or parts.ANY),
+        optic=str(of["optic"].value("optic") or parts.ANY),
+        fibre=str(of["fibre"].value("fibre") or parts.ANY),
+        connector=str(of["connector"].value("connector") or parts.ANY),
+        reach_m=of["reach"].figure("reach", "m"),
+        protocols=tuple(of["protocols"].value("protocols") or ()),
+        power_w=of["power"].figure("power", "W"),
+        lane_gbps=None if lane is None else int(lane),
+        replaces=replaces,
     )
 
 
@@ -175,6 +202,7 @@ def cable(record: Record) -> parts.Cable:
         connector=record.value("connector"),
         protocols=tuple(record.value("protocols") or ()),
         ordering_numbers=dict(record.value("ordering_numbers") or {}),
+        polarity=record.value("polarity"),
     )
 
 

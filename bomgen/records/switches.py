@@ -10,6 +10,7 @@ from bomgen.chassis import FABRIC_CARDS, LINE_CARDS, POWER_SUPPLIES, SUPERVISORS
 from bomgen.figures import Figure
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quantities import parse
+from bomgen.records.facility import supplies
 from bomgen.records.identity import identity, named, slug
 
 MAX_PORTS = 10_000
@@ -39,6 +40,8 @@ def switch(record: Record) -> parts.Switch:
         power_w=record.figure("power", "W"),
         typical_power_w=record.figure("power_typical", "W"),
         chassis=built,
+        weight_kg=record.figure("weight", "kg"),
+        supplies=supplies(record),
     )
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Links, Tier, ports_of
-from bomgen.interconnect import Way
+from bomgen.interconnect import Alike
 from bomgen.joints import HOST, Joint, Spread, joined, spread_of
 from bomgen.medium import Medium
 from bomgen.parts import Module
 from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.records import slug
-from bomgen.wiring.columns import Column, Places, WireWay, Wiring
+from bomgen.wiring.columns import COLUMNS, Column, Places, WireWay, Wiring
+from bomgen.wiring.lengths import cut
 from bomgen.wiring.machines import boxes, machines, tier_of
+from bomgen.wiring.places import ground, places
 from bomgen.wiring.sockets import CardShare, Room, Socket, Wanted, sockets
 
 UPLINK = "uplink"
@@ -57,9 +60,10 @@ class Names:
 def wire(design: Design) -> Wiring:
     """Every cable of a design with both its ends.
 
-    Raises Overfull when the links of a switch fill more cages than it has.
+    Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks.
     """
-    return _Wirer(design).wiring()
+    wiring, site, racks = _Wirer(design).wiring(), design.plan.site, ground(design)
+    return cut(wiring, site, racks) if site and racks else wiring
 
 
 class _Wirer:
@@ -73,7 +77,7 @@ class _Wirer:
         self.boxes = np.array(boxes(design, self.machines), dtype=np.int64)
         self.nics, self.cages = 0, 0
         self.ways: list[WireWay] = []
-        self.columns: list[tuple[Column, ...]] = []
+        self.columns: list[tuple[NDArray[Any], ...]] = []
         self.pieces = 0
 
     def wiring(self) -> Wiring:
@@ -85,29 +89,20 @@ class _Wirer:
             server_end = self._server_ports(built)
             for joint in joined(built.fabric, _spread(built), servers):
                 self._joint(built, joint, server_end)
-        columns = [np.concatenate(each) for each in zip(*self.columns, strict=True)] if self.columns else [_none()] * 11
-        way, *ends, piece, length = columns
+        found = zip(*self.columns, strict=True) if self.columns else ((_none(),) for _ in COLUMNS)
+        columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
         return Wiring(
             site=self.design.plan.name,
             kinds=self.machines.kinds,
             ports=tuple(self.names.numbers),
             ways=tuple(self.ways),
-            way=way.astype(np.int16),
-            a_device=ends[0],
-            a_port=ends[1],
-            a_cage=ends[2],
-            a_lane=ends[3],
-            b_device=ends[4],
-            b_port=ends[5],
-            b_cage=ends[6],
-            b_lane=ends[7],
-            piece=piece,
-            length_m=length.astype(np.float64),
             places=self._places(),
+            **columns,
         )
 
     def _places(self) -> Places | None:
-        return None
+        site, racks = self.design.plan.site, ground(self.design)
+        return places(self.design, self.machines, site, racks) if site and racks else None
 
     def _server_ports(self, built: BuiltFabric) -> Room:
         """The ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
@@ -183,9 +178,9 @@ class _Wirer:
     def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, room: Room) -> End:
         return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, room)
 
-    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Way, Column]]:
+    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Alike, Column]]:
         """The ways that links of a kind are built, each with its rows."""
-        ways = [way for way in built.interconnect.ways if way.kind == joint.kind]
+        ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
         rest = np.ones(len(joint), dtype=bool)
         if joint.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
@@ -199,21 +194,23 @@ class _Wirer:
             yield main, np.flatnonzero(rest)
 
     def _add(
-        self, built: BuiltFabric, kind: str, way: Way, below: End, above: End, lower_kind: str, upper_kind: str
+        self, built: BuiltFabric, kind: str, way: Alike, below: End, above: End, lower_kind: str, upper_kind: str
     ) -> None:
         links = next(links for links in built.fabric.links if links.kind == kind)
         number = len(self.ways)
         protocol = tier_of(built, links.ends[1]).switch.protocol
         per_cage = (below.per_cage, above.per_cage)
         rate = int(links.rate_gbps.value)
-        self.ways.append(WireWay(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol))
+        self.ways.append(
+            WireWay(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol, way.by_route)
+        )
         order, piece = pieces(way.medium, below, above)
         count = len(piece)
         if order is not None:
             below, above = below.at(order), above.at(order)
         length = np.full(count, float(way.length_m))
         self.columns.append(
-            (np.full(count, number, dtype=np.int64), *below.columns, *above.columns, piece + self.pieces, length)
+            (np.full(count, number, dtype=np.int16), *below.columns, *above.columns, piece + self.pieces, length)
         )
         self.pieces += int(piece[-1]) + 1 if count else 0
 
@@ -272,7 +269,7 @@ def _wanted(built: BuiltFabric, tier: Tier) -> Iterator[Wanted]:
 
 def _part(built: BuiltFabric, links: Links, end: int) -> str | None:
     """What is plugged into a switch at an end of a kind of link; None where it is a part a port, or none is known."""
-    way = next((way for way in built.interconnect.ways if way.kind == links.kind and way.others is None), None)
+    way = next((way for way in built.interconnect.alike if way.kind == links.kind and way.others is None), None)
     medium = way.medium if way else None
     if medium is None:
         return None

@@ -53,9 +53,12 @@ class DeviceKind(NamedTuple):
     name: Callable[[int], str]
     """What each is called, by its place among them."""
     height_u: Figure | None
-    cages: int
+    power_w: Figure | None
+    cages: int = 0
     """Cages of each, where it is a switch."""
     planes: int = 1
+    of_box: int = 1
+    """Switches that share the box that stands in a rack."""
 
     @property
     def of_plane(self) -> int:
@@ -78,6 +81,8 @@ class WireWay(NamedTuple):
     upper_kind: str
     protocol: str | None
     """Of the switch at the upper end."""
+    by_route: bool = False
+    """Whether each cable is as long as its way over the floor."""
 
 
 @dataclass(frozen=True)

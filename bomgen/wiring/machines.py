@@ -29,62 +29,73 @@ class Machines(NamedTuple):
     servers: DeviceKind
 
 
+class _Numbering:
+    """Gives devices their numbers and names."""
+
+    def __init__(self) -> None:
+        self.kinds: list[DeviceKind] = []
+        self.taken: set[str] = set()
+
+    def add(self, kind: DeviceKind, stem: str, planes: tuple[str, ...] = ("",)) -> DeviceKind:
+        """A kind of device behind those before it, its names beginning with a stem."""
+        name = next(each for each in _stems(stem) if each not in self.taken)
+        self.taken.add(name)
+        start = self.kinds[-1].start + self.kinds[-1].number if self.kinds else 0
+        called = numbered(name, kind.number, planes)
+        self.kinds.append(kind._replace(start=start, name=called, planes=len(planes)))
+        return self.kinds[-1]
+
+
 def machines(design: Design) -> Machines:
     """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
-    kinds: list[DeviceKind] = []
-    taken: set[str] = set()
-
-    def add(
-        device: str,
-        fabric: str | None,
-        count: int,
-        stem: str,
-        identity: Identity | None,
-        height: Figure | None,
-        cages: int = 0,
-        planes: tuple[str, ...] = ("",),
-    ) -> DeviceKind:
-        name = next(each for each in _stems(stem) if each not in taken)
-        taken.add(name)
-        start = kinds[-1].start + kinds[-1].number if kinds else 0
-        called = numbered(name, count, planes)
-        kinds.append(DeviceKind(device, fabric, start, count, identity, called, height, cages, len(planes)))
-        return kinds[-1]
-
-    server = design.plan.cluster.server
-    servers = design.sizing.servers
-    height = server.rack_units if server and not server.trays else None
-    count = int(servers.value) if servers else 0
-    word = "tray" if server and server.trays else SERVERS
-    of_servers = add(SERVERS, None, count, word, server.identity if server else None, height)
-    tiers = {}
-    for built in design.fabrics:
-        planes = plane_names(built)
-        for tier in built.fabric.tiers:
-            cages = sum(group.ports.value // group.ports_per_cage.value for group in tier.switch.groups)
-            stem = f"{slug(built.plan.name)}-{tier.name}"
-            count = int(tier.count.value)
-            tiers[built.plan.name, tier.name] = add(
-                tier.name,
-                built.plan.name,
-                count,
-                stem,
-                tier.switch.identity,
-                tier.switch.rack_units,
-                int(cages),
-                planes,
-            )
+    found = _Numbering()
+    server, servers = design.plan.cluster.server, design.sizing.servers
+    of_servers = found.add(
+        _kind(
+            SERVERS,
+            int(servers.value) if servers else 0,
+            server.identity if server else None,
+            server.rack_units if server and not server.trays else None,
+            server.power_w if server else None,
+        ),
+        "tray" if server and server.trays else SERVERS,
+    )
+    tiers = {
+        (built.plan.name, tier.name): found.add(
+            _switches(built, tier), f"{slug(built.plan.name)}-{tier.name}", plane_names(built)
+        )
+        for built in design.fabrics
+        for tier in built.fabric.tiers
+    }
+    named = design.plan.storage.servers
     hosts: dict[str, DeviceKind] = {}
     for each, count in _others(design.fabrics):
-        appliance = each.part
-        identity = appliance.identity if appliance else None
-        height = appliance.rack_units if appliance else None
-        named = design.plan.storage.servers
-        if named and each.name == named.identity.name:
-            identity, height = named.identity, named.rack_units
-        stem = "pdu" if each.managed == PDUS else slug(each.name) or HOST
-        hosts[each.name] = add(HOST, None, count, stem, identity, height)
-    return Machines(tuple(kinds), tiers, hosts, of_servers)
+        part = named if named and each.name == named.identity.name else each.part
+        kind = _kind(
+            HOST,
+            count,
+            part.identity if part else None,
+            part.rack_units if part else None,
+            part.power_w if part else None,
+        )
+        hosts[each.name] = found.add(kind, "pdu" if each.managed == PDUS else slug(each.name) or HOST)
+    return Machines(tuple(found.kinds), tiers, hosts, of_servers)
+
+
+def _kind(
+    device: str, number: int, identity: Identity | None, height_u: Figure | None, power_w: Figure | None
+) -> DeviceKind:
+    """A kind of device that has no number yet."""
+    return DeviceKind(device, None, 0, number, identity, str, height_u, power_w)
+
+
+def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
+    switch = tier.switch
+    power = switch.power_w or switch.typical_power_w
+    cages = sum(group.ports.value // group.ports_per_cage.value for group in switch.groups)
+    return _kind(tier.name, int(tier.count.value), switch.identity, switch.rack_units, power)._replace(
+        fabric=built.plan.name, cages=int(cages), of_box=int(switch.switches_per_unit.value)
+    )
 
 
 def plane_names(built: BuiltFabric) -> tuple[str, ...]:

@@ -10,30 +10,53 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from math import ceil
+from math import gcd
 from typing import NamedTuple, TypeVar
 
-from bomgen.fabric.model import Fabric, Fitted, Links, ports_of
-from bomgen.fabric.ports import links_per_cage, serves
-from bomgen.figures import Figure, formula
+from bomgen.connection import SERVER, Adapter, Cage, Unbuildable, adapter_for
+from bomgen.fabric.model import Fabric, Fitted, Links
+from bomgen.figures import Figure
+from bomgen.interconnect.cages import Plugged, cage_of, cages_filled, links_together
+from bomgen.interconnect.counts import (
+    both_ends,
+    cables_of_devices,
+    cables_of_links,
+    cables_of_rows,
+    ends_of_links,
+    links_left,
+    modules_beside,
+    modules_of_reserved,
+    modules_of_servers,
+    modules_of_switches,
+    pieces_of_rows,
+    ports_of_last,
+    ports_of_machines,
+    ports_together,
+    slower_end,
+    sum_of_cables,
+    sum_of_links,
+    sum_of_modules,
+    without_modules_of_others,
+)
 from bomgen.medium import (
     AUTO,
     COPPER_PAIRS,
-    RECEPTACLES,
+    FIBRE,
+    PREFER_COPPER,
     RJ45,
-    SERVER,
-    Cage,
+    Choice,
     Medium,
+    Span,
     Stock,
-    Unbuildable,
+    Way,
     Wish,
     cables,
     choose,
     metres,
     transceivers,
 )
-from bomgen.parts import ANY, AVAILABLE, Cable, Module, Switch
-from bomgen.problems import Problem, Severity
+from bomgen.parts import ANY, AVAILABLE, Cable, Identity, Module
+from bomgen.problems import PlanErrors, Problem, Severity
 
 
 class Machines(NamedTuple):
@@ -66,10 +89,12 @@ class CableUse(NamedTuple):
     cable: Cable | None
     length_m: Fraction
     quantity: Figure
+    by_route: bool = False
+    """Whether there are several lengths, each for the ways over the floor that need it."""
 
 
-class Way(NamedTuple):
-    """How links of one kind are built that are built alike."""
+class Alike(NamedTuple):
+    """Links of one kind that are built alike, and how."""
 
     kind: str
     medium: Medium | None
@@ -77,6 +102,32 @@ class Way(NamedTuple):
     length_m: Fraction
     others: tuple[int, ...] | None
     """The machines beside the servers that they belong to, by their place among all; None: every other link."""
+    by_route: bool = False
+    """Whether each cable is as long as its way over the floor, and `length_m` is the longest."""
+
+
+class AdapterUse(NamedTuple):
+    """Adapters that let modules of one kind of link sit in the cages of one kind of device."""
+
+    kind: str
+    device: str
+    adapter: Adapter
+    quantity: Figure
+
+
+class Chosen(NamedTuple):
+    """How a kind of link is built, why so, and why not otherwise."""
+
+    kind: str
+    way: str | None
+    """Medium of the cable, or fibre of the modules; None: no part is known."""
+    reason: str
+    """Code of why."""
+    parts: tuple[str, ...]
+    """Ids: the modules from below to above, then the cable."""
+    cost: Fraction | None
+    """Of a link; None: not all parts have a price."""
+    others: tuple[Way, ...]
 
 
 class Interconnect(NamedTuple):
@@ -85,123 +136,11 @@ class Interconnect(NamedTuple):
     modules: tuple[ModuleUse, ...]
     cables: tuple[CableUse, ...]
     problems: tuple[Problem, ...]
-    ways: tuple[Way, ...] = ()
-
-
-@formula("pieces")
-def modules_of_switches(switches: int, ports: int, ports_per_module: int) -> int:
-    """Modules of equal switches: every switch rounds up for itself."""
-    return switches * ceil(ports / ports_per_module)
-
-
-@formula("pieces")
-def modules_beside(switches: int, ports: int, other_ports: int, ports_per_module: int) -> int:
-    """Modules of equal switches beside those of their other links, which may leave half a twin-port module over."""
-    return switches * (ceil((ports + other_ports) / ports_per_module) - ceil(other_ports / ports_per_module))
-
-
-@formula("ports")
-def ports_together(ports: int, more_ports: int) -> int:
-    """Ports of a switch whose links are built with the same module."""
-    return ports + more_ports
-
-
-@formula("ports")
-def ports_of_last(up: int, others: int) -> int:
-    """Ports to other switches that are left for the last kind of link between them."""
-    return up - others
-
-
-@formula("pieces")
-def modules_of_servers(servers: int, ports: int, ports_per_module: int) -> int:
-    """Modules of equal servers: every server rounds up for itself."""
-    return servers * ceil(ports / ports_per_module)
-
-
-@formula("pieces")
-def modules_of_reserved(reserved_ports: int, ports_per_module: int) -> int:
-    """Modules of reserved ports that stand side by side on a spine."""
-    return ceil(reserved_ports / ports_per_module)
-
-
-@formula("pieces")
-def sum_of_modules(modules: int, more_modules: int) -> int:
-    """Modules of switches with different ports in use."""
-    return modules + more_modules
-
-
-@formula("ports")
-def ports_of_machines(machines: int, ports: int) -> int:
-    """Links of equal machines."""
-    return machines * ports
-
-
-@formula("links")
-def sum_of_links(links: int, more_links: int) -> int:
-    """Links of several kinds of machines."""
-    return links + more_links
-
-
-@formula("links")
-def links_left(links: int, others: int) -> int:
-    """Links without those that are built otherwise."""
-    return links - others
-
-
-@formula("ports")
-def ends_of_links(links: int, ends: int) -> int:
-    """Ends of links that are plugged into one kind of device."""
-    return links * ends
-
-
-@formula("pieces")
-def pieces_of_rows(links: int, rows: int, links_per_piece: int) -> int:
-    """Modules or cables of several links each where links are dealt out to rows of leaves: every row rounds up."""
-    return links % rows * ceil((links // rows + 1) / links_per_piece) + (rows - links % rows) * ceil(
-        links // rows / links_per_piece
-    )
-
-
-@formula("pieces")
-def without_modules_of_others(modules: int, links: int, rows: int, links_per_module: int) -> int:
-    """Modules without those whose cages hold other modules, for links that are dealt out to rows of leaves."""
-    return (
-        modules
-        - links % rows * ((links // rows + 1) // links_per_module)
-        - (rows - links % rows) * (links // rows // links_per_module)
-    )
-
-
-@formula("pieces")
-def sum_of_cables(cables: int, more_cables: int) -> int:
-    """Equal cables of several kinds of machines."""
-    return cables + more_cables
-
-
-@formula("Gb/s")
-def slower_end(port_gbps: int, link_gbps: int) -> int:
-    """A link of a slow machine runs at the rate of its port."""
-    return min(port_gbps, link_gbps)
-
-
-@formula("pieces")
-def cables_of_links(links: int) -> int:
-    """One cable a link."""
-    return links
-
-
-@formula("pieces")
-def cables_of_devices(links: int, links_per_device: int, links_per_cable: int) -> int:
-    """Cables that carry several links from one device: every device rounds up for itself."""
-    return links // links_per_device * ceil(links_per_device / links_per_cable) + ceil(
-        links % links_per_device / links_per_cable
-    )
-
-
-def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
-    """The cage of a switch that links of a rate are plugged into."""
-    group = next(group for group in switch.groups if serves(group, rate))
-    return Cage(device, group.cage, links_per_cage(group, rate), switch.protocol, switch.identity.name)
+    choices: tuple[Chosen, ...] = ()
+    """For each kind of link."""
+    alike: tuple[Alike, ...] = ()
+    """For each kind of link those of the servers, and apart from them those of other machines."""
+    adapters: tuple[AdapterUse, ...] = ()
 
 
 def connect(
@@ -217,18 +156,32 @@ def connect(
 
     `others` are other machines on it; their links are dealt out to `rows` of leaves: planes, or rails.
     """
-    builder = _Builder(fabric, servers, server_cage, others, rows, stock)
-    for links in fabric.links:
-        builder.add(links, wishes[links.kind])
-    return builder.result()
+
+    def built(wanted: Mapping[str, Wish]) -> Interconnect:
+        builder = _Builder(fabric, servers, server_cage, others, rows, stock)
+        for links in fabric.links:
+            builder.add(links, wanted[links.kind])
+        return builder.result()
+
+    found = built(wishes)
+    if not _lacks_cages(found):
+        return found
+    again = built({kind: wish._replace(share_cages=_is_open(wish)) for kind, wish in wishes.items()})
+    return found if _lacks_cages(again) else again
 
 
-@formula("ends")
-def both_ends() -> int:
-    """A link between two switches of one tier has both ends there."""
-    return 2
+def _is_open(wish: Wish) -> bool:
+    """Whether the plan leaves it open how a kind of link is built."""
+    return wish.medium.value == AUTO and not wish.modules and not wish.fibre and PREFER_COPPER not in wish.prefer
 
 
+def _lacks_cages(found: Interconnect) -> bool:
+    """Whether different parts need more cages than a switch has."""
+    return any(problem.rule == CAGES for problem in found.problems)
+
+
+CAGES = "cages"
+"""The reason code of links that need more cages than there are."""
 _FIXED = ("mpo", RJ45)
 """What takes a plug without a module."""
 
@@ -250,13 +203,13 @@ def _same_parts(one: Medium | None, other: Medium | None) -> bool:
     return same and one.cable.identity.id == other.cable.identity.id
 
 
-def _no_fibre(links: Links, medium: Medium) -> str:
+def _no_fibre(links: Links, medium: Medium, receptacles: int) -> str:
     """That no fibre is known between the modules of a kind of link, and why."""
     ends = [module.ports.value for module in (medium.lower, medium.upper) if module]
     start = f"no part known for the fibre of {links.kind} links"
-    if min(ends) > RECEPTACLES:
+    if min(ends) > receptacles:
         return f"{start}: modules of {min(ends)} links at both ends are joined over a panel, counted a link a piece"
-    if max(ends) > RECEPTACLES:
+    if max(ends) > receptacles:
         return f"{start}: a module of {max(ends)} links needs a fan-out cable; name modules of one or two links"
     return f"{start}; name modules with a known fibre"
 
@@ -272,19 +225,51 @@ def _of_machines(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Fig
     return total
 
 
-def _for_others(wish: Wish, lower: Cage, upper: Cage, rate: Figure, stock: Stock) -> Medium | None:
+def _for_others(wish: Wish, span: Span, stock: Stock) -> Medium | None:
     """How the links of machines are built that plug in otherwise than the servers, for which the plan's wish is.
 
     As the plan wishes where that fits them, else without the module of the server end, else whatever does.
     """
-    ends = {end: part for end, part in wish.modules.items() if end != lower.device}
-    open_wish = wish._replace(medium=Figure(AUTO, "word", wish.medium.origin), modules={})
+    ends = {end: part for end, part in wish.modules.items() if end != span.lower.device}
+    open_wish = wish._replace(medium=Figure(AUTO, "word", wish.medium.origin), modules={}, fibre=None)
     for each in (wish, wish._replace(modules=ends), open_wish):
         with suppress(Unbuildable, LookupError):
-            found = choose(each, lower, upper, rate, stock)
+            found = choose(each, span, stock).medium
             if found is not None:
                 return found
     return None
+
+
+def _chosen(kind: str, choice: Choice) -> Chosen:
+    """What was chosen for a kind of link, as data."""
+    medium = choice.medium
+    parts = [part.identity.id for part in (medium.lower, medium.upper, medium.cable) if part] if medium else []
+    return Chosen(
+        kind, medium.way if medium else None, choice.reason, tuple(dict.fromkeys(parts)), choice.cost, choice.others
+    )
+
+
+def _unavailable(identity: Identity) -> str:
+    """That a part cannot be ordered."""
+    return f"{identity.part_number or identity.id} is {identity.availability.replace('-', ' ')}"
+
+
+def _plugged(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[Cage, Plugged], ...]:
+    """What is in the cages of both ends of a kind of link, the lower end first."""
+    found = []
+    for cage in (span.lower, span.upper):
+        part, carried = None, 1
+        module = None if medium is None else medium.lower if cage is span.lower else medium.upper
+        if cage.form in _FIXED:
+            part = cage.form
+        elif module is not None and module.cage != ANY:
+            part, carried = module.identity.id, int(module.ports.value)
+        elif medium is not None and module is None and medium.cable is not None:
+            end = medium.cable.b if cage is span.lower else medium.cable.a
+            if end is not None and end.cage != ANY:
+                part, carried = medium.cable.identity.id, end.ports
+        found.append((cage, Plugged(links, part, carried)))
+    return tuple(found)
 
 
 End = TypeVar("End")
@@ -293,13 +278,6 @@ End = TypeVar("End")
 def _at_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
     """What is at the ends of a kind of link; where both are devices of one kind, once."""
     return (lower,) if links.beside else (lower, upper)
-
-
-def _stock_for(links: Links, stock: Stock) -> Stock:
-    """What a kind of link may be built of: two switches side by side share no several links that one cable carries."""
-    if not links.beside:
-        return stock
-    return stock._replace(cables=lambda medium: [each for each in stock.cables(medium) if each.links.value == 1])
 
 
 def _refuse_several_links(links: Links, medium: Medium | None) -> None:
@@ -345,15 +323,21 @@ class _Builder:
         self.modules: list[ModuleUse] = []
         self.cables: list[CableUse] = []
         self.problems: list[Problem] = []
-        self.ways: list[Way] = []
+        self.alike: list[Alike] = []
+        self.choices: list[Chosen] = []
+        self.adapters: list[AdapterUse] = []
         self.placed: dict[str, list[tuple[Links, Module | None]]] = {}
         """By device the kinds of link that are built, each with its module there; None: a cable with both ends."""
+        self.plugged: dict[str, list[Plugged]] = {}
+        """By device what is in its cages."""
 
     def add(self, links: Links, wish: Wish) -> None:
         """Build one kind of link."""
-        lower, upper = (self._cage(device, links.rate_gbps) for device in links.ends)
+        span = self._span(links, wish)
+        lower, upper = span.lower, span.upper
         try:
-            medium = choose(wish, lower, upper, links.rate_gbps, _stock_for(links, self.stock))
+            choice = choose(wish, span, self.stock)
+            medium = choice.medium
             _refuse_several_links(links, medium)
         except Unbuildable as error:
             self._problem(wish, "error", str(error), error.rule, links.kind)
@@ -361,6 +345,11 @@ class _Builder:
         except LookupError as error:
             self._problem(wish, "error", str(error), "unknown-part", links.kind)
             return
+        except PlanErrors as errors:
+            for problem in errors.problems:
+                self._problem(wish, "error", f"{problem.message} (in {problem.mark})", problem.rule, links.kind)
+            return
+        self.choices.append(_chosen(links.kind, choice))
         apart = list(self._apart(links, wish, upper)) if lower.device == SERVER else []
         left = links.cabled
         for share in apart:
@@ -370,6 +359,9 @@ class _Builder:
         if medium is not None:
             for cage, end in _at_ends(links, (lower, medium.lower), (upper, medium.upper)):
                 self.placed.setdefault(cage.device, []).append((links, end))
+        for cage, plugged in _at_ends(links, *_plugged(links, span, medium)):
+            self.plugged.setdefault(cage.device, []).append(plugged)
+        self._check_cages(wish, links)
         told: list[Medium | None] = []
         for share in (main, *apart):
             if share.links.value or share is main:
@@ -380,7 +372,17 @@ class _Builder:
                     self._remarks(links, wish, share, upper)
                 told.append(share.medium)
                 length = share.medium.length_m if share.medium else Fraction(wish.length_m.value)
-                self.ways.append(Way(links.kind, share.medium, length, share.others))
+                self.alike.append(Alike(links.kind, share.medium, length, share.others))
+
+    def _span(self, links: Links, wish: Wish) -> Span:
+        """What a kind of link has to join."""
+        lower, upper = (self._cage(device, links.rate_gbps) for device in links.ends)
+        together = links_together(self.fabric, links)
+        leaf = self.fabric.tier(links.ends[1])
+        if lower.device == SERVER and leaf is not None and self.rows.value == 1:
+            ports = (self.fabric.ports_per_server, *(each.ports for each in self.others))
+            together = gcd(leaf.down.value, *(each.value for each in ports))
+        return Span(lower, upper, links.rate_gbps, Fraction(wish.length_m.value), together, links.beside)
 
     def _own_cage(self, machines: Machines, links: Links) -> bool:
         """Whether machines plug in otherwise than the servers do."""
@@ -404,7 +406,8 @@ class _Builder:
                 rate = slower_end(each.port_gbps, rate)
             cage = each.cage or self.server_cage
             count = ports_of_machines(each.pieces, each.ports)
-            found = _for_others(wish, cage, upper, rate, self.stock)
+            span = Span(cage, upper, rate, Fraction(wish.length_m.value))
+            found = _for_others(wish, span, self.stock)
             yield _Share(count, cage, rate, ((each.pieces, each.ports),), found, (place,))
 
     def _modules(self, links: Links, main: _Share, apart: Sequence[_Share], upper: Cage) -> None:
@@ -433,9 +436,12 @@ class _Builder:
                 self._module(links, upper, module, count, share.links)
 
     def _module(self, links: Links, cage: Cage, module: Module, count: Figure, ends: Figure) -> None:
-        """Note modules, together with equal ones of other machines."""
+        """Note modules, together with equal ones of other machines, and the adapters that they sit in."""
         if links.beside:
             ends = ends_of_links(ends, both_ends())
+        adapter = adapter_for(cage, module.cage, self.stock.rules())
+        if adapter:
+            self.adapters.append(AdapterUse(links.kind, cage.device, adapter, count))
         for index, use in enumerate(self.modules):
             if (use.kind, use.device) == (links.kind, cage.device) and _same(use.module, module):
                 count, ends = sum_of_modules(use.quantity, count), sum_of_links(use.ends, ends)
@@ -469,7 +475,14 @@ class _Builder:
 
     def result(self) -> Interconnect:
         """What was collected."""
-        return Interconnect(tuple(self.modules), tuple(self.cables), tuple(self.problems), tuple(self.ways))
+        return Interconnect(
+            tuple(self.modules),
+            tuple(self.cables),
+            tuple(self.problems),
+            tuple(self.choices),
+            tuple(self.alike),
+            tuple(self.adapters),
+        )
 
     def _cage(self, device: str, rate: Figure) -> Cage:
         tier = self.fabric.tier(device)
@@ -532,6 +545,8 @@ class _Builder:
                 return cables_of_devices(share.links, below.up, cable.links)
         if share.apart:
             return pieces_of_rows(share.links, self.rows, cable.links)
+        if share.machines and self.rows.value > 1:
+            return cables_of_rows(share.links, self.rows, upper.down, cable.links)
         return cables_of_devices(share.links, upper.down, cable.links)
 
     @staticmethod
@@ -561,27 +576,25 @@ class _Builder:
                     wish, "warning", self._real_modules(links, module, share, upper, wish), "generic", links.kind
                 )
             elif module.identity.availability != AVAILABLE:
-                message = f"{module.identity.part_number} is {module.identity.availability}; name another module"
+                message = f"{_unavailable(module.identity)}; name another module"
                 self._problem(wish, "warning", message, "availability", links.kind)
         cable = medium.cable
         if cable is None:
-            message = _no_fibre(links, medium)
+            message = _no_fibre(links, medium, self.stock.rules().receptacles)
             self._problem(wish, "warning", message, "no-part-known", links.kind)
-        elif cable.identity.generic and cable.medium not in ("fibre", COPPER_PAIRS):
-            self._problem(wish, "warning", self._real_cable(cable, share, upper, wish), "generic", links.kind)
+        elif cable.identity.generic and cable.medium not in (FIBRE, COPPER_PAIRS):
+            self._problem(wish, "warning", self._real_cable(links, cable, share, upper, wish), "generic", links.kind)
         elif cable.identity.generic and cable.links.value > 1:
             message = f"{cable.identity.id} is a planning part, counted one a module of {cable.links.value} links"
             self._problem(wish, "warning", f"{message}; its connectors are those of the modules", "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
-            message = f"{cable.identity.part_number} is {cable.identity.availability}; name another cable"
+            message = f"{_unavailable(cable.identity)}; name another cable"
             self._problem(wish, "warning", message, "availability", links.kind)
-        if not share.apart:
-            self._check_cages(wish, links)
 
     def _real_modules(self, links: Links, module: Module, share: _Share, upper: Cage, wish: Wish) -> str:
         """What the cages of a link with generic modules really take, with the pieces."""
-        length, rate, lower = Fraction(wish.length_m.value), int(share.rate.value), share.lower
-        real = next(transceivers(lower, upper, rate, length, self.stock), None)
+        lower, span = share.lower, Span(share.lower, upper, share.rate, Fraction(wish.length_m.value))
+        real = next(transceivers(span, self.stock), None)
         place = "cage" if module.ports.value > 1 else "port"
         start = f"{module.identity.id} is a planning part, counted one a {place}"
         if real is None or real.lower is None or real.upper is None:
@@ -600,9 +613,9 @@ class _Builder:
             ends.append(f"a {cage.name} takes {word}, {count.value} x {part.identity.part_number} ({cage.device} end)")
         return f"{start}; to order: {' and '.join(ends)}"
 
-    def _real_cable(self, cable: Cable, share: _Share, upper: Cage, wish: Wish) -> str:
-        length, rate, lower = Fraction(wish.length_m.value), int(share.rate.value), share.lower
-        real = next(cables(cable.medium, lower, upper, rate, length, self.stock), None)
+    def _real_cable(self, links: Links, cable: Cable, share: _Share, upper: Cage, wish: Wish) -> str:
+        lower, span = share.lower, self._span(links, wish)._replace(lower=share.lower, rate=share.rate)
+        real = next(cables(cable.medium, span, self.stock), None)
         start = f"{cable.identity.id} is a planning part, counted one a link"
         if real is None or real.cable is None:
             twin = f"a {upper.name} cage takes twin-port parts" if upper.links == 2 else f"a {upper.name} cage"
@@ -613,25 +626,18 @@ class _Builder:
         return f"{start}; to order: {real.cable.identity.part_number}"
 
     def _check_cages(self, wish: Wish, links: Links) -> None:
-        """Different modules do not share a cage: the links of a switch must not fill more cages than there are."""
-        tier, placed = self.fabric.tier(links.ends[0]), self.placed.get(links.ends[0], [])
-        modules = {module.identity.id: module for _, module in placed if module is not None}
-        if tier is None or tier.up is None or len(modules) < 2 or any(module is None for _, module in placed):
-            return
-        if len(tier.switch.groups) > 1 or any(module.cage == ANY for module in modules.values()):
-            return
-        group = next(group for group in tier.switch.groups if serves(group, links.rate_gbps))
-        cages = group.ports.value // group.ports_per_cage.value
-        filled = 0
-        for id, each in modules.items():
-            kinds = [kind for kind, module in placed if module is not None and module.identity.id == id]
-            filled += ceil(sum(ports_of(tier, kind) for kind in kinds) / each.ports.value)
-        if filled > cages:
+        """Different parts do not share a cage: the links of a switch must not fill more cages than there are."""
+        for device in dict.fromkeys(links.ends):
+            tier = self.fabric.tier(device)
+            found = cages_filled(tier, self.plugged.get(device, ())) if tier else None
+            if tier is None or found is None or found[0] <= found[1]:
+                continue
+            up = f" and {tier.up.value} up" if tier.up else ""
             message = (
-                f"{tier.down.value} links down and {tier.up.value} up with different modules fill {filled} cages; "
-                f"a {tier.switch.identity.name} has {cages}: use one module for both, or even numbers of links"
+                f"{tier.down.value} links down{up} with different parts fill {found[0]} cages; "
+                f"a {tier.switch.identity.name} has {found[1]}: use one module for both, or even numbers of links"
             )
-            self._problem(wish, "error", message, "cages", links.kind)
+            self._problem(wish, "error", message, CAGES, links.kind)
 
     def _problem(self, wish: Wish, severity: Severity, message: str, rule: str, kind: str) -> None:
         self.problems.append(Problem(wish.mark, severity, message, rule, f"links.{kind}"))

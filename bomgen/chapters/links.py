@@ -1,0 +1,49 @@
+"""How the links of a fabric are built, and why not otherwise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from bomgen.chapters.writer import Writer
+from bomgen.design import BuiltFabric
+from bomgen.document import Cell, Column, Row, Table
+from bomgen.interconnect import Chosen
+from bomgen.medium import Way
+from bomgen.money import rounded
+
+
+def links_table(writer: Writer, built: BuiltFabric) -> Table:
+    """A row for each kind of link: what it is built of, why, and the other ways with the reason why not."""
+    columns = (
+        Column("link", writer.word("column-link"), "text", 20),
+        Column("way", writer.word("column-way"), "text", 30),
+        Column("reason", writer.word("column-why"), "text", 40),
+        Column("others", writer.word("column-others"), "text", 60),
+    )
+    rows = tuple(_row(writer, chosen) for chosen in built.interconnect.choices)
+    name = built.plan.name
+    return Table(f"links-{name}", writer.word("table-links", name=name), columns, rows)
+
+
+def _row(writer: Writer, chosen: Chosen) -> Row:
+    way = writer.language.value(chosen.way, "word")
+    parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
+    reason = writer.word(f"chosen-{chosen.reason}")
+    others = "; ".join(_other(writer, each) for each in chosen.others)
+    cells = (writer.place(chosen.kind), f"{way}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
+    return Row(tuple(Cell(text) for text in cells))
+
+
+def _other(writer: Writer, way: Way) -> str:
+    """Why a way was not taken."""
+    key = f"not-chosen-{way.reason}"
+    reason = writer.word(key if key in writer.language.words else "not-chosen-rule", detail=way.detail)
+    return f"{writer.language.value(way.name, 'word')}: {reason}{_cost(writer, way.cost)}"
+
+
+def _cost(writer: Writer, cost: Fraction | None) -> str:
+    """What a link costs, behind a text; nothing when nobody knows."""
+    if cost is None:
+        return ""
+    currency = writer.report.quote.totals.currency
+    return writer.word("cost-of-link", amount=writer.language.money(rounded(cost, currency), currency))

@@ -1,0 +1,52 @@
+"""Records of racks, PDUs and power supplies as data."""
+
+from __future__ import annotations
+
+from bomgen import parts
+from bomgen.catalog import Record
+from bomgen.problems import PlanErrors, Problem
+from bomgen.records.identity import identity, named
+
+SUPPLIES = "power_supplies"
+OUTLETS = ("c13", "c19", "either")
+
+
+def supplies(record: Record) -> parts.PowerSupplies | None:
+    """The power supplies of a machine; None when the record does not know them.
+
+    Raises PlanErrors when it needs more of them than it has.
+    """
+    count = record.figure("count", "count", SUPPLIES) if record.value(SUPPLIES) else None
+    if count is None:
+        return None
+    needed = record.figure("needed", "count", SUPPLIES)
+    if needed and needed.value > count.value:
+        mark = record.source.mark((*record.steps, SUPPLIES, "needed"))
+        message = f"{needed.value} of {count.value} power supplies are needed; at most all of them"
+        raise PlanErrors([Problem(mark, "error", message, "range")])
+    return parts.PowerSupplies(count, needed, str(record.value(SUPPLIES, "inlet")))
+
+
+def rack(record: Record) -> parts.Rack:
+    """A record of kind rack as data."""
+    return parts.Rack(
+        identity=named(identity(record), "rack"),
+        rack_units=record.figure("rack_units", "U"),
+        width_mm=record.figure("width_mm", "mm"),
+        depth_mm=record.figure("depth_mm", "mm"),
+        weight_kg=record.figure("weight", "kg"),
+        load_kg=record.figure("load", "kg"),
+    )
+
+
+def pdu(record: Record) -> parts.Pdu:
+    """A record of kind pdu as data."""
+    known = record.value("outlets") or {}
+    outlets = {form: record.figure(form, "count", "outlets", zero=True) for form in OUTLETS if form in known}
+    return parts.Pdu(
+        identity=named(identity(record), "rack PDU"),
+        power_w=record.figure("power", "W"),
+        outlets={form: figure for form, figure in outlets.items() if figure is not None},
+        rack_units=record.figure("rack_units", "U", zero=True),
+        weight_kg=record.figure("weight", "kg"),
+    )

@@ -1,0 +1,254 @@
+"""Law 5: the wiring that is delivered has exactly the counts of the bill, no port twice, and carries the bisection.
+
+Everything is read back from the delivered CSV file and from bom.json.
+"""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flow import Network
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bomgen.pipeline import open_plan, render, wired, work_out, write_wiring
+from bomgen.problems import PlanErrors
+from bomgen.report import Report
+
+ROOT = Path(__file__).parent.parent.parent
+PLANS = sorted((ROOT / "plans").glob("*.yaml"))
+SEVERAL = ";"
+MOST_FLOW = 600
+"""Endpoints up to which the flow over every cable is worked out."""
+
+Rows = list[dict[str, str]]
+Worked = Callable[[dict[str, Any]], Report]
+
+
+def rows_of(report: Report, folder: Path) -> Rows:
+    """The delivered wiring of a report."""
+    path = folder / "wiring.csv"
+    write_wiring(wired(report), "csv", path, lambda _: None)
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def bill_of(report: Report) -> dict[str, Any]:
+    """The delivered bom.json of a report."""
+    data: dict[str, Any] = json.loads(render(report, ("json",))["bom.json"])
+    return data
+
+
+def links_of(rows: Rows) -> Iterator[dict[str, str]]:
+    """The links of the cables: a row for each pair of ends."""
+    ends = [f"{end}_{what}" for end in "ab" for what in ("device", "port", "cage")]
+    for row in rows:
+        parts = {name: row[name].split(SEVERAL) for name in ends}
+        for number in range(max(len(part) for part in parts.values())):
+            yield {**row, **{name: part[min(number, len(part) - 1)] for name, part in parts.items()}}
+
+
+def modules_of(report: Report, rows: Rows) -> Counter[tuple[str, str]]:
+    """Modules that hold a cable, by fabric and kind of device; those of one link take a port, others a cage."""
+    single = {
+        module.identity.part_number or module.identity.id
+        for built in report.design.fabrics
+        for use in built.interconnect.modules
+        for module in [use.module]
+        if module.ports.value == 1
+    }
+    found = defaultdict[tuple[str, str], set[tuple[str, ...]]](set)
+    for link in links_of(rows):
+        lower, _, upper = link["kind"].partition("-")
+        for end, device in (("a", lower), ("b", upper)):
+            module = link[f"{end}_module"]
+            if module:
+                place = link[f"{end}_port"] if module in single else link[f"{end}_cage"]
+                tier = device if device in ("server", "leaf", "spine", "core") else "leaf"
+                found[link["fabric"], tier].add((link[f"{end}_device"], place))
+    return Counter({key: len(places) for key, places in found.items()})
+
+
+def check(report: Report, folder: Path) -> Rows:
+    """Everything that the wiring of a plan must agree with; its rows."""
+    rows, bill = rows_of(report, folder), bill_of(report)
+    links = list(links_of(rows))
+    ends = Counter((link[f"{end}_device"], link[f"{end}_port"]) for link in links for end in "ab")
+    assert [] == [end for end, times in ends.items() if times > 1]
+    assert len(rows) == len({row["label"] for row in rows})
+    listed = Counter((link["fabric"], link["kind"]) for link in links)
+    cables = Counter[tuple[str, str, str]]()
+    for row in rows:
+        cables[row["fabric"], row["kind"], f"{row['sku']} {float(row['length_m']):g}"] += 1
+    for name, fabric in bill.get("fabrics", {}).items():
+        if not fabric.get("switches"):
+            continue
+        reserved = next(each for each in report.plan.fabrics if each.name == name).reserved_ports
+        for kind, count in fabric["links"].items():
+            kept = int(reserved.value) if reserved and kind == "server-leaf" else 0
+            assert count - kept == listed[name, kind], (name, kind)
+    of_bill = Counter[tuple[str, str, str]]()
+    for line in bill["lines"]:
+        if line["category"] == "cable":
+            length = line["description"].rpartition(", ")[2].removesuffix(" m")
+            sku = line["sku"] or (line["part"] or "")
+            of_bill[line["fabric"], line["role"], f"{sku} {length}"] += line["quantity"]
+    assert of_bill == cables
+    modules = modules_of(report, rows)
+    for (name, device), count in modules.items():
+        billed = bill["fabrics"][name]["transceivers"][device]
+        if device == "server":
+            assert billed == count
+        else:
+            assert billed >= count
+    return rows
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+def test_every_plan_is_wired_as_it_is_billed(path: Path, tmp_path: Path) -> None:
+    """The cables, modules and links of the bill are those of the wiring, on every plan of the project."""
+    check(work_out(open_plan(str(path), None)), tmp_path)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> dict[str, Any]:
+    """Plans of all topologies on small switches, with other machines, planes, rails, reserved ports and a floor."""
+    topology = draw(st.sampled_from(("fat-tree", "rail-optimized", "rail-only", "fat-tree", "dragonfly")))
+    nics = draw(st.sampled_from((1, 2, 4, 8)))
+    planes = draw(st.sampled_from((1, 1, 1, 2))) if topology != "dragonfly" else 1
+    ports = draw(st.sampled_from((4, 8, 10, 16, 24, 64)))
+    cage = draw(st.sampled_from(({}, {"cage": "osfp-finned", "ports_per_cage": 2, "protocol": "infiniband"})))
+    fabric: dict[str, Any] = {
+        "topology": topology,
+        "switch": {"ports": ports, "port_gbps": 400, "rack_units": 1, "power": "1 kW", **cage},
+        "planes": planes,
+        "build_out": draw(st.sampled_from(("full", "exact"))),
+    }
+    if topology != "dragonfly":
+        fabric["oversubscription"] = draw(st.sampled_from((1, 1, 1, 2, 3)))
+    if draw(st.booleans()):
+        fabric["hosts"] = [{"name": "storage", "count": draw(st.integers(1, 5)), "ports": draw(st.integers(1, 3))}]
+        if draw(st.booleans()):
+            nic = {"ports": 2, "port_gbps": draw(st.sampled_from((100, 200, 400))), "cage": "qsfp112"}
+            fabric["hosts"].append({"name": "login", "count": 2, "ports": 2, "nic": nic})
+    if draw(st.booleans()):
+        fabric["reserved_ports"] = draw(st.integers(1, 4))
+    if draw(st.booleans()):
+        kinds = draw(st.sets(st.sampled_from(("server-leaf", "leaf-spine", "spine-core"))))
+        medium = st.sampled_from(({"medium": "aoc"}, {"medium": "transceiver", "module": "generic-400g"}))
+        fabric["links"] = {kind: draw(medium) for kind in sorted(kinds)}
+    server = {
+        **{
+            "gpus": 8,
+            "nics": nics,
+            "nic": {"ports": draw(st.sampled_from((1, 1, 2))), "port_gbps": 400, "cage": "osfp-flat"},
+        },
+        **{"rack_units": 8, "power": "10 kW"},
+    }
+    plan: dict[str, Any] = {
+        "bomgen": 1,
+        "name": "law",
+        "cluster": {"gpu": "h100-sxm", "server": server, "servers": draw(st.integers(1, 60))},
+        "fabrics": {"compute": fabric},
+    }
+    if draw(st.booleans()):
+        plan["site"] = {"layout": "auto"} if draw(st.booleans()) else {}
+    return plan
+
+
+def wired_rows(worked: Worked, plan: dict[str, Any], folder: Path) -> tuple[Report, Rows] | None:
+    """The wiring of a plan, checked; None where it cannot be built."""
+    try:
+        report = worked(plan)
+        return report, check(report, folder)
+    except PlanErrors:
+        return None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the files of all examples."""
+    return tmp_path_factory.mktemp("wiring")
+
+
+@given(plan=plans())
+@settings(max_examples=150)
+def test_random_plans_are_wired_as_they_are_billed(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
+    """Whatever the topology, the counts of the closed forms are those of the cables listed, less reserved ports."""
+    wired_rows(worked, plan, folder)
+
+
+def carried(rows: Rows, halves: tuple[set[tuple[str, str]], set[tuple[str, str]]]) -> int:
+    """The flow over the cables listed, from the endpoints of one half to those of the other [Gb/s]."""
+    network = Network()
+    for link in links_of(rows):
+        rate = int(link["rate_gbps"])
+        lower: Any = (link["a_device"], link["a_port"]) if link["kind"] == "server-leaf" else link["a_device"]
+        network.join(lower, link["b_device"], rate)
+        for half, side in zip(halves, ("first", "second"), strict=True):
+            if lower in half:
+                network.join(side, lower, rate)
+    return network.flow("first", "second")
+
+
+@given(plan=plans())
+@settings(max_examples=60)
+def test_the_cables_listed_carry_the_bisection(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
+    """Max-flow between the halves of the endpoints over every cable is the bisection stated; of a dragonfly, at least.
+
+    Of several planes and of rails without links between them each is halved by itself: endpoints of whole servers.
+    """
+    plan["fabrics"]["compute"].pop("links", None)
+    plan["fabrics"]["compute"].pop("hosts", None)
+    found = wired_rows(worked, plan, folder)
+    if found is None:
+        return
+    report, rows = found
+    fabric = report.design.fabrics[0].fabric
+    servers = int(report.design.sizing.servers.value) if report.design.sizing.servers else 0
+    ends = sorted({(row["a_device"], row["a_port"]) for row in rows if row["kind"] == "server-leaf"}, key=port_order)
+    if len(ends) > MOST_FLOW or (servers % 2 and (fabric.planes or fabric.topology == "rail-only")):
+        return
+    middle = len(ends) // 2
+    flow = carried(rows, (set(ends[:middle]), set(ends[middle:])))
+    if fabric.exact_bisection:
+        assert fabric.bisection_gbps.value == flow
+    else:
+        assert fabric.bisection_gbps.value <= flow
+
+
+def port_order(end: tuple[str, str]) -> tuple[str, list[int]]:
+    """Servers in their order, then their ports."""
+    device, port = end
+    return device, [int(part) for part in port.removeprefix("nic").split("/")]
+
+
+def test_a_twice_used_port_is_found(worked: Worked) -> None:
+    """The check that no port has two cables fails on a wiring that has one."""
+    import dataclasses
+
+    from bomgen.wiring.checks import broken
+
+    plan = {
+        "bomgen": 1,
+        "name": "broken",
+        "cluster": {"gpu": "h100-sxm", "servers": 8},
+        "fabrics": {"compute": {"switch": "qm9700"}},
+    }
+    report = worked(plan)
+    wiring = wired(report)
+    assert [] == broken(wiring, report.design)
+    port = wiring.b_port.copy()
+    port[1] = port[0]
+    device = wiring.b_device.copy()
+    device[1] = device[0]
+    wrong = broken(dataclasses.replace(wiring, b_port=port, b_device=device), report.design)
+    assert [f"port 1/1 of {wiring.names[int(device[0])]} has two cables"] == [each for each in wrong if "two" in each]

@@ -1,0 +1,262 @@
+"""The site: weight, heat, cooling, racks and PDUs as parts, outlets, feeds and what may be lost of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from bomgen.chapters import document
+from bomgen.facility.supply import feeds_lost, pieces_lost
+from bomgen.language import language
+from bomgen.report import Report, result
+
+Worked = Callable[[dict[str, Any]], Report]
+Built = Callable[[dict[str, Any]], dict[str, Any]]
+
+PDU = {"name": "PDU of 17.3 kW", "power": "17.3 kW", "outlets": {"c13": 21, "c19": 6}}
+
+
+def plan(site: dict[str, Any], gpu: str = "h100-sxm", servers: int = 127, **cluster: Any) -> dict[str, Any]:
+    """A cluster with a site and no fabrics."""
+    return {"bomgen": 1, "name": "site", "cluster": {"gpu": gpu, "servers": servers, **cluster}, "site": site}
+
+
+def rules(report: Report, *wanted: str) -> list[str]:
+    """The messages of a report's warnings of some rules."""
+    return [problem.message for problem in report.problems if problem.rule in wanted]
+
+
+def four(**site: Any) -> dict[str, Any]:
+    """The site of NVIDIA's DGX H100 SuperPOD: four DGX H100 a rack with three PDUs."""
+    rack = {"units": 48, "power": "41 kW", "pdus": 3, **site.pop("rack", {})}
+    return {"rack": rack, "management": {"racks": 6, "pdus": 2}, **site}
+
+
+# the reference architecture -----------------------------------------------------------------------------------------
+
+
+def test_racks_and_pdus_of_the_superpod(built: Built) -> None:
+    """RA-11333-001 V11, table 7: 38 racks, 96 and 12 PDUs for 127 DGX H100; naming the parts changes no number."""
+    parts = {"part": "apc-ar3357", "pdu": "apc-ap8886"}
+    for site in (four(), four(rack=parts)):
+        bom = built(plan(site))
+        numbers = [bom["site"][key] for key in ("racks", "compute_racks", "compute_pdus", "management_pdus")]
+        assert numbers == [38, 32, 96, 12]
+    lines = {line["id"]: line for line in bom["lines"]}
+    assert [lines[id]["quantity"] for id in ("rack.compute", "rack.management", "pdu.compute", "pdu.management")] == [
+        32,
+        6,
+        96,
+        12,
+    ]
+    assert tuple(lines["pdu.compute"][key] for key in ("part", "sku", "vendor")) == ("apc-ap8886", "AP8886", "APC")
+    assert (lines["rack.management"]["part"], lines["rack.compute"]["sku"]) == ("apc-ar3357", "AR3357")
+    assert (lines["pdu.management"]["part"], lines["pdu.management"]["sku"]) == ("pdu", None)
+
+
+def test_racks_without_parts_keep_their_lines(built: Built) -> None:
+    """Any rack of that height, and any PDU."""
+    lines = {line["id"]: line for line in built(plan(four()))["lines"]}
+    assert (lines["rack.compute"]["part"], lines["rack.compute"]["description"]) == ("rack", "rack, 48 U, 41000 W")
+    assert (lines["pdu.management"]["part"], lines["pdu.management"]["description"]) == ("pdu", "rack PDU")
+
+
+# heat and cooling ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gpu", "power", "btu"),
+    [
+        ("h100-sxm", "11.3 kW", 38557),  # NVIDIA DGX H100 user guide, heat output
+        ("a100-sxm-80", "6.5 kW", 22179),  # NVIDIA DGX A100 user guide, heat output
+    ],
+)
+def test_heat_is_what_data_sheets_print(gpu: str, power: str, btu: int, built: Built) -> None:
+    """The heat of one server that its data sheet prints beside its power."""
+    server = {"gpu": gpu, "gpus": 8, "rack_units": 8, "power": power}
+    site = built(plan({"rack": {"power": "12 kW"}}, gpu, 1, server=server))["site"]
+    assert btu == round(site["heat_btu_per_hour"])
+    assert btu == round(site["compute_rack_heat_btu_per_hour"])
+
+
+def test_cooling_bounds_servers_of_a_rack(built: Built, worked: Worked) -> None:
+    """Of DGX H100 with 10.2 kW, 30 kW of cooling take out the heat of two, though 41 kW would feed four."""
+    assert built(plan(four()))["site"]["servers_per_rack"] == 4
+    assert built(plan(four(rack={"cooling": "30 kW"})))["site"]["servers_per_rack"] == 2
+    by_hand = worked(plan(four(rack={"cooling": "30 kW"}, servers_per_rack=4)))
+    assert rules(by_hand, "rack-cooling") == ["4 servers give off up to 40800 W; 30000 W of a rack are cooled"]
+    assert result(by_hand)["site"]["servers_per_rack"] == 4
+
+
+def test_pdus_that_lie_in_a_rack_take_height(built: Built) -> None:
+    """Four DGX B300 of 10 U and three PDUs of 2 U share a rack of 48 U, as in the B300 XDR reference architecture."""
+    for units, fit in ((2, 4), (3, 3)):
+        rack = {"units": 48, "power": "60 kW", "pdus": 3, "pdu": {"power": "30 kW", "rack_units": units}}
+        assert fit == built(plan({"rack": rack}, "b300-sxm", 72))["site"]["servers_per_rack"]
+
+
+# weight -------------------------------------------------------------------------------------------------------------
+
+
+def test_weight_of_a_full_rack(built: Built) -> None:
+    """Four DGX H100 of 130.45 kg, a rack of 185.45 kg and three PDUs of 7.7 kg on 0.75 x 1.2 m, as cited there."""
+    site = built(plan(four(rack={"part": "apc-ar3357", "pdu": "raritan-px3-5730-v2"})))["site"]
+    assert pytest.approx(site["compute_rack_weight_kg"]) == 730.35
+    assert pytest.approx(site["compute_rack_floor_load_kg_per_m2"]) == 811.5
+
+
+def test_weight_of_all(worked: Worked) -> None:
+    """Eight servers in two racks, spare ones with them; what nobody knows the weight of is named, not taken for 0."""
+    rack = {"part": {"name": "R", "rack_units": 48, "weight": "150 kg"}, "pdu": {"name": "P", "weight": "5 kg"}}
+    known = worked(plan(four(rack=rack, management={"racks": 0}), servers=7, spare_servers=1))
+    assert pytest.approx(result(known)["site"]["weight_kg"]) == 1373.6
+    assert rules(known, "unknown-weight") == []
+    bare = worked(plan(four(management={"racks": 0}), servers=7, spare_servers=1))
+    assert pytest.approx(result(bare)["site"]["weight_kg"]) == 1043.6
+    assert rules(bare, "unknown-weight") == [
+        "the weight of rack, rack PDU is not known; the sum leaves it out: ask the vendor"
+    ]
+    assert {"weight_kg", "compute_rack_weight_kg"} <= bare.design.facility.lower_bounds
+
+
+def test_switches_and_storage_servers_weigh_something(built: Built) -> None:
+    """A QM9700 weighs 14.8 kg and a DGX H100 130.45 kg; a storage server what the plan says."""
+    bom = plan(four(), servers=8) | {
+        "fabrics": {"compute": {"switch": "qm9700", "topology": "single-switch"}},
+        "storage": {"servers": {"count": 2, "weight": "40 kg", "power": "1 kW", "rack_units": 2}},
+    }
+    assert pytest.approx(built(bom)["site"]["weight_kg"]) == 8 * 130.45 + 14.8 + 2 * 40
+
+
+def test_a_rack_bears_so_much(worked: Worked) -> None:
+    """Four DGX H100 are more than a rack for 500 kg bears."""
+    rack = {"part": {"name": "R", "rack_units": 48, "load": "500 kg"}}
+    assert rules(worked(plan(four(rack=rack))), "rack-load") == ["a compute rack holds 521.8 kg; R bears 500 kg"]
+    rack["part"]["load"] = "522 kg"
+    assert rules(worked(plan(four(rack=rack))), "rack-load") == []
+
+
+def test_a_rack_scale_system_is_its_own_rack(built: Built) -> None:
+    """A GB200 NVL72 comes with its rack: its weight and power are those of the system, and no PDU of ours feeds it."""
+    site = built(plan({"management": {"racks": 0}}, "gb200", 36))["site"]
+    assert (site["compute_rack_weight_kg"], site["compute_rack_power_w"]) == (1360, 120_000)
+    assert site["weight_kg"] == 2 * 1360
+    assert not {"compute_rack_outlets", "compute_rack_feeds", "compute_pdu_load_w"} & set(site)
+
+
+# outlets ------------------------------------------------------------------------------------------------------------
+
+
+def test_outlets_of_a_rack(built: Built, worked: Worked) -> None:
+    """Four DGX H100 have six supplies each with a C20 inlet; three AP8886 have twelve C19 outlets each."""
+    report = worked(plan(four(rack={"pdu": "apc-ap8886"})))
+    site = result(report)["site"]
+    assert site["compute_rack_outlets"] == {"c19": 24}
+    assert site["compute_rack_pdu_outlets"] == {"c13": 90, "c19": 36}
+    assert rules(report, "outlets", "redundancy") == []
+    assert built(plan(four(rack={"pdu": "apc-apdu11450me"})))["site"]["compute_rack_pdu_outlets"] == {
+        "c13": 63,
+        "either": 63,
+    }
+
+
+@pytest.mark.parametrize(
+    ("outlets", "would"),
+    [
+        ({"c13": 21, "c19": 6}, "PDU have 18: 4 PDUs would do"),
+        ({"c13": 21, "c19": 2, "either": 5}, "PDU have 21: 4 PDUs would do"),
+        ({"c13": 21}, "PDU have 0: another PDU is needed"),
+        ({"c13": 21, "either": 8}, None),
+    ],
+)
+def test_too_few_outlets(outlets: dict[str, int], would: str | None, worked: Worked) -> None:
+    """24 C19 outlets are needed; combination outlets are as good."""
+    report = worked(plan(four(rack={"pdu": {"name": "PDU", "outlets": outlets}})))
+    expected = [f"the servers of a rack need 24 C19 outlets; 3 x {would}"] if would else []
+    assert expected == rules(report, "outlets")
+
+
+# feeds --------------------------------------------------------------------------------------------------------------
+
+
+def test_one_of_three_pdus_may_be_lost(worked: Worked) -> None:
+    """Two PDUs left of 22 kW carry 40.8 kW, two of 17.3 kW do not, three of them do; 4 of 6 supplies are left."""
+    strong = worked(plan(four(rack={"pdu": "apc-ap8886"})))
+    assert result(strong)["site"]["compute_pdu_load_w"] == 20_400
+    assert result(strong)["site"]["compute_rack_feeds"] == {"A": 1, "B": 1, "C": 1}
+    assert rules(strong, "redundancy") == []
+    weak = rules(worked(plan(four(rack={"pdu": PDU}))), "redundancy")
+    assert weak == [
+        "with 1 of 3 feeds lost (n+1) 2 of 3 PDUs carry 34600 W of a compute rack, which draws 40800 W: 4 PDUs would do"
+    ]
+    assert rules(worked(plan(four(rack={"pdu": PDU}, redundancy="n"))), "redundancy") == []
+
+
+def test_a_feed_of_two_takes_half_of_the_supplies(worked: Worked) -> None:
+    """A DGX H100 needs four of its six supplies; N+N supplies of a DGX B300 bear the loss of half of them."""
+    lost = worked(plan(four(feeds=2, redundancy="2n")))
+    assert result(lost)["site"]["compute_rack_feeds"] == {"A": 2, "B": 1}
+    assert result(lost)["site"]["compute_pdu_load_w"] == 40_800
+    assert rules(lost, "redundancy") == [
+        "with 1 of 2 feeds lost (2n) a DGX H100 keeps 3 of 6 power supplies; 4 carry it"
+    ]
+    site = {"rack": {"units": 48, "power": "60 kW", "pdus": 4}, "feeds": 2, "redundancy": "2n"}
+    assert rules(worked(plan(site, "b300-sxm", 72)), "redundancy") == []
+
+
+def test_a_single_feed_cannot_be_lost(worked: Worked) -> None:
+    """Nothing is left then, and nobody says what a feed carries."""
+    report = worked(plan(four(feeds=1)))
+    (message,) = rules(report, "redundancy")
+    assert "no PDU of a compute rack is left" in message
+    assert not {"feed_power_w", "compute_pdu_load_w"} & set(result(report)["site"])
+
+
+@pytest.mark.parametrize(
+    ("feeds", "redundancy", "share"), [(2, "n", 2), (2, "2n", 1), (2, "n+1", 1), (3, "n+1", 2), (4, "2n", 2)]
+)
+def test_power_of_a_feed(feeds: int, redundancy: str, share: int, built: Built) -> None:
+    """What is left of the feeds shares the power of all machines: N, N+1 and 2N as the Uptime Institute has them."""
+    site = built(plan(four(feeds=feeds, redundancy=redundancy)))["site"]
+    assert site["power_w"] / share == site["feed_power_w"]
+
+
+@pytest.mark.parametrize("feeds", range(1, 6))
+@pytest.mark.parametrize("pieces", range(9))
+def test_the_fullest_feeds_are_lost(pieces: int, feeds: int) -> None:
+    """Of pieces dealt out in turn, the worst choice of feeds takes so many, tried out."""
+    held = [len(range(feed, pieces, feeds)) for feed in range(feeds)]
+    for lost in range(feeds + 1):
+        worst = max(sum(chosen) for chosen in combinations(held, lost))
+        assert worst == pieces_lost.plain(pieces, feeds, lost)
+
+
+@pytest.mark.parametrize(("pdus", "feeds"), [(1, 1), (3, 2), (5, 3), (4, 4), (2, 3), (7, 26)])
+def test_pdus_on_feeds_are_all_pdus(pdus: int, feeds: int, built: Built) -> None:
+    """Every PDU hangs on one feed, and no feed has two more than another that has any."""
+    dealt = built(plan(four(rack={"pdus": pdus}, feeds=feeds)))["site"]["compute_rack_feeds"]
+    assert pdus == sum(dealt.values())
+    assert min(pdus, feeds) == len(dealt)
+    assert max(dealt.values()) - min(dealt.values()) <= 1
+
+
+def test_half_of_an_odd_number_of_feeds_is_the_larger_half() -> None:
+    """2N holds when either half carries everything, so that the larger may be lost."""
+    assert [feeds_lost.plain("2n", feeds) for feeds in range(1, 6)] == [1, 1, 2, 2, 3]
+
+
+# what people read ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_the_chapter_has_a_table_for_each_question(code: str, worked: Worked) -> None:
+    """Racks, power, weight and heat, and supply apart; every row named in words."""
+    report = worked(plan(four(rack={"part": "apc-ar3357", "pdu": "apc-apdu11450me"})))
+    tables = {table.id: table for table in document(report, language(code), ()).section("site").tables}
+    assert list(tables) == ["site", "site-power", "site-load", "site-supply"]
+    names = [str(row.cells[0].value) for table in tables.values() for row in table.rows]
+    assert len(names) == len(set(names))
+    assert [name for name in names if "_" in name or len(name) < 2] == []
