@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from bomgen.export import Progress
 from bomgen.export.columns import batches
-from bomgen.medium import COPPER_PAIRS, SINGLE_MODE
+from bomgen.medium import COPPER_PAIRS
 from bomgen.parts import Cable, Module
 from bomgen.records import slug
 from bomgen.wiring.columns import NOWHERE, DeviceKind, WireWay, Wiring
@@ -30,6 +31,8 @@ BESIDE = "{stem}-{name}.csv"
 PLANNED = "planned"
 INTERFACE = "dcim.interface"
 CABLE_TYPES = {"dac": "dac-passive", "acc": "dac-active", "aoc": "aoc", COPPER_PAIRS: "cat6"}
+SINGLE_MODE = "single-mode"
+"""What the catalogue calls the fibre of a cable."""
 MULTIMODE_CABLE, SINGLE_MODE_CABLE = "mmf-om4", "smf-os2"
 COLORS = {MULTIMODE_CABLE: "00bcd4", SINGLE_MODE_CABLE: "ffeb3b"}
 """What fibres look like: aqua and yellow (TIA-598-D), in NetBox's palette."""
@@ -163,20 +166,25 @@ def _racks(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterator
     for device in devices:
         rack, unit = int(wiring.places.rack[device]), int(wiring.places.unit[device])
         if rack != NOWHERE:
-            top = unit + int(float(models[int(wiring.kind_numbers[device])].height)) - 1
+            top = unit + ceil(float(models[int(wiring.kind_numbers[device])].height)) - 1
             heights[rack] = max(heights.get(rack, RACK_HEIGHT_U), top)
     for rack, height in sorted(heights.items()):
         yield wiring.site, rack, PLANNED, RACK_WIDTH_IN, height
 
 
 def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterator[tuple[object, ...]]:
-    """The devices that cables lead to, with rack and lowest unit where they are known."""
+    """The devices that cables lead to, with rack and lowest unit where they are known.
+
+    Of switches in one box the first fills the rack; NetBox has no two devices in one place.
+    """
     for device in devices:
         model = models[int(wiring.kind_numbers[device])]
         place: tuple[object, ...] = ("", "", "")
         if wiring.places is not None and wiring.places.rack[device] != NOWHERE:
             unit = int(wiring.places.unit[device])
-            standing = unit != NOWHERE and float(model.height) > 0
+            kind = wiring.kind_of(device)
+            first_of_box = (device - kind.start) % kind.of_box == 0
+            standing = unit != NOWHERE and float(model.height) > 0 and first_of_box
             place = (int(wiring.places.rack[device]), unit if standing else "", "front" if standing else "")
         named = (wiring.names[device], model.role, model.manufacturer, model.model)
         yield (*named, PLANNED, wiring.site, *place)
