@@ -20,11 +20,10 @@ SEVERAL_FILES = False
 ONE_FABRIC = False
 MOST_DEVICES = 512
 """With more, only switches are drawn: `dot` takes five seconds for 2000 nodes, and a page has no room for them."""
-MOST_LABELS = 4096
+MOST_LABELS = 2048
 """With more edges, how many cables each is stands in its tooltip: `dot` takes minutes to find room for the words."""
-RANKS = {"core": 0, "spine": 1, "leaf": 2}
-"""Devices of a kind stand side by side, the upper ones above."""
-LOWEST = 3
+LAYOUT = "splines=line nslimit=1 nslimit1=1"
+"""Straight edges, and no search for the very best places of the nodes, which takes minutes as well."""
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
@@ -35,26 +34,20 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     if left_out:
         title.append(f"{left_out} machines are not drawn, nor their cables")
     graph = Graph(wiring.site, title)
+    graph.look(LAYOUT)
     for device in drawn.tolist():
         kind = wiring.kind_of(device)
         model = [kind.identity.name] if kind.identity else []
         graph.node(wiring.names[device], [wiring.names[device], *model])
-    for rank in range(LOWEST + 1):
-        names = [wiring.names[device] for device in drawn.tolist() if _rank(wiring, device) == rank]
-        graph.side_by_side(names)
     bundles = list(_bundles(wiring, drawn))
     for upper, lower, text in bundles:
         ends = wiring.names[upper], wiring.names[lower]
         if len(bundles) <= MOST_LABELS:
             graph.edge(*ends, [text])
         else:
-            graph.edge(*ends, [], f"tooltip={quoted([text])}")
+            graph.plain_edge(*ends, f"tooltip={quoted([text])}")
     out.write(graph.text().encode())
     progress(wiring.pieces)
-
-
-def _rank(wiring: Wiring, device: int) -> int:
-    return RANKS.get(wiring.kind_of(device).device, LOWEST)
 
 
 def _drawn(wiring: Wiring) -> Column:

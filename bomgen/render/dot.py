@@ -50,15 +50,14 @@ class Graph:
         """A node with its words."""
         self._add(f"{quoted([name])} [label={quoted(label)}{look and ' '}{look}]")
 
-    def side_by_side(self, names: Sequence[str]) -> None:
-        """Nodes on one level."""
-        if names:
-            self._add(f"{{rank=same; {'; '.join(quoted([name]) for name in names)}}}")
-
     def edge(self, upper: str, lower: str, label: Sequence[str], look: str = "") -> None:
         """An edge with its words, which stand a little apart from it."""
         words = quoted([f" {line} " for line in label])
         self._add(f"{quoted([upper])} -- {quoted([lower])} [label={words}{look and ' '}{look}]")
+
+    def plain_edge(self, upper: str, lower: str, look: str) -> None:
+        """An edge without words."""
+        self._add(f"{quoted([upper])} -- {quoted([lower])} [{look}]")
 
     def clustered_edge(self, upper: tuple[str, str], lower: tuple[str, str], label: Sequence[str]) -> None:
         """An edge between the frames of two nodes, each given with its frame."""
