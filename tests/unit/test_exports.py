@@ -130,6 +130,7 @@ def test_a_plan_without_fabrics_has_no_cables(form, tmp_path):
     [
         (NOTHING, "no InfiniBand fabric"),
         (ETHERNET, "are Ethernet"),
+        (SMALL.replace("qm9700", "{name: box, ports: 512, port_gbps: 400}"), "at most 254"),
         (SMALL.replace("{compute", "{compute2: {role: storage, switch: qm9700}, compute"), None),
     ],
 )
