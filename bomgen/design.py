@@ -95,7 +95,7 @@ def sum_of_pdus(pdus: int, more_pdus: int) -> int:
 
 def _cable(catalog: Catalog, name: str) -> Cable:
     record = catalog.find("cable", name)
-    return records.cable(record)._replace(named_length_m=length_of(record.id, name))
+    return records.cable(record, catalog)._replace(named_length_m=length_of(record.id, name))
 
 
 def stock(catalog: Catalog) -> Stock:

@@ -260,6 +260,8 @@ class Cable(NamedTuple):
     ordering_numbers: Mapping[str, str]
     polarity: str | None = None
     """Of a fibre; None: not known, or none needed."""
+    replaces: tuple[str, ...] = ()
+    """Ids of the cables that it stands in for."""
     named_length_m: Fraction | None = None
     """The length that the name it was asked for by stands for, such as `mfp7e10-n030`."""
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.fabric import clos
-from bomgen.fabric.asked import attached_of, endpoints_of, not_fixed, one_tier
+from bomgen.fabric.asked import attached_of, endpoints_of, in_a_row, not_fixed, one_tier
 from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.search import ports_beside
@@ -102,4 +102,5 @@ def build(demand: Demand) -> Fabric:
         free_ports={"leaf": free},
         growth=free,
         uplink_gbps=up_gbps,
+        seats=in_a_row(demand, count, down, uplinks),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from bomgen.fabric import clos
+from bomgen.fabric import clos, seating
 from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.search import MAX_TIERS, Numbers
@@ -109,6 +109,13 @@ def endpoints_of(demand: Demand) -> Figure:
     return clos.endpoints_with_reserved(attached, demand.reserved_ports) if demand.reserved_ports else attached
 
 
+def in_a_row(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> Figure:
+    """The seats of endpoints that fill leaf after leaf, other machines behind the servers."""
+    nic_ports = clos.nic_endpoints(demand.servers, demand.ports_per_server)
+    others = (demand.host_ports or not_fixed(), demand.reserved_ports or not_fixed())
+    return seating.full_build_out(nic_ports, *others, no_rails(), down, down, up, leaves)
+
+
 def one_switch(demand: Demand, topology: str) -> Fabric:
     """All endpoints on one leaf. Raises Infeasible when it has too few ports."""
     rate = demand.rates["server-leaf"]
@@ -139,6 +146,7 @@ def one_switch(demand: Demand, topology: str) -> Fabric:
         largest=ports,
         free_ports={"leaf": free},
         growth=free,
+        seats=in_a_row(demand, count, ports, not_fixed()),
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bomgen.fabric import dragonfly_formulas as formulas
-from bomgen.fabric.asked import attached_of, endpoints_of, not_fixed, one_tier, spaced
+from bomgen.fabric.asked import attached_of, endpoints_of, in_a_row, not_fixed, one_tier, spaced
 from bomgen.fabric.dragonfly_search import (
     LETTERS,
     best_balanced,
@@ -205,6 +205,7 @@ def _fabric(
         free_ports={"leaf": formulas.free_ports(_known(free), endpoints)},
         growth=formulas.room_to_grow(count, p, endpoints),
         dimensions=dimensions,
+        seats=in_a_row(demand, count, p, up),
         exact_bisection=False,
     )
 

@@ -148,7 +148,7 @@ class Fabric(NamedTuple):
     planes: Figure | None = None
     """How many of them there are."""
     seats: Figure | None = None
-    """Who hangs on which leaf of one plane (an occupancy); None: endpoints fill leaf after leaf."""
+    """Who hangs on which leaf of one of the equal fabrics (an occupancy); None: there are no switches."""
     exact_bisection: bool = True
     """False: the bisection stated is a bound from below."""
 

@@ -8,12 +8,10 @@ they count one a port, and are reported with the real parts that a buyer would o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from math import gcd
-from typing import NamedTuple, TypeVar
 
-from bomgen.connection import SERVER, Adapter, Cage, Unbuildable, adapter_for
+from bomgen.connection import SERVER, Cage, Unbuildable, adapter_for
 from bomgen.fabric.model import Fabric, Fitted, Links
 from bomgen.figures import Figure
 from bomgen.interconnect.cages import Plugged, cage_of, cages_filled, links_together
@@ -21,14 +19,12 @@ from bomgen.interconnect.counts import (
     both_ends,
     cables_of_devices,
     cables_of_links,
-    cables_of_rows,
     ends_of_links,
     links_left,
+    modules_behind,
     modules_beside,
     modules_of_reserved,
-    modules_of_servers,
     modules_of_switches,
-    pieces_of_rows,
     ports_of_last,
     ports_of_machines,
     ports_together,
@@ -36,111 +32,67 @@ from bomgen.interconnect.counts import (
     sum_of_cables,
     sum_of_links,
     sum_of_modules,
-    without_modules_of_others,
 )
+from bomgen.interconnect.seated import (
+    and_machines,
+    and_next,
+    ends_of_machines,
+    ends_with_reserved,
+    ends_with_servers,
+    no_machines,
+    none_apart,
+    one_fabric,
+    overfull,
+    pieces_by_leaf,
+    places_beside,
+    whole_cages,
+    without_others,
+)
+from bomgen.interconnect.shares import (
+    FIXED,
+    Share,
+    at_ends,
+    chosen_of,
+    for_others,
+    part_above,
+    pieces_of_machines,
+    plugged_by,
+    refuse_several_links,
+    same_module,
+    same_parts,
+    unavailable,
+    without_fibre,
+)
+from bomgen.interconnect.uses import AdapterUse, Alike, CableUse, Chosen, Interconnect, Machines, ModuleUse
 from bomgen.medium import (
     AUTO,
     COPPER_PAIRS,
     FIBRE,
     PREFER_COPPER,
-    RJ45,
-    Choice,
+    SHARING,
     Medium,
     Span,
     Stock,
-    Way,
     Wish,
     cables,
     choose,
     metres,
     transceivers,
 )
-from bomgen.parts import ANY, AVAILABLE, Cable, Identity, Module
+from bomgen.parts import AVAILABLE, Cable, Module
 from bomgen.problems import PlanErrors, Problem, Severity
 
-
-class Machines(NamedTuple):
-    """Machines on a fabric beside its servers, all alike."""
-
-    pieces: Figure
-    ports: Figure
-    """Of each."""
-    cage: Cage | None
-    """None: nobody says, and it is taken for the servers'."""
-    port_gbps: Figure | None
-    """None: as fast as the links of the fabric."""
-
-
-class ModuleUse(NamedTuple):
-    """Modules of one kind of link in one kind of device."""
-
-    kind: str
-    device: str
-    module: Module
-    quantity: Figure
-    ends: Figure
-    """Ends of links that they serve."""
-
-
-class CableUse(NamedTuple):
-    """Cables of one kind of link; the part is None when none is known."""
-
-    kind: str
-    cable: Cable | None
-    length_m: Fraction
-    quantity: Figure
-    by_route: bool = False
-    """Whether there are several lengths, each for the ways over the floor that need it."""
-
-
-class Alike(NamedTuple):
-    """Links of one kind that are built alike, and how."""
-
-    kind: str
-    medium: Medium | None
-    """None: no part is known."""
-    length_m: Fraction
-    others: tuple[int, ...] | None
-    """The machines beside the servers that they belong to, by their place among all; None: every other link."""
-    by_route: bool = False
-    """Whether each cable is as long as its way over the floor, and `length_m` is the longest."""
-
-
-class AdapterUse(NamedTuple):
-    """Adapters that let modules of one kind of link sit in the cages of one kind of device."""
-
-    kind: str
-    device: str
-    adapter: Adapter
-    quantity: Figure
-
-
-class Chosen(NamedTuple):
-    """How a kind of link is built, why so, and why not otherwise."""
-
-    kind: str
-    way: str | None
-    """Medium of the cable, or fibre of the modules; None: no part is known."""
-    reason: str
-    """Code of why."""
-    parts: tuple[str, ...]
-    """Ids: the modules from below to above, then the cable."""
-    cost: Fraction | None
-    """Of a link; None: not all parts have a price."""
-    others: tuple[Way, ...]
-
-
-class Interconnect(NamedTuple):
-    """All modules and cables of a fabric, and what is to be said of them."""
-
-    modules: tuple[ModuleUse, ...]
-    cables: tuple[CableUse, ...]
-    problems: tuple[Problem, ...]
-    choices: tuple[Chosen, ...] = ()
-    """For each kind of link."""
-    alike: tuple[Alike, ...] = ()
-    """For each kind of link those of the servers, and apart from them those of other machines."""
-    adapters: tuple[AdapterUse, ...] = ()
+__all__ = [
+    "AdapterUse",
+    "Alike",
+    "CableUse",
+    "Chosen",
+    "Interconnect",
+    "Machines",
+    "ModuleUse",
+    "connect",
+    "part_above",
+]
 
 
 def connect(
@@ -166,8 +118,13 @@ def connect(
     found = built(wishes)
     if not _lacks_cages(found):
         return found
-    again = built({kind: wish._replace(share_cages=_is_open(wish)) for kind, wish in wishes.items()})
-    return found if _lacks_cages(again) else again
+    for ways in SHARING:
+        again = built(
+            {kind: wish._replace(share_cages=ways if _is_open(wish) else ()) for kind, wish in wishes.items()}
+        )
+        if not _lacks_cages(again) and all(each.way for each in again.choices):
+            return again
+    return found
 
 
 def _is_open(wish: Wish) -> bool:
@@ -182,128 +139,6 @@ def _lacks_cages(found: Interconnect) -> bool:
 
 CAGES = "cages"
 """The reason code of links that need more cages than there are."""
-_FIXED = ("mpo", RJ45)
-"""What takes a plug without a module."""
-
-
-def _same(one: Module | None, other: Module | None) -> bool:
-    """Whether two modules are the same part, or neither is there."""
-    if one is None or other is None:
-        return one is other
-    return one.identity.id == other.identity.id and one.ports.value == other.ports.value
-
-
-def _same_parts(one: Medium | None, other: Medium | None) -> bool:
-    """Whether nothing remains to be said of the parts of a medium once another is described."""
-    if one is None or other is None:
-        return one is other
-    same = _same(one.lower, other.lower) and _same(one.upper, other.upper)
-    if one.cable is None or other.cable is None:
-        return same and one.cable is other.cable
-    return same and one.cable.identity.id == other.cable.identity.id
-
-
-def _no_fibre(links: Links, medium: Medium, receptacles: int) -> str:
-    """That no fibre is known between the modules of a kind of link, and why."""
-    ends = [module.ports.value for module in (medium.lower, medium.upper) if module]
-    start = f"no part known for the fibre of {links.kind} links"
-    if min(ends) > receptacles:
-        return f"{start}: modules of {min(ends)} links at both ends are joined over a panel, counted a link a piece"
-    if max(ends) > receptacles:
-        return f"{start}: a module of {max(ends)} links needs a fan-out cable; name modules of one or two links"
-    return f"{start}; name modules with a known fibre"
-
-
-def _of_machines(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Figure) -> Figure:
-    """Modules of machines of several kinds, each of which rounds up for itself."""
-    total: Figure | None = None
-    for pieces, ports in machines:
-        count = modules_of_servers(pieces, ports, links_per_piece)
-        total = count if total is None else sum_of_modules(total, count)
-    if total is None:
-        raise ValueError("no machines")
-    return total
-
-
-def _for_others(wish: Wish, span: Span, stock: Stock) -> Medium | None:
-    """How the links of machines are built that plug in otherwise than the servers, for which the plan's wish is.
-
-    As the plan wishes where that fits them, else without the module of the server end, else whatever does.
-    """
-    ends = {end: part for end, part in wish.modules.items() if end != span.lower.device}
-    open_wish = wish._replace(medium=Figure(AUTO, "word", wish.medium.origin), modules={}, fibre=None)
-    for each in (wish, wish._replace(modules=ends), open_wish):
-        with suppress(Unbuildable, LookupError):
-            found = choose(each, span, stock).medium
-            if found is not None:
-                return found
-    return None
-
-
-def _chosen(kind: str, choice: Choice) -> Chosen:
-    """What was chosen for a kind of link, as data."""
-    medium = choice.medium
-    parts = [part.identity.id for part in (medium.lower, medium.upper, medium.cable) if part] if medium else []
-    return Chosen(
-        kind, medium.way if medium else None, choice.reason, tuple(dict.fromkeys(parts)), choice.cost, choice.others
-    )
-
-
-def _unavailable(identity: Identity) -> str:
-    """That a part cannot be ordered."""
-    return f"{identity.part_number or identity.id} is {identity.availability.replace('-', ' ')}"
-
-
-def _plugged(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[Cage, Plugged], ...]:
-    """What is in the cages of both ends of a kind of link, the lower end first."""
-    found = []
-    for cage in (span.lower, span.upper):
-        part, carried = None, 1
-        module = None if medium is None else medium.lower if cage is span.lower else medium.upper
-        if cage.form in _FIXED:
-            part = cage.form
-        elif module is not None and module.cage != ANY:
-            part, carried = module.identity.id, int(module.ports.value)
-        elif medium is not None and module is None and medium.cable is not None:
-            end = medium.cable.b if cage is span.lower else medium.cable.a
-            if end is not None and end.cage != ANY:
-                part, carried = medium.cable.identity.id, end.ports
-        found.append((cage, Plugged(links, part, carried)))
-    return tuple(found)
-
-
-End = TypeVar("End")
-
-
-def _at_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
-    """What is at the ends of a kind of link; where both are devices of one kind, once."""
-    return (lower,) if links.beside else (lower, upper)
-
-
-def _refuse_several_links(links: Links, medium: Medium | None) -> None:
-    """Raise Unbuildable for a cable of several links where every two switches have but one."""
-    if links.beside and medium and medium.cable and medium.cable.links.value > 1:
-        name, count = medium.cable.identity.id, medium.cable.links.value
-        message = f"{name} carries {count} links between two devices, {links.kind} links join every two switches singly"
-        raise Unbuildable(f"{message}; name a cable of one link, or `medium: auto`", "ports")
-
-
-class _Share(NamedTuple):
-    """The links of one kind that are built alike: those of the servers or, with cages of their own, of others."""
-
-    links: Figure
-    lower: Cage
-    rate: Figure
-    machines: tuple[tuple[Figure, Figure], ...]
-    """At the server end: how many, and the ports of each."""
-    medium: Medium | None
-    others: tuple[int, ...] | None = None
-    """The other machines that they belong to, by their place among all; None: servers, and whatever plugs in alike."""
-
-    @property
-    def apart(self) -> bool:
-        """Whether they are those of other machines."""
-        return self.others is not None
 
 
 class _Builder:
@@ -323,13 +158,13 @@ class _Builder:
         self.modules: list[ModuleUse] = []
         self.cables: list[CableUse] = []
         self.problems: list[Problem] = []
-        self.alike: list[Alike] = []
         self.choices: list[Chosen] = []
         self.adapters: list[AdapterUse] = []
         self.placed: dict[str, list[tuple[Links, Module | None]]] = {}
         """By device the kinds of link that are built, each with its module there; None: a cable with both ends."""
         self.plugged: dict[str, list[Plugged]] = {}
         """By device what is in its cages."""
+        self.alike: list[Alike] = []
 
     def add(self, links: Links, wish: Wish) -> None:
         """Build one kind of link."""
@@ -338,7 +173,7 @@ class _Builder:
         try:
             choice = choose(wish, span, self.stock)
             medium = choice.medium
-            _refuse_several_links(links, medium)
+            refuse_several_links(links, medium)
         except Unbuildable as error:
             self._problem(wish, "error", str(error), error.rule, links.kind)
             return
@@ -349,26 +184,27 @@ class _Builder:
             for problem in errors.problems:
                 self._problem(wish, "error", f"{problem.message} (in {problem.mark})", problem.rule, links.kind)
             return
-        self.choices.append(_chosen(links.kind, choice))
+        self.choices.append(chosen_of(links.kind, choice))
         apart = list(self._apart(links, wish, upper)) if lower.device == SERVER else []
         left = links.cabled
         for share in apart:
             left = links_left(left, share.links)
-        main = _Share(left, lower, links.rate_gbps, self._alike(links) if lower.device == SERVER else (), medium)
+        main = Share(left, lower, links.rate_gbps, self._alike(links) if lower.device == SERVER else (), medium)
         self._modules(links, main, apart, upper)
         if medium is not None:
-            for cage, end in _at_ends(links, (lower, medium.lower), (upper, medium.upper)):
+            for cage, end in at_ends(links, (lower, medium.lower), (upper, medium.upper)):
                 self.placed.setdefault(cage.device, []).append((links, end))
-        for cage, plugged in _at_ends(links, *_plugged(links, span, medium)):
+        for cage, plugged in at_ends(links, *plugged_by(links, span, medium)):
             self.plugged.setdefault(cage.device, []).append(plugged)
         self._check_cages(wish, links)
+        self._check_leaves(wish, links, main, apart, upper)
         told: list[Medium | None] = []
         for share in (main, *apart):
             if share.links.value or share is main:
-                self._cable(links, share, wish)
+                self._cable(links, share, wish, apart)
                 if share.medium is None:
                     self._nothing_known(links, share, upper, wish)
-                elif not any(_same_parts(share.medium, each) for each in told):
+                elif not any(same_parts(share.medium, each) for each in told):
                     self._remarks(links, wish, share, upper)
                 told.append(share.medium)
                 length = share.medium.length_m if share.medium else Fraction(wish.length_m.value)
@@ -396,7 +232,7 @@ class _Builder:
         same = ((each.pieces, each.ports) for each in self.others if not self._own_cage(each, links))
         return ((self.servers, self.fabric.ports_per_server), *same)
 
-    def _apart(self, links: Links, wish: Wish, upper: Cage) -> Iterator[_Share]:
+    def _apart(self, links: Links, wish: Wish, upper: Cage) -> Iterator[Share]:
         """The links of machines whose cages are not the servers'."""
         for place, each in enumerate(self.others):
             if not self._own_cage(each, links):
@@ -407,33 +243,75 @@ class _Builder:
             cage = each.cage or self.server_cage
             count = ports_of_machines(each.pieces, each.ports)
             span = Span(cage, upper, rate, Fraction(wish.length_m.value))
-            found = _for_others(wish, span, self.stock)
-            yield _Share(count, cage, rate, ((each.pieces, each.ports),), found, (place,))
+            found = for_others(wish, span, self.stock)
+            yield Share(count, cage, rate, ((each.pieces, each.ports),), found, (place,))
 
-    def _modules(self, links: Links, main: _Share, apart: Sequence[_Share], upper: Cage) -> None:
+    def _modules(self, links: Links, main: Share, apart: Sequence[Share], upper: Cage) -> None:
         """The modules at both ends of a kind of link."""
         for share in (main, *apart):
-            if share.medium is not None and share.medium.lower is not None and share.lower.form not in _FIXED:
+            if share.medium is not None and share.medium.lower is not None and share.lower.form not in FIXED:
                 self._module(links, share.lower, share.medium.lower, self._lower_count(links, share), share.links)
-        if upper.form in _FIXED or links.beside:
+        if upper.form in FIXED or links.beside:
             return
         ports = main.medium.upper if main.medium is not None else None
         together, others = main.links, []
         for share in apart:
             module = share.medium.upper if share.medium is not None else None
-            if _same(module, ports):
+            if same_module(module, ports):
                 together = sum_of_links(together, share.links)
             else:
                 others.append((share, module))
         if ports is not None:
-            count = self._of_tier(upper.device, links, ports)
-            for share, _ in others:
-                count = without_modules_of_others(count, share.links, self.rows, ports.ports)
+            count = self._beside_others(links, upper, ports, [share for share, _ in others])
             self._module(links, upper, ports, count, together)
         for share, module in others:
             if module is not None:
-                count = pieces_of_rows(share.links, self.rows, module.ports)
-                self._module(links, upper, module, count, share.links)
+                self._module(links, upper, module, pieces_by_leaf(self._ends(share), module.ports), share.links)
+
+    def _beside_others(self, links: Links, upper: Cage, module: Module, others: Sequence[Share]) -> Figure:
+        """Modules of the upper switches of a kind of link, without cages that hold something else."""
+        tier = self.fabric.tier(upper.device)
+        count = self._of_tier(upper.device, links, module)
+        if tier is None or not others:
+            return count
+        known = [share for share in others if part_above(share.medium)]
+        unknown = [share for share in others if share not in known]
+        if any(fitted.down.value != tier.down.value for fitted in tier.fitted):
+            count = pieces_by_leaf(ends_with_reserved(*self._seats(), self._rest(known)), module.ports)
+        else:
+            for share in known:
+                count = without_others(count, pieces_by_leaf(self._ends(share), module.ports))
+        if unknown:
+            places = (self._places(unknown), self._places(known))
+            count = without_others(count, whole_cages(*self._seats(), *places, module.ports))
+        return count
+
+    def _seats(self) -> tuple[Figure, Figure, Figure]:
+        """Who hangs on which leaf: the seats of one fabric, how many are equal, the ports of other machines by kind."""
+        seats = (self.fabric.plane or self.fabric).seats
+        if seats is None:
+            raise ValueError("a fabric without switches seats nobody")
+        ports = no_machines()
+        for each in self.others:
+            ports = and_machines(ports, each.pieces, each.ports)
+        return seats, self.fabric.planes or one_fabric(), ports
+
+    def _places(self, shares: Sequence[Share]) -> Figure:
+        """The kinds of machines that links belong to."""
+        places, ports = none_apart(), no_machines()
+        wanted = {place for share in shares for place in share.others or ()}
+        for place, each in enumerate(self.others):
+            places = and_next(places, ports) if place in wanted else places
+            ports = and_machines(ports, each.pieces, each.ports)
+        return places
+
+    def _rest(self, apart: Sequence[Share]) -> Figure:
+        """The kinds of machines whose links are not built apart."""
+        return places_beside(self._seats()[-1], self._places(apart))
+
+    def _ends(self, share: Share) -> Figure:
+        """The ends of links of machines by leaf."""
+        return ends_of_machines(*self._seats(), self._places((share,)))
 
     def _module(self, links: Links, cage: Cage, module: Module, count: Figure, ends: Figure) -> None:
         """Note modules, together with equal ones of other machines, and the adapters that they sit in."""
@@ -443,29 +321,29 @@ class _Builder:
         if adapter:
             self.adapters.append(AdapterUse(links.kind, cage.device, adapter, count))
         for index, use in enumerate(self.modules):
-            if (use.kind, use.device) == (links.kind, cage.device) and _same(use.module, module):
+            if (use.kind, use.device) == (links.kind, cage.device) and same_module(use.module, module):
                 count, ends = sum_of_modules(use.quantity, count), sum_of_links(use.ends, ends)
                 self.modules[index] = ModuleUse(links.kind, cage.device, module, count, ends)
                 return
         self.modules.append(ModuleUse(links.kind, cage.device, module, count, ends))
 
-    def _lower_count(self, links: Links, share: _Share, module: Module | None = None) -> Figure:
+    def _lower_count(self, links: Links, share: Share, module: Module | None = None) -> Figure:
         """Modules at the lower end of links that are built alike, or of another module there."""
         module = module or (share.medium.lower if share.medium else None)
         if module is None:
             raise ValueError(f"no module for {links.kind} links")
         if share.lower.device != SERVER:
             return self._of_tier(share.lower.device, links, module)
-        return _of_machines(share.machines, module.ports)
+        return pieces_of_machines(share.machines, module.ports)
 
-    def _cable(self, links: Links, share: _Share, wish: Wish) -> None:
+    def _cable(self, links: Links, share: Share, wish: Wish, apart: Sequence[Share]) -> None:
         """Note the cables of links that are built alike, together with equal ones of other machines."""
         medium = share.medium
         if medium is not None and medium.cable is None and medium.lower is None:
             return
         cable = medium.cable if medium else None
         length = medium.length_m if medium else Fraction(wish.length_m.value)
-        pieces = self._pieces(links, share, cable)
+        pieces = self._pieces(links, share, cable, apart)
         for index, use in enumerate(self.cables):
             same = cable is None if use.cable is None else cable and cable.identity.id == use.cable.identity.id
             if use.kind == links.kind and same and use.length_m == length:
@@ -476,12 +354,12 @@ class _Builder:
     def result(self) -> Interconnect:
         """What was collected."""
         return Interconnect(
-            tuple(self.modules),
-            tuple(self.cables),
-            tuple(self.problems),
-            tuple(self.choices),
-            tuple(self.alike),
-            tuple(self.adapters),
+            modules=tuple(self.modules),
+            cables=tuple(self.cables),
+            problems=tuple(self.problems),
+            choices=tuple(self.choices),
+            adapters=tuple(self.adapters),
+            alike=tuple(self.alike),
         )
 
     def _cage(self, device: str, rate: Figure) -> Cage:
@@ -506,11 +384,14 @@ class _Builder:
         ports = self._ports(fitted, links, device)
         beside: Figure | None = None
         for other, placed in self.placed.get(device, ()):
-            if placed is not None and placed.identity.id == module.identity.id and other.kind != links.kind:
+            if placed is not None and same_module(placed, module) and other.kind != links.kind:
                 more = self._ports(fitted, other, device)
                 beside = more if beside is None else ports_together(beside, more)
         if beside is None:
             return modules_of_switches(fitted.count, ports, module.ports)
+        tier = self.fabric.tier(device)
+        if tier is not None and fitted.down.value != tier.down.value and links.ends[0] == device:
+            return modules_behind(fitted.count, ports, tier.down, module.ports)
         return modules_beside(fitted.count, ports, beside, module.ports)
 
     def _ports(self, fitted: Fitted, links: Links, device: str) -> Figure:
@@ -531,7 +412,7 @@ class _Builder:
                 ports = ports_of_last(ports, other.ports)
         return ports
 
-    def _pieces(self, links: Links, share: _Share, cable: Cable | None) -> Figure:
+    def _pieces(self, links: Links, share: Share, cable: Cable | None, apart: Sequence[Share]) -> Figure:
         if cable is None or cable.links.value == 1:
             return cables_of_links(share.links)
         upper = self.fabric.tier(links.ends[1])
@@ -539,14 +420,14 @@ class _Builder:
             raise ValueError(f"{links.kind} ends at no switch")
         if share.medium is not None and share.medium.lower is not None and self._fans_out_below(share.medium):
             if share.machines:
-                return _of_machines(share.machines, cable.links)
+                return pieces_of_machines(share.machines, cable.links)
             below = self.fabric.tier(links.ends[0])
             if below is not None and below.up is not None:
                 return cables_of_devices(share.links, below.up, cable.links)
         if share.apart:
-            return pieces_of_rows(share.links, self.rows, cable.links)
-        if share.machines and self.rows.value > 1:
-            return cables_of_rows(share.links, self.rows, upper.down, cable.links)
+            return pieces_by_leaf(self._ends(share), cable.links)
+        if share.machines:
+            return pieces_by_leaf(ends_with_servers(*self._seats(), self._rest(apart)), cable.links)
         return cables_of_devices(share.links, upper.down, cable.links)
 
     @staticmethod
@@ -555,7 +436,7 @@ class _Builder:
         lower, upper = medium.lower, medium.upper
         return lower is not None and upper is not None and lower.ports.value > upper.ports.value
 
-    def _nothing_known(self, links: Links, share: _Share, upper: Cage, wish: Wish) -> None:
+    def _nothing_known(self, links: Links, share: Share, upper: Cage, wish: Wish) -> None:
         lower = share.lower
         message = (
             f"no part known for {links.kind} links of {share.rate.value} Gb/s between {lower.name} "
@@ -564,7 +445,7 @@ class _Builder:
         )
         self._problem(wish, "warning", message, "no-part-known", links.kind)
 
-    def _remarks(self, links: Links, wish: Wish, share: _Share, upper: Cage) -> None:
+    def _remarks(self, links: Links, wish: Wish, share: Share, upper: Cage) -> None:
         """Warnings about parts that cannot be ordered as they stand."""
         medium = share.medium
         if medium is None:
@@ -576,11 +457,11 @@ class _Builder:
                     wish, "warning", self._real_modules(links, module, share, upper, wish), "generic", links.kind
                 )
             elif module.identity.availability != AVAILABLE:
-                message = f"{_unavailable(module.identity)}; name another module"
+                message = f"{unavailable(module.identity)}; name another module"
                 self._problem(wish, "warning", message, "availability", links.kind)
         cable = medium.cable
         if cable is None:
-            message = _no_fibre(links, medium, self.stock.rules().receptacles)
+            message = without_fibre(links, medium, self.stock.rules().receptacles)
             self._problem(wish, "warning", message, "no-part-known", links.kind)
         elif cable.identity.generic and cable.medium not in (FIBRE, COPPER_PAIRS):
             self._problem(wish, "warning", self._real_cable(links, cable, share, upper, wish), "generic", links.kind)
@@ -588,10 +469,10 @@ class _Builder:
             message = f"{cable.identity.id} is a planning part, counted one a module of {cable.links.value} links"
             self._problem(wish, "warning", f"{message}; its connectors are those of the modules", "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
-            message = f"{_unavailable(cable.identity)}; name another cable"
+            message = f"{unavailable(cable.identity)}; name another cable"
             self._problem(wish, "warning", message, "availability", links.kind)
 
-    def _real_modules(self, links: Links, module: Module, share: _Share, upper: Cage, wish: Wish) -> str:
+    def _real_modules(self, links: Links, module: Module, share: Share, upper: Cage, wish: Wish) -> str:
         """What the cages of a link with generic modules really take, with the pieces."""
         lower, span = share.lower, Span(share.lower, upper, share.rate, Fraction(wish.length_m.value))
         real = next(transceivers(span, self.stock), None)
@@ -600,20 +481,20 @@ class _Builder:
         if real is None or real.lower is None or real.upper is None:
             return f"{start}; no module that can be ordered is known for {links.kind} links of these cages"
         ends = []
-        for cage, part in _at_ends(links, (lower, real.lower), (upper, real.upper)):
+        for cage, part in at_ends(links, (lower, real.lower), (upper, real.upper)):
             if part is None:
                 continue
             word = "twin-port modules" if part.ports.value == 2 else "modules"
             if cage is lower:
                 count = self._lower_count(links, share, part)
             elif share.apart:
-                count = pieces_of_rows(share.links, self.rows, part.ports)
+                count = pieces_by_leaf(self._ends(share), part.ports)
             else:
                 count = self._of_tier(cage.device, links, part)
             ends.append(f"a {cage.name} takes {word}, {count.value} x {part.identity.part_number} ({cage.device} end)")
         return f"{start}; to order: {' and '.join(ends)}"
 
-    def _real_cable(self, links: Links, cable: Cable, share: _Share, upper: Cage, wish: Wish) -> str:
+    def _real_cable(self, links: Links, cable: Cable, share: Share, upper: Cage, wish: Wish) -> str:
         lower, span = share.lower, self._span(links, wish)._replace(lower=share.lower, rate=share.rate)
         real = next(cables(cable.medium, span, self.stock), None)
         start = f"{cable.identity.id} is a planning part, counted one a link"
@@ -636,6 +517,23 @@ class _Builder:
             message = (
                 f"{tier.down.value} links down{up} with different parts fill {found[0]} cages; "
                 f"a {tier.switch.identity.name} has {found[1]}: use one module for both, or even numbers of links"
+            )
+            self._problem(wish, "error", message, CAGES, links.kind)
+
+    def _check_leaves(self, wish: Wish, links: Links, main: Share, apart: Sequence[Share], upper: Cage) -> None:
+        """Links of other machines that are built otherwise share no cage of a leaf with those of the servers."""
+        tier, own = self.fabric.tier(upper.device), part_above(main.medium)
+        shares = [share for share in apart if part_above(share.medium) not in (own, None)]
+        if tier is None or upper.links == 1 or not shares:
+            return
+        seats, fabrics, ports = (figure.value for figure in self._seats())
+        found = overfull(seats, fabrics, ports, self._places(shares).value, int(tier.down.value), upper.links)
+        if found:
+            names = " and ".join(share.lower.name for share in shares)
+            message = (
+                f"links of {names} are plugged in otherwise than those of the servers: on a {tier.name} they fill "
+                f"{found[0]} cages together, {found[1]} face down; name one module for both, or leave ports free with "
+                f"`{tier.name}: {{downlinks: {tier.down.value - 1}}}`"
             )
             self._problem(wish, "error", message, CAGES, links.kind)
 

@@ -19,6 +19,12 @@ def modules_beside(switches: int, ports: int, other_ports: int, ports_per_module
     return switches * (ceil((ports + other_ports) / ports_per_module) - ceil(other_ports / ports_per_module))
 
 
+@formula("pieces")
+def modules_behind(switches: int, ports: int, first: int, ports_per_module: int) -> int:
+    """Modules of equal switches from one port on, where the cage that it lies in holds nothing yet."""
+    return switches * (ceil((first + ports) / ports_per_module) - first // ports_per_module)
+
+
 @formula("ports")
 def ports_together(ports: int, more_ports: int) -> int:
     """Ports of a switch whose links are built with the same module."""
@@ -74,24 +80,6 @@ def ends_of_links(links: int, ends: int) -> int:
 
 
 @formula("pieces")
-def pieces_of_rows(links: int, rows: int, links_per_piece: int) -> int:
-    """Modules or cables of several links each where links are dealt out to rows of leaves: every row rounds up."""
-    return links % rows * ceil((links // rows + 1) / links_per_piece) + (rows - links % rows) * ceil(
-        links // rows / links_per_piece
-    )
-
-
-@formula("pieces")
-def without_modules_of_others(modules: int, links: int, rows: int, links_per_module: int) -> int:
-    """Modules without those whose cages hold other modules, for links that are dealt out to rows of leaves."""
-    return (
-        modules
-        - links % rows * ((links // rows + 1) // links_per_module)
-        - (rows - links % rows) * (links // rows // links_per_module)
-    )
-
-
-@formula("pieces")
 def sum_of_cables(cables: int, more_cables: int) -> int:
     """Equal cables of several kinds of machines."""
     return cables + more_cables
@@ -114,18 +102,6 @@ def cables_of_devices(links: int, links_per_device: int, links_per_cable: int) -
     """Cables that carry several links from one device: every device rounds up for itself."""
     return links // links_per_device * ceil(links_per_device / links_per_cable) + ceil(
         links % links_per_device / links_per_cable
-    )
-
-
-@formula("pieces")
-def cables_of_rows(links: int, rows: int, links_per_device: int, links_per_cable: int) -> int:
-    """Cables of several links each where links are dealt out to rows of leaves: every leaf rounds up for itself."""
-    return links % rows * (
-        (links // rows + 1) // links_per_device * ceil(links_per_device / links_per_cable)
-        + ceil((links // rows + 1) % links_per_device / links_per_cable)
-    ) + (rows - links % rows) * (
-        links // rows // links_per_device * ceil(links_per_device / links_per_cable)
-        + ceil(links // rows % links_per_device / links_per_cable)
     )
 
 

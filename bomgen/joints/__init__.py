@@ -47,7 +47,9 @@ class Joint(NamedTuple):
     upper: Column
     upper_port: Column
 
-    def __len__(self) -> int:
+    @property
+    def links(self) -> int:
+        """How many there are."""
         return len(self.lower)
 
 

@@ -30,26 +30,9 @@ class Seats(NamedTuple):
 
 def seated(plane: Fabric, servers: int, ports: int) -> Seats:
     """The seats of a plane that joins so many servers with so many ports each."""
-    leaf = plane.tiers[0]
     if plane.seats is None:
-        up = int(leaf.up.value) if leaf.up else 0
-        return _in_a_row(servers, ports, int(leaf.count.value), int(leaf.down.value), up)
+        raise ValueError("a fabric without switches seats nobody")
     return _on_runs(plane.seats.value, servers, ports)
-
-
-def _in_a_row(servers: int, ports: int, leaves: int, down: int, up: int) -> Seats:
-    """Endpoints that fill leaf after leaf, other machines behind the servers."""
-    endpoint = np.arange(servers * ports, dtype=np.int64)
-    free = np.arange(servers * ports, leaves * down, dtype=np.int64)
-    return Seats(
-        rails=1,
-        server=endpoint // ports,
-        port=endpoint % ports,
-        leaf=endpoint // down,
-        leaf_port=endpoint % down,
-        hosts=((free // down, free % down),),
-        up=np.full(leaves, up, dtype=np.int64),
-    )
 
 
 def _on_runs(occupancy: Occupancy, servers: int, ports: int) -> Seats:

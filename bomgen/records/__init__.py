@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bomgen import gpu_links, parts
 from bomgen import shape as shapes
 from bomgen.catalog import Catalog, Record
@@ -155,6 +157,27 @@ def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.Ser
 
 SAME = ("rate_gbps", "ports", "cage", "optic", "fibre", "connector", "lane_gbps")
 """What a compatible module has in common with the one that it replaces."""
+SAME_CABLE = ("kind", "links", "link_gbps", "a", "b", "fibre", "connector", "polarity")
+"""What a compatible cable has in common with the one that it replaces."""
+
+
+def _filled(record: Record, catalog: Catalog | None, same: tuple[str, ...]) -> Callable[[str], Record]:
+    """Where each field of a part stands: in its own record, else in that of the part it replaces.
+
+    Raises PlanErrors for a part that differs in what must be the same, UnknownPart when the other is in no catalogue.
+    """
+    replaces = record.value("replaces") or ()
+    model = catalog.find(record.kind, str(replaces[0])) if catalog and replaces else record
+    for key in same:
+        own, other = record.value(key), model.value(key)
+        if own is not None and other is not None and own != other:
+            message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {other}, not {own}"
+            raise PlanErrors([_problem(record, key, f"{message}; it must have the same", "replaces")])
+    return lambda key: model if record.value(key) is None else record
+
+
+def _replaced(record: Record) -> tuple[str, ...]:
+    return tuple(str(id) for id in record.value("replaces") or ())
 
 
 def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
@@ -162,47 +185,45 @@ def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
 
     Raises PlanErrors for one that differs from the module it replaces, UnknownPart when that is not in the catalogue.
     """
-    replaces = tuple(str(id) for id in record.value("replaces") or ())
-    model = catalog.find("transceiver", replaces[0]) if catalog and replaces else record
-    of = {key: record if record.value(key) is not None else model for key in (*SAME, "reach", "protocols", "power")}
-    for key in SAME:
-        own, other = record.value(key), model.value(key)
-        if own is not None and other is not None and own != other:
-            message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {other}, not {own}"
-            raise PlanErrors([_problem(record, key, f"{message}; it must have the same", "replaces")])
-    lane = of["lane_gbps"].value("lane_gbps")
+    of = _filled(record, catalog, SAME)
+    lane = of("lane_gbps").value("lane_gbps")
     return parts.Module(
         identity=identity(record),
-        rate_gbps=of["rate_gbps"].need("rate_gbps", "Gb/s"),
-        ports=of["ports"].or_one("ports"),
-        cage=str(of["cage"].value("cage") or parts.ANY),
-        optic=str(of["optic"].value("optic") or parts.ANY),
-        fibre=str(of["fibre"].value("fibre") or parts.ANY),
-        connector=str(of["connector"].value("connector") or parts.ANY),
-        reach_m=of["reach"].figure("reach", "m"),
-        protocols=tuple(of["protocols"].value("protocols") or ()),
-        power_w=of["power"].figure("power", "W"),
+        rate_gbps=of("rate_gbps").need("rate_gbps", "Gb/s"),
+        ports=of("ports").or_one("ports"),
+        cage=str(of("cage").value("cage") or parts.ANY),
+        optic=str(of("optic").value("optic") or parts.ANY),
+        fibre=str(of("fibre").value("fibre") or parts.ANY),
+        connector=str(of("connector").value("connector") or parts.ANY),
+        reach_m=of("reach").figure("reach", "m"),
+        protocols=tuple(of("protocols").value("protocols") or ()),
+        power_w=of("power").figure("power", "W"),
         lane_gbps=None if lane is None else int(lane),
-        replaces=replaces,
+        replaces=_replaced(record),
     )
 
 
-def cable(record: Record) -> parts.Cable:
-    """A record of kind cable as data."""
-    rate = record.value("link_gbps")
+def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
+    """A record of kind cable as data; what a compatible one leaves out is that of the cable it replaces.
+
+    Raises as `module` does.
+    """
+    of = _filled(record, catalog, SAME_CABLE)
+    rate = of("link_gbps").value("link_gbps")
     return parts.Cable(
         identity=identity(record),
-        medium=str(record.value("kind")),
+        medium=str(of("kind").value("kind")),
         link_gbps=None if rate is None else int(rate),
-        links=record.or_one("links"),
-        a=_cable_end(record, "a"),
-        b=_cable_end(record, "b"),
-        lengths_m=tuple(float(length) for length in record.value("lengths_m") or ()),
-        fibre=record.value("fibre"),
-        connector=record.value("connector"),
-        protocols=tuple(record.value("protocols") or ()),
+        links=of("links").or_one("links"),
+        a=_cable_end(of("a"), "a"),
+        b=_cable_end(of("b"), "b"),
+        lengths_m=tuple(float(length) for length in of("lengths_m").value("lengths_m") or ()),
+        fibre=of("fibre").value("fibre"),
+        connector=of("connector").value("connector"),
+        protocols=tuple(of("protocols").value("protocols") or ()),
         ordering_numbers=dict(record.value("ordering_numbers") or {}),
-        polarity=record.value("polarity"),
+        polarity=of("polarity").value("polarity"),
+        replaces=_replaced(record),
     )
 
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Links, Tier, ports_of
-from bomgen.interconnect import Alike
+from bomgen.interconnect import Alike, part_above
 from bomgen.joints import HOST, Joint, Spread, joined, spread_of
+from bomgen.joints.seats import counted
 from bomgen.medium import Medium
 from bomgen.parts import Module
 from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
@@ -24,6 +25,9 @@ from bomgen.wiring.sockets import CardShare, Room, Socket, Wanted, sockets
 
 UPLINK = "uplink"
 """The ports of a switch that lead into another fabric, beside its own kinds of link."""
+
+LAST = np.iinfo(np.int64).max
+"""The place of links for which no part is known among those of a leaf: behind all others."""
 
 
 class End(NamedTuple):
@@ -87,8 +91,11 @@ class _Wirer:
             if built.plan.switchless or built.attachment is None:
                 continue
             server_end = self._server_ports(built)
-            for joint in joined(built.fabric, _spread(built), servers):
-                self._joint(built, joint, server_end)
+            joints = list(joined(built.fabric, _spread(built), servers))
+            of_servers = next(joint for joint in joints if joint.ends[0] == "server")
+            for joint in joints:
+                apart = self._apart(built, joint, of_servers) if joint.ends[0] == HOST else joint
+                self._joint(built, apart, server_end)
         found = zip(*self.columns, strict=True) if self.columns else ((_none(),) for _ in COLUMNS)
         columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
         return Wiring(
@@ -122,6 +129,33 @@ class _Wirer:
         found = [Socket(self.cages + port // cage, port % cage, name) for port, name in enumerate(names)]
         self.cages = found[-1].cage + 1 if found else self.cages
         return Room(cage, tuple(found))
+
+    def _apart(self, built: BuiltFabric, joint: Joint, of_servers: Joint) -> Joint:
+        """The links of other machines, those that are plugged into a leaf otherwise in cages of their own.
+
+        What is plugged in as the servers are comes first, then kind by kind, each from the next cage on.
+        """
+        per_cage = self.rooms[built.plan.name]["leaf", joint.kind].links_per_cage
+        ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
+        own = next((part_above(way.medium) for way in ways if way.others is None), None)
+        group = np.zeros(joint.links, dtype=np.int64)
+        for number, (way, rows) in enumerate(self._ways(built, joint), start=1):
+            if part_above(way.medium) != own:
+                group[rows] = number if part_above(way.medium) else LAST
+        if not np.any(group):
+            return joint
+        port = joint.upper_port.copy()
+        leaves = int(max(joint.upper.max(), of_servers.upper.max())) + 1
+        filled = np.bincount(of_servers.upper, minlength=leaves)
+        for number in np.unique(group):
+            rows = np.flatnonzero(group == number)
+            rows = rows[np.lexsort((joint.upper_port[rows], joint.upper[rows]))]
+            if 0 < number < LAST:
+                filled = -(-filled // per_cage) * per_cage
+            taken = np.bincount(joint.upper[rows], minlength=leaves)
+            port[rows] = filled[joint.upper[rows]] + counted(taken)
+            filled = filled + taken
+        return joint._replace(upper_port=port)
 
     def _joint(self, built: BuiltFabric, joint: Joint, server_end: Room) -> None:
         """The rows of one kind of link, way by way."""
@@ -170,7 +204,9 @@ class _Wirer:
         fabric = slug(built.plan.name)
         word = "mgmt" if hosts.managed else fabric
         names = [word] if hosts.managed and ports == 1 else [f"{word}{number + 1}" for number in range(ports)]
-        per_cage = int(hosts.plug.ports_per_cage.value) if hosts.plug else 1
+        of_servers = built.attachment.ports_per_cage if built.attachment and not hosts.managed else None
+        in_cage = hosts.plug.ports_per_cage if hosts.plug else of_servers
+        per_cage = int(in_cage.value) if in_cage else 1
         found = [Socket(number // per_cage, number % per_cage, name) for number, name in enumerate(names)]
         device = self.boxes[piece] if hosts.managed == SWITCHES else piece + self.machines.hosts[hosts.name].start
         return _plugged(self.names, device, port, Room(per_cage, tuple(found)))
@@ -181,7 +217,7 @@ class _Wirer:
     def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Alike, Column]]:
         """The ways that links of a kind are built, each with its rows."""
         ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
-        rest = np.ones(len(joint), dtype=bool)
+        rest = np.ones(joint.links, dtype=bool)
         if joint.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
             for way in ways:

@@ -159,6 +159,15 @@ def test_a_compatible_module_keeps_to_the_rules(tmp_path: Path) -> None:
     assert {"cage"} == {problem.rule for problem in refused.value.problems}
 
 
+def test_a_compatible_fibre_is_what_it_replaces(tmp_path: Path) -> None:
+    """Named, it joins the same modules at the lengths of the original; left to itself the program takes originals."""
+    own_part(tmp_path, "cable", "acme-om4", name="Acme OM4", part_number="A-2", replaces=["mfp7e10-nxxx"])
+    links = {"server-leaf": {"fibre": "acme-om4"}}
+    bom = in_folder(tmp_path, plan(links, nic="cx7-400-osfp", servers=1024) | {"catalog": ["parts"]})
+    assert bom["fabrics"]["compute"]["cables"]["server-leaf"] == {"acme-om4": 1024}
+    assert list(bom["fabrics"]["compute"]["cables"]["leaf-spine"]) == ["mfp7e10-n030"]
+
+
 # policies and prices ------------------------------------------------------------------------------------------------
 
 SHORT = {"server-leaf": {"length": "3 m"}}

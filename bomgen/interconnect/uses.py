@@ -1,0 +1,96 @@
+"""Modules, cables and adapters in use, the choices behind them, and the machines that they join, as data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.connection import Adapter, Cage
+from bomgen.figures import Figure
+from bomgen.medium import Medium, Way
+from bomgen.parts import Cable, Module
+from bomgen.problems import Problem
+
+
+class Machines(NamedTuple):
+    """Machines on a fabric beside its servers, all alike."""
+
+    pieces: Figure
+    ports: Figure
+    """Of each."""
+    cage: Cage | None
+    """None: nobody says, and it is taken for the servers'."""
+    port_gbps: Figure | None
+    """None: as fast as the links of the fabric."""
+
+
+class ModuleUse(NamedTuple):
+    """Modules of one kind of link in one kind of device."""
+
+    kind: str
+    device: str
+    module: Module
+    quantity: Figure
+    ends: Figure
+    """Ends of links that they serve."""
+
+
+class CableUse(NamedTuple):
+    """Cables of one kind of link; the part is None when none is known."""
+
+    kind: str
+    cable: Cable | None
+    length_m: Fraction
+    quantity: Figure
+    by_route: bool = False
+    """Whether there are several lengths, each for the ways over the floor that need it."""
+
+
+class Alike(NamedTuple):
+    """Links of one kind that are built alike, and how."""
+
+    kind: str
+    medium: Medium | None
+    """None: no part is known."""
+    length_m: Fraction
+    others: tuple[int, ...] | None
+    """The machines beside the servers that they belong to, by their place among all; None: every other link."""
+    by_route: bool = False
+    """Whether each cable is as long as its way over the floor, and `length_m` is the longest."""
+
+
+class AdapterUse(NamedTuple):
+    """Adapters that let modules of one kind of link sit in the cages of one kind of device."""
+
+    kind: str
+    device: str
+    adapter: Adapter
+    quantity: Figure
+
+
+class Chosen(NamedTuple):
+    """How a kind of link is built, why so, and why not otherwise."""
+
+    kind: str
+    way: str | None
+    """Medium of the cable, or fibre of the modules; None: no part is known."""
+    reason: str
+    """Code of why."""
+    parts: tuple[str, ...]
+    """Ids: the modules from below to above, then the cable."""
+    cost: Fraction | None
+    """Of a link; None: not all parts have a price."""
+    others: tuple[Way, ...]
+
+
+class Interconnect(NamedTuple):
+    """All modules and cables of a fabric, and what is to be said of them."""
+
+    modules: tuple[ModuleUse, ...]
+    cables: tuple[CableUse, ...]
+    problems: tuple[Problem, ...]
+    choices: tuple[Chosen, ...] = ()
+    """For each kind of link."""
+    adapters: tuple[AdapterUse, ...] = ()
+    alike: tuple[Alike, ...] = ()
+    """For each kind of link those of the servers, and apart from them those of other machines."""
