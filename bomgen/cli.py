@@ -186,9 +186,21 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
             click.echo(f"  {line}" if len(wanted) > 1 else line)
 
 
-@main.command()
+class _Wiring(click.Command):
+    """A command whose help ends with the formats that there are."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Add what every format is."""
+        from bomgen.export import about, formats
+
+        with formatter.section("Formats"):
+            formatter.write_dl([(name, about(name)) for name in formats()])
+        super().format_epilog(ctx, formatter)
+
+
+@main.command(cls=_Wiring)
 @click.argument("plan")
-@click.option("-f", "--format", "form", default="csv", show_default=True, metavar="FORMAT", help="See above.")
+@click.option("-f", "--format", "form", default="csv", show_default=True, metavar="FORMAT", help="See below.")
 @click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
 @click.option(
     "--fabric", "fabrics", multiple=True, metavar="NAME", help="Only the cables of a fabric; can be given again."
@@ -198,20 +210,13 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
 def wiring(
     plan: str, form: str, output: str | None, fabrics: tuple[str, ...], settings: tuple[str, ...], root: str | None
 ) -> None:
-    """List every cable once, port to port.
+    """List every cable once, port to port, in a format that other programs read.
 
-    \b
-    csv         a row a cable: both ends with rack, unit, port, module; medium, length, label
-    parquet     the same columns for notebooks and databases
-    xlsx        the point-to-point sheet that installers work from
-    ibnet       InfiniBand fabric for ibsim, as ibnetdiscover prints it
-    topo        topology file of ibdiagnet and ibdm, with a .ibnl file for each system
-    netbox      CSV for NetBox's bulk import: cables, and devices in a file beside
-    dot         Graphviz
-    infragraph  InfraGraph
-    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
-    from bomgen.export import format_of, formats
-    from bomgen.pipeline import OutputError, wired, write_wiring
+    A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
+    files lays the others beside FILE.
+    """
+    from bomgen.export import Unsuitable, format_of, formats
+    from bomgen.pipeline import OutputError, compute_fabric, wired, write_wiring
     from bomgen.problems import PlanErrors
 
     if form not in formats():
@@ -232,6 +237,8 @@ def wiring(
     known = [built.plan.name for built in report.design.fabrics]
     if unknown := [name for name in fabrics if name not in known]:
         raise click.UsageError(f"no fabric '{unknown[0]}'; there are {', '.join(known) or 'none'}")
+    if module.ONE_FABRIC and not fabrics:
+        fabrics = compute_fabric(report)
     try:
         cables = wired(report, fabrics)
         with _bar(cables.pieces, output is not None) as step:
@@ -239,6 +246,8 @@ def wiring(
     except PlanErrors as errors:
         _show(errors.problems, files[0])
         sys.exit(WRONG_PLAN)
+    except Unsuitable as error:
+        raise click.UsageError(f"{form}: {error}") from None
     except OutputError as error:
         click.echo(f"bomgen: not written: {error}", err=True)
         sys.exit(NOT_WRITTEN)

@@ -20,7 +20,7 @@ from bomgen.design import Design, design, stock
 from bomgen.figures import Mark, first_given
 from bomgen.medium import Stock
 from bomgen.network.attachment import attachments
-from bomgen.plan import Plan
+from bomgen.plan import COMPUTE, Plan
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
@@ -332,6 +332,11 @@ def _drawings(report: Report, form: str) -> dict[str, bytes]:
         )
         files[DRAWINGS[form].format(name=name)] = text.encode("utf-8")
     return files
+
+
+def compute_fabric(report: Report) -> tuple[str, ...]:
+    """The name of the first compute fabric; none where the plan has none."""
+    return tuple(built.plan.name for built in report.design.fabrics if built.plan.role == COMPUTE)[:1]
 
 
 def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:

@@ -36,9 +36,10 @@ FLOORS = {
     **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
     **dict.fromkeys(("proof", "remarks"), 12),
     "report": 13,
-    **dict.fromkeys(("render", "chapters", "export"), 14),
-    "pipeline": 15,
-    "cli": 16,
+    **dict.fromkeys(("render", "chapters"), 14),
+    "export": 15,
+    "pipeline": 16,
+    "cli": 17,
 }
 """The floor of each room: a module, or a package whose inside is its own affair."""
 THIRD_PARTY = {
@@ -46,13 +47,14 @@ THIRD_PARTY = {
     "jsonschema": ("schema",),
     "jinja2": ("render.text",),
     "markupsafe": ("render.text",),
-    "openpyxl": ("render.xlsx_bill", "render.xlsx_sheet", "render.xlsx_finish"),
+    "openpyxl": ("render.xlsx_bill", "render.xlsx_sheet", "render.xlsx_finish", "export.xlsx"),
     "click": ("cli",),
     "numpy": (
         *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing"),
-        *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.places", "export.columns"),
+        *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.places"),
+        *("export.columns", "export.subnet", "export.netbox", "export.dot", "export.infragraph"),
     ),
-    "pyarrow": ("export.columns", "export.csv", "export.parquet"),
+    "pyarrow": ("export.columns", "export.csv", "export.parquet", "export.xlsx"),
 }
 """The modules that may import a third-party library."""
 LITERALS = (0, 1, 2)

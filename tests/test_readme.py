@@ -1,4 +1,4 @@
-"""What README.md shows is what happens: its commands are run and their output compared."""
+"""What README.md and docs/wiring.md show is what happens: their commands are run and their output compared."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[1]
 README = (CHECKOUT / "README.md").read_text("utf-8")
+PAGES = ("README.md", "docs/wiring.md")
 EMPTY_UP_TO = 20
 """A README of at most so many lines is not written yet."""
 COPIED = ("plans", "prices", "parts", "schemas")
@@ -29,6 +30,7 @@ class Step:
     """A command of the README and the lines shown below it."""
 
     line: int
+    """Of its page."""
     command: str
     shown: tuple[str, ...]
 
@@ -76,7 +78,7 @@ def _targets() -> set[str]:
     return set(re.findall(r"^([a-z][a-z-]*):", (CHECKOUT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
 
-BLOCKS = _blocks(README)
+BLOCKS = [(page, steps) for page in PAGES for steps in _blocks((CHECKOUT / page).read_text("utf-8"))]
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +98,8 @@ def test_readme_has_commands() -> None:
     assert BLOCKS or len(README.splitlines()) <= EMPTY_UP_TO
 
 
-@pytest.mark.parametrize("steps", BLOCKS, ids=[f"line-{steps[0].line}" for steps in BLOCKS])
-def test_commands_print_what_is_shown(steps: list[Step], folder: Path) -> None:
+@pytest.mark.parametrize(("page", "steps"), BLOCKS, ids=[f"{page}-line-{steps[0].line}" for page, steps in BLOCKS])
+def test_commands_print_what_is_shown(page: str, steps: list[Step], folder: Path) -> None:
     """The commands of a block print what the block shows; of a `make` command the target exists."""
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
@@ -122,7 +124,7 @@ def test_commands_print_what_is_shown(steps: list[Step], folder: Path) -> None:
         )
         printed = _stripped(done.stdout.splitlines())
         shown = _stripped(list(step.shown))
-        assert _matches(tuple(shown), printed), f"README.md:{step.line}: $ {step.command}\n" + "\n".join(printed)
+        assert _matches(tuple(shown), printed), f"{page}:{step.line}: $ {step.command}\n" + "\n".join(printed)
 
 
 def test_reading_of_blocks() -> None:

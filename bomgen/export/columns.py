@@ -42,11 +42,6 @@ SCHEMA = pa.schema(
 )
 
 
-def label_of(wiring: Wiring, piece: int) -> str:
-    """The label of a cable, which stands on both its ends."""
-    return str(_Words(wiring).labels(np.array([piece]))[0])
-
-
 class _Words:
     """The words that columns of numbers stand for."""
 
@@ -65,29 +60,34 @@ class _Words:
         }
         self.first, self.stems, self.digits = self._labels()
 
-    def _labels(self) -> tuple[Column, list[str], int]:
-        """The first piece of every kind of link of a fabric, what their labels begin with, and digits of a number."""
+    def _labels(self) -> tuple[Column, list[str], Column]:
+        """The first piece of every kind of link of a fabric, what their labels begin with, and digits of a number.
+
+        All numbers of a fabric have equally many digits, whichever other fabrics there are.
+        """
         wiring = self.wiring
-        if not len(wiring):
-            return np.zeros(0, dtype=np.int64), [], 1
-        begins = np.flatnonzero(np.diff(wiring.way, prepend=-1))
-        firsts, stems = list[int](), list[str]()
-        for place in begins:
+        firsts, stems, fabrics = list[int](), list[str](), list[str]()
+        for place in np.flatnonzero(np.diff(wiring.way, prepend=-1)):
             way = wiring.ways[wiring.way[place]]
             stem = f"{way.fabric}-{KIND_CODES[way.kind]}-"
             if not stems or stems[-1] != stem:
                 firsts.append(int(wiring.piece[place]))
                 stems.append(stem)
-        ends = [*firsts[1:], wiring.pieces]
-        counted = max(end - first for first, end in zip(firsts, ends, strict=True))
-        return np.array(firsts, dtype=np.int64), stems, len(str(counted))
+                fabrics.append(way.fabric)
+        most: dict[str, int] = {}
+        for fabric, first, end in zip(fabrics, firsts, [*firsts[1:], wiring.pieces], strict=False):
+            most[fabric] = max(most.get(fabric, 0), end - first)
+        digits = [len(str(most[fabric])) for fabric in fabrics]
+        return np.array(firsts, dtype=np.int64), stems, np.array(digits, dtype=np.int64)
 
     def labels(self, piece: Column) -> pa.Array:
         """Labels of pieces."""
         group = np.searchsorted(self.first, piece, side="right") - 1
-        number = pc.cast(pa.array(piece - self.first[group] + 1), pa.string())
-        stems = pc.take(pa.array(self.stems, pa.string()), pa.array(group))
-        return pc.binary_join_element_wise(stems, pc.utf8_lpad(number, self.digits, "0"), "")
+        numbers = pc.cast(pa.array(piece - self.first[group] + 1), pa.string())
+        padded = numbers
+        for digits in np.unique(self.digits[group]).tolist():
+            padded = pc.if_else(pa.array(self.digits[group] == digits), pc.utf8_lpad(numbers, digits, "0"), padded)
+        return pc.binary_join_element_wise(pc.take(pa.array(self.stems, pa.string()), pa.array(group)), padded, "")
 
     def table(self, start: int, stop: int) -> pa.Table:
         """Links of a range, a row a link."""
@@ -169,18 +169,23 @@ def words_of(wiring: Wiring) -> Iterator[str]:
             )
 
 
-def tables(wiring: Wiring) -> Iterator[pa.Table]:
-    """The wiring as tables of a row a cable, one after the other; the ends of a cable that has several are joined."""
+def batches(wiring: Wiring) -> Iterator[tuple[slice, pa.Table]]:
+    """The links as tables of a row a link, one after the other, each with the rows it stands for; no cable is cut."""
     words = _Words(wiring)
     start = 0
     while start < len(wiring):
         stop = min(start + BATCH, len(wiring))
         while stop < len(wiring) and wiring.piece[stop] == wiring.piece[stop - 1]:
             stop += 1
-        table = words.table(start, stop)
-        piece = wiring.piece[start:stop]
-        yield table if piece[-1] - piece[0] + 1 == len(piece) else _joined(table, piece)
+        yield slice(start, stop), words.table(start, stop)
         start = stop
+
+
+def tables(wiring: Wiring) -> Iterator[pa.Table]:
+    """The wiring as tables of a row a cable, one after the other; the ends of a cable that has several are joined."""
+    for rows, table in batches(wiring):
+        piece = wiring.piece[rows]
+        yield table if piece[-1] - piece[0] + 1 == len(piece) else _joined(table, piece)
 
 
 def _joined(table: pa.Table, piece: Column) -> pa.Table:

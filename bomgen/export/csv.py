@@ -13,6 +13,7 @@ from bomgen.wiring.columns import Wiring
 ABOUT = "A row a cable, for spreadsheets and scripts."
 BINARY = False
 SEVERAL_FILES = False
+ONE_FABRIC = False
 SPECIAL = set('",\r\n')
 """What a value without quotes may not hold."""
 

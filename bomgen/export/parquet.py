@@ -13,6 +13,7 @@ from bomgen.wiring.columns import Wiring
 ABOUT = "The columns of the CSV, for notebooks and databases."
 BINARY = True
 SEVERAL_FILES = False
+ONE_FABRIC = False
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:

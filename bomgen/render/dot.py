@@ -55,6 +55,10 @@ class Graph:
         words = quoted([f" {line} " for line in label])
         self._add(f"{quoted([upper])} -- {quoted([lower])} [label={words}{look and ' '}{look}]")
 
+    def plain_edge(self, upper: str, lower: str, look: str) -> None:
+        """An edge without words."""
+        self._add(f"{quoted([upper])} -- {quoted([lower])} [{look}]")
+
     def clustered_edge(self, upper: tuple[str, str], lower: tuple[str, str], label: Sequence[str]) -> None:
         """An edge between the frames of two nodes, each given with its frame."""
         ends = f"ltail={quoted([f'cluster {upper[0]}'])} lhead={quoted([f'cluster {lower[0]}'])}"

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from io import BytesIO
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from types import MappingProxyType
+from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from openpyxl import Workbook
@@ -15,6 +19,7 @@ from openpyxl.writer.excel import ExcelWriter
 Result = str | int | Decimal | float
 """What a formula comes to."""
 
+_NONE: Mapping[str, Mapping[str, Result]] = MappingProxyType({})
 _DATE = datetime(2000, 1, 1)
 _ZIP_DATE = (2000, 1, 1, 0, 0, 0)
 _UNIX = 3
@@ -26,21 +31,31 @@ def package(workbook: Workbook, results: Mapping[str, Mapping[str, Result]]) -> 
 
     `results` are the values of the formulas by the name of the sheet and the address of the cell.
     """
-    workbook.properties.created = workbook.properties.modified = _DATE
-    raw = BytesIO()
-    ExcelWriter(workbook, ZipFile(raw, "w", ZIP_STORED)).save()
-    sheets = {sheet.path.lstrip("/"): results.get(sheet.title, {}) for sheet in workbook.worksheets}
     finished = BytesIO()
-    with ZipFile(raw) as source, ZipFile(finished, "w", ZIP_DEFLATED) as target:
-        for name in sorted(source.namelist()):
-            content = source.read(name)
-            if sheets.get(name):
-                content = _with_results(content.decode("utf-8"), sheets[name]).encode("utf-8")
-            entry = ZipInfo(name, _ZIP_DATE)
-            entry.compress_type = ZIP_DEFLATED
-            entry.create_system = _UNIX
-            target.writestr(entry, content)
+    pack(workbook, finished, results)
     return finished.getvalue()
+
+
+def pack(
+    workbook: Workbook, out: IO[bytes], results: Mapping[str, Mapping[str, Result]] = MappingProxyType({})
+) -> None:
+    """Write what `package` returns; sheets without formulas pass through a file and take no memory."""
+    workbook.properties.created = workbook.properties.modified = _DATE
+    with TemporaryFile() as raw:
+        ExcelWriter(workbook, ZipFile(raw, "w", ZIP_STORED)).save()
+        sheets = {sheet.path.lstrip("/"): results.get(sheet.title, {}) for sheet in workbook.worksheets}
+        with ZipFile(raw) as source, ZipFile(out, "w", ZIP_DEFLATED) as target:
+            for name in sorted(source.namelist()):
+                entry = ZipInfo(name, _ZIP_DATE)
+                entry.compress_type = ZIP_DEFLATED
+                entry.create_system = _UNIX
+                if sheets.get(name):
+                    content = _with_results(source.read(name).decode("utf-8"), sheets[name]).encode("utf-8")
+                    target.writestr(entry, content)
+                    continue
+                entry.file_size = source.getinfo(name).file_size
+                with source.open(name) as old, target.open(entry, "w") as new:
+                    copyfileobj(old, new)
 
 
 def _with_results(xml: str, results: Mapping[str, Result]) -> str:

@@ -127,6 +127,11 @@ class Wiring:
         """What every device is called."""
         return [kind.name(number) for kind in self.kinds for number in range(kind.number)]
 
+    @property
+    def used(self) -> list[WireWay]:
+        """The ways that cables are built, those alone that there is a cable of."""
+        return [self.ways[number] for number in np.unique(self.way)]
+
     def of_fabrics(self, fabrics: Collection[str]) -> Wiring:
         """The cables of some fabrics alone."""
         wanted = np.array([way.fabric in fabrics for way in self.ways], dtype=bool)

@@ -1,0 +1,255 @@
+"""The wiring as the point-to-point workbook that installers work from: a sheet a fabric, a row a cable, and a cover.
+
+Rows are those of the CSV, with the texts for the flags at both ends and empty columns to tick off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from openpyxl import Workbook
+from openpyxl.cell import WriteOnlyCell
+from openpyxl.styles import Alignment, Font, PatternFill
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.properties import PageSetupProperties
+
+from bomgen.export import Progress, Unsuitable
+from bomgen.export.columns import tables
+from bomgen.render.xlsx_finish import pack
+from bomgen.render.xlsx_text import clean, plain
+from bomgen.wiring.columns import Wiring
+
+ABOUT = "Point-to-point sheet that installers work from: a row a cable, with the texts for its labels."
+BINARY = True
+SEVERAL_FILES = False
+ONE_FABRIC = False
+LAST_ROW = 1_048_576
+"""Of a sheet (Excel's specifications and limits)."""
+MOST_CABLES = 2_000_000
+"""More make a file of half a gigabyte that Excel has no memory for."""
+
+
+class _Shown(NamedTuple):
+    """A column of the sheets: what stands above it, what it is, and the column of the CSV it holds."""
+
+    title: str
+    meaning: str
+    source: str | None
+
+
+NUMBER, FLAG_A, FLAG_B, PLUGGED, TESTED = "No.", "Flag at A", "Flag at B", "Plugged", "Tested"
+COLUMNS = (
+    _Shown(NUMBER, "number of the cable, over all fabrics", None),
+    _Shown("Label", "what is printed on both ends", "label"),
+    _Shown("Kind", "what it joins; A is the lower end, B the upper", "kind"),
+    *(
+        _Shown(f"{end} {name}", f"{meaning} at end {end}", f"{end.lower()}_{name}")
+        for end in ("A", "B")
+        for name, meaning in (
+            ("site", "site"),
+            ("row", "row of racks"),
+            ("rack", "rack, numbered over all rows"),
+            ("unit", "lowest rack unit of the device"),
+            ("device", "device"),
+            ("port", "port, as the vendor calls it"),
+            ("module", "module in the port; empty where the cable has its own ends"),
+        )
+    ),
+    _Shown("Medium", "transceiver: modules and a fibre; dac, acc, aoc, copper: a cable with both ends", "medium"),
+    _Shown("Part number", "of the cable", "sku"),
+    _Shown("Length m", "as sold, in metres", "length_m"),
+    _Shown(FLAG_A, "for the label flag at end A: rack-unit device port, its own end first", None),
+    _Shown(FLAG_B, "for the label flag at end B", None),
+    _Shown(PLUGGED, "for the installer: yes or no", None),
+    _Shown(TESTED, "for the installer: yes or no", None),
+)
+ON_FLAG = ("_rack", "_unit", "_device", "_port")
+TICKED = '"yes,no"'
+COVER = "Cover"
+FORBIDDEN = str.maketrans(dict.fromkeys("[]:*?/\\'", "-"))
+MOST_TITLE = 31
+"""Letters of a sheet's title."""
+FORMULA_STARTS = ("=", "+", "-", "@")
+WIDEST = 60
+"""Letters of a column."""
+HIDDEN = "_site"
+"""There is one site, which stands on the cover; empty columns are hidden as well."""
+PADDING = 2
+FILTER_ARROW = 3
+"""Room in the header for the filter's button, in letters."""
+MOST_FOOTER = 60
+MARGIN_IN = 0.3
+A3 = 8
+"""The paper's number in the file format."""
+BOLD = Font(name="Calibri", bold=True, size=11)
+TITLE = Font(name="Calibri", bold=True, size=14)
+SHADED = PatternFill("solid", fgColor="E7EBF0")
+WRAPPED = Alignment(wrap_text=True, vertical="top")
+GROUPED = ("fabric", "kind", "medium", "sku", "length_m")
+LEGEND = ("Column", "Meaning")
+COUNTED = ("Fabric", "Kind", "Medium", "Part number", "Length m", "Cables")
+
+COVER_WIDTHS = (16, 18, 16, 40, 10, 10)
+
+Counts = dict[tuple[object, ...], int]
+"""Cables by fabric, kind, medium, part number and length."""
+
+
+def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
+    """Write the workbook. Raises Unsuitable when it would be too large to open."""
+    if wiring.pieces > MOST_CABLES:
+        message = f"{wiring.pieces} cables are too many for a workbook, at most {MOST_CABLES}; take csv or parquet"
+        raise Unsuitable(message)
+    book = Workbook(write_only=True)
+    widths, counts = _surveyed(wiring)
+    _cover(book, wiring, counts)
+    pages: list[_Page] = []
+    fabric, number = None, 0
+    for table in tables(wiring):
+        for of, row in zip(table["fabric"].to_pylist(), _rows(table), strict=True):
+            if of != fabric or pages[-1].used == LAST_ROW:
+                pages.append(_Page(book, of, wiring, widths[of]))
+                fabric = of
+            number += 1
+            pages[-1].add([number, *row])
+        progress(table.num_rows)
+    for page in pages:
+        page.finish()
+    pack(book, out)
+
+
+class _Page:
+    """A sheet of cables, header first."""
+
+    def __init__(self, book: Workbook, fabric: str, wiring: Wiring, lengths: list[int]) -> None:
+        self.sheet = _sheet(book, fabric, wiring)
+        self.sheet.freeze_panes = "C2"
+        self.sheet.print_title_rows = "1:1"
+        for place, (shown, length) in enumerate(zip(COLUMNS, lengths, strict=True), 1):
+            column = self.sheet.column_dimensions[get_column_letter(place)]
+            column.width = max(len(shown.title) + FILTER_ARROW, min(length, WIDEST) + PADDING)
+            column.hidden = (shown.source or "").endswith(HIDDEN) or (bool(shown.source) and not length)
+        self.sheet.append([_styled(self.sheet, shown.title, BOLD, SHADED) for shown in COLUMNS])
+        self.used = 1
+
+    def add(self, values: Iterable[object]) -> None:
+        """A row below the last."""
+        self.sheet.append([_safe(self.sheet, value) for value in values])
+        self.used += 1
+
+    def finish(self) -> None:
+        """Let the rows be filtered, and ticked off."""
+        last = get_column_letter(len(COLUMNS))
+        self.sheet.auto_filter.ref = f"A1:{last}{self.used}"
+        first = get_column_letter(next(place for place, shown in enumerate(COLUMNS, 1) if shown.title == PLUGGED))
+        ticks = DataValidation(type="list", formula1=TICKED, allow_blank=True, showErrorMessage=True)
+        ticks.add(f"{first}2:{last}{self.used}")
+        self.sheet.data_validations.dataValidation.append(ticks)
+
+
+def _sheet(book: Workbook, title: str, wiring: Wiring) -> Any:
+    """A sheet that prints on A3, as wide as the paper."""
+    wanted = stem = title.translate(FORBIDDEN)[:MOST_TITLE]
+    number = 1
+    while wanted.lower() in (name.lower() for name in book.sheetnames):
+        number += 1
+        wanted = f"{stem[: MOST_TITLE - len(str(number)) - 1]} {number}"
+    sheet = book.create_sheet(wanted)
+    sheet.page_setup.orientation, sheet.page_setup.paperSize = "landscape", A3
+    sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
+    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+    sheet.print_options.gridLines = True
+    margins = sheet.page_margins
+    margins.left = margins.right = margins.header = margins.footer = MARGIN_IN
+    margins.top = margins.bottom = 2 * MARGIN_IN
+    sheet.oddFooter.left.text = f"{plain(wiring.site, MOST_FOOTER)}: {plain(wanted, MOST_TITLE)}"
+    sheet.oddFooter.right.text = "&P / &N"
+    return sheet
+
+
+def _styled(sheet: Any, value: str | int, font: Font, fill: PatternFill | None = None) -> Any:
+    cell = WriteOnlyCell(sheet, value=value)
+    cell.font = font
+    if fill:
+        cell.fill, cell.alignment = fill, WRAPPED
+    return cell
+
+
+def _safe(sheet: Any, value: object) -> object:
+    """A value that stays what it is: text that looks like a formula is marked as text."""
+    if not isinstance(value, str):
+        return value
+    text = clean(value)
+    if not text.startswith(FORMULA_STARTS):
+        return text
+    cell = WriteOnlyCell(sheet, value=text)
+    cell.data_type, cell.quotePrefix = "s", True
+    return cell
+
+
+def _surveyed(wiring: Wiring) -> tuple[dict[str, list[int]], Counts]:
+    """The longest text of every column by fabric, in letters, and how many cables there are of each kind."""
+    widths: dict[str, list[int]] = {}
+    counts: Counts = {}
+    for table in tables(wiring):
+        for fabric in pc.unique(table["fabric"]).to_pylist():
+            part = table.filter(pc.equal(table["fabric"], fabric))
+            known = widths.setdefault(fabric, [0] * len(COLUMNS))
+            widths[fabric] = [max(pair) for pair in zip(known, map(len, _longest(part)), strict=True)]
+        for values in table.group_by(list(GROUPED)).aggregate([([], "count_all")]).to_pylist():
+            key = tuple(values[name] for name in GROUPED)
+            counts[key] = counts.get(key, 0) + values["count_all"]
+    return widths, counts
+
+
+def _longest(table: pa.Table) -> list[str]:
+    """The longest text of every column, as far as it is known before the rows are made."""
+    found = {}
+    for name in table.column_names:
+        texts = pc.cast(table[name], pa.string())
+        lengths = pc.fill_null(pc.utf8_length(texts), 0)
+        found[name] = texts[pc.index(lengths, pc.max(lengths)).as_py()].as_py() or ""
+    ends = [" ".join(found[f"{end}{name}"] for name in ON_FLAG) for end in ("a", "b")]
+    flag = f"{ends[0]} > {ends[1]}"
+    return [
+        found[shown.source] if shown.source else flag if shown.title in (FLAG_A, FLAG_B) else "" for shown in COLUMNS
+    ]
+
+
+def _rows(table: pa.Table) -> Iterator[list[object]]:
+    """The cells of every cable after its number."""
+    given = [table[shown.source].to_pylist() for shown in COLUMNS if shown.source]
+    for values, a, b in zip(zip(*given, strict=True), _ends(table, "a"), _ends(table, "b"), strict=True):
+        yield [*values, f"{a} > {b}", f"{b} > {a}", None, None]
+
+
+def _ends(table: pa.Table, end: str) -> Iterator[str]:
+    """What a flag says of one end: rack and unit where they are known, device and port."""
+    columns = (table[f"{end}_{name}"].to_pylist() for name in ("rack", "unit", "device", "port"))
+    for rack, unit, device, port in zip(*columns, strict=True):
+        place = "-".join(each for each in (rack, unit) if each)
+        yield " ".join(each for each in (place, device, port) if each)
+
+
+def _cover(book: Workbook, wiring: Wiring, counts: Counts) -> None:
+    """What the workbook is, how many cables of each kind there are, and what the columns mean."""
+    sheet = _sheet(book, COVER, wiring)
+    for place, width in enumerate(COVER_WIDTHS, 1):
+        sheet.column_dimensions[get_column_letter(place)].width = width
+    sheet.append([_styled(sheet, f"Point-to-point cables of {wiring.site}", TITLE)])
+    sheet.append(
+        [f"{wiring.pieces} cables; a sheet a fabric, a row a cable. Sites and columns without a value are hidden."]
+    )
+    sheet.append([])
+    sheet.append([_styled(sheet, title, BOLD, SHADED) for title in COUNTED])
+    for key, count in counts.items():
+        sheet.append([_safe(sheet, value) for value in (*key, count)])
+    sheet.append([_styled(sheet, "All", BOLD), *[None] * (len(GROUPED) - 1), _styled(sheet, wiring.pieces, BOLD)])
+    sheet.append([])
+    sheet.append([_styled(sheet, title, BOLD, SHADED) for title in LEGEND])
+    for shown in COLUMNS:
+        sheet.append([shown.title, shown.meaning])

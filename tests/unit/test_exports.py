@@ -1,0 +1,246 @@
+"""The wiring's formats by themselves: names of all sorts, no cable at all, cables of several links, equal bytes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from io import BytesIO
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+from openpyxl import load_workbook
+
+from bomgen.cli import main
+from bomgen.export import about, format_of, formats, xlsx
+from bomgen.pipeline import open_plan, wired, work_out, write_wiring
+
+CHECKOUT = Path(__file__).parents[2]
+HOSTILE = """
+bomgen: 1
+name: hostile
+catalog: [parts]
+cluster: {gpu: h100-sxm, servers: 4}
+fabrics:
+  compute:
+    switch: {name: '=cmd|"x", y', ports: 64, port_gbps: 400}
+    links:
+      server-leaf: {medium: transceiver, module: odd, length: 10 m}
+    hosts: [{name: '3 "odd", =names', count: 2, ports: 1}]
+"""
+FORMULA = '=1+1, "x"'
+NOTHING = "bomgen: 1\nname: nothing\ncluster: {gpu: h100-sxm, servers: 4}\n"
+ETHERNET = "bomgen: 1\nname: ethernet\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: {switch: sn5600}}\n"
+SMALL = "bomgen: 1\nname: small\ncluster: {gpu: h100-sxm, servers: 16}\nfabrics: {compute: {switch: qm9700}}\n"
+SERVERS = "cluster.servers=8"
+OF_ONE_FABRIC = ("ibnet", "topo")
+
+
+def _plan(folder: Path, text: str) -> str:
+    path = folder / "plan.yaml"
+    if "catalog:" in text:
+        (folder / "parts" / "transceiver").mkdir(parents=True)
+        generic = (CHECKOUT / "bomgen" / "data" / "transceiver" / "generic-400g.yaml").read_text("utf-8")
+        odd = f"part_number: '{FORMULA}'\n{generic}"
+        (folder / "parts" / "transceiver" / "odd.yaml").write_text(odd, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def _text(value: object) -> str:
+    """A value of Parquet as it stands in CSV."""
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _run(*arguments: str) -> str:
+    done = CliRunner().invoke(main, ["wiring", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("form", formats())
+def test_two_runs_write_the_same_bytes(form, tmp_path):
+    """A format is a function of the plan: nothing of the clock or of memory addresses is in it."""
+    plan = _plan(tmp_path, SMALL)
+    for folder in ("one", "two"):
+        _run(plan, "-f", form, "-o", str(tmp_path / folder / "out"))
+    assert _files(tmp_path / "one") == _files(tmp_path / "two")
+    assert all(_files(tmp_path / "one").values())
+
+
+@pytest.mark.parametrize("form", formats())
+def test_hostile_names_stay_names(form, tmp_path):
+    """Quotes, commas and equals signs in the names of parts and machines break no format."""
+    _run(_plan(tmp_path, HOSTILE), "-f", form, "-o", str(tmp_path / "out" / "wiring"))
+    out = tmp_path / "out" / "wiring"
+    if form == "csv":
+        rows = _rows(out)
+        assert {row["b_device"] for row in rows} == {"compute-leaf-01"}
+        assert "3-odd-names-01" in {row["a_device"] for row in rows}
+        assert {row["b_module"] for row in rows} == {FORMULA}
+    elif form == "netbox":
+        types = _rows(tmp_path / "out" / "wiring-device-types.csv")
+        assert '=cmd|"x", y' in {row["model"] for row in types}
+    elif form == "infragraph":
+        assert '=cmd|"x", y' in {device["description"] for device in json.loads(out.read_text("utf-8"))["devices"]}
+    elif form == "xlsx":
+        book = load_workbook(BytesIO(out.read_bytes()))
+        cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
+        assert not any(cell.data_type == "f" for cell in cells)
+        assert FORMULA in {cell.value for cell in cells}
+    elif form == "topo":
+        systems = {path.stem for path in (tmp_path / "out").glob("*.ibnl")}
+        named = {line.split()[0] for line in out.read_text("utf-8").splitlines() if line[:1].isalpha()}
+        assert systems == named
+        assert all(word.replace("_", "").isalnum() and word[0].isalpha() for word in systems)
+    elif form == "ibnet":
+        assert '"3-odd-names-01 compute1"' in out.read_text("utf-8")
+
+
+@pytest.mark.parametrize("form", [form for form in formats() if form not in OF_ONE_FABRIC])
+def test_a_plan_without_fabrics_has_no_cables(form, tmp_path):
+    """Without a fabric there are headers and no rows."""
+    _run(_plan(tmp_path, NOTHING), "-f", form, "-o", str(tmp_path / "out" / "wiring"))
+    out = tmp_path / "out" / "wiring"
+    if form in ("csv", "netbox"):
+        assert len(out.read_text("utf-8").splitlines()) == 1
+    elif form == "infragraph":
+        assert json.loads(out.read_text("utf-8"))["edges"] == []
+    elif form == "xlsx":
+        assert load_workbook(BytesIO(out.read_bytes())).sheetnames == [xlsx.COVER]
+    elif form == "parquet":
+        assert pyarrow.parquet.read_table(out).num_rows == 0
+
+
+@pytest.mark.parametrize("form", OF_ONE_FABRIC)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (NOTHING, "no InfiniBand fabric"),
+        (ETHERNET, "are Ethernet"),
+        (SMALL.replace("qm9700", "{name: box, ports: 512, port_gbps: 400}"), "at most 254"),
+        (SMALL.replace("{compute", "{compute2: {role: storage, switch: qm9700}, compute"), None),
+    ],
+)
+def test_formats_of_one_subnet_say_what_they_need(form, text, message, tmp_path):
+    """A plan without an InfiniBand fabric is wrong usage, and nothing is left; of several, compute is taken."""
+    out = tmp_path / "out" / "wiring"
+    done = CliRunner().invoke(main, ["wiring", _plan(tmp_path, text), "-f", form, "-o", str(out)])
+    if message is None:
+        assert done.exit_code == 0, done.output
+        assert "compute2-" not in out.read_text("utf-8")
+        return
+    assert done.exit_code == 2
+    assert message in done.output
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_several_subnets_are_asked_about(tmp_path):
+    """Two fabrics by name in a format of one are refused with what to do."""
+    plan = str(CHECKOUT / "plans" / "superpod-h100-4su.yaml")
+    out = str(tmp_path / "wiring")
+    names = ["--fabric", "compute", "--fabric", "storage"]
+    done = CliRunner().invoke(main, ["wiring", plan, "-f", "ibnet", "-o", out, *names])
+    assert done.exit_code == 2
+    assert "name one of compute, storage with --fabric" in done.output
+
+
+def test_cables_of_several_links(tmp_path):
+    """A breakout is one row of CSV, Parquet and workbook with all its ends, and a row a link for NetBox."""
+    report = work_out(open_plan(str(CHECKOUT / "plans" / "hpn-like.yaml"), None), [SERVERS])
+    wiring = wired(report)
+    assert len(wiring) > wiring.pieces
+    for form in ("csv", "parquet", "xlsx", "netbox"):
+        write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
+    rows = _rows(tmp_path / "wiring.csv")
+    assert len(rows) == wiring.pieces
+    apart = next(row for row in rows if ";" in row["a_device"])
+    assert len(apart["a_device"].split(";")) == len(apart["b_port"].split(";")) == 4
+    table = pyarrow.parquet.read_table(tmp_path / "wiring.parquet").to_pylist()
+    written = [
+        {
+            name: "" if value is None else f"{value:g}" if name == "length_m" else str(value)
+            for name, value in row.items()
+        }
+        for row in table
+    ]
+    assert written == rows
+    book = load_workbook(tmp_path / "wiring.xlsx", read_only=True)
+    assert sum(len(list(sheet.iter_rows(min_row=2))) for sheet in book.worksheets[1:]) == wiring.pieces
+    links = _rows(tmp_path / "wiring.netbox")
+    assert len(links) == len(wiring)
+    assert [row["description"] for row in links if row["label"] == apart["label"]] == [
+        f"link {number} of 4" for number in range(1, 5)
+    ]
+
+
+def test_sheets_go_on_where_one_is_full(tmp_path, monkeypatch):
+    """A sheet that has no more rows is followed by another with the same header; too many cables are refused."""
+    monkeypatch.setattr(xlsx, "LAST_ROW", 101)
+    wiring = wired(work_out(open_plan(_plan(tmp_path, SMALL), None)))
+    write_wiring(wiring, "xlsx", tmp_path / "wiring.xlsx", lambda _: None)
+    sheets = load_workbook(tmp_path / "wiring.xlsx").worksheets[1:]
+    assert [sheet.title for sheet in sheets] == [
+        "compute",
+        *(f"compute {number}" for number in range(2, len(sheets) + 1)),
+    ]
+    assert [sheet.max_row for sheet in sheets[:-1]] == [101] * (len(sheets) - 1)
+    numbers = [row[0].value for sheet in sheets for row in sheet.iter_rows(min_row=2)]
+    assert numbers == list(range(1, wiring.pieces + 1))
+    monkeypatch.setattr(xlsx, "MOST_CABLES", wiring.pieces - 1)
+    done = CliRunner().invoke(main, ["wiring", _plan(tmp_path, SMALL), "-f", "xlsx", "-o", str(tmp_path / "no.xlsx")])
+    assert done.exit_code == 2
+    assert "take csv or parquet" in done.output
+    assert not (tmp_path / "no.xlsx").exists()
+
+
+def test_labels_do_not_depend_on_other_fabrics(tmp_path):
+    """A cable has the same label whether all fabrics are listed or its own alone."""
+    plan = str(CHECKOUT / "plans" / "superpod-h100-4su.yaml")
+    _run(plan, "-o", str(tmp_path / "all.csv"))
+    _run(plan, "--fabric", "storage", "-o", str(tmp_path / "storage.csv"))
+    every = (tmp_path / "all.csv").read_text("utf-8").splitlines()
+    assert [line for line in every if line.startswith("storage,")] == (tmp_path / "storage.csv").read_text(
+        "utf-8"
+    ).splitlines()[1:]
+
+
+@pytest.mark.parametrize("form", formats())
+def test_nothing_is_left_where_nothing_can_be_written(form, tmp_path):
+    """An output that cannot be written is exit code 3; a file that was there before is as it was."""
+    (tmp_path / "file").write_text("before", encoding="utf-8")
+    done = CliRunner().invoke(
+        main, ["wiring", _plan(tmp_path, SMALL), "-f", form, "-o", str(tmp_path / "file" / "wiring")]
+    )
+    assert done.exit_code == 3
+    assert "not written" in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "plan.yaml"]
+    assert (tmp_path / "file").read_text("utf-8") == "before"
+
+
+def test_help_says_what_every_format_is() -> None:
+    """`--help` lists what each module says of itself, and loads neither NumPy nor PyArrow for it."""
+    code = (
+        "import sys\nfrom bomgen.cli import main\n"
+        "try:\n    main(['wiring', '--help'])\nexcept SystemExit:\n    pass\n"
+        "assert not {'numpy', 'pyarrow', 'openpyxl'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
+    said = " ".join(done.stdout.split())
+    for form in formats():
+        module = format_of(form)
+        assert about(form) == module.ABOUT
+        assert f"{form} {' '.join(module.ABOUT.split())}" in said
+        assert isinstance(module.BINARY and module.SEVERAL_FILES and module.ONE_FABRIC, bool)
