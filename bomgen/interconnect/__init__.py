@@ -56,6 +56,7 @@ from bomgen.interconnect.shares import (
     for_others,
     part_above,
     pieces_of_machines,
+    planned,
     plugged_by,
     refuse_several_links,
     same_module,
@@ -523,7 +524,7 @@ class _Builder:
     def _check_leaves(self, wish: Wish, links: Links, main: Share, apart: Sequence[Share], upper: Cage) -> None:
         """Links of other machines that are built otherwise share no cage of a leaf with those of the servers."""
         tier, own = self.fabric.tier(upper.device), part_above(main.medium)
-        shares = [share for share in apart if part_above(share.medium) not in (own, None)]
+        shares = [share for share in apart if part_above(share.medium) not in (own, None) and not planned(share.medium)]
         if tier is None or upper.links == 1 or not shares:
             return
         seats, fabrics, ports = (figure.value for figure in self._seats())

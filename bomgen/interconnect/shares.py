@@ -47,6 +47,11 @@ def part_above(medium: Medium | None) -> str | None:
     return cable.identity.id if cable and cable.links.value > 1 and not cable.identity.generic else None
 
 
+def planned(medium: Medium | None) -> bool:
+    """Whether a planning part is plugged into the upper device: it stands for whatever fits, and is never refused."""
+    return medium is not None and medium.upper is not None and medium.upper.identity.generic
+
+
 def same_module(one: Module | None, other: Module | None) -> bool:
     """Whether two modules are the same part, or neither is there."""
     if one is None or other is None:

@@ -133,9 +133,11 @@ class _Wirer:
     def _apart(self, built: BuiltFabric, joint: Joint, of_servers: Joint) -> Joint:
         """The links of other machines, those that are plugged into a leaf otherwise in cages of their own.
 
-        What is plugged in as the servers are comes first, then kind by kind, each from the next cage on.
+        What is plugged in as the servers are comes first, then kind by kind, each from the next cage on. On leaves
+        that have too few cages for that, which only planning parts may fill, they stay side by side.
         """
-        per_cage = self.rooms[built.plan.name]["leaf", joint.kind].links_per_cage
+        sockets_down = self.rooms[built.plan.name]["leaf", joint.kind]
+        per_cage, room = sockets_down.links_per_cage, len(sockets_down.sockets)
         ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
         own = next((part_above(way.medium) for way in ways if way.others is None), None)
         group = np.zeros(joint.links, dtype=np.int64)
@@ -155,7 +157,8 @@ class _Wirer:
             taken = np.bincount(joint.upper[rows], minlength=leaves)
             port[rows] = filled[joint.upper[rows]] + counted(taken)
             filled = filled + taken
-        return joint._replace(upper_port=port)
+        full = np.isin(joint.upper, np.unique(joint.upper[port >= room]))
+        return joint._replace(upper_port=np.where(full, joint.upper_port, port))
 
     def _joint(self, built: BuiltFabric, joint: Joint, server_end: Room) -> None:
         """The rows of one kind of link, way by way."""
