@@ -102,8 +102,8 @@ Counts = dict[tuple[object, ...], int]
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write the workbook. Raises Unsuitable when it would be too large to open."""
     if wiring.pieces > MOST_CABLES:
-        message = f"{wiring.pieces} cables are too many for a workbook, at most {MOST_CABLES}; take csv or parquet, or one --fabric"
-        raise Unsuitable(message)
+        message = f"{wiring.pieces} cables are too many for a workbook, at most {MOST_CABLES}"
+        raise Unsuitable(f"{message}; take csv or parquet, or one --fabric")
     book = Workbook(write_only=True)
     widths, counts = _surveyed(wiring)
     _cover(book, wiring, counts)
