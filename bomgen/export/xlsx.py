@@ -29,8 +29,8 @@ SEVERAL_FILES = False
 ONE_FABRIC = False
 LAST_ROW = 1_048_576
 """Of a sheet (Excel's specifications and limits)."""
-MOST_CABLES = 2_000_000
-"""More make a file of half a gigabyte that Excel has no memory for."""
+MOST_CABLES = 1_200_000
+"""More take over a quarter of an hour to write, and more memory to open than a desk has."""
 
 
 class _Shown(NamedTuple):
@@ -102,8 +102,8 @@ Counts = dict[tuple[object, ...], int]
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write the workbook. Raises Unsuitable when it would be too large to open."""
     if wiring.pieces > MOST_CABLES:
-        message = f"{wiring.pieces} cables are too many for a workbook, at most {MOST_CABLES}; take csv or parquet"
-        raise Unsuitable(message)
+        message = f"{wiring.pieces} cables are too many for a workbook, at most {MOST_CABLES}"
+        raise Unsuitable(f"{message}; take csv or parquet, or one --fabric")
     book = Workbook(write_only=True)
     widths, counts = _surveyed(wiring)
     _cover(book, wiring, counts)
