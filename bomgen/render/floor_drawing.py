@@ -23,7 +23,10 @@ _MORE = 34
 _HEAD = 10
 _LINE = 18
 _SIZE = 10
-_TONES = {RACK_KINDS[0]: 0.07, RACK_KINDS[1]: 0.3, FREE: 0.0}
+COMPUTE, MANAGEMENT = RACK_KINDS
+_TONES = {COMPUTE: 0.07, MANAGEMENT: 0.3, FREE: 0.0}
+_GAPS = 3
+"""What rows that are left out take up: a place before those of switches, one behind them, and the last row."""
 _MILLIMETRES = 1000
 _METRES = "m"
 _KEY = 12
@@ -45,7 +48,7 @@ def floor_svg(found: Elevations, site: Site, language: Language) -> str:
     widest = max(sum(block.racks for block in row) for row in found.rows)
     scale = _scale(site, widest, len(found.rows))
     most = max(2, int(_TALLEST // scale.row))
-    shown = _ends(len(found.rows), most)
+    shown = _rows_shown(found.rows, most)
     y, before = float(_HEAD), 0
     for number in shown:
         if number != before + 1:
@@ -77,6 +80,17 @@ def _scale(site: Site, widest: int, rows: int) -> _Scale:
     rack = max(min(by_width, by_height, _WIDEST), _NARROWEST)
     metre = rack / pitch
     return _Scale(rack, max(depth * metre, _NARROWEST), max(row_pitch * metre, _LINE))
+
+
+def _rows_shown(rows: Sequence[Sequence[Block]], most: int) -> list[int]:
+    """The rows that are drawn: all, or the first ones, the first with racks of more than servers, and the last."""
+    count = len(rows)
+    other = next((number for number, row in enumerate(rows, 1) if any(block.kind != COMPUTE for block in row)), 1)
+    half = (most - _GAPS) // 2
+    if count <= most or half < 1 or other <= most - 2:
+        return _ends(count, most)
+    middle = range(other, min(other + half, count))
+    return [*range(1, half + 1), *middle, count]
 
 
 def _ends(count: int, most: int) -> list[int]:

@@ -267,6 +267,21 @@ def test_the_floor_names_every_rack() -> None:
     assert found == [str(number) for number in range(1, 39)]
 
 
+def test_a_large_floor_is_shortened(worked: Worked) -> None:
+    """Of 157 rows the first, some with racks of switches, and the last are drawn; the others are named."""
+    plan = four(8000, management={"racks": 500})
+    plan["fabrics"].pop("out_of_band")
+    report = worked(plan)
+    floor, *_ = drawings(report, "en")
+    texts = [text.text or "" for text in floor.iter(f"{SVG}text")]
+    rows = [int(text.split()[1]) for text in texts if text.startswith("Row ")]
+    assert (rows[0], rows[-1]) == (1, 157)
+    assert 63 in rows  # rack 1001, the first of switches
+    missing = [text.removeprefix("rows ").partition(":")[0].split("–") for text in texts if text.startswith("rows ")]
+    left_out = [number for ends in missing for number in range(int(ends[0]), int(ends[-1]) + 1)]
+    assert sorted([*rows, *left_out]) == list(range(1, 158))
+
+
 def test_thirty_thousand_racks(worked: Worked) -> None:
     """A cluster of 30 000 racks is put in groups within seconds and draws no more than a handful of them."""
     plan = four(120_000)
