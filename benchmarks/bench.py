@@ -149,9 +149,8 @@ def main() -> None:
         taken = _resolving(topology)
         print(f"{topology:46} {taken:8.3f} {MOST_SECONDS:4g}{_missed(taken > MOST_SECONDS)}")
 
-    print(
-        f"\n{'every cable listed and checked, in memory':34} {'cables':>9} {'seconds':>8} {'a million':>9} {'cables/s':>10}"
-    )
+    columns = f"{'cables':>9} {'seconds':>8} {'a million':>9} {'cables/s':>10}"
+    print(f"\n{'every cable listed and checked, in memory':34} {columns}")
     for gpus in SIZES:
         cables, taken = _checking(gpus)
         rate = cables / taken
