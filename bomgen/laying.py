@@ -16,7 +16,7 @@ from bomgen.design import BuiltFabric, Design, reconnected
 from bomgen.figures import Cited, Figure, Given, Reference
 from bomgen.interconnect import CableUse
 from bomgen.layout import Floor
-from bomgen.medium import Stock, Wish
+from bomgen.medium import FIBRE, Stock, Wish
 from bomgen.parts import Cable
 from bomgen.plan import Site
 from bomgen.wiring import wire
@@ -72,16 +72,26 @@ def _ways(wiring: Wiring, fabric: str, kind: str, cable: Cable | None, site: Sit
 
 def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor) -> BuiltFabric:
     """A fabric with its cables in the lengths that are sold and needed."""
-    connected = built.interconnect
-    routed = {kind for kind, wish in built.plan.links.items() if _by_route(wish)}
+    connected, wishes = built.interconnect, built.plan.links
     cables: list[CableUse] = []
     for use in connected.cables:
         ways = None
-        if use.kind in routed and use.cable is not None and use.cable.lengths_m:
+        if use.cable and _is_cut(use.cable, wishes[use.kind]):
             ways = _ways(wiring, built.plan.name, use.kind, use.cable, site, racks)
         cables += _lengths(use, use.cable, ways) if ways and use.cable else [use]
-    found = tuple(each._replace(by_route=each.kind in routed) for each in connected.alike)
+    found = tuple(
+        each._replace(
+            by_route=bool(each.medium and each.medium.cable and _is_cut(each.medium.cable, wishes[each.kind]))
+        )
+        for each in connected.alike
+    )
     return built._replace(interconnect=connected._replace(cables=tuple(cables), alike=found))
+
+
+def _is_cut(cable: Cable, wish: Wish) -> bool:
+    """Whether every cable is as long as its way: unless its length is named, or one length of fibre is asked for."""
+    alike = cable.named_length_m is not None or (wish.one_fibre_length and cable.medium == FIBRE)
+    return bool(cable.lengths_m) and _by_route(wish) and not alike
 
 
 def _by_route(wish: Wish) -> bool:

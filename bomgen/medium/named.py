@@ -6,7 +6,7 @@ from contextlib import suppress
 from fractions import Fraction
 
 from bomgen.connection import Cage, Unbuildable, cable_reason, fibre_reason, fits, in_cage, mismatch, reach, refuse
-from bomgen.figures import Given
+from bomgen.figures import Assumed
 from bomgen.medium.model import FIBRE, Medium, Span, Stock, Wish, metres
 from bomgen.medium.ways import cables, candidates, fibre_for, links_of_receptacle, parts_ways, sold_at, transceivers
 from bomgen.parts import ANY, Cable, Module
@@ -139,7 +139,7 @@ def named_cable(wish: Wish, span: Span, stock: Stock) -> Medium:
             raise Unbuildable(f"{message}; choose another medium", "medium") from None
     own_length = cable.named_length_m
     if own_length:
-        if own_length < length and isinstance(wish.length_m.origin, Given):
+        if own_length < length and not isinstance(wish.length_m.origin, Assumed):
             message = f"{ids[0]} is {metres(own_length)} m long, the link {metres(length)} m"
             raise Unbuildable(f"{message}; name a longer one, or give the `length:` of the link", "reach")
         return Medium(None, None, cable, own_length)

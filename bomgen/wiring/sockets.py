@@ -68,7 +68,9 @@ def sockets(switch: Switch, wanted: Sequence[Wanted], card: CardShare | None = N
             taken = min(each.ports - len(found), max(room - start, 0))
             for port in range(start, start + taken):
                 cage, lane = port // here, port % here
-                found.append(Socket(first_cage + cage, lane, _name(str(first_cage + cage + 1), lane, here, group)))
+                found.append(
+                    Socket(first_cage + cage, lane, _name(_cage(switch, first_cage + cage), lane, here, group))
+                )
             if taken:
                 used[index] = _Used(start + taken, here, each.part)
         if len(found) < each.ports:
@@ -131,6 +133,15 @@ def _lanes(group: PortGroup, rate: Figure) -> int:
     """The links of a rate that one cage carries; at least one."""
     cages = Fraction(group.ports.value, group.ports_per_cage.value)
     return max(int(group_radix(group, rate).value / cages), 1)
+
+
+def _cage(switch: Switch, cage: int) -> str:
+    """What a cage is called: its number, behind that of the line card where the cards are known."""
+    ports = switch.chassis.ports_per_card if switch.chassis else None
+    if ports is None:
+        return str(cage + 1)
+    of_card = int(ports.value // switch.groups[0].ports_per_cage.value)
+    return f"{cage // of_card + 1}/{cage % of_card + 1}"
 
 
 def _name(cage: str, lane: int, lanes: int, group: PortGroup) -> str:

@@ -1,0 +1,119 @@
+"""Racks on a floor and the lengths of cables, counted by hand."""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bomgen import layout
+from bomgen.layout import NOWHERE, Standing
+from bomgen.problems import PlanErrors
+from bomgen.report import Report
+
+Built = Callable[[dict[str, Any]], dict[str, Any]]
+Worked = Callable[[dict[str, Any]], Report]
+
+SERVER = {"gpus": 8, "nics": 8, "nic": "cx7-400-osfp", "rack_units": 8, "power": "10 kW"}
+
+
+def plan(site: dict[str, Any], links: dict[str, Any] | None = None, servers: int = 4) -> dict[str, Any]:
+    """Servers of 8 U, four to a rack, around QM9700 switches."""
+    fabric: dict[str, Any] = {"switch": "qm9700"} | ({"links": links} if links else {})
+    return {
+        "bomgen": 1,
+        "name": "floor",
+        "cluster": {"gpu": "h100-sxm", "servers": servers, "server": SERVER},
+        "fabrics": {"compute": fabric},
+        "site": {"rack": {"units": 48, "power": "40 kW"}, **site},
+    }
+
+
+def cables(bom: dict[str, Any], kind: str = "server-leaf") -> dict[str, int]:
+    """Cables of a kind of link by id."""
+    found: dict[str, int] = bom["fabrics"]["compute"]["cables"][kind]
+    return found
+
+
+def test_copper_into_the_next_rack(built: Built) -> None:
+    """A switch at unit 1 beside a rack of four servers at units 1, 9, 17 and 25, splitters of two links.
+
+    By hand: 0.6 m to the next rack, 0.5 m of slack at either end, 44.45 mm a unit: 1.6, 1.96, 2.31 and 2.67 m, sold as
+    2, 2, 2.5 and 3 m (MCP7Y00: 1, 1.5, 2, 2.5, 3 m), four of each because a server has eight NICs.
+    """
+    assert {"mcp7y00-n002": 8, "mcp7y00-n02a": 4, "mcp7y00-n003": 4} == cables(built(plan({"layout": "auto"})))
+
+
+def test_over_the_trays(built: Built) -> None:
+    """Two racks with an empty one between them: up, 0.4 m to the tray, along, and down again.
+
+    By hand, from unit 1 of 48 to units 1, 9, 17 and 25: 94, 86, 78 and 70 units of 44.45 mm, 2 x 0.4 m, 2 x 0.6 m and
+    2 x 0.5 m: 7.18, 6.82, 6.47 and 6.11 m, sold as 10, 7, 7 and 7 m (MFP7E10: ..., 5, 7, 10 m).
+    """
+    rows = [[{"management": 1}, {"management": 1}, {"compute": 1}]]
+    found = cables(built(plan({"layout": {"rows": rows}, "management": {"racks": 1}})))
+    assert {"mfp7e10-n010": 8, "mfp7e10-n007": 24} == found
+
+
+def test_over_rows(built: Built) -> None:
+    """One row further, in the same column: 5 m more than straight up and down, at the pitch that the plan gives.
+
+    By hand: 94 units, 2 x 0.4 m, 5 m and 2 x 0.5 m: 10.98 m at most and 9.91 m at least, sold as 15 and 10 m.
+    """
+    rows = [[{"management": 1}], [{"compute": 1}]]
+    found = cables(built(plan({"layout": {"rows": rows, "row_pitch": "5 m"}})))
+    assert {"mfp7e10-n015": 24, "mfp7e10-n010": 8} == found
+
+
+def test_one_length_for_all_fibres(built: Built) -> None:
+    """Asked for one length, every fibre is as long as the longest."""
+    rows = [[{"management": 1}, {"management": 1}, {"compute": 1}]]
+    links = {"server-leaf": {"prefer": "one-fibre-length"}}
+    assert {"mfp7e10-n010": 32} == cables(built(plan({"layout": {"rows": rows}}, links)))
+
+
+def test_a_length_that_the_plan_gives_stands(built: Built) -> None:
+    """A link whose length is given has that length, whatever the floor says."""
+    links = {"server-leaf": {"medium": "transceiver", "length": "50 m"}}
+    assert {"mfp7e10-n050": 32} == cables(built(plan({"layout": "auto"}, links)))
+
+
+def test_without_a_layout_lengths_are_those_of_the_links(built: Built) -> None:
+    """A site alone changes no length: 30 m, as the reference design buys for every link."""
+    assert {"mfp7e10-n030": 32} == cables(built(plan({})))
+
+
+def test_named_copper_that_is_too_short_is_refused(worked: Worked) -> None:
+    """A cable of one length that the plan names must reach the farthest port."""
+    links = {"server-leaf": {"medium": "dac", "module": "mcp7y00-n001"}}
+    with pytest.raises(PlanErrors) as refused:
+        worked(plan({"layout": "auto"}, links))
+    assert [("reach",)] == [(problem.rule,) for problem in refused.value.problems]
+
+
+def test_rows_without_room_are_refused(worked: Worked) -> None:
+    """Rows that the plan draws must have as many racks as are needed."""
+    with pytest.raises(PlanErrors) as refused:
+        worked(plan({"layout": {"rows": [[{"compute": 1}]]}}))
+    assert ["the rows have 0 management racks; 1 are needed"] == [each.message for each in refused.value.problems]
+
+
+def test_machines_are_stacked_whole() -> None:
+    """Three chassis of 29 U stand in three racks of 48 U; what fits beside the last stands on it."""
+    racks = np.arange(10, 14)
+    chassis, boxes = layout.stacked(racks, [Standing(3, 29, 0), Standing(5, 4, 0)], 48, 40_000)
+    assert [10, 11, 12] == chassis.rack.tolist()
+    assert [1, 1, 1] == chassis.unit.tolist()
+    assert len({(rack, unit) for rack, unit in zip(boxes.rack.tolist(), boxes.unit.tolist(), strict=True)}) == 5
+    assert max(boxes.unit) + 4 - 1 <= 48
+
+
+def test_machines_without_a_rack_are_nowhere() -> None:
+    """More machines than the racks hold stand nowhere rather than above the top of a rack."""
+    (place,) = layout.stacked(np.array([0]), [Standing(3, 20, 0)], 48, 40_000)
+    assert [0, 0, NOWHERE] == place.rack.tolist()
+    assert [1, 21, NOWHERE] == place.unit.tolist()
