@@ -282,9 +282,12 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
     for adapter in built.interconnect.adapters:
         at = (*base, "adapters", adapter.device)
         found[at] = sum_of_pieces(before, adapter.quantity) if (before := found.get(at)) else adapter.quantity
+    cables: Figure | None = None
     for cable in built.interconnect.cables:
+        cables = sum_of_pieces(cables, cable.quantity) if cables else cable.quantity
         at = (*base, "cables", cable.kind, cable_id(cable.cable, cable.length_m))
         found[at] = sum_of_pieces(before, cable.quantity) if (before := found.get(at)) else cable.quantity
+    found[(*base, "cables_total")] = cables
     if built.per_gpu:
         found[(*base, "per_gpu", "network_gbps")] = built.per_gpu.network_gbps
         found[(*base, "per_gpu", "pcie_gbps")] = built.per_gpu.pcie_gbps

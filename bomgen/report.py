@@ -178,6 +178,7 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
         for device in ("server", *TIERS, "total"):
             modules.setdefault(device, 0)
         fabric.setdefault("cables", {})
+        fabric.setdefault("cables_total", 0)
 
 
 def line_data(priced: QuoteLine, currency: str) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         if path in writer.numbers:
             yield writer.label(path), writer.cell(path)
     for name in (built.plan.name for built in writer.report.design.fabrics):
-        for last in (("switches", "total"), ("transceivers", "total")):
+        for last in (("switches", "total"), ("transceivers", "total"), ("cables_total",)):
             of_fabric: Path = ("fabrics", name, *last)
             if of_fabric in writer.numbers:
                 yield f"{name}: {writer.label(of_fabric)}", writer.cell(of_fabric)

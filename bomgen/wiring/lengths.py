@@ -38,6 +38,10 @@ class Routes(NamedTuple):
     centimetres: tuple[tuple[int, int], ...]
     """Length and cables."""
 
+    def no_longer_than(self, metres: Fraction) -> int:
+        """Cables whose way is so long at most."""
+        return sum(count for way, count in self.centimetres if way <= metres * CENTIMETRES)
+
     def __str__(self) -> str:
         shortest, longest = (self.centimetres[place][0] / CENTIMETRES for place in (0, -1))
         return f"{sum(count for _, count in self.centimetres)} ways of {shortest:g} to {longest:g} m"
@@ -60,7 +64,7 @@ def longest(ways: Routes) -> Fraction:
 @formula("pieces")
 def pieces_up_to(ways: Routes, over_m: Fraction, up_to_m: Fraction) -> int:
     """Cables whose way is longer than the next shorter one that is sold, and no longer than this one."""
-    return sum(count for way, count in ways.centimetres if over_m * CENTIMETRES < way <= up_to_m * CENTIMETRES)
+    return ways.no_longer_than(up_to_m) - ways.no_longer_than(over_m)
 
 
 @formula("m")
