@@ -16,10 +16,9 @@ from bomgen.joints.seats import counted
 from bomgen.medium import Medium
 from bomgen.parts import Module
 from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
-from bomgen.records import slug
 from bomgen.wiring.columns import COLUMNS, Column, Places, WireWay, Wiring
 from bomgen.wiring.lengths import cut
-from bomgen.wiring.machines import boxes, machines, tier_of
+from bomgen.wiring.machines import boxes, codes, machines, tier_of
 from bomgen.wiring.places import ground, places
 from bomgen.wiring.sockets import CardShare, Room, Socket, Wanted, sockets
 
@@ -77,6 +76,7 @@ class _Wirer:
         self.design = design
         self.machines = machines(design)
         self.names = Names()
+        self.codes = codes(design)
         self.rooms = {built.plan.name: rooms_of(built) for built in design.fabrics}
         self.boxes = np.array(boxes(design, self.machines), dtype=np.int64)
         self.nics, self.cages = 0, 0
@@ -123,12 +123,17 @@ class _Wirer:
             names = [_of_nic(self.nics + port // of_nic + 1, port % of_nic, of_nic) for port in range(count)]
             self.nics += nics
         elif built.plan.role == OUT_OF_BAND:
-            names = ["bmc"] if count == 1 else [f"bmc{port + 1}" for port in range(count)]
+            names = _numbered(self._managing(built, "bmc"), count)
         else:
-            names = [f"{slug(built.plan.name)}{port + 1}" for port in range(count)]
+            names = [f"{self.codes[built.plan.name]}{port + 1}" for port in range(count)]
         found = [Socket(self.cages + port // cage, port % cage, name) for port, name in enumerate(names)]
         self.cages = found[-1].cage + 1 if found else self.cages
         return Room(cage, tuple(found))
+
+    def _managing(self, built: BuiltFabric, port: str) -> str:
+        """What a management port is called: by its fabric, where another one before it manages as well."""
+        first = next(each for each in self.design.fabrics if each.plan.role == OUT_OF_BAND)
+        return port if built is first else f"{self.codes[built.plan.name]}-{port}"
 
     def _apart(self, built: BuiltFabric, joint: Joint, of_servers: Joint) -> Joint:
         """The links of other machines, those that are plugged into a leaf otherwise in cages of their own.
@@ -204,9 +209,10 @@ class _Wirer:
         if hosts.leaves_of:
             other = next(each for each in self.design.fabrics if each.plan.name == hosts.leaves_of)
             return self._switch_end(other, piece, port, "leaf", self.rooms[hosts.leaves_of]["leaf", UPLINK])
-        fabric = slug(built.plan.name)
-        word = "mgmt" if hosts.managed else fabric
-        names = [word] if hosts.managed and ports == 1 else [f"{word}{number + 1}" for number in range(ports)]
+        if hosts.managed:
+            names = _numbered(self._managing(built, "mgmt"), ports)
+        else:
+            names = [f"{self.codes[built.plan.name]}{number + 1}" for number in range(ports)]
         of_servers = built.attachment.ports_per_cage if built.attachment and not hosts.managed else None
         in_cage = hosts.plug.ports_per_cage if hosts.plug else of_servers
         per_cage = int(in_cage.value) if in_cage else 1
@@ -337,6 +343,11 @@ def _spread(built: BuiltFabric) -> Spread:
     by_nic = built.plan.role == COMPUTE or built.plan.nic is not None
     ports = sum(int(each.pieces.value * each.ports.value) for each in built.hosts)
     return spread_of(built.attachment, by_nic, int(built.plan.planes.value), ports)
+
+
+def _numbered(word: str, ports: int) -> list[str]:
+    """Names of ports: a number where there are several."""
+    return [word] if ports == 1 else [f"{word}{port + 1}" for port in range(ports)]
 
 
 def _of_nic(nic: int, port: int, ports: int) -> str:

@@ -54,9 +54,10 @@ def machines(design: Design) -> Machines:
     server, servers = design.plan.cluster.server, design.sizing.servers
     stem = "tray" if server and server.trays else SERVERS
     of_servers = found.add(_servers(server, servers), stem)
+    called = codes(design)
     tiers = {
         (built.plan.name, tier.name): found.add(
-            _switches(built, tier), f"{slug(built.plan.name)}-{tier.name}", plane_names(built)
+            _switches(built, tier), f"{called[built.plan.name]}-{tier.name}", plane_names(built)
         )
         for built in design.fabrics
         for tier in built.fabric.tiers
@@ -110,6 +111,14 @@ def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
         weight_kg=switch.weight_kg,
         supplies=switch.supplies,
     )
+
+
+def codes(design: Design) -> dict[str, str]:
+    """What names of ports and switches call each fabric."""
+    found: dict[str, str] = {}
+    for built in design.fabrics:
+        found[built.plan.name] = next(each for each in _stems(slug(built.plan.name)) if each not in found.values())
+    return found
 
 
 def plane_names(built: BuiltFabric) -> tuple[str, ...]:
