@@ -63,10 +63,13 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         if path in writer.numbers:
             yield writer.label(path), writer.cell(path)
     for name in (built.plan.name for built in writer.report.design.fabrics):
-        for last in (("switches", "total"), ("transceivers", "total"), ("cables_total",)):
+        for last in (("switches", "total"), ("transceivers", "total")):
             of_fabric: Path = ("fabrics", name, *last)
             if of_fabric in writer.numbers:
                 yield f"{name}: {writer.label(of_fabric)}", writer.cell(of_fabric)
+        cables: Path = ("fabrics", name, "cables_total")
+        if cables in writer.numbers:
+            yield f"{name}: {writer.word('headline-cables')}", writer.cell(cables)
     if ("site", "power_w") in writer.numbers:
         yield writer.label(("site", "power_w")), writer.cell(("site", "power_w"))
 
