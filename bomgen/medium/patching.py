@@ -14,7 +14,8 @@ def patched(wish: PanelWish, medium: Medium | None, stock: Stock) -> Patch:
     for an unknown part.
     """
     if medium is None or medium.lower is None or medium.upper is None or medium.cable is None:
-        raise Unbuildable("panels join fibres between modules; name modules with `module:`, or leave out", "medium")
+        message = "panels join fibres between modules, which these links are not built with"
+        raise Unbuildable(f"{message}; name `module:`, or leave `panels:` out", "medium")
     if medium.cable.links.value > 1:
         name, links = medium.cable.identity.id, medium.cable.links.value
         message = f"{name} carries {links} links to a plug, which part ways behind it; a port of a panel takes one"

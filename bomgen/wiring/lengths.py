@@ -83,7 +83,7 @@ def measured(ends: Ends, floor: tuple[Fraction, ...]) -> Routes:
 
 
 def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
-    """The length of every way, rounded up."""
+    """The length of every way, rounded up; a cable of no way at all, where pitch and slack are nought, is still one."""
     exact = [Fraction(each) * CENTIMETRES for each in floor]
     shared = 1
     for each in exact:
@@ -91,7 +91,8 @@ def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
     unit, rack, row, tray, slack = (int(each * int(shared)) for each in exact)
     found = route.units * unit + route.racks_apart * rack + route.rows_apart * row
     found = found + route.over_trays * (2 * tray) + 2 * slack
-    return -(-found // int(shared))
+    rounded: Column = np.maximum(-(-found // int(shared)), 1)
+    return rounded
 
 
 def _of_pieces(length: Column, piece: Column) -> Column:

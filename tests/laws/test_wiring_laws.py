@@ -29,6 +29,9 @@ SEVERAL = ";"
 MOST_FLOW = 600
 """Endpoints up to which the flow over every cable is worked out."""
 
+LEGS, PORTS = 12, 48
+"""Of the generic trunk, and of the generic panel."""
+
 Rows = list[dict[str, str]]
 Worked = Callable[[dict[str, Any]], Report]
 
@@ -77,6 +80,46 @@ def modules_of(report: Report, rows: Rows) -> Counter[tuple[str, str]]:
     return Counter({key: len(places) for key, places in found.items()})
 
 
+def at_panels(link: dict[str, str]) -> list[str]:
+    """The ends of a link that are at panels."""
+    return [end for end in "ab" if link[f"{end}_device"].startswith("panel-")]
+
+
+def listed_links(links: Rows) -> Counter[tuple[str, str]]:
+    """Links by fabric and kind: direct fibres, and over panels a leg of a trunk each, with two jumpers."""
+    counts = {
+        ends: Counter((link["fabric"], link["kind"]) for link in links if len(at_panels(link)) == ends)
+        for ends in range(3)
+    }
+    assert counts[1] == Counter({kind: 2 * legs for kind, legs in counts[2].items()})
+    return counts[0] + counts[2]
+
+
+def over_panels(rows: Rows, bill: dict[str, Any]) -> None:
+    """Behind a jumper is a leg of a trunk; trunks lie between two racks and are full but for one; each rack rounds up."""
+    sides = {1: Counter[tuple[str, str]](), 2: Counter[tuple[str, str]]()}
+    legs, trunks = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+    for row in rows:
+        links = list(links_of([row]))
+        for link in links:
+            for end in at_panels(link):
+                port = link[f"{end}_port"]
+                assert port[0] == "fr"[len(at_panels(link)) - 1]
+                sides[len(at_panels(link))][link[f"{end}_device"], port[1:]] += 1
+        if len(at_panels(links[0])) == 2:
+            ends = (row["fabric"], row["kind"], row["a_rack"], row["b_rack"])
+            assert row["a_rack"] != row["b_rack"]
+            trunks[ends] += 1
+            legs[ends] += len(links)
+    assert sides[1] == sides[2]
+    assert trunks == Counter({ends: -(-count // LEGS) for ends, count in legs.items()})
+    ports = Counter[tuple[str, str]]()
+    for (fabric, _, *racks), count in trunks.items():
+        ports.update({(fabric, rack): LEGS * count for rack in racks})
+    bought = sum(line["quantity"] for line in bill["lines"] if line["role"] == "panel")
+    assert sum(-(-count // PORTS) for count in ports.values()) == bought
+
+
 def check(report: Report, folder: Path) -> Rows:
     """Everything that the wiring of a plan must agree with; its rows."""
     rows, bill = rows_of(report, folder), bill_of(report)
@@ -84,7 +127,8 @@ def check(report: Report, folder: Path) -> Rows:
     ends = Counter((link[f"{end}_device"], link[f"{end}_port"]) for link in links for end in "ab")
     assert [] == [end for end, times in ends.items() if times > 1]
     assert len(rows) == len({row["label"] for row in rows})
-    listed = Counter((link["fabric"], link["kind"]) for link in links)
+    listed = listed_links(links)
+    over_panels(rows, bill)
     cables = Counter[tuple[str, str, str]]()
     for row in rows:
         cables[row["fabric"], row["kind"], f"{row['sku']} {float(row['length_m']):g}"] += 1
@@ -97,7 +141,7 @@ def check(report: Report, folder: Path) -> Rows:
             assert count - kept == listed[name, kind], (name, kind)
     of_bill = Counter[tuple[str, str, str]]()
     for line in bill["lines"]:
-        if line["category"] == "cable":
+        if line["category"] == "cable" and line["role"] != "panel":
             length = line["description"].rpartition(", ")[2].removesuffix(" m")
             sku = line["sku"] or (line["part"] or "")
             of_bill[line["fabric"], line["role"], f"{sku} {length}"] += line["quantity"]
@@ -159,7 +203,11 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         "cluster": {"gpu": "h100-sxm", "server": server, "servers": draw(st.integers(1, 60))},
         "fabrics": {"compute": fabric},
     }
-    if draw(st.booleans()):
+    if draw(st.booleans()) and (built := [kind for kind in fabric.get("links", {}).values() if "module" in kind]):
+        for kind in draw(st.lists(st.sampled_from(built), min_size=1)):
+            kind["panels"] = True
+        plan["site"] = {"layout": {"racks_per_row": draw(st.integers(1, 6))}, "management": {"racks": 9}}
+    elif draw(st.booleans()):
         plan["site"] = {"layout": "auto"} if draw(st.booleans()) else {}
     return plan
 
