@@ -143,7 +143,7 @@ def ports_of_racks(wiring: Wiring, fabric: str, panel: Panel) -> PortsOfRacks:
     table = wiring.each_cable
     if table.places is None:
         return PortsOfRacks(())
-    found = np.zeros(len(table.places.rack), dtype=np.int64)
+    found = np.zeros(int(table.places.rack.max()) + 1, dtype=np.int64)
     for number, way in enumerate(table.ways):
         if way.role != TRUNKED or way.fabric != fabric or way.medium is None or way.medium.cable is None:
             continue

@@ -96,7 +96,7 @@ def listed_links(links: Rows) -> Counter[tuple[str, str]]:
 
 
 def over_panels(rows: Rows, bill: dict[str, Any]) -> None:
-    """Behind a jumper is a leg of a trunk; trunks lie between two racks and are full but for one; each rack rounds up."""
+    """Behind a jumper is a leg of a trunk; trunks lie between two racks, full but for one; every rack rounds up."""
     sides = {1: Counter[tuple[str, str]](), 2: Counter[tuple[str, str]]()}
     legs, trunks = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
     for row in rows:
@@ -203,12 +203,25 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         "cluster": {"gpu": "h100-sxm", "server": server, "servers": draw(st.integers(1, 60))},
         "fabrics": {"compute": fabric},
     }
-    if draw(st.booleans()) and (built := [kind for kind in fabric.get("links", {}).values() if "module" in kind]):
-        for kind in draw(st.lists(st.sampled_from(built), min_size=1)):
-            kind["panels"] = True
-        plan["site"] = {"layout": {"racks_per_row": draw(st.integers(1, 6))}, "management": {"racks": 9}}
-    elif draw(st.booleans()):
+    if draw(st.booleans()):
         plan["site"] = {"layout": "auto"} if draw(st.booleans()) else {}
+    return plan
+
+
+@st.composite
+def patched_plans(draw: st.DrawFn) -> dict[str, Any]:
+    """Plans whose links between racks go over patch panels, on floors of short rows."""
+    plan: dict[str, Any] = draw(plans())
+    fabric = plan["fabrics"]["compute"]
+    for machine in fabric.get("hosts", ()):
+        machine["part"] = {"name": machine["name"], "rack_units": 2, "power": "500 W"}
+    kinds = draw(st.sets(st.sampled_from(("server-leaf", "leaf-spine", "spine-core")), min_size=1))
+    if fabric["topology"] == "dragonfly":
+        kinds = {"server-leaf", "local", "global"}
+    built = {"medium": "transceiver", "module": "generic-400g", "panels": True}
+    fabric["links"] = dict.fromkeys(sorted(kinds), built)
+    layout = {"racks_per_row": draw(st.integers(1, 6)), "slack": draw(st.sampled_from((0, 0.5)))}
+    plan["site"] = {"layout": layout, "management": {"racks": draw(st.sampled_from((3, 9)))}}
     return plan
 
 
@@ -231,6 +244,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=150)
 def test_random_plans_are_wired_as_they_are_billed(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
     """Whatever the topology, the counts of the closed forms are those of the cables listed, less reserved ports."""
+    wired_rows(worked, plan, folder)
+
+
+@given(plan=patched_plans())
+@settings(max_examples=100)
+def test_links_over_panels_are_wired_as_they_are_billed(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
+    """Whatever the floor: jumpers, trunks and panels of the bill are those of the wiring, and no port has two."""
     wired_rows(worked, plan, folder)
 
 
