@@ -15,11 +15,13 @@ from bomgen.chassis import WORDS, CardUse, FittedTier
 from bomgen.design import BuiltFabric, Design
 from bomgen.facility import units_bought
 from bomgen.figures import Figure, formula
-from bomgen.interconnect import AdapterUse, CableUse, ModuleUse
+from bomgen.interconnect import AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.parts import Cable, Identity, Module
 from bomgen.records import slug
 
 NO_PART = "no part known"
+PANEL = "panel"
+"""The role of the lines of patch panels."""
 
 
 class Line(NamedTuple):
@@ -125,6 +127,7 @@ def _fabric(built: BuiltFabric) -> Iterator[Line]:
     lines = [_module(use, name) for use in built.interconnect.modules]
     lines += [_adapter(use, name) for use in built.interconnect.adapters]
     lines += [_cable(cable, name) for cable in built.interconnect.cables]
+    lines += [_panel(use, name) for use in built.interconnect.panels]
     taken: set[str] = set()
     for line in lines:
         longer = f"{line.id}.{line.part or 'unknown'}"
@@ -169,7 +172,7 @@ def cable_id(cable: Cable | None, length_m: Fraction) -> str:
 def _cable(use: CableUse, fabric: str) -> Line:
     metres = f"{float(use.length_m):g} m"
     path = f"fabrics.{fabric}.cables.{use.kind}.{cable_id(use.cable, use.length_m)}"
-    line_id = f"{fabric}.cable.{use.kind}"
+    line_id = f"{fabric}.cable.{use.kind}" + (f".{use.role}" if use.role else "")
     if use.by_route:
         length = "" if use.cable and cable_id(use.cable, use.length_m) != use.cable.identity.id else f"-{metres}"
         line_id += f".{cable_id(use.cable, use.length_m)}{length.replace(' ', '')}"
@@ -183,6 +186,13 @@ def _cable(use: CableUse, fabric: str) -> Line:
         sku=cable_sku(use.cable, use.length_m),
         description=f"{identity.name}, {metres}",
     )
+
+
+def _panel(use: PanelUse, fabric: str) -> Line:
+    """A line for patch panels, which are bought with the cables that they join."""
+    identity = use.panel.identity
+    path = f"fabrics.{fabric}.panels.{identity.id}"
+    return _part(f"{fabric}.panel", "cable", identity, use.quantity, fabric=fabric, role=PANEL, path=path)
 
 
 def names_of(part: Module | Cable, length_m: Fraction | None) -> list[str]:

@@ -32,6 +32,7 @@ KINDS = (
     "appliance",
     "rack",
     "pdu",
+    "panel",
     "connection",
     "model",
     "run",

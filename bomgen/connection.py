@@ -88,6 +88,8 @@ class Rules(NamedTuple):
     """By lane rate [Gb/s] the fibres that it needs; others run over any."""
     polarities: Mapping[str, str]
     """By connector the polarity that a fibre needs."""
+    in_a_row: Mapping[tuple[str, ...], str]
+    """By the polarities of fibres one behind the other, what they are together."""
     nic_reach: NicReach
     splitter: Splitter
     planning: Mapping[str, PlanningFibre]
@@ -247,6 +249,21 @@ def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reas
     wanted = rules.polarities.get(module.connector)
     if wanted and module.fibre != ANY and cable.polarity != wanted:
         return Reason("polarity", f"{name} is {cable.polarity or 'of no known polarity'}, {of} needs {wanted}")
+    return None
+
+
+def over_panels(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
+    """Why a jumper, a trunk and a jumper in a row do not join what the jumper alone joins; None when they do."""
+    name, of = trunk.identity.id, jumper.identity.id
+    if _differ(trunk.fibre, jumper.fibre):
+        return Reason("medium", f"{name} is {trunk.fibre}, {of} {jumper.fibre}")
+    if _differ(trunk.connector, jumper.connector):
+        return Reason("connector", f"{name} has {trunk.connector} connectors, {of} {jumper.connector}")
+    wanted = rules.polarities.get(jumper.connector or "")
+    row = (jumper.polarity or "", trunk.polarity or "", jumper.polarity or "")
+    if wanted and rules.in_a_row.get(row) != wanted:
+        message = f"{of}, {name} and {of} in a row are {', '.join(each or 'of no known polarity' for each in row)}"
+        return Reason("polarity", f"{message}, which is not {wanted} together")
     return None
 
 

@@ -112,6 +112,8 @@ def stock(catalog: Catalog) -> Stock:
         ),
         cables=cache(lambda medium: [cable(record.id) for record in catalog.naming("cable", "kind", medium)]),
         rules=cache(lambda: records.rules(catalog)),
+        panel=cache(lambda id: records.panel(catalog.find("panel", id))),
+        panels=cache(lambda: [records.panel(record) for record in catalog.all("panel")]),
     )
 
 

@@ -2,30 +2,44 @@
 
 The fabrics are built with the lengths that their links say; the ways between the devices, which do not depend on what
 they are joined with, then take the place of those lengths, and the media are chosen once more by the longest of each
-kind of link.
+kind of link. Over patch panels a way is a jumper, a trunk and a jumper, each as long as it is sold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
 
+from bomgen.connection import Unbuildable
 from bomgen.design import BuiltFabric, Design, reconnected
 from bomgen.figures import Cited, Figure, Given, Reference
-from bomgen.interconnect import CableUse
+from bomgen.interconnect import TRUNKED, Alike, CableUse, PanelUse
 from bomgen.layout import Floor
-from bomgen.medium import FIBRE, Stock, Wish
-from bomgen.parts import Cable
+from bomgen.medium import FIBRE, Stock, Wish, metres, patched
+from bomgen.parts import Cable, Panel
 from bomgen.plan import Site
+from bomgen.problems import PlanErrors, Problem
 from bomgen.wiring import wire
-from bomgen.wiring.columns import Wiring
-from bomgen.wiring.lengths import ends_of, floor_figures, longest, none_shorter, pieces_up_to, routes_of
+from bomgen.wiring.columns import LINK, Wiring
+from bomgen.wiring.lengths import (
+    ends_of,
+    floor_figures,
+    longest,
+    longest_spliced,
+    none_shorter,
+    pieces_up_to,
+    routes_of,
+    spliced,
+)
+from bomgen.wiring.panels import panels_of_racks, ports_of_racks
 from bomgen.wiring.places import ground
 
 LISTED = Reference("both ends of every cable, as `bomgen wiring` lists them")
 SOLD = Reference("lengths sold, as `bomgen catalog cable` lists them")
+Lengths = Mapping[tuple[str, str], Figure]
+"""The longest way of kinds of link, by fabric and kind."""
 
 
 def laid(design: Design, parts: Stock) -> Design:
@@ -35,57 +49,186 @@ def laid(design: Design, parts: Stock) -> Design:
     ValueError when the rows of the plan have too few racks.
     """
     site, racks = design.plan.site, ground(design)
-    if site is None or racks is None or not site.layout.given:
+    if site is None or not site.layout.given:
+        return design
+    if racks is None:
+        _refuse_panels(design)
         return design
     before = wire(design)
-    fabrics = []
-    for built in design.fabrics:
-        wishes = {kind: _wished(before, built, kind, wish, site, racks) for kind, wish in built.plan.links.items()}
-        fabrics.append(reconnected(design, built, wishes, parts))
-    chosen = design._replace(fabrics=tuple(fabrics))
+    lengths = {
+        (built.plan.name, kind): ways
+        for built in design.fabrics
+        for kind, wish in built.plan.links.items()
+        if not isinstance(wish.length_m.origin, Given)
+        and (ways := _ways(before, built.plan.name, kind, None, site, racks))
+    }
+    chosen = _chosen(design, {key: longest(ways) for key, ways in lengths.items()}, parts)
     after = wire(chosen)
+    while longer := _spliced(after, chosen):
+        chosen = _chosen(chosen, longer, parts)
+        after = wire(chosen)
+    _check_sold(after, chosen)
     return chosen._replace(fabrics=tuple(_cut(built, after, site, racks) for built in chosen.fabrics))
 
 
-def _wished(wiring: Wiring, built: BuiltFabric, kind: str, wish: Wish, site: Site, racks: Floor) -> Wish:
-    """What the plan wants of a kind of link, with the longest way as its length."""
-    if isinstance(wish.length_m.origin, Given):
-        return wish
-    ways = _ways(wiring, built.plan.name, kind, None, site, racks)
-    return wish._replace(length_m=longest(ways)) if ways else wish
+def _refuse_panels(design: Design) -> None:
+    """Raise PlanErrors where panels are asked for, and nobody knows of a rack that they stand in."""
+    for built in design.fabrics:
+        for kind, wish in built.plan.links.items():
+            if wish.panels:
+                message = "panels stand in racks, and none are counted; give height and power of the servers"
+                path = f"fabrics.{built.plan.name}.links.{kind}.panels"
+                raise PlanErrors([Problem(wish.panels.mark, "error", message, "layout", path)])
 
 
-def _ways(wiring: Wiring, fabric: str, kind: str, cable: Cable | None, site: Site, racks: Floor) -> Figure | None:
+def _chosen(design: Design, lengths: Lengths, parts: Stock) -> Design:
+    """The design with its links built for other lengths, and the parts of those over panels."""
+    fabrics = []
+    for built in design.fabrics:
+        name = built.plan.name
+        wishes = {
+            kind: wish._replace(length_m=lengths[name, kind]) if (name, kind) in lengths else wish
+            for kind, wish in built.plan.links.items()
+        }
+        fabrics.append(_over_panels(reconnected(design, built, wishes, parts), parts))
+    return design._replace(fabrics=tuple(fabrics))
+
+
+def _over_panels(built: BuiltFabric, parts: Stock) -> BuiltFabric:
+    """A fabric with the parts for links over panels. Raises PlanErrors for those that cannot go over any."""
+    if not any(wish.panels for wish in built.plan.links.values()):
+        return built
+    found = tuple(_with_patch(built, each, parts) for each in built.interconnect.alike)
+    return built._replace(interconnect=built.interconnect._replace(alike=found))
+
+
+def _with_patch(built: BuiltFabric, alike: Alike, parts: Stock) -> Alike:
+    """Links with the parts for panels; those of other machines that are built so that no panel takes them stay direct.
+
+    All that is cut to its way counts by route.
+    """
+    wish = built.plan.links[alike.kind]
+    if wish.panels is None:
+        return alike
+    try:
+        return alike._replace(patch=patched(wish.panels, alike.medium, parts))
+    except (Unbuildable, LookupError) as error:
+        if alike.others is not None:
+            return alike
+        rule = error.rule if isinstance(error, Unbuildable) else "unknown-part"
+        path = f"fabrics.{built.plan.name}.links.{alike.kind}.panels"
+        raise PlanErrors([Problem(wish.panels.mark, "error", str(error), rule, path)]) from error
+
+
+def _spliced(wiring: Wiring, design: Design) -> Lengths:
+    """The longest jumper, trunk and jumper of kinds of link, where it is longer than what they are built for."""
+    table = wiring.over_panels
+    found = {}
+    for built in design.fabrics:
+        for kind, wish in built.plan.links.items():
+            if wish.panels is None or table is None:
+                continue
+            lengths = spliced(wiring, table, built.plan.name, kind)
+            if lengths and lengths.centimetres:
+                listed = Cited(f"{built.plan.name} {kind} over panels", (LISTED,), "high")
+                longer = longest_spliced(Figure(lengths, "ways", listed))
+                if longer.value > wish.length_m.value:
+                    found[built.plan.name, kind] = longer
+    return found
+
+
+def _check_sold(wiring: Wiring, design: Design) -> None:
+    """Raise PlanErrors for a jumper or a trunk that is not sold as long as its way."""
+    table, plans = wiring.each_cable, {built.plan.name: built.plan for built in design.fabrics}
+    for number, way in enumerate(table.ways):
+        cable, asked = way.medium.cable if way.medium else None, plans[way.fabric].links[way.kind].panels
+        if way.role == LINK or cable is None or asked is None:
+            continue
+        most = max(cable.lengths_m, default=0.0)
+        furthest = float(table.length_m[table.way == number].max(initial=0))
+        if furthest > most:
+            message = (
+                f"{cable.identity.id} is sold up to {metres(Fraction(str(most)))} m, the way over the floor is "
+                f"{furthest:g} m; name another {way.role}"
+            )
+            path = f"fabrics.{way.fabric}.links.{way.kind}.panels"
+            raise PlanErrors([Problem(asked.mark, "error", message, "reach", path)])
+
+
+def _ways(
+    wiring: Wiring, fabric: str, kind: str, cable: Cable | None, site: Site, racks: Floor, role: str = LINK
+) -> Figure | None:
     """The ways of the cables of a kind of link, or of those built with one cable; None where they are not known."""
     numbers = [
         number
         for number, way in enumerate(wiring.ways)
-        if (way.fabric, way.kind) == (fabric, kind)
+        if (way.fabric, way.kind, way.role) == (fabric, kind, role)
         and (cable is None or (way.medium and way.medium.cable and way.medium.cable.identity.id == cable.identity.id))
     ]
     rows = np.flatnonzero(np.isin(wiring.way, numbers))
     ends = ends_of(wiring, rows, site, racks) if len(rows) else None
     if ends is None:
         return None
-    return routes_of(Figure(ends, "ways", Cited(f"{fabric} {kind}", (LISTED,), "high")), *floor_figures(site))
+    what = f"{fabric} {kind}" if role == LINK else f"{fabric} {kind} {role}s"
+    return routes_of(Figure(ends, "ways", Cited(what, (LISTED,), "high")), *floor_figures(site))
 
 
 def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor) -> BuiltFabric:
     """A fabric with its cables in the lengths that are sold and needed."""
     connected, wishes = built.interconnect, built.plan.links
-    cables: list[CableUse] = []
+    found = tuple(each._replace(by_route=_follows(each, wishes[each.kind])) for each in connected.alike)
+    table, cables = wiring.each_cable, list[CableUse]()
     for use in connected.cables:
         ways = None
         if use.cable and _is_cut(use.cable, wishes[use.kind]):
-            ways = _ways(wiring, built.plan.name, use.kind, use.cable, site, racks)
-        cables += _lengths(use, use.cable, ways) if ways and use.cable else [use]
-    found = tuple(
-        each._replace(
-            by_route=bool(each.medium and each.medium.cable and _is_cut(each.medium.cable, wishes[each.kind]))
-        )
-        for each in connected.alike
-    )
-    return built._replace(interconnect=connected._replace(cables=tuple(cables), alike=found))
+            ways = _ways(table, built.plan.name, use.kind, use.cable, site, racks)
+        if ways and use.cable:
+            cables += _lengths(use.kind, use.cable, ways)
+        elif not _all_over_panels(connected.alike, use):
+            cables.append(use)
+    cables += _of_panels(built, table, site, racks)
+    panels = tuple(_panels(built, wiring))
+    return built._replace(interconnect=connected._replace(cables=tuple(cables), alike=found, panels=panels))
+
+
+def _all_over_panels(alike: tuple[Alike, ...], use: CableUse) -> bool:
+    """Whether every link that a cable is for goes over panels, where a fibre from end to end is none of them."""
+    own = [each for each in alike if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
+    return bool(own) and all(each.patch for each in own)
+
+
+def _of_panels(built: BuiltFabric, table: Wiring, site: Site, racks: Floor) -> Iterator[CableUse]:
+    """Jumpers and trunks of a fabric by kind of link, part and length."""
+    known: dict[tuple[str, str, str], Cable] = {}
+    for way in table.ways:
+        if way.fabric == built.plan.name and way.role != LINK and way.medium and way.medium.cable:
+            known[way.kind, way.role, way.medium.cable.identity.id] = way.medium.cable
+    for (kind, role, _), cable in known.items():
+        ways = _ways(table, built.plan.name, kind, cable, site, racks, role)
+        if ways:
+            yield from _lengths(kind, cable, ways, role)
+
+
+def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
+    """The panels of a fabric, part by part: every rack rounds up for itself."""
+    kinds: dict[str, tuple[Panel, dict[str, int]]] = {}
+    table = wiring.each_cable
+    for number, way in enumerate(table.ways):
+        if way.fabric == built.plan.name and way.role == TRUNKED and way.patch:
+            links = int(np.count_nonzero(table.way == number))
+            _, of_kinds = kinds.setdefault(way.patch.panel.identity.id, (way.patch.panel, {}))
+            of_kinds[way.kind] = of_kinds.get(way.kind, 0) + links
+    for panel, of_kinds in kinds.values():
+        listed = Cited(f"{built.plan.name} over {panel.identity.name}", (LISTED,), "high")
+        ports = Figure(ports_of_racks(wiring, built.plan.name, panel), "ports", listed)
+        carried = {kind: Figure(links, "links", listed) for kind, links in of_kinds.items()}
+        yield PanelUse(panel, panels_of_racks(ports, panel.ports), carried)
+
+
+def _follows(alike: Alike, wish: Wish) -> bool:
+    """Whether the cables of links are as long as their ways, or their jumpers and trunks."""
+    cable = alike.medium.cable if alike.medium else None
+    return bool(cable and (_is_cut(cable, wish) or (alike.patch and _by_route(wish))))
 
 
 def _is_cut(cable: Cable, wish: Wish) -> bool:
@@ -99,12 +242,12 @@ def _by_route(wish: Wish) -> bool:
     return any(name == "ways" for name, _ in wish.length_m.inputs)
 
 
-def _lengths(use: CableUse, cable: Cable, ways: Figure) -> Iterator[CableUse]:
+def _lengths(kind: str, cable: Cable, ways: Figure, role: str = "") -> Iterator[CableUse]:
     """The cables of one kind by the lengths that are sold."""
     below = none_shorter()
-    for metres in sorted(cable.lengths_m):
-        length = Figure(Fraction(str(metres)), "m", Cited(cable.identity.name, (SOLD,), "high"))
+    for metres_sold in sorted(cable.lengths_m):
+        length = Figure(Fraction(str(metres_sold)), "m", Cited(cable.identity.name, (SOLD,), "high"))
         pieces = pieces_up_to(ways, below, length)
         if pieces.value:
-            yield CableUse(use.kind, cable, length.value, pieces, by_route=True)
+            yield CableUse(kind, cable, length.value, pieces, by_route=True, role=role)
         below = length

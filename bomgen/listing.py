@@ -21,6 +21,7 @@ _OF_INTEREST = {
     "appliance": ("rack_units", "power"),
     "rack": ("rack_units", "width_mm", "depth_mm", "weight"),
     "pdu": ("power", "rack_units", "weight"),
+    "panel": ("ports", "connectors", "rack_units"),
     "connection": ("code", "confidence"),
     "model": ("parameters", "active_parameters", "layers", "hidden"),
     "run": ("active_parameters", "tokens", "gpu", "gpu_hours"),

@@ -288,6 +288,8 @@ def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
         at = (*base, "cables", cable.kind, cable_id(cable.cable, cable.length_m))
         found[at] = sum_of_pieces(before, cable.quantity) if (before := found.get(at)) else cable.quantity
     found[(*base, "cables_total")] = cables
+    for panels in built.interconnect.panels:
+        found[(*base, "panels", panels.panel.identity.id)] = panels.quantity
     if built.per_gpu:
         found[(*base, "per_gpu", "network_gbps")] = built.per_gpu.network_gbps
         found[(*base, "per_gpu", "pcie_gbps")] = built.per_gpu.pcie_gbps

@@ -247,7 +247,7 @@ class Cable(NamedTuple):
 
     identity: Identity
     medium: str
-    """dac, acc, aoc, fibre or copper."""
+    """dac, acc, aoc, fibre, copper or trunk."""
     link_gbps: int | None
     links: Figure
     a: CableEnd | None
@@ -264,6 +264,17 @@ class Cable(NamedTuple):
     """Ids of the cables that it stands in for."""
     named_length_m: Fraction | None = None
     """The length that the name it was asked for by stands for, such as `mfp7e10-n030`."""
+
+
+class Panel(NamedTuple):
+    """A patch panel: each port takes a jumper in front and a leg of a trunk behind."""
+
+    identity: Identity
+    ports: Figure
+    connectors: tuple[str, ...]
+    """That its ports take."""
+    rack_units: Figure
+    weight_kg: Figure | None
 
 
 class PublishedRun(NamedTuple):

@@ -20,7 +20,7 @@ from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import ports_of
 from bomgen.fabric.ports import group_radix, serves
 from bomgen.figures import Figure
-from bomgen.interconnect import AdapterUse, ModuleUse
+from bomgen.interconnect import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.money import rounded
 from bomgen.parts import PortGroup, Switch
 from bomgen.problems import Problem
@@ -226,13 +226,30 @@ def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
 def _cables_match(built: BuiltFabric) -> Iterator[Check]:
     """One cable a link, fewer where one carries several."""
     for kind in dict.fromkeys(use.kind for use in built.interconnect.cables):
-        uses = [use for use in built.interconnect.cables if use.kind == kind]
-        links = next(link for link in built.fabric.links if link.kind == kind).cabled.value
+        over = sum(use.links[kind].value for use in built.interconnect.panels if kind in use.links)
+        yield from _over_panels(built, kind, over)
+        uses = [use for use in built.interconnect.cables if use.kind == kind and not use.role]
+        links = next(link for link in built.fabric.links if link.kind == kind).cabled.value - over
+        if over and not uses and not links:
+            continue
         pieces = sum(use.quantity.value for use in uses)
         carried = sum(use.quantity.value * (use.cable.links.value if use.cable else 1) for use in uses)
-        message = f"{pieces} cables for {links} {kind} links"
+        message = f"{pieces} cables for {links} {kind} links" + (" that go over no panels" if over else "")
         holds = pieces <= links <= carried
         yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{kind}")
+
+
+def _over_panels(built: BuiltFabric, kind: str, links: int) -> Iterator[Check]:
+    """Two jumpers for every link over panels, and legs of trunks for all of them."""
+    if not links:
+        return
+    uses = [use for use in built.interconnect.cables if use.kind == kind and use.role]
+    jumpers = sum(use.quantity.value for use in uses if use.role == JUMPER)
+    trunks = [(use.quantity.value, use.cable.links.value) for use in uses if use.role == TRUNKED and use.cable]
+    pieces = sum(count for count, _ in trunks)
+    message = f"{jumpers} jumpers and {pieces} trunks for {links} {kind} links over panels"
+    holds = jumpers == 2 * links and pieces <= links <= sum(count * legs for count, legs in trunks)
+    yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{kind}")
 
 
 _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
@@ -252,6 +269,11 @@ def _pluggable(built: BuiltFabric) -> tuple[ModuleUse | AdapterUse, ...]:
     return (*built.interconnect.modules, *built.interconnect.adapters)
 
 
+def _cabling(built: BuiltFabric) -> tuple[CableUse | PanelUse, ...]:
+    """The cables of a fabric, and the panels that some are plugged into."""
+    return (*built.interconnect.cables, *built.interconnect.panels)
+
+
 def _bill_equals_design(design: Design, bill: Bill, _: Quote) -> Iterator[Check]:
     """The bill has exactly the NICs, switches with their cards, modules, cables and storage servers of the design."""
     built, stored = design.fabrics, design.sizing.stored
@@ -261,7 +283,7 @@ def _bill_equals_design(design: Design, bill: Bill, _: Quote) -> Iterator[Check]
         ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
         ("switch", switches + cards),
         ("transceiver", sum(use.quantity.value for fabric in built for use in _pluggable(fabric))),
-        ("cable", sum(use.quantity.value for fabric in built for use in fabric.interconnect.cables)),
+        ("cable", sum(use.quantity.value for fabric in built for use in _cabling(fabric))),
         ("storage", stored.servers.value if stored and stored.servers else 0),
     ):
         billed = sum(line.quantity.value for line in bill.lines if line.category == category)

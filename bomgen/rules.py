@@ -333,6 +333,19 @@ def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
                     yield Problem(mark, "error", message, "tiers", f"fabrics.{fabric.name}.links.{kind}")
 
 
+def panels_have_a_floor(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Patch panels stand in racks whose places are known."""
+    if plan.site is not None and plan.site.layout.given:
+        return
+    for fabric in plan.fabrics:
+        for kind, wish in fabric.links.items():
+            if wish.panels:
+                message = "panels need racks and the ways between them; add `site: {layout: auto}`"
+                yield Problem(
+                    wish.panels.mark, "error", message, "layout", f"fabrics.{fabric.name}.links.{kind}.panels"
+                )
+
+
 _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     one_utilisation,
     one_size,
@@ -356,4 +369,5 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     unavailable_parts,
     countable_storage,
     link_kinds_in_use,
+    panels_have_a_floor,
 )

@@ -51,7 +51,7 @@ THIRD_PARTY = {
     "click": ("cli",),
     "numpy": (
         *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing"),
-        *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.places"),
+        *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.panels", "wiring.places"),
         *("export.columns", "export.subnet", "export.netbox", "export.dot", "export.infragraph"),
     ),
     "pyarrow": ("export.columns", "export.csv", "export.parquet", "export.xlsx"),

@@ -10,7 +10,7 @@ from bomgen.catalog import Catalog, UnknownPart
 from bomgen.fabric import Topology, described
 from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Mark
-from bomgen.medium import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, Wish
+from bomgen.medium import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, PanelWish, Wish
 from bomgen.plan import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
 from bomgen.problems import Problem, nearest
 
@@ -233,13 +233,40 @@ def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
         mark=section.mark if section.data and section.origin is None else fabric_mark,
         prefer=_policies(section),
         fibre=fibre,
+        panels=_panels(section),
     )
+
+
+def _panels(section: Section) -> PanelWish | None:
+    """What the plan says of patch panels; None where it asks for none."""
+    if not section.data.get("panels"):
+        return None
+    medium, below = str(section.data.get("medium", AUTO)), section.below("panels")
+    if medium in (*COPPER, AOC):
+        message = f"a {medium} is one piece with both ends, which no panel parts; leave out `panels:` or `medium:`"
+        section.problem("panels", message, "medium")
+    if PREFER_COPPER in _listed(section.data.get("prefer")):
+        section.problem("panels", "copper is preferred, and no panel takes it; leave one of both out", "prefer")
+    if section.has("length"):
+        message = "with panels lengths are measured on the floor of `site.layout`; leave `length:` out"
+        section.problem("length", message, "layout")
+    for key, kind in (("panel", "panel"), ("trunk", "cable"), ("jumper", "cable")):
+        if below.has(key):
+            try:
+                section.catalog.find(kind, str(below.data[key]))
+            except UnknownPart as error:
+                below.problem(key, str(error), "unknown-part")
+    return PanelWish(below.mark, below.text("panel"), below.text("trunk"), below.text("jumper"))
+
+
+def _listed(given: object) -> tuple[str, ...]:
+    """One word or several, as several."""
+    return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else ()
 
 
 def _policies(section: Section) -> tuple[str, ...]:
     """The policies for a kind of link, which must not contradict each other or the medium named."""
-    given = section.data.get("prefer") or ()
-    prefer = (given,) if isinstance(given, str) else tuple(given)
+    prefer = _listed(section.data.get("prefer"))
     medium = str(section.data.get("medium", AUTO))
     joined = medium == TRANSCEIVER or (medium == AUTO and (section.has("module") or section.has("fibre")))
     if PREFER_COPPER in prefer and OPTICS_ONLY in prefer:

@@ -17,6 +17,8 @@ Named = tuple[str, str]
 """What the first and the last of devices in a row are called."""
 TRAY = "tray"
 """A compute tray of a rack-scale system, whose vendor knows where in its rack it stands."""
+PANEL = "panel"
+"""A patch panel, which needs neither power nor outlets."""
 FREE = "free"
 """A rack on the floor that nothing was counted for, beside the kinds of rack of the plan."""
 MOST_NAMED = 12
@@ -29,7 +31,7 @@ class Slot(NamedTuple):
     """Equal devices one above the other, in each of equal racks."""
 
     device: str
-    """server, tray, leaf, spine, core, or host for other machines."""
+    """server, tray, leaf, spine, core, panel, or host for other machines."""
     identity: Identity | None
     unit: int | None
     """The lowest unit; None: they are somewhere in the rack."""

@@ -16,6 +16,7 @@ from bomgen import layout
 from bomgen.design import Design
 from bomgen.elevations import (
     FREE,
+    MOST_NAMED,
     NO_HEIGHT,
     NO_ROOM,
     TRAY,
@@ -27,12 +28,14 @@ from bomgen.elevations import (
     Slot,
     Span,
     Unplaced,
+    spans_text,
 )
 from bomgen.elevations.sums import sums_of
 from bomgen.facility.supply import feed_letter
 from bomgen.layout import COMPUTE, MANAGEMENT, Floor
 from bomgen.plan import PDUS, Site
-from bomgen.wiring.columns import NOWHERE, Column, DeviceKind, Places
+from bomgen.wiring import wire
+from bomgen.wiring.columns import NOWHERE, PANEL, Column, DeviceKind, Places, Wiring
 from bomgen.wiring.machines import SERVERS, Machines, machines
 from bomgen.wiring.places import ground, lying, places, stack
 
@@ -63,6 +66,8 @@ def elevations(design: Design) -> Elevations | None:
         return None
     found = machines(design)
     placed = places(design, found, site, floor)
+    if any(each.patch for built in design.fabrics for each in built.interconnect.alike):
+        found, placed = _with_panels(found, wire(design).each_cable, placed)
     rows = _rows(found, placed, len(floor.row))
     groups = tuple(_group(design, site, floor, found, rows, kind, racks) for kind, racks in _alike(floor, rows))
     return Elevations(
@@ -72,6 +77,11 @@ def elevations(design: Design) -> Elevations | None:
         unplaced=tuple(_unplaced(found.kinds, placed)),
         warnings=tuple(_doubts(design, site, found, placed)),
     )
+
+
+def _with_panels(found: Machines, table: Wiring, placed: Places) -> tuple[Machines, Places]:
+    """The devices with the patch panels, which follow from the cables, behind all others."""
+    return found._replace(kinds=table.kinds), table.places or placed
 
 
 # Racks that are alike
@@ -238,8 +248,23 @@ def _unplaced(kinds: Iterable[DeviceKind], placed: Places) -> Iterator[Unplaced]
             yield Unplaced(name, missing, boxes, why)
 
 
+def _panels_without_room(found: Machines, placed: Places) -> Iterator[tuple[str, str]]:
+    """A warning about patch panels above which, or for which, there is no room in their racks."""
+    panels = [kind for kind in found.kinds if kind.device == PANEL]
+    numbers = np.concatenate([np.arange(kind.start, kind.start + kind.number) for kind in panels] or [np.zeros(0, int)])
+    high = numbers[placed.unit[numbers] == NOWHERE]
+    if len(high):
+        racks = np.unique(placed.rack[high])
+        yield (
+            f"{len(high)} of {len(numbers)} patch panels find no room that is known at the top of their racks "
+            f"({spans_text(_spans(racks), MOST_NAMED)}): leave units free with fewer servers or more racks",
+            "rack-units",
+        )
+
+
 def _doubts(design: Design, site: Site, found: Machines, placed: Places) -> Iterator[tuple[str, str]]:
     """A warning about racks that are too few for what must stand in them."""
+    yield from _panels_without_room(found, placed)
     given, packed = design.facility.management_racks, stack(design, found, site)
     full = list(_unplaced(packed.kinds, placed))
     if not full:

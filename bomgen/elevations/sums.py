@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bomgen.elevations import HungPdu, Slot, Sums
+from bomgen.elevations import PANEL, HungPdu, Slot, Sums
 from bomgen.facility.load import Heavy, heat_of, pdu_as_heavy, rack_as_heavy, weigh
 from bomgen.facility.power import power_of, sum_of_power
 from bomgen.facility.supply import OUTLET, outlets_of, outlets_of_pdus
@@ -91,6 +91,8 @@ def _power(slots: Sequence[Slot], pieces: Sequence[Figure], missing: set[str]) -
     """What machines draw at most, as far as it is known; None where of nothing it is."""
     found: Figure | None = None
     for slot, count in zip(slots, pieces, strict=True):
+        if slot.device == PANEL:
+            continue
         if slot.power_w is None:
             missing.add("power_w")
             continue
@@ -103,6 +105,8 @@ def _outlets(slots: Sequence[Slot], pieces: Sequence[Figure], missing: set[str])
     """Outlets that the machines need, by form: one a power supply."""
     found: dict[str, Figure] = {}
     for slot, count in zip(slots, pieces, strict=True):
+        if slot.device == PANEL:
+            continue
         if slot.supplies is None:
             missing.add("outlets")
             continue

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -190,13 +189,18 @@ def tables(wiring: Wiring) -> Iterator[pa.Table]:
 
 def _joined(table: pa.Table, piece: Column) -> pa.Table:
     """A row a cable: what differs between its links is joined, in the order of the links."""
-    rows = []
-    for _, links in groupby(zip(piece.tolist(), table.to_pylist(), strict=True), key=lambda pair: pair[0]):
-        same = [row for _, row in links]
-        rows.append({name: _one([row[name] for row in same]) for name in NAMES})
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
-
-
-def _one(values: list[object]) -> object:
-    """A value that all links share, or all values joined."""
-    return values[0] if len(set(values)) == 1 else SEVERAL.join(str(value) for value in values)
+    begins = np.flatnonzero(np.diff(piece, prepend=-1))
+    first = pa.array(begins)
+    offsets = pa.array(np.append(begins, len(piece)), pa.int32())
+    columns = {}
+    for name in NAMES:
+        column = table[name].combine_chunks()
+        found = pc.take(column, first)
+        if pa.types.is_string(column.type):
+            words = pc.dictionary_encode(column, null_encoding="encode").indices.to_numpy()
+            alike = np.minimum.reduceat(words, begins) == np.maximum.reduceat(words, begins)
+            if not alike.all():
+                links = pa.ListArray.from_arrays(offsets, pc.fill_null(column, ""))
+                found = pc.if_else(pa.array(alike), found, pc.binary_join(links, SEVERAL))
+        columns[name] = found
+    return pa.table(columns, schema=SCHEMA)

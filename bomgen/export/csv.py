@@ -20,6 +20,7 @@ SPECIAL = set('",\r\n')
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write every cable, all values in quotes if a single one needs them."""
+    wiring = wiring.each_cable
     out.write((",".join(NAMES) + "\n").encode())
     style = "needed" if any(SPECIAL & set(word) for word in words_of(wiring)) else "none"
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=style)

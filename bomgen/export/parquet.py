@@ -19,6 +19,6 @@ ONE_FABRIC = False
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write every cable, a row group a batch."""
     with pyarrow.parquet.ParquetWriter(out, SCHEMA, compression="zstd") as writer:
-        for table in tables(wiring):
+        for table in tables(wiring.each_cable):
             writer.write_table(table)
             progress(table.num_rows)

@@ -101,6 +101,7 @@ Counts = dict[tuple[object, ...], int]
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write the workbook. Raises Unsuitable when it would be too large to open."""
+    wiring = wiring.each_cable
     if wiring.pieces > MOST_CABLES:
         message = f"{wiring.pieces} cables are too many for a workbook, at most {MOST_CABLES}"
         raise Unsuitable(f"{message}; take csv or parquet, or one --fabric")

@@ -64,7 +64,18 @@ from bomgen.interconnect.shares import (
     unavailable,
     without_fibre,
 )
-from bomgen.interconnect.uses import AdapterUse, Alike, CableUse, Chosen, Interconnect, Machines, ModuleUse
+from bomgen.interconnect.uses import (
+    JUMPER,
+    TRUNKED,
+    AdapterUse,
+    Alike,
+    CableUse,
+    Chosen,
+    Interconnect,
+    Machines,
+    ModuleUse,
+    PanelUse,
+)
 from bomgen.medium import (
     AUTO,
     COPPER_PAIRS,
@@ -84,6 +95,8 @@ from bomgen.parts import AVAILABLE, Cable, Module
 from bomgen.problems import PlanErrors, Problem, Severity
 
 __all__ = [
+    "JUMPER",
+    "TRUNKED",
     "AdapterUse",
     "Alike",
     "CableUse",
@@ -91,6 +104,7 @@ __all__ = [
     "Interconnect",
     "Machines",
     "ModuleUse",
+    "PanelUse",
     "connect",
     "part_above",
 ]
@@ -219,7 +233,9 @@ class _Builder:
         if lower.device == SERVER and leaf is not None and self.rows.value == 1:
             ports = (self.fabric.ports_per_server, *(each.ports for each in self.others))
             together = gcd(leaf.down.value, *(each.value for each in ports))
-        return Span(lower, upper, links.rate_gbps, Fraction(wish.length_m.value), together, links.beside)
+        return Span(
+            lower, upper, links.rate_gbps, Fraction(wish.length_m.value), together, links.beside, bool(wish.panels)
+        )
 
     def _own_cage(self, machines: Machines, links: Links) -> bool:
         """Whether machines plug in otherwise than the servers do."""
@@ -243,7 +259,7 @@ class _Builder:
                 rate = slower_end(each.port_gbps, rate)
             cage = each.cage or self.server_cage
             count = ports_of_machines(each.pieces, each.ports)
-            span = Span(cage, upper, rate, Fraction(wish.length_m.value))
+            span = Span(cage, upper, rate, Fraction(wish.length_m.value), over_panels=bool(wish.panels))
             found = for_others(wish, span, self.stock)
             yield Share(count, cage, rate, ((each.pieces, each.ports),), found, (place,))
 

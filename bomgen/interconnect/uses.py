@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.connection import Adapter, Cage
 from bomgen.figures import Figure
-from bomgen.medium import Medium, Way
-from bomgen.parts import Cable, Module
+from bomgen.medium import Medium, Patch, Way
+from bomgen.parts import Cable, Module, Panel
 from bomgen.problems import Problem
 
 
@@ -35,6 +36,10 @@ class ModuleUse(NamedTuple):
     """Ends of links that they serve."""
 
 
+JUMPER, TRUNKED = "jumper", "trunk"
+"""What a cable of a link over panels is: between a device and its panel, or between two panels."""
+
+
 class CableUse(NamedTuple):
     """Cables of one kind of link; the part is None when none is known."""
 
@@ -44,6 +49,17 @@ class CableUse(NamedTuple):
     quantity: Figure
     by_route: bool = False
     """Whether there are several lengths, each for the ways over the floor that need it."""
+    role: str = ""
+    """jumper or trunk, of links over patch panels; empty: a cable from device to device."""
+
+
+class PanelUse(NamedTuple):
+    """Patch panels of one kind."""
+
+    panel: Panel
+    quantity: Figure
+    links: Mapping[str, Figure]
+    """Links over them, by kind."""
 
 
 class Alike(NamedTuple):
@@ -58,6 +74,8 @@ class Alike(NamedTuple):
     """The machines beside the servers that they belong to, by their place among all; None: every other link."""
     by_route: bool = False
     """Whether each cable is as long as its way over the floor, and `length_m` is the longest."""
+    patch: Patch | None = None
+    """What stands between racks in place of a fibre; None: nothing does."""
 
 
 class AdapterUse(NamedTuple):
@@ -95,3 +113,4 @@ class Interconnect(NamedTuple):
     adapters: tuple[AdapterUse, ...] = ()
     alike: tuple[Alike, ...] = ()
     """For each kind of link those of the servers, and apart from them those of other machines."""
+    panels: tuple[PanelUse, ...] = ()

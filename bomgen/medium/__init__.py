@@ -22,6 +22,8 @@ from bomgen.medium.model import (
     TRANSCEIVER,
     Choice,
     Medium,
+    PanelWish,
+    Patch,
     Span,
     Stock,
     Way,
@@ -29,6 +31,7 @@ from bomgen.medium.model import (
     metres,
 )
 from bomgen.medium.named import asked_modules, named_cable, named_modules
+from bomgen.medium.patching import patched
 from bomgen.medium.ways import cables, cost_of, transceivers, ways
 
 __all__ = [
@@ -44,6 +47,8 @@ __all__ = [
     "TRANSCEIVER",
     "Choice",
     "Medium",
+    "PanelWish",
+    "Patch",
     "Span",
     "Stock",
     "Way",
@@ -51,6 +56,7 @@ __all__ = [
     "cables",
     "choose",
     "metres",
+    "patched",
     "transceivers",
 ]
 
@@ -81,6 +87,7 @@ def _best(found: Sequence[Way], wish: Wish) -> Choice:
     """The cheapest way, if the one preferred without prices has one too; else that one."""
     unwanted = {way.name: "cages" for way in found if wish.share_cages and way.name not in wish.share_cages}
     unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in wish.prefer else {}
+    unwanted |= dict.fromkeys((*COPPER, AOC), "panels") if wish.panels else {}
     usable = [way for way in found if way.medium and way.name not in unwanted]
     if not usable:
         return Choice(None, "no-part", others=tuple(_beside(way, None, unwanted) for way in found))

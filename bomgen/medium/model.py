@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from bomgen.connection import Cage, Rules
 from bomgen.figures import Figure, Mark
-from bomgen.parts import ANY, Cable, Module
+from bomgen.parts import ANY, Cable, Module, Panel
 
 AUTO = "auto"
 TRANSCEIVER = "transceiver"
 FIBRE = "fibre"
+TRUNK = "trunk"
+"""Several fibres in one cable, between two patch panels."""
 COPPER = ("dac", "acc")
 AOC = "aoc"
 RJ45 = "rj45"
@@ -22,6 +24,23 @@ SHARING = (("multimode", "single-mode"), ("single-mode",))
 """Ways whose modules can stand side by side in the cages of a switch, whichever kinds of link they are for."""
 PREFER_COPPER, OPTICS_ONLY, ONE_FIBRE_LENGTH = "copper", "optics-only", "one-fibre-length"
 """Policies that a plan may name for a kind of link."""
+
+
+class PanelWish(NamedTuple):
+    """Ids of the parts that the plan names for links over patch panels; None: any that fit."""
+
+    mark: Mark
+    panel: str | None
+    trunk: str | None
+    jumper: str | None
+
+
+class Patch(NamedTuple):
+    """What links over patch panels are built of, beside their modules."""
+
+    panel: Panel
+    trunk: Cable
+    jumper: Cable
 
 
 class Wish(NamedTuple):
@@ -38,11 +57,21 @@ class Wish(NamedTuple):
     """Id of the fibre between modules, where the plan names it."""
     share_cages: tuple[str, ...] = ()
     """The only ways left, because others would need more cages than a switch has; empty: all."""
+    panels: PanelWish | None = None
+    """Patch panels between racks; None: every link is one cable."""
 
     @property
     def one_fibre_length(self) -> bool:
         """Whether all fibres of this kind of link are to be as long as the longest."""
         return ONE_FIBRE_LENGTH in self.prefer
+
+
+def _no_panel(name: str) -> Panel:
+    raise LookupError(f"no panel '{name}'")
+
+
+def _no_panels() -> list[Panel]:
+    return []
 
 
 def _no_price(_: Module | Cable, __: Fraction | None) -> Fraction | None:
@@ -62,6 +91,9 @@ class Stock(NamedTuple):
     """The connection rules."""
     price: Callable[[Module | Cable, Fraction | None], Fraction | None] = _no_price
     """Price of a part, of a cable at a length [m]; None where nobody says."""
+    panel: Callable[[str], Panel] = _no_panel
+    panels: Callable[[], list[Panel]] = _no_panels
+    """All patch panels."""
 
 
 class Span(NamedTuple):
@@ -75,6 +107,8 @@ class Span(NamedTuple):
     """Links that surely run between the same two devices, or a multiple of them."""
     single: bool = False
     """Whether every link needs a cable of its own, because no two of a cage lead to devices in one place."""
+    over_panels: bool = False
+    """Whether a trunk does the most of the way, so that the fibre is a jumper, of any length that is sold."""
 
     @property
     def gbps(self) -> int:

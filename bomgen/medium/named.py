@@ -59,7 +59,8 @@ def named_modules(wish: Wish, span: Span, stock: Stock) -> Medium:
     split = [
         links_of_receptacle(module, cage, span.gbps, rules) for module, cage in zip(bare, (lower, upper), strict=True)
     ]
-    fibre = fibre_for(up if low.fibre == ANY else low, max(split), span.length_m, stock) if min(split) == 1 else None
+    of = up if low.fibre == ANY else low
+    fibre = fibre_for(of, max(split), span.length_m, stock, span.over_panels) if min(split) == 1 else None
     if max(split) == 1 and max(low.ports.value, up.ports.value) > rules.receptacles:
         fibre = _fan_out(low, up, span.length_m, fibre, stock)
     found = Medium(low, up, *fibre) if fibre else Medium(low, up, None, span.length_m)
@@ -80,7 +81,8 @@ def _with_fibre(medium: Medium, wish: Wish, span: Span, stock: Stock) -> Medium:
     if reason:
         raise Unbuildable(f"{reason.message}; name another fibre, or leave `fibre:` out", reason.code)
     own = cable.named_length_m
-    sold = own if own and own >= span.length_m else None if own else sold_at(cable.lengths_m, span.length_m)
+    least = Fraction(0) if span.over_panels else span.length_m
+    sold = own if own and own >= least else None if own else sold_at(cable.lengths_m, least)
     if sold is None:
         longest = metres(own or Fraction(max(cable.lengths_m, default=0)))
         message = f"{wish.fibre} is sold up to {longest} m, the link is {metres(span.length_m)} m"

@@ -71,7 +71,7 @@ def _joined(low: Module, up: Module, span: Span, stock: Stock) -> Medium | None:
     ]
     if min(split) > 1:
         return None
-    fibre = fibre_for(low, max(split), span.length_m, stock)
+    fibre = fibre_for(low, max(split), span.length_m, stock, span.over_panels)
     if fibre is None:
         return None
     low, up = (in_cage(module, cage, span.rate, rules) for module, cage in ((low, span.lower), (up, span.upper)))
@@ -89,8 +89,13 @@ def transceivers(span: Span, stock: Stock) -> Iterator[Medium]:
             yield found
 
 
-def fibre_for(module: Module, links: int, length: Fraction, stock: Stock) -> tuple[Cable, Fraction] | None:
-    """The fibre for a module that carries so many links in each, and the length of it that is sold."""
+def fibre_for(
+    module: Module, links: int, length: Fraction, stock: Stock, jumper: bool = False
+) -> tuple[Cable, Fraction] | None:
+    """The fibre for a module that carries so many links in each, and the length of it that is sold.
+
+    A jumper does not go all the way: any length will do.
+    """
     rules = stock.rules()
     if module.fibre == ANY:
         trunks = [stock.cable(each.trunk) for each in rules.planning.values()]
@@ -101,7 +106,8 @@ def fibre_for(module: Module, links: int, length: Fraction, stock: Stock) -> tup
         for cable in stock.cables(FIBRE)
         if fibre_reason(cable, module, links, rules) is None and cable.identity.availability == AVAILABLE
     ]
-    found = [(cable, sold) for cable in fitting if (sold := sold_at(cable.lengths_m, length)) is not None]
+    least = Fraction(0) if jumper else length
+    found = [(cable, sold) for cable in fitting if (sold := sold_at(cable.lengths_m, least)) is not None]
     return min(found, key=lambda pair: (pair[0].identity.generic, _preference(pair[0])), default=None)
 
 

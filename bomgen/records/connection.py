@@ -27,6 +27,7 @@ def rules(catalog: Catalog) -> Rules:
         partners=_lists(tables["partners"]),
         lane_fibres={int(lane): fibres for lane, fibres in _lists(tables["lane_fibres"]).items()},
         polarities=dict(tables["polarities"]),
+        in_a_row={tuple(each["fibres"]): each["together"] for each in tables["in_a_row"]},
         nic_reach=NicReach(reach["optic"], int(reach["lane_gbps"]), Fraction(parse(reach["reach"], "m"))),
         splitter=Splitter(tuple(splitter["optics"]), int(splitter["lane_gbps"]), int(splitter["legs"])),
         planning={fibre: PlanningFibre(**each) for fibre, each in tables["planning"].items()},

@@ -39,6 +39,17 @@ def rack(record: Record) -> parts.Rack:
     )
 
 
+def panel(record: Record) -> parts.Panel:
+    """A record of kind panel as data. Raises PlanErrors when its ports or its height are unknown."""
+    return parts.Panel(
+        identity=named(identity(record), "patch panel"),
+        ports=record.need("ports", "count"),
+        connectors=tuple(record.value("connectors") or ()),
+        rack_units=record.need("rack_units", "U"),
+        weight_kg=record.figure("weight", "kg"),
+    )
+
+
 def pdu(record: Record) -> parts.Pdu:
     """A record of kind pdu as data."""
     known = record.value("outlets") or {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.wiring.columns import COLUMNS, Column, Places, WireWay, Wiring
 from bomgen.wiring.lengths import cut
 from bomgen.wiring.machines import boxes, codes, machines, tier_of
+from bomgen.wiring.panels import over_panels
 from bomgen.wiring.places import ground, places
 from bomgen.wiring.sockets import CardShare, Room, Socket, Wanted, sockets
 
@@ -66,7 +68,12 @@ def wire(design: Design) -> Wiring:
     Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks.
     """
     wiring, site, racks = _Wirer(design).wiring(), design.plan.site, ground(design)
-    return cut(wiring, site, racks) if site and racks else wiring
+    if site is None or racks is None:
+        return wiring
+    found = cut(wiring, site, racks)
+    if not any(way.patch for way in found.ways):
+        return found
+    return replace(found, over_panels=cut(over_panels(found, site, racks), site, racks))
 
 
 class _Wirer:
@@ -247,7 +254,10 @@ class _Wirer:
         per_cage = (below.per_cage, above.per_cage)
         rate = int(way.rate_gbps.value)
         self.ways.append(
-            WireWay(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol, way.by_route)
+            WireWay(
+                *(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol, way.by_route),
+                patch=way.patch,
+            )
         )
         order, piece = pieces(way.medium, below, above)
         count = len(piece)

@@ -12,7 +12,9 @@ from bomgen.wiring.columns import Column, Wiring
 
 def broken(wiring: Wiring, design: Design) -> list[str]:
     """The rules that the wiring breaks, in words; empty when all hold."""
-    return [*_ports_used_twice(wiring), *_beyond_cages(wiring), *_counts(wiring, design), *_loops(wiring)]
+    tables = [wiring, wiring.over_panels] if wiring.over_panels else [wiring]
+    of_tables = [each for table in tables for rule in _OF_TABLES for each in rule(table)]
+    return [*of_tables, *_counts(wiring, design), *_over_panels(wiring)]
 
 
 def _ports_used_twice(wiring: Wiring) -> Iterator[str]:
@@ -91,14 +93,44 @@ def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
             if listed != links.cabled.value:
                 yield f"{listed} {links.kind} links of {built.plan.name} listed, {links.cabled.value} counted"
     billed = sum(int(use.quantity.value) for built in design.fabrics for use in built.interconnect.cables)
-    if billed != wiring.pieces:
-        yield f"{wiring.pieces} cables listed, {billed} billed"
+    listed = wiring.each_cable.pieces
+    if billed != listed:
+        yield f"{listed} cables listed, {billed} billed"
 
 
 def _loops(wiring: Wiring) -> Iterator[str]:
     """No cable leads back to its own device."""
     if np.any(wiring.a_device == wiring.b_device):
         yield "a cable joins a device with itself"
+
+
+def _over_panels(wiring: Wiring) -> Iterator[str]:
+    """Links over panels end where they would without, and in front of each leg of a trunk in use is a jumper."""
+    table = wiring.over_panels
+    if table is None:
+        return
+    first = wiring.kinds[-1].start + wiring.kinds[-1].number
+    scale = len(table.ports) + 1
+    for device, port, own, own_port in (
+        (table.a_device, table.a_port, wiring.a_device, wiring.a_port),
+        (table.b_device, table.b_port, wiring.b_device, wiring.b_port),
+    ):
+        ends = device * scale + port
+        if not np.array_equal(np.sort(ends[device < first]), np.sort(own * scale + own_port)):
+            yield "links over panels end at other ports than the links they stand for"
+    trunks = (table.a_device >= first) & (table.b_device >= first)
+    behind = np.concatenate([(d * scale + c)[trunks] for d, c in _places(table)])
+    before = np.concatenate([(d * scale + c)[(d >= first) & ~trunks] for d, c in _places(table)])
+    if not np.array_equal(np.sort(behind), np.sort(before)):
+        yield "a leg of a trunk has no jumper, or a jumper no leg"
+
+
+def _places(table: Wiring) -> tuple[tuple[Column, Column], tuple[Column, Column]]:
+    """Device and cage of both ends; of a panel the cage is the port through it."""
+    return (table.a_device, table.a_cage), (table.b_device, table.b_cage)
+
+
+_OF_TABLES = (_ports_used_twice, _beyond_cages, _loops)
 
 
 def _empty() -> Column:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.figures import Figure
-from bomgen.medium import Medium
+from bomgen.medium import Medium, Patch
 from bomgen.parts import Identity, PowerSupplies
 
 Column = NDArray[np.int64]
@@ -23,6 +23,10 @@ COLUMNS = (
     *("way", "a_device", "a_port", "a_cage", "a_lane", "b_device", "b_port", "b_cage", "b_lane", "piece", "length_m"),
 )
 """What a wiring has a row of for every link."""
+LINK = "link"
+"""A cable from device to device; others are jumpers and trunks, which end at panels."""
+PANEL = "panel"
+"""The device that a patch panel is."""
 NOWHERE = -1
 """In a column of places: not known."""
 
@@ -41,7 +45,7 @@ class DeviceKind(NamedTuple):
     """Equal devices, numbered one after the other."""
 
     device: str
-    """server, leaf, spine, core, or `host` for other machines."""
+    """server, leaf, spine, core, panel, or `host` for other machines."""
     fabric: str | None
     """Of a switch."""
     start: int
@@ -86,6 +90,9 @@ class WireWay(NamedTuple):
     """Of the switch at the upper end."""
     by_route: bool = False
     """Whether each cable is as long as its way over the floor."""
+    patch: Patch | None = None
+    """What stands between racks in place of a fibre; None: nothing does."""
+    role: str = LINK
 
 
 @dataclass(frozen=True)
@@ -113,9 +120,16 @@ class Wiring:
     """As sold."""
     places: Places | None
     """By device; None: the plan describes no site."""
+    over_panels: Wiring | None = None
+    """The same with the jumpers and trunks of links over patch panels; None: there are no such links."""
 
     def __len__(self) -> int:
         return len(self.way)
+
+    @property
+    def each_cable(self) -> Wiring:
+        """What lists every cable that is bought: with jumpers and trunks in place of the links over panels."""
+        return self.over_panels or self
 
     @property
     def pieces(self) -> int:
@@ -138,7 +152,8 @@ class Wiring:
         rows = np.flatnonzero(wanted[self.way]) if len(self) else self.way
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         columns["piece"] = np.unique(columns["piece"], return_inverse=True)[1]
-        return replace(self, **columns)
+        below = self.over_panels.of_fabrics(fabrics) if self.over_panels else None
+        return replace(self, **columns, over_panels=below)
 
     def kind_of(self, device: int) -> DeviceKind:
         """The kind of a device."""

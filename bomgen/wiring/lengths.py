@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bomgen import layout
 from bomgen.figures import Figure, formula
+from bomgen.interconnect import JUMPER, TRUNKED
 from bomgen.layout import Floor, Route
 from bomgen.plan import Site
 from bomgen.wiring.columns import Column, Wiring
@@ -61,6 +62,12 @@ def longest(ways: Routes) -> Fraction:
     return Fraction(ways.centimetres[-1][0], CENTIMETRES)
 
 
+@formula("m")
+def longest_spliced(ways: Routes) -> Fraction:
+    """The longest jumper, trunk and jumper together, as they are sold."""
+    return Fraction(ways.centimetres[-1][0], CENTIMETRES)
+
+
 @formula("pieces")
 def pieces_up_to(ways: Routes, over_m: Fraction, up_to_m: Fraction) -> int:
     """Cables whose way is longer than the next shorter one that is sold, and no longer than this one."""
@@ -80,7 +87,7 @@ def measured(ends: Ends, floor: tuple[Fraction, ...]) -> Routes:
 
 
 def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
-    """The length of every way, rounded up."""
+    """The length of every way, rounded up; a cable of no way at all, where pitch and slack are nought, is still one."""
     exact = [Fraction(each) * CENTIMETRES for each in floor]
     shared = 1
     for each in exact:
@@ -88,13 +95,40 @@ def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
     unit, rack, row, tray, slack = (int(each * int(shared)) for each in exact)
     found = route.units * unit + route.racks_apart * rack + route.rows_apart * row
     found = found + route.over_trays * (2 * tray) + 2 * slack
-    return -(-found // int(shared))
+    rounded: Column = np.maximum(-(-found // int(shared)), 1)
+    return rounded
 
 
 def _of_pieces(length: Column, piece: Column) -> Column:
     """The longest way of every cable."""
     begins = np.flatnonzero(np.diff(piece, prepend=-1))
     return np.maximum.reduceat(length, begins) if len(begins) else length
+
+
+def spliced(wiring: Wiring, table: Wiring, fabric: str, kind: str) -> Routes:
+    """The lengths of jumper, trunk and jumper together, as they are sold, of the links of a kind over panels.
+
+    Links share a port number at both ends of their trunk's leg, so ports of panels tell which cables belong together.
+    """
+    name = len(table.ports)
+    of_role = {
+        role: [n for n, way in enumerate(table.ways) if (way.fabric, way.kind, way.role) == (fabric, kind, role)]
+        for role in (JUMPER, TRUNKED)
+    }
+    trunks, jumpers = (np.flatnonzero(np.isin(table.way, of_role[role])) for role in (TRUNKED, JUMPER))
+    if not len(trunks):
+        return Routes(())
+    first = wiring.kinds[-1].start + wiring.kinds[-1].number
+    below = table.a_device[jumpers] < first
+    panel = np.where(below, table.b_device[jumpers], table.a_device[jumpers])
+    place = panel * name + np.where(below, table.b_cage[jumpers], table.a_cage[jumpers])
+    order = np.argsort(place)
+    found = table.length_m[trunks]
+    for device, port in ((table.a_device, table.a_cage), (table.b_device, table.b_cage)):
+        at = np.searchsorted(place[order], device[trunks] * name + port[trunks])
+        found = found + table.length_m[jumpers][order][at]
+    lengths, counts = np.unique(np.round(found * CENTIMETRES).astype(np.int64), return_counts=True)
+    return Routes(tuple(zip(lengths.tolist(), counts.tolist(), strict=True)))
 
 
 def floor_figures(site: Site) -> tuple[Figure, ...]:

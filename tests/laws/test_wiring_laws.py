@@ -29,6 +29,9 @@ SEVERAL = ";"
 MOST_FLOW = 600
 """Endpoints up to which the flow over every cable is worked out."""
 
+LEGS, PORTS = 12, 48
+"""Of the generic trunk, and of the generic panel."""
+
 Rows = list[dict[str, str]]
 Worked = Callable[[dict[str, Any]], Report]
 
@@ -77,6 +80,46 @@ def modules_of(report: Report, rows: Rows) -> Counter[tuple[str, str]]:
     return Counter({key: len(places) for key, places in found.items()})
 
 
+def at_panels(link: dict[str, str]) -> list[str]:
+    """The ends of a link that are at panels."""
+    return [end for end in "ab" if link[f"{end}_device"].startswith("panel-")]
+
+
+def listed_links(links: Rows) -> Counter[tuple[str, str]]:
+    """Links by fabric and kind: direct fibres, and over panels a leg of a trunk each, with two jumpers."""
+    counts = {
+        ends: Counter((link["fabric"], link["kind"]) for link in links if len(at_panels(link)) == ends)
+        for ends in range(3)
+    }
+    assert counts[1] == Counter({kind: 2 * legs for kind, legs in counts[2].items()})
+    return counts[0] + counts[2]
+
+
+def over_panels(rows: Rows, bill: dict[str, Any]) -> None:
+    """Behind a jumper is a leg of a trunk; trunks lie between two racks, full but for one; every rack rounds up."""
+    sides = {1: Counter[tuple[str, str]](), 2: Counter[tuple[str, str]]()}
+    legs, trunks = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+    for row in rows:
+        links = list(links_of([row]))
+        for link in links:
+            for end in at_panels(link):
+                port = link[f"{end}_port"]
+                assert port[0] == "fr"[len(at_panels(link)) - 1]
+                sides[len(at_panels(link))][link[f"{end}_device"], port[1:]] += 1
+        if len(at_panels(links[0])) == 2:
+            ends = (row["fabric"], row["kind"], row["a_rack"], row["b_rack"])
+            assert row["a_rack"] != row["b_rack"]
+            trunks[ends] += 1
+            legs[ends] += len(links)
+    assert sides[1] == sides[2]
+    assert trunks == Counter({ends: -(-count // LEGS) for ends, count in legs.items()})
+    ports = Counter[tuple[str, str]]()
+    for (fabric, _, *racks), count in trunks.items():
+        ports.update({(fabric, rack): LEGS * count for rack in racks})
+    bought = sum(line["quantity"] for line in bill["lines"] if line["role"] == "panel")
+    assert sum(-(-count // PORTS) for count in ports.values()) == bought
+
+
 def check(report: Report, folder: Path) -> Rows:
     """Everything that the wiring of a plan must agree with; its rows."""
     rows, bill = rows_of(report, folder), bill_of(report)
@@ -84,7 +127,8 @@ def check(report: Report, folder: Path) -> Rows:
     ends = Counter((link[f"{end}_device"], link[f"{end}_port"]) for link in links for end in "ab")
     assert [] == [end for end, times in ends.items() if times > 1]
     assert len(rows) == len({row["label"] for row in rows})
-    listed = Counter((link["fabric"], link["kind"]) for link in links)
+    listed = listed_links(links)
+    over_panels(rows, bill)
     cables = Counter[tuple[str, str, str]]()
     for row in rows:
         cables[row["fabric"], row["kind"], f"{row['sku']} {float(row['length_m']):g}"] += 1
@@ -97,7 +141,7 @@ def check(report: Report, folder: Path) -> Rows:
             assert count - kept == listed[name, kind], (name, kind)
     of_bill = Counter[tuple[str, str, str]]()
     for line in bill["lines"]:
-        if line["category"] == "cable":
+        if line["category"] == "cable" and line["role"] != "panel":
             length = line["description"].rpartition(", ")[2].removesuffix(" m")
             sku = line["sku"] or (line["part"] or "")
             of_bill[line["fabric"], line["role"], f"{sku} {length}"] += line["quantity"]
@@ -164,6 +208,23 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
     return plan
 
 
+@st.composite
+def patched_plans(draw: st.DrawFn) -> dict[str, Any]:
+    """Plans whose links between racks go over patch panels, on floors of short rows."""
+    plan: dict[str, Any] = draw(plans())
+    fabric = plan["fabrics"]["compute"]
+    for machine in fabric.get("hosts", ()):
+        machine["part"] = {"name": machine["name"], "rack_units": 2, "power": "500 W"}
+    kinds = draw(st.sets(st.sampled_from(("server-leaf", "leaf-spine", "spine-core")), min_size=1))
+    if fabric["topology"] == "dragonfly":
+        kinds = {"server-leaf", "local", "global"}
+    built = {"medium": "transceiver", "module": "generic-400g", "panels": True}
+    fabric["links"] = dict.fromkeys(sorted(kinds), built)
+    layout = {"racks_per_row": draw(st.integers(1, 6)), "slack": draw(st.sampled_from((0, 0.5)))}
+    plan["site"] = {"layout": layout, "management": {"racks": draw(st.sampled_from((3, 9)))}}
+    return plan
+
+
 def wired_rows(worked: Worked, plan: dict[str, Any], folder: Path) -> tuple[Report, Rows] | None:
     """The wiring of a plan, checked; None where it cannot be built."""
     try:
@@ -183,6 +244,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=150)
 def test_random_plans_are_wired_as_they_are_billed(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
     """Whatever the topology, the counts of the closed forms are those of the cables listed, less reserved ports."""
+    wired_rows(worked, plan, folder)
+
+
+@given(plan=patched_plans())
+@settings(max_examples=100)
+def test_links_over_panels_are_wired_as_they_are_billed(worked: Worked, folder: Path, plan: dict[str, Any]) -> None:
+    """Whatever the floor: jumpers, trunks and panels of the bill are those of the wiring, and no port has two."""
     wired_rows(worked, plan, folder)
 
 
