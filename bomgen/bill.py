@@ -264,4 +264,5 @@ def _with_spares(lines: list[Line], spares: Mapping[str, Figure]) -> Iterable[Li
 
 
 def _key(line: Line) -> tuple[str, str]:
-    return line.category, line.part or line.description
+    """What is one part: of cables, one length of it, which the id of a generic one does not say."""
+    return line.category, line.description if line.category == "cable" else line.part or line.description

@@ -120,7 +120,8 @@ def stock(catalog: Catalog) -> Stock:
 def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Attachment]) -> Design:
     """Everything that is built for a plan of that size.
 
-    Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built.
+    Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built. Where the plan
+    has a layout, what fits together is only known with the lengths of the cables: `laying` raises it then.
     """
     power = _power_of_servers(plan, sizing)
     built: tuple[BuiltFabric, ...] = ()
@@ -138,7 +139,8 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     else:
         message = "links between the fabrics and their management ports grow without end; leave out an `uplink:`"
         raise Infeasible(message, because=sizing.gpus, rule="uplink")
-    _raise_errors(*(each.interconnect for each in built))
+    if plan.site is None or not plan.site.layout.given:
+        raise_errors(*(each.interconnect for each in built))
     nics: Figure | None = None
     for each in built:
         if each.plan.role == COMPUTE:
@@ -303,11 +305,12 @@ def reconnected(designed: Design, built: BuiltFabric, wishes: Mapping[str, Wish]
         return built
     wanted = built.plan._replace(links=wishes)
     connected = _connected(built.fabric, designed.plan, wanted, built.attachment, servers, built.hosts, wishes, parts)
-    _raise_errors(connected)
+    raise_errors(connected)
     return built._replace(plan=wanted, interconnect=connected)
 
 
-def _raise_errors(*connected: Interconnect) -> None:
+def raise_errors(*connected: Interconnect) -> None:
+    """Raise PlanErrors with what does not fit together."""
     errors = [problem for each in connected for problem in each.problems if problem.severity == "error"]
     if errors:
         raise PlanErrors(errors)

@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from bomgen.connection import Unbuildable
-from bomgen.design import BuiltFabric, Design, reconnected
+from bomgen.design import BuiltFabric, Design, raise_errors, reconnected
 from bomgen.figures import Cited, Figure, Given, Reference
-from bomgen.interconnect import TRUNKED, Alike, CableUse, PanelUse
+from bomgen.interconnect import TRUNKED, Alike, CableUse, Interconnect, PanelUse
 from bomgen.layout import Floor
 from bomgen.medium import FIBRE, Stock, Wish, metres, patched
 from bomgen.parts import Cable, Panel
@@ -26,6 +26,7 @@ from bomgen.wiring.columns import LINK, Wiring
 from bomgen.wiring.lengths import (
     ends_of,
     floor_figures,
+    lengths_for,
     longest,
     longest_spliced,
     none_shorter,
@@ -53,14 +54,15 @@ def laid(design: Design, parts: Stock) -> Design:
         return design
     if racks is None:
         _refuse_panels(design)
+        raise_errors(*(built.interconnect for built in design.fabrics))
         return design
-    before = wire(design)
+    before = wire(_bare(design))
     lengths = {
         (built.plan.name, kind): ways
         for built in design.fabrics
         for kind, wish in built.plan.links.items()
         if not isinstance(wish.length_m.origin, Given)
-        and (ways := _ways(before, built.plan.name, kind, None, site, racks))
+        and (ways := _ways(before, built.plan.name, kind, None, site, racks, wish.length_m))
     }
     chosen = _chosen(design, {key: longest(ways) for key, ways in lengths.items()}, parts)
     after = wire(chosen)
@@ -68,7 +70,21 @@ def laid(design: Design, parts: Stock) -> Design:
         chosen = _chosen(chosen, longer, parts)
         after = wire(chosen)
     _check_sold(after, chosen)
-    return chosen._replace(fabrics=tuple(_cut(built, after, site, racks) for built in chosen.fabrics))
+    return chosen._replace(
+        fabrics=tuple(
+            _cut(built, after, site, racks, before.plan.links)
+            for built, before in zip(chosen.fabrics, design.fabrics, strict=True)
+        )
+    )
+
+
+def _bare(design: Design) -> Design:
+    """The design with links of which only the ends are known: where these stand does not depend on what joins them."""
+    fabrics = []
+    for built in design.fabrics:
+        links = tuple(Alike(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)
+        fabrics.append(built._replace(interconnect=Interconnect((), (), (), alike=links)))
+    return design._replace(fabrics=tuple(fabrics))
 
 
 def _refuse_panels(design: Design) -> None:
@@ -156,7 +172,14 @@ def _check_sold(wiring: Wiring, design: Design) -> None:
 
 
 def _ways(
-    wiring: Wiring, fabric: str, kind: str, cable: Cable | None, site: Site, racks: Floor, role: str = LINK
+    wiring: Wiring,
+    fabric: str,
+    kind: str,
+    cable: Cable | None,
+    site: Site,
+    racks: Floor,
+    otherwise_m: Figure,
+    role: str = LINK,
 ) -> Figure | None:
     """The ways of the cables of a kind of link, or of those built with one cable; None where they are not known."""
     numbers = [
@@ -170,25 +193,32 @@ def _ways(
     if ends is None:
         return None
     what = f"{fabric} {kind}" if role == LINK else f"{fabric} {kind} {role}s"
-    return routes_of(Figure(ends, "ways", Cited(what, (LISTED,), "high")), *floor_figures(site))
+    return routes_of(Figure(ends, "ways", Cited(what, (LISTED,), "high")), *floor_figures(site), otherwise_m)
 
 
-def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor) -> BuiltFabric:
-    """A fabric with its cables in the lengths that are sold and needed."""
+def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Mapping[str, Wish]) -> BuiltFabric:
+    """A fabric with its cables in the lengths that are sold and needed; `asked` is what the plan wants of its links."""
     connected, wishes = built.interconnect, built.plan.links
-    found = tuple(each._replace(by_route=_follows(each, wishes[each.kind])) for each in connected.alike)
+    found = tuple(
+        each._replace(by_route=_follows(each, wishes[each.kind]), otherwise_m=Fraction(asked[each.kind].length_m.value))
+        for each in connected.alike
+    )
+    problems = list(connected.problems)
     table, cables = wiring.each_cable, list[CableUse]()
     for use in connected.cables:
         ways = None
         if use.cable and _is_cut(use.cable, wishes[use.kind]):
-            ways = _ways(table, built.plan.name, use.kind, use.cable, site, racks)
+            ways = _ways(table, built.plan.name, use.kind, use.cable, site, racks, asked[use.kind].length_m)
         if ways and use.cable:
             cables += _lengths(use.kind, use.cable, ways)
+            problems += _doubts(use.kind, use.cable, ways, asked[use.kind])
         elif not _all_over_panels(connected.alike, use):
             cables.append(use)
-    cables += _of_panels(built, table, site, racks)
+    cables += _of_panels(built, table, site, racks, asked)
     panels = tuple(_panels(built, wiring))
-    return built._replace(interconnect=connected._replace(cables=tuple(cables), alike=found, panels=panels))
+    return built._replace(
+        interconnect=connected._replace(cables=tuple(cables), alike=found, panels=panels, problems=tuple(problems))
+    )
 
 
 def _all_over_panels(alike: tuple[Alike, ...], use: CableUse) -> bool:
@@ -197,14 +227,16 @@ def _all_over_panels(alike: tuple[Alike, ...], use: CableUse) -> bool:
     return bool(own) and all(each.patch for each in own)
 
 
-def _of_panels(built: BuiltFabric, table: Wiring, site: Site, racks: Floor) -> Iterator[CableUse]:
+def _of_panels(
+    built: BuiltFabric, table: Wiring, site: Site, racks: Floor, asked: Mapping[str, Wish]
+) -> Iterator[CableUse]:
     """Jumpers and trunks of a fabric by kind of link, part and length."""
     known: dict[tuple[str, str, str], Cable] = {}
     for way in table.ways:
         if way.fabric == built.plan.name and way.role != LINK and way.medium and way.medium.cable:
             known[way.kind, way.role, way.medium.cable.identity.id] = way.medium.cable
     for (kind, role, _), cable in known.items():
-        ways = _ways(table, built.plan.name, kind, cable, site, racks, role)
+        ways = _ways(table, built.plan.name, kind, cable, site, racks, asked[kind].length_m, role)
         if ways:
             yield from _lengths(kind, cable, ways, role)
 
@@ -245,9 +277,28 @@ def _by_route(wish: Wish) -> bool:
 def _lengths(kind: str, cable: Cable, ways: Figure, role: str = "") -> Iterator[CableUse]:
     """The cables of one kind by the lengths that are sold."""
     below = none_shorter()
-    for metres_sold in sorted(cable.lengths_m):
-        length = Figure(Fraction(str(metres_sold)), "m", Cited(cable.identity.name, (SOLD,), "high"))
+    for metres_sold in lengths_for(cable.lengths_m, longest.plain(ways.value)):
+        length = Figure(metres_sold, "m", Cited(cable.identity.name, (SOLD,), "high"))
         pieces = pieces_up_to(ways, below, length)
         if pieces.value:
             yield CableUse(kind, cable, length.value, pieces, by_route=True, role=role)
         below = length
+
+
+def _doubts(kind: str, cable: Cable, ways: Figure, asked: Wish) -> Iterator[Problem]:
+    """Warnings about cables whose way is not known, and about those that are longer than any that is sold."""
+    table, ends = ways.value, dict(ways.inputs)["ends"].value
+    every = sum(count for _, count in table.centimetres)
+    if ends.unplaced:
+        message = (
+            f"{ends.unplaced} of {every} {kind} cables have an end that stands in no known rack; "
+            f"{metres(Fraction(asked.length_m.value))} m are taken for them: give the machines `rack_units`, or racks"
+        )
+        yield Problem(asked.mark, "warning", message, "layout", f"links.{kind}")
+    most = Fraction(str(max(cable.lengths_m)))
+    longer = every - table.no_longer_than(most)
+    if longer:
+        message = (
+            f"{cable.identity.id} is sold up to {metres(most)} m; {longer} {kind} cables are longer: ask the vendor"
+        )
+        yield Problem(asked.mark, "warning", message, "reach", f"links.{kind}")

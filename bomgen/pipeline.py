@@ -200,14 +200,20 @@ def _on_floor(designed: Design, parts: Stock) -> Design:
     if site is None or not site.layout.given:
         return designed
     from bomgen.laying import laid
+    from bomgen.wiring import wire
+    from bomgen.wiring.checks import broken
     from bomgen.wiring.sockets import Overfull
 
     try:
-        return laid(designed, parts)
+        found = laid(designed, parts)
+        wrong = broken(wire(found), found)
     except ValueError as error:
         raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error
     except Overfull as error:
         raise PlanErrors([Problem(designed.plan.mark, "error", str(error), "cages")]) from error
+    if wrong:
+        raise BrokenResult("; ".join(wrong))
+    return found
 
 
 def _elevations(designed: Design) -> Elevations | None:

@@ -74,6 +74,8 @@ class Alike(NamedTuple):
     """The machines beside the servers that they belong to, by their place among all; None: every other link."""
     by_route: bool = False
     """Whether each cable is as long as its way over the floor, and `length_m` is the longest."""
+    otherwise_m: Fraction = Fraction(0)
+    """The length of those whose way is not known."""
     patch: Patch | None = None
     """What stands between racks in place of a fibre; None: nothing does."""
 

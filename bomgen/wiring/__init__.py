@@ -257,6 +257,7 @@ class _Wirer:
             WireWay(
                 *(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol, way.by_route),
                 patch=way.patch,
+                otherwise_m=way.otherwise_m,
             )
         )
         order, piece = pieces(way.medium, below, above)

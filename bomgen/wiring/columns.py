@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
@@ -90,6 +91,8 @@ class WireWay(NamedTuple):
     """Of the switch at the upper end."""
     by_route: bool = False
     """Whether each cable is as long as its way over the floor."""
+    otherwise_m: Fraction = Fraction(0)
+    """The length of those whose way is not known."""
     patch: Patch | None = None
     """What stands between racks in place of a fibre; None: nothing does."""
     role: str = LINK

@@ -16,10 +16,12 @@ from bomgen.figures import Figure, formula
 from bomgen.interconnect import JUMPER, TRUNKED
 from bomgen.layout import Floor, Route
 from bomgen.plan import Site
-from bomgen.wiring.columns import Column, Wiring
+from bomgen.wiring.columns import NOWHERE, Column, Wiring
 
 CENTIMETRES = 100
 """Ways are told apart to the centimetre, rounded up."""
+BEYOND_M = 10
+"""Cables longer than any that is sold are ordered in lengths of whole tens of metres."""
 
 
 class Ends(NamedTuple):
@@ -28,9 +30,16 @@ class Ends(NamedTuple):
     route: Route
     piece: Column
     """Number of the cable of each way, ascending: those of a cable of several links are neighbours."""
+    known: NDArray[np.bool_]
+    """Whether both ends stand in a rack that is known."""
+
+    @property
+    def unplaced(self) -> int:
+        """Cables with an end of which nobody knows where it stands."""
+        return len(np.unique(self.piece[~self.known]))
 
     def __str__(self) -> str:
-        return str(self.route)
+        return f"{self.route}, {self.unplaced} unknown" if self.unplaced else str(self.route)
 
 
 class Routes(NamedTuple):
@@ -48,12 +57,26 @@ class Routes(NamedTuple):
         return f"{sum(count for _, count in self.centimetres)} ways of {shortest:g} to {longest:g} m"
 
 
-@formula("ways")
+@formula(
+    "ways",
+    source="units x unit + racks apart x rack pitch + rows apart x row pitch + 2 x slack, over the trays + 2 x tray",
+)
 def routes_of(
-    ends: Ends, unit_m: Fraction, rack_pitch_m: Fraction, row_pitch_m: Fraction, tray_m: Fraction, slack_m: Fraction
+    ends: Ends,
+    unit_m: Fraction,
+    rack_pitch_m: Fraction,
+    row_pitch_m: Fraction,
+    tray_m: Fraction,
+    slack_m: Fraction,
+    otherwise_m: Fraction,
 ) -> Routes:
-    """The ways of cables: inside a rack, through the side into the next, or up, over the trays and down again."""
-    return measured(ends, (unit_m, rack_pitch_m, row_pitch_m, tray_m, slack_m))
+    """The ways of cables: inside a rack, through the side into the next, or up, over the trays and down again.
+
+    Units apart (over the trays: up to the top of both racks) times their height, racks and rows apart times their
+    pitch, twice the height of the tray where it goes over them, and slack at both ends. Cables with an end that stands
+    nowhere known are taken to be as long as `otherwise_m`.
+    """
+    return measured(ends, (unit_m, rack_pitch_m, row_pitch_m, tray_m, slack_m), otherwise_m)
 
 
 @formula("m")
@@ -80,10 +103,16 @@ def none_shorter() -> int:
     return 0
 
 
-def measured(ends: Ends, floor: tuple[Fraction, ...]) -> Routes:
+def measured(ends: Ends, floor: tuple[Fraction, ...], otherwise_m: Fraction) -> Routes:
     """The ways as lengths: of a cable with several, the longest."""
-    of_pieces = _of_pieces(centimetres(ends.route, floor), ends.piece)
+    of_pieces = _of_pieces(ways_of(ends, floor, otherwise_m), ends.piece)
     return Routes(tuple(sorted(Counter(of_pieces.tolist()).items())))
+
+
+def ways_of(ends: Ends, floor: tuple[Fraction, ...], otherwise_m: Fraction) -> Column:
+    """The length of every way [cm]: over the floor where both ends are known."""
+    found: Column = np.where(ends.known, centimetres(ends.route, floor), ceil(otherwise_m * CENTIMETRES))
+    return found
 
 
 def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
@@ -138,16 +167,16 @@ def floor_figures(site: Site) -> tuple[Figure, ...]:
 
 
 def ends_of(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends | None:
-    """Where the cables of some rows end; None when nobody knows where a device stands."""
+    """Where the cables of some rows end; None when nobody knows where any device stands."""
     places = wiring.places
     if places is None:
         return None
     a, b = wiring.a_device[rows], wiring.b_device[rows]
-    a_rack, b_rack = places.rack[a] - 1, places.rack[b] - 1
-    if np.any(a_rack < 0) or np.any(b_rack < 0):
-        return None
+    known = (places.rack[a] != NOWHERE) & (places.rack[b] != NOWHERE)
+    a_rack, b_rack = (np.maximum(places.rack[end] - 1, 0) for end in (a, b))
     units = ceil(site.rack_units.value)
-    return Ends(layout.routes(racks, units, a_rack, places.unit[a], b_rack, places.unit[b]), wiring.piece[rows])
+    route = layout.routes(racks, units, a_rack, places.unit[a], b_rack, places.unit[b])
+    return Ends(route, wiring.piece[rows], known)
 
 
 def cut(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
@@ -160,18 +189,25 @@ def cut(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
         ends = ends_of(wiring, rows, site, racks)
         if ends is not None:
             floor = tuple(figure.value for figure in floor_figures(site))
-            length[rows] = sold(centimetres(ends.route, floor), ends.piece, way.medium.cable.lengths_m)
+            length[rows] = sold(ways_of(ends, floor, way.otherwise_m), ends.piece, way.medium.cable.lengths_m)
     return replace(wiring, length_m=length)
 
 
 def sold(ways: Column, piece: Column, lengths_m: tuple[float, ...]) -> NDArray[np.float64]:
-    """The length sold that each cable needs for its way [cm], a row a link; the way where none is long enough."""
-    begins = np.diff(piece, prepend=-1) != 0
+    """The length that each cable has for its way [cm], a row a link."""
     of_pieces = _of_pieces(ways, piece)
-    steps = np.array(sorted(lengths_m), dtype=np.float64)
-    place = np.searchsorted(np.round(steps * CENTIMETRES), of_pieces)
-    known = place < len(steps)
-    found = of_pieces / CENTIMETRES
-    found[known] = steps[place[known]]
-    each: NDArray[np.float64] = found[np.cumsum(begins) - 1]
+    steps = lengths_for(lengths_m, Fraction(int(of_pieces.max(initial=0)), CENTIMETRES))
+    bounds = np.array([int(step * CENTIMETRES) for step in steps], dtype=np.int64)
+    found = np.array([float(step) for step in steps])[np.searchsorted(bounds, of_pieces)]
+    each: NDArray[np.float64] = found[np.cumsum(np.diff(piece, prepend=-1) != 0) - 1]
     return each
+
+
+def lengths_for(lengths_m: tuple[float, ...], longest_m: Fraction) -> list[Fraction]:
+    """The lengths that cables have, ascending: those sold, and beyond them steps of those that are made to measure."""
+    steps = sorted(Fraction(str(metres)) for metres in lengths_m)
+    step = (steps[-1] // BEYOND_M + 1) * BEYOND_M
+    while steps[-1] < longest_m:
+        steps.append(Fraction(step))
+        step += BEYOND_M
+    return steps

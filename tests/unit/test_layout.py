@@ -95,6 +95,52 @@ def test_named_copper_that_is_too_short_is_refused(worked: Worked) -> None:
     assert [("reach",)] == [(problem.rule,) for problem in refused.value.problems]
 
 
+@pytest.mark.parametrize(("medium", "part"), [("dac", "mcp4y10-n002"), ("transceiver", "mfp7e10-n003")])
+def test_a_medium_that_the_plan_names_is_measured_too(built: Built, medium: str, part: str) -> None:
+    """Copper that would be too short for 30 m reaches over the ways that there are: 64 leaf-spine links of 32 servers.
+
+    By hand: eight leaves and four spines of 1 U in one rack, 11 units apart at most: 0.49 m and 0.5 m at either end,
+    1.49 m; sold are DACs of 0.5, 1, 1.5 and 2 m, and fibres from 3 m on.
+    """
+    wanted = {"leaf-spine": {"medium": medium}}
+    found = built(plan({"layout": "auto"}, wanted, servers=32))["fabrics"]["compute"]["cables"]["leaf-spine"]
+    assert (part == "mfp7e10-n003") == (list(found) == ["mfp7e10-n003"])
+    assert part == "mfp7e10-n003" or all(each.startswith("mcp4y10-n") for each in found)
+
+
+def test_machines_that_stand_nowhere_known(worked: Worked) -> None:
+    """Cables whose ends are known are measured; the 30 m of the others is said beside the plan's line."""
+    hosted = plan({"layout": "auto"}, {"server-leaf": {"medium": "transceiver"}})
+    hosted["fabrics"]["compute"]["hosts"] = [{"name": "login", "count": 2, "ports": 2}]
+    report = worked(hosted)
+    uses = report.design.fabrics[0].interconnect.cables
+    assert {3: 32, 30: 4} == {int(use.length_m): use.quantity.value for use in uses}
+    told = [problem.message for problem in report.problems if problem.rule == "layout"]
+    assert ["4 of 36 server-leaf cables have an end that stands in no known rack"] == [
+        message.partition(";")[0] for message in told
+    ]
+
+
+def test_ways_beyond_what_is_sold(worked: Worked) -> None:
+    """A generic fibre is sold up to 100 m; over rows 200 m apart cables of whole tens of metres are counted.
+
+    By hand: 94 units of 44.45 mm, 2 x 0.4 m, 200 m and 2 x 0.5 m are 205.98 m at most, 202.85 m at least: 210 m.
+    """
+    links = {"server-leaf": {"medium": "transceiver", "module": "generic-400g"}}
+    rows = [[{"management": 1}], [{"compute": 1}]]
+    report = worked(plan({"layout": {"rows": rows, "row_pitch": "200 m"}}, links))
+    uses = report.design.fabrics[0].interconnect.cables
+    assert {210: 32} == {int(use.length_m): use.quantity.value for use in uses}
+    assert "reach" in {problem.rule for problem in report.problems}
+
+
+def test_spares_are_counted_length_by_length(built: Built) -> None:
+    """A spare jumper of 3 m replaces none of 20 m: a tenth of each length, rounded up."""
+    spared = plan({"layout": "auto"}) | {"spares": {"cable": "10%"}}
+    lines = [line for line in built(spared)["lines"] if line["category"] == "cable"]
+    assert {8: 1, 4: 1} == {line["quantity"]: line["spare"] for line in lines}
+
+
 def test_rows_without_room_are_refused(worked: Worked) -> None:
     """Rows that the plan draws must have as many racks as are needed."""
     with pytest.raises(PlanErrors) as refused:
