@@ -15,7 +15,7 @@ from bomgen.chassis import WORDS, CardUse, FittedTier
 from bomgen.design import BuiltFabric, Design
 from bomgen.facility import units_bought
 from bomgen.figures import Figure, formula
-from bomgen.interconnect import AdapterUse, CableUse, ModuleUse, PanelUse
+from bomgen.interconnect import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.parts import Cable, Identity, Module
 from bomgen.records import slug
 
@@ -184,7 +184,7 @@ def _cable(use: CableUse, fabric: str) -> Line:
     return line._replace(
         part=cable_id(use.cable, use.length_m),
         sku=cable_sku(use.cable, use.length_m),
-        description=f"{identity.name}, {metres}",
+        description=f"{identity.name}, {f'{use.role}, ' if use.role == JUMPER else ''}{metres}",
     )
 
 

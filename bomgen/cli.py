@@ -241,7 +241,7 @@ def wiring(
         fabrics = compute_fabric(report)
     try:
         cables = wired(report, fabrics)
-        with _bar(cables.pieces, output is not None) as step:
+        with _bar(cables.each_cable.pieces, output is not None) as step:
             written = write_wiring(cables, form, Path(output) if output else None, step)
     except PlanErrors as errors:
         _show(errors.problems, files[0])

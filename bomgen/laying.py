@@ -164,8 +164,8 @@ def _check_sold(wiring: Wiring, design: Design) -> None:
         furthest = float(table.length_m[table.way == number].max(initial=0))
         if furthest > most:
             message = (
-                f"{cable.identity.id} is sold up to {metres(Fraction(str(most)))} m, the way over the floor is "
-                f"{furthest:g} m; name another {way.role}"
+                f"{cable.identity.id} is sold up to {metres(Fraction(str(most)))} m, the way over the floor asks "
+                f"for {furthest:g} m; name another {way.role}"
             )
             path = f"fabrics.{way.fabric}.links.{way.kind}.panels"
             raise PlanErrors([Problem(asked.mark, "error", message, "reach", path)])

@@ -168,7 +168,7 @@ def _leaving(wiring: Wiring, of_way: Column, site: Site, racks: Floor) -> Column
         way = wiring.ways[wiring.way[rows[unknown[0]]]]
         raise ValueError(
             f"panels need a rack at both ends of every link, and {len(unknown)} {way.kind} links of {way.fabric} end "
-            "at devices that stand in none; give these a `part:` with its height"
+            "at devices that stand in none; give servers a height (`rack_units`), other machines a `part:` with one"
         )
     somewhere = np.ones(len(rows), dtype=np.int64)
     units = ceil(site.rack_units.value)
