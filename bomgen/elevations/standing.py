@@ -114,7 +114,7 @@ def _group(
     server = design.plan.cluster.server
     scale = server is not None and server.rack_scale
     slots = tuple(
-        _slot(standing, devices, scale and standing.kind.device == SERVERS)
+        _slot(standing, devices, scale and standing.kind.device == SERVERS, standing.kind is found.spare)
         for standing in _standing(found, rows.kind[first], rows.unit[first], np.flatnonzero(~is_pdu))
     )
     pdus = _pdus(design, site, kind, of_pdus, devices[:, is_pdu])
@@ -149,7 +149,7 @@ def _standing(found: Machines, kind: Column, unit: Column, rows: Column) -> Iter
         yield below
 
 
-def _slot(standing: Standing, devices: NDArray[np.int64], trays: bool) -> Slot:
+def _slot(standing: Standing, devices: NDArray[np.int64], trays: bool, spare: bool) -> Slot:
     """Equal devices of equal racks; `devices` has a row a rack."""
     kind, boxes = standing.kind, standing.boxes
     inside = devices[:, boxes[0][0] : boxes[-1][1] + 1] - kind.start
@@ -165,6 +165,7 @@ def _slot(standing: Standing, devices: NDArray[np.int64], trays: bool) -> Slot:
         power_w=kind.power_w,
         weight_kg=kind.weight_kg,
         supplies=kind.supplies,
+        spare=spare,
     )
 
 
