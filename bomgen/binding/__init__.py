@@ -16,6 +16,7 @@ from bomgen.binding.section import Section
 from bomgen.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.catalog import Catalog
 from bomgen.figures import Figure
+from bomgen.parts import Rack
 from bomgen.plan import Layout, Plan, QuotePlan, Site
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import Path, Source
@@ -108,21 +109,22 @@ def _site(section: Section) -> Site:
         pue=section.figure("pue", "ratio"),
         electricity=section.figure("electricity", "per kWh", zero=True),
         carbon=section.figure("carbon", "kg/kWh", zero=True),
-        layout=_layout(section),
+        layout=_layout(section, part),
     )
 
 
-def _layout(site: Section) -> Layout:
+def _layout(site: Section, rack: Rack | None) -> Layout:
     section = site.below("layout")
     rows = section.data.get("rows")
+    beside = records.metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
     return Layout(
         mark=section.mark if section.data else site.mark,
         given=site.has("layout"),
         rows=None if rows is None else tuple(tuple(_blocks(section, place)) for place in range(len(rows))),
         racks_per_row=section.quantity("racks_per_row", "count", "layout-racks-per-row"),
         unit_m=section.catalog.assumption("rack-unit"),
-        rack_pitch_m=section.quantity("rack_pitch", "m", "layout-rack-pitch", zero=True),
-        row_pitch_m=section.quantity("row_pitch", "m", "layout-row-pitch", zero=True),
+        rack_pitch_m=beside or section.quantity("rack_pitch", "m", "layout-rack-pitch"),
+        row_pitch_m=section.quantity("row_pitch", "m", "layout-row-pitch"),
         tray_m=section.quantity("tray_height", "m", "layout-tray-height", zero=True),
         slack_m=section.quantity("slack", "m", "layout-slack", zero=True),
     )
