@@ -195,6 +195,17 @@ def test_one_of_three_pdus_may_be_lost(worked: Worked) -> None:
     assert rules(worked(plan(four(rack={"pdu": PDU}, redundancy="n"))), "redundancy") == []
 
 
+@pytest.mark.parametrize(
+    ("units", "would"), [(40, "4 PDUs would do"), (38, "a larger PDU or fewer servers a rack would do")]
+)
+def test_more_pdus_must_have_room(units: int, would: str, worked: Worked) -> None:
+    """Four servers of 8 U and four PDUs of 2 U fill 40 U; a rack of 38 U is full with three PDUs."""
+    rack = {"units": units, "pdu": {**PDU, "rack_units": 2}}
+    found = rules(worked(plan(four(rack=rack))), "redundancy", "outlets")
+    assert len(found) == 2
+    assert all(message.endswith(f": {would}") for message in found)
+
+
 def test_a_feed_of_two_takes_half_of_the_supplies(worked: Worked) -> None:
     """A DGX H100 needs four of its six supplies; N+N supplies of a DGX B300 bear the loss of half of them."""
     lost = worked(plan(four(feeds=2, redundancy="2n")))
