@@ -28,6 +28,7 @@ from bomgen.elevations import (
     Span,
     Unplaced,
 )
+from bomgen.elevations.feeding import doubts
 from bomgen.elevations.sums import sums_of
 from bomgen.facility.supply import feed_letter
 from bomgen.layout import COMPUTE, MANAGEMENT, Floor
@@ -70,7 +71,7 @@ def elevations(design: Design) -> Elevations | None:
         groups=groups,
         rows=_drawn(floor),
         unplaced=tuple(_unplaced(found.kinds, placed)),
-        warnings=tuple(_doubts(design, site, found, placed)),
+        warnings=(*_doubts(design, site, found, placed), *doubts(site, design.facility.supply.feeds, groups)),
     )
 
 

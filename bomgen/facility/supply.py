@@ -157,9 +157,9 @@ class Fed(NamedTuple):
     pdu: Pdu | None
     pdus: int
     room_u: int | None
-    """Height beside its machines, PDUs that lie in it left out; None where it is not known."""
+    """Height that its machines leave to PDUs that lie in it; None where it is not known."""
     own_feeds: int
-    """Feeds, however many PDUs there are; 0: as many as PDUs of a compute rack."""
+    """Feeds, however many PDUs it gets; 0: their number grows with its PDUs."""
     fewer: str
     """What helps where no more PDUs have room."""
 
