@@ -7,7 +7,7 @@ from datetime import date
 
 from bomgen.fabric.search import MAX_TIERS
 from bomgen.figures import Figure, first_given
-from bomgen.parts import Identity
+from bomgen.parts import Identity, Pdu, Rack
 from bomgen.plan import COMPUTE, LINK_KINDS, MANAGED, OUT_OF_BAND, RAILS, SINGLE_SWITCH, Plan
 from bomgen.problems import Problem, Severity
 from bomgen.records import metres_of
@@ -316,7 +316,7 @@ def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
             yield Problem(identity.mark or plan.mark, "warning", message, "inline-part", identity.kind)
 
 
-def unavailable_parts(plan: Plan, _: Source) -> Iterator[Problem]:
+def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
     """Parts that are no longer sold, or not yet, are pointed out."""
     used = [(plan.cluster.gpu.identity, plan.cluster.mark, "cluster.gpu")]
     if plan.cluster.server:
@@ -328,6 +328,15 @@ def unavailable_parts(plan: Plan, _: Source) -> Iterator[Problem]:
         parts += [fabric.nic.identity] if fabric.nic else []
         parts += [hosts.part.identity for hosts in fabric.hosts if hosts.part]
         used += [(identity, fabric.mark, f"fabrics.{fabric.name}") for identity in parts]
+    if site := plan.site:
+        of_site: tuple[tuple[Rack | Pdu | None, str, str], ...] = (
+            (site.rack, "rack", "part"),
+            (site.pdu, "rack", "pdu"),
+            (site.management_pdu, "management", "pdu"),
+        )
+        for part, block, key in of_site:
+            if part:
+                used.append((part.identity, source.mark(("site", block, key)), f"site.{block}.{key}"))
     for identity, mark, path in dict.fromkeys(used):
         if identity.availability != "available":
             message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"

@@ -179,6 +179,18 @@ def test_too_few_outlets(outlets: dict[str, int], would: str | None, worked: Wor
     assert expected == rules(report, "outlets")
 
 
+def test_parts_that_are_no_longer_sold(worked: Worked) -> None:
+    """Rack and PDUs are pointed out as servers and switches are."""
+    old = {"availability": "end-of-sale"}
+    pdus, others = {"name": "Q", **old}, {"name": "S", **old}
+    site = four(rack={"part": {"name": "R", "rack_units": 48, **old}, "pdu": pdus}, management={"pdu": others})
+    assert rules(worked(plan(site)), "availability") == [
+        "R is end of sale; name another rack",
+        "Q is end of sale; name another pdu",
+        "S is end of sale; name another pdu",
+    ]
+
+
 # feeds --------------------------------------------------------------------------------------------------------------
 
 
