@@ -11,7 +11,7 @@ from typing import Any
 
 from bomgen import records
 from bomgen.binding.cluster import cluster
-from bomgen.binding.fabrics import AUTO, fabric
+from bomgen.binding.fabrics import AUTO, bought_once, fabric
 from bomgen.binding.section import Section
 from bomgen.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.catalog import Catalog
@@ -62,7 +62,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
     bought = cluster(root.below("cluster"))
-    fabrics = [fabric(root.below("fabrics"), name) for name in root.below("fabrics").data]
+    described = (fabric(root.below("fabrics"), name) for name in root.below("fabrics").data)
+    fabrics = bought_once([each for each in described if each], problems)
     site = _site(root.below("site")) if root.has("site") else None
     stored = storage(root.below("storage"))
     spares = _spares(root.below("spares"))
@@ -78,7 +79,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         inference=serving,
         compute=target,
         cluster=bought,
-        fabrics=tuple(each for each in fabrics if each and (each.switchless or not bought.gpu.pod_chips)),
+        fabrics=tuple(each for each in fabrics if (each.switchless or not bought.gpu.pod_chips)),
         storage=stored,
         site=site,
         spares=spares,
