@@ -7,9 +7,10 @@ from datetime import date
 
 from bomgen.fabric.search import MAX_TIERS
 from bomgen.figures import Figure, first_given
-from bomgen.parts import Identity
+from bomgen.parts import Identity, Pdu, Rack
 from bomgen.plan import COMPUTE, LINK_KINDS, MANAGED, OUT_OF_BAND, RAILS, SINGLE_SWITCH, Plan
 from bomgen.problems import Problem, Severity
+from bomgen.records import metres_of
 from bomgen.records.identity import slug
 from bomgen.source import Path, Source
 
@@ -106,6 +107,25 @@ def height_of_racks(plan: Plan, _: Source) -> Iterator[Problem]:
             f"{site.rack_units.value} usable units in a {site.rack.identity.name} of {high}; write {high} or fewer"
         )
         yield _at(plan, site.rack_units, message, "rack-units", "site.rack.units")
+
+
+def racks_have_room(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Racks side by side, and rows one behind the other, do not stand in each other."""
+    rack = plan.site.rack if plan.site else None
+    if plan.site is None or rack is None:
+        return
+    layout = plan.site.layout
+    for key, pitch, millimetres, what in (
+        ("rack_pitch", layout.rack_pitch_m, rack.width_mm, "wide"),
+        ("row_pitch", layout.row_pitch_m, rack.depth_mm, "deep"),
+    ):
+        least = metres_of.plain(millimetres.value) if millimetres else 0
+        if pitch.value < least:
+            message = (
+                f"{key} is {float(pitch.value):g} m, and a {rack.identity.name} is {float(least):g} m {what}; "
+                f"write '{float(least):g} m' or more"
+            )
+            yield Problem(first_given(pitch) or layout.mark, "error", message, "layout", f"site.layout.{key}")
 
 
 def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -296,7 +316,7 @@ def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
             yield Problem(identity.mark or plan.mark, "warning", message, "inline-part", identity.kind)
 
 
-def unavailable_parts(plan: Plan, _: Source) -> Iterator[Problem]:
+def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
     """Parts that are no longer sold, or not yet, are pointed out."""
     used = [(plan.cluster.gpu.identity, plan.cluster.mark, "cluster.gpu")]
     if plan.cluster.server:
@@ -308,6 +328,15 @@ def unavailable_parts(plan: Plan, _: Source) -> Iterator[Problem]:
         parts += [fabric.nic.identity] if fabric.nic else []
         parts += [hosts.part.identity for hosts in fabric.hosts if hosts.part]
         used += [(identity, fabric.mark, f"fabrics.{fabric.name}") for identity in parts]
+    if site := plan.site:
+        of_site: tuple[tuple[Rack | Pdu | None, str, str], ...] = (
+            (site.rack, "rack", "part"),
+            (site.pdu, "rack", "pdu"),
+            (site.management_pdu, "management", "pdu"),
+        )
+        for part, block, key in of_site:
+            if part:
+                used.append((part.identity, source.mark(("site", block, key)), f"site.{block}.{key}"))
     for identity, mark, path in dict.fromkeys(used):
         if identity.availability != "available":
             message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"
@@ -356,6 +385,7 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     carbon_of_grids,
     effectiveness_above_one,
     height_of_racks,
+    racks_have_room,
     context_of_model,
     requests_are_whole,
     whole_tiers,

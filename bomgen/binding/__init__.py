@@ -11,11 +11,12 @@ from typing import Any
 
 from bomgen import records
 from bomgen.binding.cluster import cluster
-from bomgen.binding.fabrics import AUTO, fabric
+from bomgen.binding.fabrics import AUTO, bought_once, fabric
 from bomgen.binding.section import Section
 from bomgen.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.catalog import Catalog
 from bomgen.figures import Figure
+from bomgen.parts import Rack
 from bomgen.plan import Layout, Plan, QuotePlan, Site
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import Path, Source
@@ -61,7 +62,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
     bought = cluster(root.below("cluster"))
-    fabrics = [fabric(root.below("fabrics"), name) for name in root.below("fabrics").data]
+    described = (fabric(root.below("fabrics"), name) for name in root.below("fabrics").data)
+    fabrics = bought_once([each for each in described if each], problems)
     site = _site(root.below("site")) if root.has("site") else None
     stored = storage(root.below("storage"))
     spares = _spares(root.below("spares"))
@@ -77,7 +79,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         inference=serving,
         compute=target,
         cluster=bought,
-        fabrics=tuple(each for each in fabrics if each and (each.switchless or not bought.gpu.pod_chips)),
+        fabrics=tuple(each for each in fabrics if (each.switchless or not bought.gpu.pod_chips)),
         storage=stored,
         site=site,
         spares=spares,
@@ -108,21 +110,22 @@ def _site(section: Section) -> Site:
         pue=section.figure("pue", "ratio"),
         electricity=section.figure("electricity", "per kWh", zero=True),
         carbon=section.figure("carbon", "kg/kWh", zero=True),
-        layout=_layout(section),
+        layout=_layout(section, part),
     )
 
 
-def _layout(site: Section) -> Layout:
+def _layout(site: Section, rack: Rack | None) -> Layout:
     section = site.below("layout")
     rows = section.data.get("rows")
+    beside = records.metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
     return Layout(
         mark=section.mark if section.data else site.mark,
         given=site.has("layout"),
         rows=None if rows is None else tuple(tuple(_blocks(section, place)) for place in range(len(rows))),
         racks_per_row=section.quantity("racks_per_row", "count", "layout-racks-per-row"),
         unit_m=section.catalog.assumption("rack-unit"),
-        rack_pitch_m=section.quantity("rack_pitch", "m", "layout-rack-pitch", zero=True),
-        row_pitch_m=section.quantity("row_pitch", "m", "layout-row-pitch", zero=True),
+        rack_pitch_m=beside or section.quantity("rack_pitch", "m", "layout-rack-pitch"),
+        row_pitch_m=section.quantity("row_pitch", "m", "layout-row-pitch"),
         tray_m=section.quantity("tray_height", "m", "layout-tray-height", zero=True),
         slack_m=section.quantity("slack", "m", "layout-slack", zero=True),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from bomgen import parts, records
@@ -9,7 +10,7 @@ from bomgen.binding.section import Section
 from bomgen.catalog import Catalog, UnknownPart
 from bomgen.fabric import Topology, described
 from bomgen.fabric.model import TierChoice
-from bomgen.figures import Figure, Mark
+from bomgen.figures import Figure, Mark, first_given
 from bomgen.medium import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, PanelWish, Wish
 from bomgen.plan import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
 from bomgen.problems import Problem, nearest
@@ -98,6 +99,43 @@ def _hosts(section: Section, role: str, leaf: TierChoice | None) -> tuple[Hosts,
             plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
             found.append(Hosts(str(each.data["name"]), count, ports, part, plug))
     return tuple(found)
+
+
+def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple[FabricPlan, ...]:
+    """The fabrics, where machines of one name are the same machines: the first fabric that names their part buys them.
+
+    Notes a problem where two fabrics name different numbers or parts of them.
+    """
+    known: dict[str, tuple[str, Hosts]] = {}
+    found = []
+    for each in fabrics:
+        hosts = []
+        for here in each.hosts:
+            where, first = known.get(here.name, (each.name, here))
+            if where != each.name:
+                problems.extend(_at_odds(each, here, where, first))
+            if where == each.name or first.part is None:
+                known[here.name] = (each.name, here)
+                hosts.append(here)
+            else:
+                hosts.append(here._replace(part=None))
+        found.append(each._replace(hosts=tuple(hosts)))
+    return tuple(found)
+
+
+def _at_odds(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
+    """Machines of one name that are others on another fabric."""
+    said = [(f"{here.pieces.value}", f"{first.pieces.value}")]
+    if here.part and first.part:
+        said.append((here.part.identity.name, first.part.identity.name))
+    for own, other in said:
+        if own != other:
+            message = (
+                f"'{here.name}' are {own} here and {other} on {where}; machines of one name are the same machines: "
+                "write the same, or give these another name"
+            )
+            mark = first_given(here.pieces) or fabric.mark
+            yield Problem(mark, "error", message, "hosts", f"fabrics.{fabric.name}.hosts")
 
 
 def plug_of(nic: parts.Nic) -> Plug | None:

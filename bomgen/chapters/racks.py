@@ -144,7 +144,7 @@ def _of_group(writer: Writer, group: Elevation) -> Iterator[Row]:
         cells = (
             Cell(_units(writer, slot)),
             Cell(slot.pieces),
-            _times(slot.pieces, slot.power_w, "W"),
+            _times(slot.pieces, slot.drawn_w, "W"),
             _times(slot.pieces, slot.weight_kg, "kg"),
             Cell(_names(slot)),
             Cell(slot.identity.name if slot.identity else ""),

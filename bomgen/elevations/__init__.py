@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from bomgen.facility.power import no_power
 from bomgen.figures import Figure
 from bomgen.parts import Identity, PowerSupplies
 
@@ -47,6 +48,13 @@ class Slot(NamedTuple):
     """Of one, at most."""
     weight_kg: Figure | None
     supplies: PowerSupplies | None
+    spare: bool = False
+    """Spare servers take room and weigh; they are off, so that they draw nothing and give off no heat."""
+
+    @property
+    def drawn_w(self) -> Figure | None:
+        """What one draws while the cluster works."""
+        return no_power() if self.spare else self.power_w
 
     @property
     def top(self) -> int | None:

@@ -30,6 +30,7 @@ from bomgen.elevations import (
     Unplaced,
     spans_text,
 )
+from bomgen.elevations.feeding import doubts
 from bomgen.elevations.sums import sums_of
 from bomgen.facility.supply import feed_letter
 from bomgen.layout import COMPUTE, MANAGEMENT, Floor
@@ -75,7 +76,7 @@ def elevations(design: Design) -> Elevations | None:
         groups=groups,
         rows=_drawn(floor),
         unplaced=tuple(_unplaced(found.kinds, placed)),
-        warnings=tuple(_doubts(design, site, found, placed)),
+        warnings=(*_doubts(design, site, found, placed), *doubts(site, design.facility.supply.feeds, groups)),
     )
 
 
@@ -124,7 +125,7 @@ def _group(
     server = design.plan.cluster.server
     scale = server is not None and server.rack_scale
     slots = tuple(
-        _slot(standing, devices, scale and standing.kind.device == SERVERS)
+        _slot(standing, devices, scale and standing.kind.device == SERVERS, standing.kind is found.spare)
         for standing in _standing(found, rows.kind[first], rows.unit[first], np.flatnonzero(~is_pdu))
     )
     pdus = _pdus(design, site, kind, of_pdus, devices[:, is_pdu])
@@ -159,7 +160,7 @@ def _standing(found: Machines, kind: Column, unit: Column, rows: Column) -> Iter
         yield below
 
 
-def _slot(standing: Standing, devices: NDArray[np.int64], trays: bool) -> Slot:
+def _slot(standing: Standing, devices: NDArray[np.int64], trays: bool, spare: bool) -> Slot:
     """Equal devices of equal racks; `devices` has a row a rack."""
     kind, boxes = standing.kind, standing.boxes
     inside = devices[:, boxes[0][0] : boxes[-1][1] + 1] - kind.start
@@ -175,6 +176,7 @@ def _slot(standing: Standing, devices: NDArray[np.int64], trays: bool) -> Slot:
         power_w=kind.power_w,
         weight_kg=kind.weight_kg,
         supplies=kind.supplies,
+        spare=spare,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bomgen.elevations import PANEL, HungPdu, Slot, Sums
 from bomgen.facility.load import Heavy, heat_of, pdu_as_heavy, rack_as_heavy, weigh
-from bomgen.facility.power import power_of, sum_of_power
+from bomgen.facility.power import no_power, power_of, sum_of_power
 from bomgen.facility.supply import OUTLET, outlets_of, outlets_of_pdus
 from bomgen.figures import Cited, Figure, Reference, formula
 from bomgen.parts import Server
@@ -42,7 +42,7 @@ def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot],
     hung = _pieces(len(pdus))
     missing: set[str] = set()
     if system:
-        power = system.power_w
+        power = no_power() if all(slot.spare for slot in slots) else system.power_w
         weight = weigh([Heavy(system.identity.name, one, system.weight_kg)])
     else:
         power = _power(slots, pieces, missing)
@@ -93,10 +93,10 @@ def _power(slots: Sequence[Slot], pieces: Sequence[Figure], missing: set[str]) -
     for slot, count in zip(slots, pieces, strict=True):
         if slot.device == PANEL:
             continue
-        if slot.power_w is None:
+        if slot.drawn_w is None:
             missing.add("power_w")
             continue
-        more = power_of(count, slot.power_w)
+        more = power_of(count, slot.drawn_w)
         found = more if found is None else sum_of_power(found, more)
     return found
 

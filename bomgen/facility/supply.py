@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import NamedTuple
 
 from bomgen.figures import Figure, formula
-from bomgen.parts import Pdu, Server
+from bomgen.parts import Pdu, PowerSupplies, Server
 from bomgen.plan import Site
 
 ALL, ONE_MORE = "n", "n+1"
@@ -145,78 +145,120 @@ def feed_letter(number: int, feeds: Figure | None) -> str | None:
     return ascii_uppercase[number % int(feeds.value)]
 
 
+class Fed(NamedTuple):
+    """A rack whose power supply is looked at."""
+
+    name: str
+    of_machines: str
+    """What its machines are called."""
+    power_w: Figure | None
+    outlets: Mapping[str, Figure]
+    """That its machines need, by form."""
+    pdu: Pdu | None
+    pdus: int
+    room_u: int | None
+    """Height that its machines leave to PDUs that lie in it; None where it is not known."""
+    own_feeds: int
+    """Feeds, however many PDUs it gets; 0: their number grows with its PDUs."""
+    fewer: str
+    """What helps where no more PDUs have room."""
+
+    def hint(self, pdus: int) -> str:
+        """So many PDUs, where they have room."""
+        height = self.pdu.rack_units.value if self.pdu and self.pdu.rack_units else 0
+        if height and self.room_u is not None and pdus * height > self.room_u:
+            return f"a larger PDU or {self.fewer} would do"
+        return f"{pdus} PDUs would do"
+
+
 def doubts(
     site: Site, server: Server | None, per_rack: Figure | None, rack_power_w: Figure | None, found: Supply
 ) -> Iterator[tuple[str, str]]:
     """Warnings about the power supply of a full compute rack: message and rule."""
-    pdus = int(site.pdus_per_rack.value)
-    if per_rack is None or not pdus:
+    if per_rack is None:
         return
-    yield from _of_outlets(site, found)
-    if found.feeds is None:
-        return
-    feeds, redundancy = int(found.feeds.value), str(site.redundancy.value)
-    lost = int(feeds_lost.plain(redundancy, feeds))
-    case = f"with {lost} of {feeds} feeds lost ({redundancy})" if lost else "with all feeds there (n)"
-    left = pdus - int(pieces_lost.plain(pdus, feeds, lost))
-    if rack_power_w:
-        yield from _of_pdus(site, site.pdu, rack_power_w.value, left, case)
-    if left and server and server.supplies and server.supplies.needed:
-        yield from _of_supplies(server, min(feeds, pdus), lost, case)
+    high = server.rack_units if server else None
+    rack = Fed(
+        name="a compute rack",
+        of_machines="the servers of a rack",
+        power_w=rack_power_w,
+        outlets=found.outlets,
+        pdu=site.pdu,
+        pdus=int(site.pdus_per_rack.value),
+        room_u=int(site.rack_units.value - per_rack.value * high.value) if high else None,
+        own_feeds=int(site.feeds.value) if site.feeds else 0,
+        fewer="fewer servers a rack",
+    )
+    yield from of_outlets(rack)
+    yield from of_power(site, rack, found.feeds)
+    if server:
+        yield from of_supplies(site, rack, found.feeds, server.identity.name, server.supplies)
 
 
-def _of_outlets(site: Site, found: Supply) -> Iterator[tuple[str, str]]:
-    """Whether the PDUs have the outlets that the servers need."""
-    if not found.outlets or not found.pdu_outlets or site.pdu is None:
+def of_outlets(rack: Fed) -> Iterator[tuple[str, str]]:
+    """Whether the PDUs of a rack have the outlets that its machines need."""
+    if not rack.pdus or rack.pdu is None or not rack.pdu.outlets:
         return
-    each = {form: int(figure.value) for form, figure in site.pdu.outlets.items()}
-    for form, needed in found.outlets.items():
+    each = {form: int(figure.value) for form, figure in rack.pdu.outlets.items()}
+    for form, needed in rack.outlets.items():
         fitting = each.get(form, 0) + each.get(EITHER, 0)
-        if fitting * site.pdus_per_rack.value >= needed.value:
+        if fitting * rack.pdus >= needed.value:
             continue
-        name = f"{site.pdus_per_rack.value} x {site.pdu.identity.name}"
-        would = f"{ceil(needed.value / fitting)} PDUs would do" if fitting else "another PDU is needed"
-        yield (
-            f"the servers of a rack need {needed.value} {form.upper()} outlets; {name} have "
-            f"{fitting * site.pdus_per_rack.value}: {would}",
-            "outlets",
-        )
+        has = f"{rack.pdus} x {rack.pdu.identity.name} have {fitting * rack.pdus}"
+        would = rack.hint(ceil(needed.value / fitting)) if fitting else "another PDU is needed"
+        yield f"{rack.of_machines} need {needed.value} {form.upper()} outlets; {has}: {would}", "outlets"
 
 
-def _of_pdus(site: Site, pdu: Pdu | None, drawn: int, left: int, case: str) -> Iterator[tuple[str, str]]:
-    """Whether the PDUs that are left carry a full rack."""
-    pdus = int(site.pdus_per_rack.value)
+def _lost(site: Site, feeds: Figure) -> tuple[int, str]:
+    """Feeds that may be lost, and that case in words."""
+    redundancy = str(site.redundancy.value)
+    lost = int(feeds_lost.plain(redundancy, feeds.value))
+    return lost, f"with {lost} of {feeds.value} feeds lost ({redundancy})" if lost else "with all feeds there (n)"
+
+
+def _left(pdus: int, feeds: int, lost: int) -> int:
+    """PDUs of a rack that are left."""
+    return pdus - int(pieces_lost.plain(pdus, feeds, lost))
+
+
+def of_power(site: Site, rack: Fed, feeds: Figure | None) -> Iterator[tuple[str, str]]:
+    """Whether the PDUs that are left carry a rack."""
+    if feeds is None or rack.power_w is None or not rack.pdus:
+        return
+    lost, case = _lost(site, feeds)
+    pdu, drawn, left = rack.pdu, rack.power_w.value, _left(rack.pdus, int(feeds.value), lost)
     if not left:
-        message = f"{case} no PDU of a compute rack is left, which draws {drawn} W"
+        message = f"{case} no PDU of {rack.name} is left, which draws {drawn} W"
         yield f"{message}; give it more PDUs and feeds, or `redundancy: n`", "redundancy"
     elif pdu and pdu.power_w and left * pdu.power_w.value < drawn:
         carried = float(left * pdu.power_w.value)
-        would = _enough(site, pdu, drawn)
-        hint = f"{would} PDUs would do" if would else "more feeds are needed"
-        message = f"{case} {left} of {pdus} PDUs carry {carried:g} W of a compute rack, which draws {drawn} W: {hint}"
+        would = _enough(site, rack, pdu.power_w)
+        hint = rack.hint(would) if would else "more feeds are needed"
+        message = f"{case} {left} of {rack.pdus} PDUs carry {carried:g} W of {rack.name}, which draws {drawn} W: {hint}"
         yield message, "redundancy"
 
 
-def _enough(site: Site, pdu: Pdu, drawn: int) -> int | None:
-    """The fewest PDUs a rack that carry it when as much is lost as may be; None where no number does."""
-    each = pdu.power_w.value if pdu.power_w else 0
-    least = ceil(Fraction(drawn) / Fraction(each)) if each else 0
-    given = int(site.feeds.value) if site.feeds else 0
-    for pdus in range(max(1, least), 2 * least + given + 2):
-        feeds = given or pdus * int(site.feeds_per_pdu.value)
-        lost = int(feeds_lost.plain(site.redundancy.value, feeds))
-        if pdus - int(pieces_lost.plain(pdus, feeds, lost)) >= least:
+def _enough(site: Site, rack: Fed, pdu_power_w: Figure) -> int | None:
+    """The fewest PDUs that carry a rack when as much is lost as may be; None where no number does."""
+    drawn = rack.power_w.value if rack.power_w else 0
+    least = ceil(Fraction(drawn) / Fraction(pdu_power_w.value))
+    for pdus in range(max(1, least), 2 * least + rack.own_feeds + 2):
+        feeds = rack.own_feeds or pdus * int(site.feeds_per_pdu.value)
+        if _left(pdus, feeds, int(feeds_lost.plain(site.redundancy.value, feeds))) >= least:
             return pdus
     return None
 
 
-def _of_supplies(server: Server, feeds: int, lost: int, case: str) -> Iterator[tuple[str, str]]:
-    """Whether enough power supplies of a server are left, dealt out to the feeds that reach its rack."""
-    supplies = server.supplies
-    if supplies is None or supplies.needed is None:
+def of_supplies(
+    site: Site, rack: Fed, feeds: Figure | None, name: str, supplies: PowerSupplies | None
+) -> Iterator[tuple[str, str]]:
+    """Whether enough power supplies of a machine are left, dealt out to the feeds that reach its rack."""
+    if feeds is None or not rack.pdus or supplies is None or supplies.needed is None:
+        return
+    lost, case = _lost(site, feeds)
+    if not _left(rack.pdus, int(feeds.value), lost):
         return
     count, needed = int(supplies.pieces.value), int(supplies.needed.value)
-    left = count - int(pieces_lost.plain(count, feeds, lost))
+    left = count - int(pieces_lost.plain(count, min(int(feeds.value), rack.pdus), lost))
     if left < needed:
-        message = f"{case} a {server.identity.name} keeps {left} of {count} power supplies; {needed} carry it"
-        yield message, "redundancy"
+        yield f"{case} a {name} keeps {left} of {count} power supplies; {needed} carry it", "redundancy"

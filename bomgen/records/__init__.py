@@ -10,7 +10,7 @@ from bomgen.catalog import Catalog, Record
 from bomgen.figures import Figure
 from bomgen.problems import PlanErrors, Problem
 from bomgen.records.connection import rules
-from bomgen.records.facility import panel, pdu, rack, supplies
+from bomgen.records.facility import metres_of, panel, pdu, rack, supplies
 from bomgen.records.identity import identity, named, slug
 from bomgen.records.switches import fitted_with, switch
 
@@ -21,6 +21,7 @@ __all__ = [
     "fitted_with",
     "gpu",
     "identity",
+    "metres_of",
     "model",
     "module",
     "nic",

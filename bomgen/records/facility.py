@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from bomgen import parts
 from bomgen.catalog import Record
+from bomgen.figures import formula
 from bomgen.problems import PlanErrors, Problem
 from bomgen.records.identity import identity, named
 
 SUPPLIES = "power_supplies"
 OUTLETS = ("c13", "c19", "either")
+MILLIMETRES_OF_A_METRE = 1000
+
+
+@formula("m")
+def metres_of(length_mm: int) -> Fraction:
+    """Width or depth of a rack."""
+    return Fraction(length_mm) / MILLIMETRES_OF_A_METRE
 
 
 def supplies(record: Record) -> parts.PowerSupplies | None:

@@ -179,6 +179,18 @@ def test_too_few_outlets(outlets: dict[str, int], would: str | None, worked: Wor
     assert expected == rules(report, "outlets")
 
 
+def test_parts_that_are_no_longer_sold(worked: Worked) -> None:
+    """Rack and PDUs are pointed out as servers and switches are."""
+    old = {"availability": "end-of-sale"}
+    pdus, others = {"name": "Q", **old}, {"name": "S", **old}
+    site = four(rack={"part": {"name": "R", "rack_units": 48, **old}, "pdu": pdus}, management={"pdu": others})
+    assert rules(worked(plan(site)), "availability") == [
+        "R is end of sale; name another rack",
+        "Q is end of sale; name another pdu",
+        "S is end of sale; name another pdu",
+    ]
+
+
 # feeds --------------------------------------------------------------------------------------------------------------
 
 
@@ -193,6 +205,50 @@ def test_one_of_three_pdus_may_be_lost(worked: Worked) -> None:
         "with 1 of 3 feeds lost (n+1) 2 of 3 PDUs carry 34600 W of a compute rack, which draws 40800 W: 4 PDUs would do"
     ]
     assert rules(worked(plan(four(rack={"pdu": PDU}, redundancy="n"))), "redundancy") == []
+
+
+@pytest.mark.parametrize(
+    ("units", "would"), [(40, "4 PDUs would do"), (38, "a larger PDU or fewer servers a rack would do")]
+)
+def test_more_pdus_must_have_room(units: int, would: str, worked: Worked) -> None:
+    """Four servers of 8 U and four PDUs of 2 U fill 40 U; a rack of 38 U is full with three PDUs."""
+    rack = {"units": units, "pdu": {**PDU, "rack_units": 2}}
+    found = rules(worked(plan(four(rack=rack))), "redundancy", "outlets")
+    assert len(found) == 2
+    assert all(message.endswith(f": {would}") for message in found)
+
+
+def stored(pdu: dict[str, Any]) -> dict[str, Any]:
+    """22 storage servers of 1 kW and 2 U, and a QM9700 before them, in racks of 15 kW with two PDUs."""
+    site = four(rack={"power": "15 kW"}, management={"pdus": 2, "pdu": pdu}, feeds=2)
+    return plan(site, servers=4) | {
+        "fabrics": {"storage": {"switch": "qm9700", "topology": "single-switch"}},
+        "storage": {"servers": {"count": 22, "power": "1 kW", "rack_units": 2}},
+    }
+
+
+def test_management_racks_are_fed_too(worked: Worked) -> None:
+    """Two of six racks, behind two with a DGX each: eleven servers in either, and the switch in the first of them.
+
+    A QM9700 draws 1.72 kW at most, with the servers 12.72 kW; for that 13 PDUs of 1 kW must be left of 26 on two feeds.
+    """
+    weak = worked(stored({"name": "P", "power": "1 kW"}))
+    [message] = [each for each in rules(weak, "redundancy") if "management" in each]
+    assert message.endswith("1 of 2 PDUs carry 1000 W of management rack 3, which draws 12720 W: 26 PDUs would do")
+    low = worked(stored({"name": "P", "power": "1 kW", "rack_units": 2}))
+    [message] = [each for each in rules(low, "redundancy") if "management" in each]
+    assert message.endswith("12720 W: a larger PDU or more racks would do")
+    strong = worked(stored({"name": "P", "power": "30 kW"}))
+    assert [each for each in rules(strong, "redundancy") if "management" in each] == []
+
+
+def test_outlets_of_management_racks(worked: Worked) -> None:
+    """The two supplies of a QM9700 are plugged into C13 outlets."""
+    for outlets, expected in (
+        ({"c19": 4}, ["the machines of management rack 3 need 2 C13 outlets; 2 x P have 0: another PDU is needed"]),
+        ({"c13": 1}, []),
+    ):
+        assert expected == rules(worked(stored({"name": "P", "outlets": outlets})), "outlets")
 
 
 def test_a_feed_of_two_takes_half_of_the_supplies(worked: Worked) -> None:

@@ -46,6 +46,24 @@ def test_fabric_managers_take_the_modules_of_their_own_cages(built: Built) -> No
     assert not assumed(bom)
 
 
+def test_machines_on_two_fabrics_are_bought_once(built: Built) -> None:
+    """Two UFM appliances with ports on compute and on storage are two, in bill, power and weight: 2 x 689 W, 2 x 17 kg.
+
+    Power and weight of one are those of its data sheet, with ports on storage as without.
+    """
+    hosts = [{"name": "ufm", "count": 2, "part": "ufm-ndr"}]
+    fabrics = {"compute": {"switch": "qm9700"}, "storage": {"switch": "qm9700", "ports_per_server": 2}}
+    both = {name: {**fabric, "hosts": hosts} for name, fabric in fabrics.items()}
+    one = {**fabrics, "storage": both["storage"]}
+    unnamed = {**one, "compute": {**fabrics["compute"], "hosts": [{"name": "ufm", "count": 2}]}}
+    power, weight = (built(plan(fabrics, site={}))["site"][key] for key in ("power_w", "weight_kg"))
+    for wanted in (both, one, unnamed):
+        bom = built(plan(wanted, site={}))
+        bought = [(line["part"], line["quantity"]) for line in bom["lines"] if line["category"] == "management"]
+        assert bought == [("ufm-ndr", 2)]
+        assert (bom["site"]["power_w"] - power, round(bom["site"]["weight_kg"] - weight, 3)) == (2 * 689, 2 * 17)
+
+
 def test_numbers_sum_up_what_lines_keep_apart(built: Built) -> None:
     """Modules of servers and of other machines are lines of their own under ids of their own, and one number."""
     hosts = [{"name": "UFM", "count": 3, "ports": 1, "part": "ufm-ndr"}]

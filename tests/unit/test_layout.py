@@ -48,6 +48,19 @@ def test_copper_into_the_next_rack(built: Built) -> None:
     assert {"mcp7y00-n002": 8, "mcp7y00-n02a": 4, "mcp7y00-n003": 4} == cables(built(plan({"layout": "auto"})))
 
 
+def test_racks_stand_as_far_apart_as_they_are_wide(built: Built) -> None:
+    """The same racks, now a part of 800 mm: 0.2 m further to the next one.
+
+    By hand: 0.8 m, 2 x 0.5 m, and 0, 8, 16 and 24 units of 44.45 mm: 1.8, 2.16, 2.52 and 2.87 m, sold as 2, 2.5, 3 and
+    3 m.
+    """
+    rack = {"part": "conteg-ri7-48-80-120", "power": "40 kW"}
+    found = cables(built(plan({"layout": "auto", "rack": rack})))
+    assert {"mcp7y00-n002": 4, "mcp7y00-n02a": 4, "mcp7y00-n003": 8} == found
+    narrow = {**rack, "part": {"name": "R", "rack_units": 48, "width_mm": 600}}
+    assert cables(built(plan({"layout": "auto"}))) == cables(built(plan({"layout": "auto", "rack": narrow})))
+
+
 def test_over_the_trays(built: Built) -> None:
     """Two racks with an empty one between them: up, 0.4 m to the tray, along, and down again.
 

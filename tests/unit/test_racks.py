@@ -132,11 +132,12 @@ def test_a_full_rack_has_the_numbers_of_the_site(built: Built) -> None:
     assert [] == full["lower_bounds"]
 
 
-def test_racks_add_up_to_the_site(built: Built) -> None:
-    """Power of all racks is that of all machines, weight that of everything."""
+@pytest.mark.parametrize("spares", [0, 2, 6])
+def test_racks_add_up_to_the_site(spares: int, built: Built) -> None:
+    """Power of all racks is that of all machines in use, weight that of everything, spare servers with it."""
     parts = {"part": RACK, "pdu": PDU}
     plan = four(rack=parts, management={"pdu": PDU})
-    plan["fabrics"].pop("out_of_band")
+    plan["cluster"]["spare_servers"] = spares
     site = built(plan)["site"]
     for key in ("power_w", "weight_kg", "heat_btu_per_hour"):
         assert site[key] == pytest.approx(sum(group["number"] * group[key] for group in site["elevations"]))
