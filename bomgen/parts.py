@@ -193,6 +193,24 @@ class Chassis(NamedTuple):
     """By `line_cards`, `fabric_cards`, `supervisors` and `power_supplies`."""
 
 
+class PortNames(NamedTuple):
+    """What the vendor calls the ports of a switch: `{cage}` and the like stand for numbers."""
+
+    cage: str | None
+    """The port of a cage that has one; None here and below: numbered from 1."""
+    port: str | None
+    """One of several ports in a cage."""
+    split: str | None
+    """A part of a split port."""
+    first_card: int
+    """The number of the first line card; of cages, ports and parts likewise."""
+    first_cage: int
+    first_port: int
+    first_part: int
+    lanes: int
+    """Electrical lanes of a cage, by the first of which `{lane}` calls a part; numbered from 1."""
+
+
 class Switch(NamedTuple):
     """A switch. `switches_per_unit` independent switches may share one box that is bought."""
 
@@ -204,6 +222,8 @@ class Switch(NamedTuple):
     power_w: Figure | None
     typical_power_w: Figure | None
     """Stands in for a maximum that is not published."""
+    port_names: PortNames | None = None
+    """None: nobody knows."""
     chassis: Chassis | None = None
     """What a modular one is put together from; its ports are those of the line cards it is fitted with."""
     weight_kg: Figure | None = None

@@ -1,8 +1,8 @@
 """The wiring as an InfraGraph infrastructure (JSON): devices with ports, instances of them, an edge for every link.
 
 A device is its ports around one component in the middle. Instance names are the names of devices without the number,
-and their index is that number less one: `compute-leaf-07` is `compute-leaf[6]`. InfraGraph's names have no slash and no
-dot, so that port `17/1` is the component `17_1`.
+and their index is that number less one: `compute-leaf-07` is `compute-leaf[6]`. InfraGraph's names have no slash, dot
+or colon, so that port `17/1` is the component `17_1`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SWITCH, MACHINE = ("asic", "switch"), ("host", "cpu")
 """The component in the middle of a device, and of which type it is."""
 INSIDE = "internal"
 """The link between a device's middle and its ports."""
-REPLACED = str.maketrans("/.", "__")
+REPLACED = str.maketrans("/.:", "___")
 BATCH = 4096
 """Edges written at a time."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
-from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,8 +69,9 @@ KBPS = 1_000_000
 """Speeds of interfaces are in kbit/s."""
 GENERIC = "Generic"
 """The manufacturer of what has none."""
-RACK_WIDTH_IN, RACK_HEIGHT_U = 19, 42
-"""The usual rack (EIA-310), and NetBox's own defaults."""
+RACK_WIDTH_IN = 19
+"""From rail to rail (EIA-310); what a rack takes outside stands in columns of its own."""
+OUTER_UNIT = "mm"
 MOST_LETTERS = 100
 """Of a name or a label."""
 ROLE_COLORS = {"server": "2196f3", "leaf": "4caf50", "spine": "ff9800", "core": "f44336"}
@@ -117,7 +117,10 @@ def write(wiring: Wiring, out: Path, progress: Progress) -> None:
             ("manufacturer", "model", "slug", "part_number", "u_height"),
             sorted({(model.manufacturer, model.model): model[:-1] for model in kinds}.values()),
         ),
-        "racks": (("site", "name", "status", "width", "u_height"), list(_racks(wiring, models, used.tolist()))),
+        "racks": (
+            ("site", "name", "status", "width", "u_height", "outer_width", "outer_depth", "outer_unit"),
+            _racks(wiring),
+        ),
         "devices": (
             ("name", "role", "manufacturer", "device_type", "status", "site", "rack", "position", "face"),
             _devices(wiring, models, used.tolist()),
@@ -158,18 +161,16 @@ def _slug(name: str) -> str:
     return slug(name).replace(".", "-")[:MOST_LETTERS] or GENERIC.lower()
 
 
-def _racks(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterator[tuple[object, ...]]:
-    """The racks that devices stand in, as high as they are filled at least."""
+def _racks(wiring: Wiring) -> Iterator[tuple[object, ...]]:
+    """The racks of the floor, all as high as the plan has them; how much room they take where their part is known."""
     if wiring.places is None:
         return
-    heights: dict[int, int] = {}
-    for device in devices:
-        rack, unit = int(wiring.places.rack[device]), int(wiring.places.unit[device])
-        if rack != NOWHERE:
-            top = unit + ceil(float(models[int(wiring.kind_numbers[device])].height)) - 1
-            heights[rack] = max(heights.get(rack, RACK_HEIGHT_U), top)
-    for rack, height in sorted(heights.items()):
-        yield wiring.site, rack, PLANNED, RACK_WIDTH_IN, height
+    part = wiring.places.rack_part
+    outer = [part.width_mm, part.depth_mm] if part else [None, None]
+    sizes = [round(size.value) if size else "" for size in outer]
+    unit = OUTER_UNIT if any(sizes) else ""
+    for rack in range(1, wiring.places.racks + 1):
+        yield wiring.site, rack, PLANNED, RACK_WIDTH_IN, wiring.places.rack_units, *sizes, unit
 
 
 def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterator[tuple[object, ...]]:

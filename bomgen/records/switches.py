@@ -13,6 +13,10 @@ from bomgen.quantities import parse
 from bomgen.records.facility import supplies
 from bomgen.records.identity import identity, named, slug
 
+PORT_NAMES = "port_names"
+"""The key, and the rule that wrong ones break."""
+NAMED = ("cage", "port", "split")
+COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
 MAX_PORTS = 10_000
 """Ports of a switch beyond which a plan is a slip: the largest chassis have about a thousand."""
 
@@ -39,10 +43,30 @@ def switch(record: Record) -> parts.Switch:
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
         typical_power_w=record.figure("power_typical", "W"),
+        port_names=_port_names(record, built, groups),
         chassis=built,
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
     )
+
+
+def _port_names(
+    record: Record, built: parts.Chassis | None, groups: tuple[parts.PortGroup, ...]
+) -> parts.PortNames | None:
+    """What the ports are called. Raises PlanErrors where two ports of a switch would be called alike."""
+    given = record.value(PORT_NAMES)
+    if not given:
+        return None
+    words = {key: given.get(key) for key in NAMED}
+    message, split = "", words["split"]
+    if built and built.ports_per_card and not all("{card}" in word for word in words.values() if word):
+        message = "ports of a chassis are told apart by their line card; write {card} into cage, port and split"
+    elif split and "{port}" not in split and any(group.ports_per_cage.value > 1 for group in groups):
+        message = "parts of several ports in a cage are told apart by the port; write {port} into split"
+    if message:
+        raise PlanErrors([Problem(record.source.mark((*record.steps, PORT_NAMES)), "error", message, PORT_NAMES)])
+    numbers = (int(given.get(key, 1)) for key in COUNTED_FROM)
+    return parts.PortNames(words["cage"], words["port"], split, *numbers)
 
 
 def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bomgen.figures import Figure
 from bomgen.medium import Medium, Patch
-from bomgen.parts import Identity, PowerSupplies
+from bomgen.parts import Identity, PowerSupplies, Rack
 
 Column = NDArray[np.int64]
 COLUMNS = (
@@ -33,13 +33,19 @@ NOWHERE = -1
 
 
 class Places(NamedTuple):
-    """Where the devices of a kind stand, a row a device; NOWHERE where nobody knows."""
+    """Where devices stand, a row a device, NOWHERE where nobody knows; and the racks of the floor, all alike."""
 
     row: Column
     rack: Column
     """Numbered over all rows."""
     unit: Column
     """The lowest rack unit that it fills, from 1."""
+    racks: int
+    """On the floor, those that hold nothing as well."""
+    rack_units: int
+    """Of each."""
+    rack_part: Rack | None
+    """None: any rack of that height."""
 
 
 class DeviceKind(NamedTuple):

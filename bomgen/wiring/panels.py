@@ -278,10 +278,10 @@ def _places(wiring: Wiring, stands: _Stands, pools: Sequence[_Pool], site: Site,
     order = np.argsort(device)
     rack, unit = rack[order], unit[order]
     before = wiring.places
-    return Places(
-        np.concatenate((before.row, racks.row[rack])),
-        np.concatenate((before.rack, rack + 1)),
-        np.concatenate((before.unit, unit)),
+    return before._replace(
+        row=np.concatenate((before.row, racks.row[rack])),
+        rack=np.concatenate((before.rack, rack + 1)),
+        unit=np.concatenate((before.unit, unit)),
     )
 
 

@@ -39,7 +39,8 @@ def places(design: Design, machines: Machines, site: Site, racks: Floor) -> Plac
         rows = slice(kind.start, kind.start + kind.number)
         rack[rows], unit[rows] = place
     row = np.where(rack == NOWHERE, NOWHERE, racks.row[np.maximum(rack, 0)])
-    return Places(row, np.where(rack == NOWHERE, NOWHERE, rack + 1), unit)
+    numbers = np.where(rack == NOWHERE, NOWHERE, rack + 1)
+    return Places(row, numbers, unit, len(racks.row), _number(site.rack_units), site.rack)
 
 
 def _servers(design: Design, machines: Machines, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:

@@ -1,7 +1,7 @@
-"""The ports of a switch as cages and lanes, called what the vendor calls them.
+"""The ports of a switch as cages and lanes, called what the vendor calls them where its record says so.
 
-A cage with two ports (twin-port OSFP) has `1/1` and `1/2`; a port that is split gets one more number; a line card
-stands in front.
+Where it does not they are numbered from 1 by cage: a cage with two ports has `1/1` and `1/2`; a port that is split gets
+one more number; a line card stands in front.
 """
 
 from __future__ import annotations
@@ -68,9 +68,8 @@ def sockets(switch: Switch, wanted: Sequence[Wanted], card: CardShare | None = N
             taken = min(each.ports - len(found), max(room - start, 0))
             for port in range(start, start + taken):
                 cage, lane = port // here, port % here
-                found.append(
-                    Socket(first_cage + cage, lane, _name(_cage(switch, first_cage + cage), lane, here, group))
-                )
+                number = first_cage + cage
+                found.append(Socket(number, lane, _name(switch, group, *_slot(switch, number), lane, here)))
             if taken:
                 used[index] = _Used(start + taken, here, each.part)
         if len(found) < each.ports:
@@ -98,8 +97,7 @@ def _on_cards(switch: Switch, wanted: Sequence[Wanted], card: CardShare) -> dict
         for port in range(each.ports):
             slot, place = port // share, port % share + before
             cage, lane = place // here, place % here
-            name = _name(f"{slot + 1}/{cage + 1}", lane, here, group)
-            found.append(Socket(slot * card.cages + cage, lane, name))
+            found.append(Socket(slot * card.cages + cage, lane, _name(switch, group, slot, cage, lane, here)))
         rooms[each.end] = Room(here, tuple(found))
     return rooms
 
@@ -135,20 +133,28 @@ def _lanes(group: PortGroup, rate: Figure) -> int:
     return max(int(group_radix(group, rate).value / cages), 1)
 
 
-def _cage(switch: Switch, cage: int) -> str:
-    """What a cage is called: its number, behind that of the line card where the cards are known."""
-    ports = switch.chassis.ports_per_card if switch.chassis else None
-    if ports is None:
-        return str(cage + 1)
-    of_card = int(ports.value // switch.groups[0].ports_per_cage.value)
-    return f"{cage // of_card + 1}/{cage % of_card + 1}"
+def _slot(switch: Switch, cage: int) -> tuple[int | None, int]:
+    """The line card of a cage, from 0, and its place there; None where it is in no card that is known."""
+    of_card = switch.chassis.ports_per_card if switch.chassis else None
+    if of_card is None:
+        return None, cage
+    return divmod(cage, int(of_card.value // switch.groups[0].ports_per_cage.value))
 
 
-def _name(cage: str, lane: int, lanes: int, group: PortGroup) -> str:
+def _name(switch: Switch, group: PortGroup, card: int | None, cage: int, lane: int, lanes: int) -> str:
+    """What a port is called: by card, cage, port in the cage and part of the port, those that it has."""
     ports = int(group.ports_per_cage.value)
-    if lanes == 1 and ports == 1:
-        return cage
-    if ports == 1 or lanes <= ports:
-        return f"{cage}/{lane + 1}"
-    split = lanes // ports
-    return f"{cage}/{lane // split + 1}/{lane % split + 1}"
+    whole, split = lanes == 1 and ports == 1, lanes > ports
+    port, part = divmod(lane, lanes // ports) if split else (lane, 0)
+    names = switch.port_names
+    called = (names.cage if whole else names.split if split else names.port) if names else None
+    if names is None or called is None:
+        numbers = (card, cage, None if whole or (split and ports == 1) else port, part if split else None)
+        return "/".join(str(number + 1) for number in numbers if number is not None)
+    return called.format(
+        card=(card or 0) + names.first_card,
+        cage=cage + names.first_cage,
+        port=port + names.first_port,
+        part=part + names.first_part,
+        lane=lane * max(names.lanes // lanes, 1) + 1,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import subprocess
 import sys
@@ -31,6 +32,13 @@ def _written(plan: str, form: str, out: Path, *more: str) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT)
     assert done.returncode == 0, done.stderr
     return out
+
+
+def _built(plan: str, out: Path) -> Path:
+    command = [sys.executable, "-m", "bomgen.cli", "build", f"plans/{plan}.yaml", "-f", "json", "-o", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT)
+    assert done.returncode == 0, done.stderr
+    return next(out.rglob("bom.json"))
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -113,6 +121,10 @@ def test_netbox_takes_the_files(design, tmp_path):
     assert {row["manufacturer"] for row in found["device-types"]} <= set(names["manufacturers"])
     models = [(row["manufacturer"], row["model"]) for row in found["device-types"]]
     assert len(set(models)) == len(models)
+    bill = json.loads(_built(design, tmp_path / "bill").read_text("utf-8"))
+    elevations = bill.get("site", {}).get("elevations", [])
+    assert len(found["racks"]) == sum(each["number"] for each in elevations)
+    assert {int(row["u_height"]) for row in found["racks"]} == {each["units"] for each in elevations}
     heights = {(row["manufacturer"], row["model"]): float(row["u_height"]) for row in found["device-types"]}
     assert all((2 * height).is_integer() for height in heights.values())
     taken = set()

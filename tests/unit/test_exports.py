@@ -16,7 +16,7 @@ from openpyxl import load_workbook
 
 from bomgen.cli import main
 from bomgen.export import about, format_of, formats, xlsx
-from bomgen.pipeline import open_plan, wired, work_out, write_wiring
+from bomgen.pipeline import open_plan, render, wired, work_out, write_wiring
 
 CHECKOUT = Path(__file__).parents[2]
 HOSTILE = """
@@ -184,6 +184,29 @@ def test_cables_of_several_links(tmp_path):
     assert [row["description"] for row in links if row["label"] == apart["label"]] == [
         f"link {number} of 4" for number in range(1, 5)
     ]
+
+
+@pytest.mark.parametrize("plan", ["superpod-h100-4su", "superpod-h100-floor", "fire-flyer-2-zone"])
+def test_netbox_has_every_rack_of_the_floor(plan, tmp_path):
+    """The racks are those of the elevations in bom.json, as high as there; a device stands in none beyond its top."""
+    report = work_out(open_plan(str(CHECKOUT / "plans" / f"{plan}.yaml"), None))
+    site = json.loads(render(report, ("json",))["bom.json"])["site"]
+    write_wiring(wired(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
+    racks = _rows(tmp_path / "wiring-racks.csv")
+    last = site["rows"][-1][-1]
+    assert [int(row["name"]) for row in racks] == list(range(1, last["first"] + last["racks"]))
+    assert {int(row["u_height"]) for row in racks} == {each["units"] for each in site["elevations"]}
+
+
+def test_netbox_knows_what_a_rack_takes(tmp_path):
+    """Where the rack is a part its outer sizes stand beside the 19 inches between its rails."""
+    report = work_out(
+        open_plan(str(CHECKOUT / "plans" / "superpod-h100-4su.yaml"), None),
+        ["site.rack.part=ar3350", "site.rack.units=42"],
+    )
+    write_wiring(wired(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
+    sizes = {(row["width"], row["outer_width"], row["outer_unit"]) for row in _rows(tmp_path / "wiring-racks.csv")}
+    assert sizes == {("19", "750", "mm")}
 
 
 def test_sheets_go_on_where_one_is_full(tmp_path, monkeypatch):
