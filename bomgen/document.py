@@ -29,6 +29,8 @@ class Cell:
     unit: str = ""
     why: str | None = None
     """The path of the derivation that explains it."""
+    least: bool = False
+    """A number that leaves something out, because it is not known: a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,8 +112,9 @@ class Language(NamedTuple):
         return f"{self.number(value)} {self.unit(unit)}".rstrip()
 
     def cell(self, cell: Cell) -> str:
-        """A cell's value with its unit."""
-        return self.value(cell.value, cell.unit)
+        """A cell's value with its unit; a lower bound as one."""
+        text = self.value(cell.value, cell.unit)
+        return self.word("ui-at-least", amount=text) if cell.least and cell.value is not None else text
 
     def _grouped(self, text: str) -> str:
         """Python's `1,234.5` in this language."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Drawing, Row, Section, Table
@@ -71,12 +72,12 @@ def _group(writer: Writer, group: Elevation) -> Row:
         Cell(spans_text(group.racks, MOST_SPANS)),
         Cell(spans_text(group.rows, MOST_SPANS)),
         Cell(group.number),
-        _cell(sums.power_w, "W"),
-        _cell(sums.weight_kg, "kg"),
+        _cell(sums.power_w, "W", "power_w" in sums.lower_bounds),
+        _cell(sums.weight_kg, "kg", "weight_kg" in sums.lower_bounds),
         _cell(sums.units_used, "U"),
         Cell(_outlets(writer, group)),
         Cell(_pdus(group)),
-        _cell(sums.heat, HEAT),
+        _cell(sums.heat, HEAT, "power_w" in sums.lower_bounds),
     )
     return Row(cells, writer.word(f"label-{group.kind}_racks"))
 
@@ -85,16 +86,17 @@ def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
     """What all racks have together, as far as it is known."""
     number = sum(group.number for group in groups)
     pdus = sum(group.number * len(group.pdus) for group in groups)
+    bounds = {name for group in groups for name in group.sums.lower_bounds}
     cells = (
         Cell(writer.word("racks-all")),
         Cell(""),
         Cell(number),
-        _sum([(group.number, group.sums.power_w) for group in groups], "W"),
-        _sum([(group.number, group.sums.weight_kg) for group in groups], "kg"),
+        replace(_sum([(group.number, group.sums.power_w) for group in groups], "W"), least="power_w" in bounds),
+        replace(_sum([(group.number, group.sums.weight_kg) for group in groups], "kg"), least="weight_kg" in bounds),
         _sum([(group.number, group.sums.units_used) for group in groups], "U"),
         Cell(""),
         Cell(writer.language.integer(pdus) if pdus else ""),
-        _sum([(group.number, group.sums.heat) for group in groups], HEAT),
+        replace(_sum([(group.number, group.sums.heat) for group in groups], HEAT), least="power_w" in bounds),
     )
     return Row(cells, writer.word("racks-sum"))
 
@@ -169,8 +171,9 @@ def _names(slot: Slot) -> str:
     return text if len(slot.names) <= MOST_SPANS else f"{text}, … +{len(slot.names) - MOST_SPANS}"
 
 
-def _cell(figure: Figure | None, unit: str) -> Cell:
-    return Cell(round(figure.value) if figure and unit == HEAT else figure.value if figure else None, unit)
+def _cell(figure: Figure | None, unit: str, least: bool = False) -> Cell:
+    value = round(figure.value) if figure and unit == HEAT else figure.value if figure else None
+    return Cell(value, unit, least=least)
 
 
 def _times(pieces: int, figure: Figure | None, unit: str) -> Cell:

@@ -67,6 +67,8 @@ class HungPdu(NamedTuple):
 
     name: Named | None
     """In the first rack and in the last; None: nobody counts PDUs one by one."""
+    second: str | None
+    """In the second rack, which shows how many PDUs lie between; None where there is none."""
     feed: str | None
     """Letter of the feed that it hangs on."""
     unit: int | None
@@ -164,6 +166,18 @@ def left_out(found: Elevations, shown: tuple[Elevation, ...]) -> str:
         else:
             joined.append((first, last))
     return spans_text(tuple(joined), MOST_NAMED)
+
+
+def dealt_text(named: Named, second: str | None) -> str:
+    """What devices are called of which every rack has one: pdu-01, 03 … 19, where each rack has two of them."""
+    first, last = named
+    stem, _, number = first.rpartition("-")
+    if second is None or not all(each.rpartition("-")[0] == stem for each in (second, last)):
+        return named_text(named)
+    then, end = (each.rpartition("-")[2] for each in (second, last))
+    if int(then) == int(number) + 1:
+        return named_text(named)
+    return f"{first}, {then}" if then == end else f"{first}, {then} … {end}"
 
 
 def named_text(named: Named) -> str:

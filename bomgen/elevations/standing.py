@@ -195,15 +195,16 @@ def _pdus(
     part, pdus = (site.pdu, site.pdus_per_rack) if kind == COMPUTE else (site.management_pdu, site.management_pdus)
     supply = design.facility.supply
     feeds = supply.feeds if kind == MANAGEMENT or supply.compute_rack_feeds else None
+    racks = devices.shape[0]
     found = []
     for number, unit in enumerate(lying(site, part, pdus).tolist()):
-        name = None
+        name = second = None
         if of_pdus and number < devices.shape[1]:
-            first, last = (int(devices[rack, number]) - of_pdus.start for rack in (0, -1))
-            name = (of_pdus.name(first), of_pdus.name(last))
+            names = [of_pdus.name(int(devices[rack, number]) - of_pdus.start) for rack in (0, min(1, racks - 1), -1)]
+            name, second = (names[0], names[-1]), names[1] if racks > 1 else None
         lies = unit != NOWHERE
         height = ceil(part.rack_units.value) if part and part.rack_units and lies else 0
-        found.append(HungPdu(name, feed_letter(number, feeds), unit if lies else None, height))
+        found.append(HungPdu(name, second, feed_letter(number, feeds), unit if lies else None, height))
     return tuple(found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bomgen.elevations import HungPdu, named_text
+from bomgen.elevations import HungPdu, dealt_text
 from bomgen.language import Language
 
 ANY = "PDU"
@@ -11,5 +11,5 @@ ANY = "PDU"
 
 def pdu_words(language: Language, pdu: HungPdu) -> str:
     """A PDU of equal racks, in the first and in the last of them, with its feed."""
-    name = named_text(pdu.name) if pdu.name else ANY
+    name = dealt_text(pdu.name, pdu.second) if pdu.name else ANY
     return language.word("ui-pdu-on-feed", name=name, feed=pdu.feed) if pdu.feed else name

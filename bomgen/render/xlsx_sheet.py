@@ -18,7 +18,18 @@ from openpyxl.worksheet.properties import PageSetupProperties
 from bomgen.document import Cell, Column, Document, Value
 from bomgen.language import Language
 from bomgen.render.xlsx_finish import Result
-from bomgen.render.xlsx_text import GENERAL, PADDING, clean, cut, more_lines, number_format, plain, storable, width_of
+from bomgen.render.xlsx_text import (
+    GENERAL,
+    LEAST,
+    PADDING,
+    clean,
+    cut,
+    more_lines,
+    number_format,
+    plain,
+    storable,
+    width_of,
+)
 
 _UNKNOWN = "–"
 _NOTE_COLUMNS = ("explain", "why", "how", "note", "source", "origin")
@@ -194,6 +205,8 @@ class Sheet:
         else:
             look = _EXPLANATION if column.key in _NOTE_COLUMNS else TEXT
         form = number_format(cell.value, cell.unit, language, named)
+        if cell.least and form != GENERAL:
+            form = LEAST + form
         self.link(self.put(position, value, look, form), cell)
 
     def link(self, cell: SheetCell, source: Cell) -> None:

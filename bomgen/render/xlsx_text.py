@@ -90,6 +90,10 @@ def number_format(value: Value, unit: str, language: Language, named: bool = Tru
     return (fixed(_DAYS_PLACES) if unit == _DAYS and abs(float(value)) >= 1 else _by_size(value)) + suffix
 
 
+LEAST = r"\≥\ "
+"""What the format of a lower bound begins with."""
+
+
 def money_format(currency: str) -> str:
     """The format of amounts of a currency, with its name behind."""
     return fixed(places(minor_unit(currency))) + _suffix(currency)
@@ -107,6 +111,8 @@ def places(amount: Decimal) -> int:
 
 def width_of(number: int | float | Decimal, form: str) -> int:
     """About how many characters wide the column of a number in the format `form` must be."""
+    if form.startswith(LEAST):
+        return len(LEAST) // 2 + width_of(number, form.removeprefix(LEAST))
     digits, _, suffix = form.partition('"')
     if digits == _POWER_OF_TEN:
         return len(digits) + _breadth(suffix) + PADDING

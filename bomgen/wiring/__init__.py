@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -49,6 +49,12 @@ class End(NamedTuple):
         """The end with some of its rows."""
         device, port, cage, lane = (column[rows] for column in self.columns)
         return End(device, port, cage, lane, self.per_cage)
+
+
+def joined_ends(ends: Sequence[End]) -> End:
+    """Ends one after the other."""
+    device, port, cage, lane = (np.concatenate(columns) for columns in zip(*(end.columns for end in ends), strict=True))
+    return End(device, port, cage, lane, ends[0].per_cage)
 
 
 class Names:
@@ -100,9 +106,9 @@ class _Wirer:
             server_end = self._server_ports(built)
             joints = list(joined(built.fabric, _spread(built), servers))
             of_servers = next(joint for joint in joints if joint.ends[0] == "server")
-            for joint in joints:
-                apart = self._apart(built, joint, of_servers) if joint.ends[0] == HOST else joint
-                self._joint(built, apart, server_end)
+            apart = [self._apart(built, joint, of_servers) if joint.ends[0] == HOST else joint for joint in joints]
+            for kind in dict.fromkeys(joint.kind for joint in apart):
+                self._links(built, kind, [joint for joint in apart if joint.kind == kind], server_end)
         found = zip(*self.columns, strict=True) if self.columns else ((_none(),) for _ in COLUMNS)
         columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
         return Wiring(
@@ -172,35 +178,37 @@ class _Wirer:
         full = np.isin(joint.upper, np.unique(joint.upper[port >= room]))
         return joint._replace(upper_port=np.where(full, joint.upper_port, port))
 
-    def _joint(self, built: BuiltFabric, joint: Joint, server_end: Room) -> None:
-        """The rows of one kind of link, way by way."""
-        fabric, (lower, upper) = built.plan.name, joint.ends
-        rooms = self.rooms[fabric]
-        above = self._switch_end(built, joint.upper, joint.upper_port, upper, rooms[upper, joint.kind])
-        for way, rows in self._ways(built, joint):
-            if not len(rows):
-                continue
-            up = above.at(rows)
-            kind = self.machines.tiers[fabric, upper].device
-            for below, part, lower_kind in self._lower(built, joint, rows, server_end, lower):
-                if len(part):
-                    self._add(built, joint.kind, way, below, up.at(part), lower_kind, kind)
+    def _links(self, built: BuiltFabric, kind: str, joints: list[Joint], server_end: Room) -> None:
+        """The rows of one kind of link, those that are built alike together: they may share cables of several links."""
+        ends: dict[int, list[tuple[End, End]]] = {}
+        ways = [way for way in built.interconnect.alike if way.kind == kind]
+        for joint in joints:
+            lower, upper = joint.ends
+            room = self.rooms[built.plan.name][upper, kind]
+            above = self._switch_end(built, joint.upper, joint.upper_port, upper, room)
+            for way, rows in self._ways(built, joint):
+                for below, part in self._lower(built, joint, rows, server_end, lower):
+                    if len(part):
+                        ends.setdefault(ways.index(way), []).append((below, above.at(rows).at(part)))
+        for number, found in sorted(ends.items()):
+            below, above = (joined_ends(side) for side in zip(*found, strict=True))
+            self._add(built, kind, ways[number], below, above)
 
     def _lower(
         self, built: BuiltFabric, joint: Joint, rows: Column, server_end: Room, lower: str
-    ) -> Iterator[tuple[End, Column, str]]:
+    ) -> Iterator[tuple[End, Column]]:
         """The lower ends of rows, machines of one kind after the other, each with the rows that it takes of them."""
         every = np.arange(len(rows), dtype=np.int64)
         device, port = joint.lower[rows], joint.lower_port[rows]
         if lower == "server":
-            yield _plugged(self.names, device + self.machines.servers.start, port, server_end), every, lower
+            yield _plugged(self.names, device + self.machines.servers.start, port, server_end), every
         elif lower == HOST:
             yield from self._hosts(built, device)
         else:
             room = self.rooms[built.plan.name][lower, joint.kind]
-            yield self._switch_end(built, device, port, lower, room), every, lower
+            yield self._switch_end(built, device, port, lower, room), every
 
-    def _hosts(self, built: BuiltFabric, ids: Column) -> Iterator[tuple[End, Column, str]]:
+    def _hosts(self, built: BuiltFabric, ids: Column) -> Iterator[tuple[End, Column]]:
         """The ports of machines beside the servers, numbered through over all of them, kind by kind."""
         first = 0
         for hosts in built.hosts:
@@ -209,7 +217,7 @@ class _Wirer:
             rows = np.flatnonzero((ids >= first) & (ids < last))
             number = ids[rows] - first
             first = last
-            yield self._host_end(built, hosts, number // ports, number % ports), rows, HOST
+            yield self._host_end(built, hosts, number // ports, number % ports), rows
 
     def _host_end(self, built: BuiltFabric, hosts: Hosts, piece: Column, port: Column) -> End:
         ports = int(hosts.ports.value)
@@ -245,9 +253,7 @@ class _Wirer:
         if main is not None:
             yield main, np.flatnonzero(rest)
 
-    def _add(
-        self, built: BuiltFabric, kind: str, way: Alike, below: End, above: End, lower_kind: str, upper_kind: str
-    ) -> None:
+    def _add(self, built: BuiltFabric, kind: str, way: Alike, below: End, above: End) -> None:
         links = next(links for links in built.fabric.links if links.kind == kind)
         number = len(self.ways)
         protocol = tier_of(built, links.ends[1]).switch.protocol
@@ -255,7 +261,7 @@ class _Wirer:
         rate = int(way.rate_gbps.value)
         self.ways.append(
             WireWay(
-                *(built.plan.name, kind, way.medium, rate, per_cage, lower_kind, upper_kind, protocol, way.by_route),
+                *(built.plan.name, kind, way.medium, rate, per_cage, protocol, way.by_route),
                 patch=way.patch,
                 otherwise_m=way.otherwise_m,
             )

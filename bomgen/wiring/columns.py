@@ -91,8 +91,6 @@ class WireWay(NamedTuple):
     rate_gbps: int
     links_per_cage: tuple[int, int]
     """At the lower and the upper end."""
-    lower_kind: str
-    upper_kind: str
     protocol: str | None
     """Of the switch at the upper end."""
     by_route: bool = False

@@ -323,7 +323,7 @@ def _assembled(
         way = wiring.ways[int(np.flatnonzero(of_way == number)[0])]
         medium = Medium(None, None, group.patch.trunk, Fraction(0))
         of_trunks[number] = len(ways)
-        ways.append(_of_panels(way, medium, (1, 1), (PANEL, PANEL), TRUNKED))
+        ways.append(_of_panels(way, medium, (1, 1), TRUNKED))
     direct = np.ones(len(wiring), dtype=bool)
     direct[trunks.rows] = False
     kinds = list(dict.fromkeys((way.fabric, way.kind) for way in wiring.ways))
@@ -380,18 +380,10 @@ def _more_ways(ways: list[WireWay], known: Sequence[WireWay], role: str, below: 
             way.medium.lower if below else None, None if below else way.medium.upper, way.patch.jumper, Fraction(0)
         )
         per_cage = (way.links_per_cage[0], 1) if below else (1, way.links_per_cage[1])
-        between = (way.lower_kind, PANEL) if below else (PANEL, way.upper_kind)
-        ways.append(_of_panels(way, medium, per_cage, between, role))
+        ways.append(_of_panels(way, medium, per_cage, role))
     return found
 
 
-def _of_panels(way: WireWay, medium: Medium, per_cage: tuple[int, int], between: tuple[str, str], role: str) -> WireWay:
-    """A way with other parts and ends, which is as long as its own way over the floor."""
-    return way._replace(
-        medium=medium,
-        links_per_cage=per_cage,
-        lower_kind=between[0],
-        upper_kind=between[1],
-        role=role,
-        by_route=True,
-    )
+def _of_panels(way: WireWay, medium: Medium, per_cage: tuple[int, int], role: str) -> WireWay:
+    """A way with other parts, which is as long as its own way over the floor."""
+    return way._replace(medium=medium, links_per_cage=per_cage, role=role, by_route=True)

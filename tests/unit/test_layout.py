@@ -62,10 +62,10 @@ def test_racks_stand_as_far_apart_as_they_are_wide(built: Built) -> None:
 
 
 def test_over_the_trays(built: Built) -> None:
-    """Two racks with an empty one between them: up, 0.4 m to the tray, along, and down again.
+    """Two racks with an empty one between them: up, 0.45 m to the tray, along, and down again.
 
-    By hand, from unit 1 of 48 to units 1, 9, 17 and 25: 94, 86, 78 and 70 units of 44.45 mm, 2 x 0.4 m, 2 x 0.6 m and
-    2 x 0.5 m: 7.18, 6.82, 6.47 and 6.11 m, sold as 10, 7, 7 and 7 m (MFP7E10: ..., 5, 7, 10 m).
+    By hand, from unit 1 of 48 to units 1, 9, 17 and 25: 94, 86, 78 and 70 units of 44.45 mm, 2 x 0.45 m, 2 x 0.6 m and
+    2 x 0.5 m: 4.18 + 0.9 + 1.2 + 1 = 7.28, 6.93, 6.57 and 6.22 m, sold as 10, 7, 7 and 7 m (MFP7E10: ..., 5, 7, 10 m).
     """
     rows = [[{"management": 1}, {"management": 1}, {"compute": 1}]]
     found = cables(built(plan({"layout": {"rows": rows}, "management": {"racks": 1}})))
@@ -73,12 +73,13 @@ def test_over_the_trays(built: Built) -> None:
 
 
 def test_over_rows(built: Built) -> None:
-    """One row further, in the same column: 5 m more than straight up and down, at the pitch that the plan gives.
+    """One row further, in the same column: 4.9 m more than straight up and down, at the pitch that the plan gives.
 
-    By hand: 94 units, 2 x 0.4 m, 5 m and 2 x 0.5 m: 10.98 m at most and 9.91 m at least, sold as 15 and 10 m.
+    By hand: 94 units, 2 x 0.45 m, 4.9 m and 2 x 0.5 m: 4.18 + 0.9 + 4.9 + 1 = 10.98 m at most; 70 units: 9.92 m at
+    least; sold as 15 and 10 m.
     """
     rows = [[{"management": 1}], [{"compute": 1}]]
-    found = cables(built(plan({"layout": {"rows": rows, "row_pitch": "5 m"}})))
+    found = cables(built(plan({"layout": {"rows": rows, "row_pitch": "4.9 m"}})))
     assert {"mfp7e10-n015": 24, "mfp7e10-n010": 8} == found
 
 

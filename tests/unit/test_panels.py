@@ -162,7 +162,7 @@ def test_only_modules_are_chosen_for_panels(panels: bool, way: str, worked: Work
     """Racks of 34 U whose cables are 2.93 m at most: copper, where no panel stands in the way of it."""
     plan = four_racks(rack={"units": 34, "power": "41 kW"})
     plan["fabrics"]["compute"] = {"switch": "qm9700", "links": {"server-leaf": {"panels": panels}}}
-    plan["site"]["layout"] = {"rack_pitch": 0, "tray_height": 0, "slack": 0}
+    plan["site"]["layout"] = {"rack_pitch": 0.001, "tray_height": 0, "slack": 0}
     chosen = bom(worked(plan))["fabrics"]["compute"]["links_chosen"]["server-leaf"]
     assert way == chosen["way"]
 
