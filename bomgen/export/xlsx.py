@@ -18,7 +18,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.properties import PageSetupProperties
 
 from bomgen.export import Progress, Unsuitable
-from bomgen.export.columns import tables
+from bomgen.export.columns import NUMBERED, SEVERAL, tables
 from bomgen.render.xlsx_finish import pack
 from bomgen.render.xlsx_text import clean, plain
 from bomgen.wiring.columns import Wiring
@@ -222,17 +222,32 @@ def _longest(table: pa.Table) -> list[str]:
 
 def _rows(table: pa.Table) -> Iterator[list[object]]:
     """The cells of every cable after its number."""
-    given = [table[shown.source].to_pylist() for shown in COLUMNS if shown.source]
+    given = [_cells(table, shown.source) for shown in COLUMNS if shown.source]
     for values, a, b in zip(zip(*given, strict=True), _ends(table, "a"), _ends(table, "b"), strict=True):
         yield [*values, f"{a} > {b}", f"{b} > {a}", None, None]
 
 
+def _cells(table: pa.Table, name: str) -> list[object]:
+    """The cells of a column; numbers are numbers, as long as they are not those of several links."""
+    values: list[object] = table[name].to_pylist()
+    if name not in NUMBERED:
+        return values
+    return [int(value) if isinstance(value, str) and value.isdigit() else value for value in values]
+
+
 def _ends(table: pa.Table, end: str) -> Iterator[str]:
     """What a flag says of one end: rack and unit where they are known, device and port."""
-    columns = (table[f"{end}_{name}"].to_pylist() for name in ("rack", "unit", "device", "port"))
+    columns = ([_once(value) for value in table[f"{end}{name}"].to_pylist()] for name in ON_FLAG)
     for rack, unit, device, port in zip(*columns, strict=True):
         place = "-".join(each for each in (rack, unit) if each)
         yield " ".join(each for each in (place, device, port) if each)
+
+
+def _once(value: str | int | None) -> str:
+    """A value as a flag has it: once, where all links of a cable share it."""
+    text = "" if value is None else str(value)
+    each = text.split(SEVERAL)
+    return each[0] if len(set(each)) == 1 else text
 
 
 def _cover(book: Workbook, wiring: Wiring, counts: Counts) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from io import BytesIO
 from pathlib import Path
 
@@ -168,6 +170,9 @@ def test_cables_of_several_links(tmp_path):
     assert len(rows) == wiring.pieces
     apart = next(row for row in rows if ";" in row["a_device"])
     assert len(apart["a_device"].split(";")) == len(apart["b_port"].split(";")) == 4
+    ends = [f"{end}_{what}" for end in "ab" for what in ("device", "port", "cage", "module")]
+    assert {len(apart[name].split(";")) for name in ends if apart[name]} == {4}
+    assert not any(apart[f"{end}_{what}"] for end in "ab" for what in ("site", "row", "rack", "unit"))
     table = pyarrow.parquet.read_table(tmp_path / "wiring.parquet").to_pylist()
     written = [
         {
@@ -207,6 +212,43 @@ def test_netbox_knows_what_a_rack_takes(tmp_path):
     write_wiring(wired(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
     sizes = {(row["width"], row["outer_width"], row["outer_unit"]) for row in _rows(tmp_path / "wiring-racks.csv")}
     assert sizes == {("19", "750", "mm")}
+
+
+def test_edges_count_cables(tmp_path):
+    """The numbers at the edges of the graph are cables: those of the CSV between the same two devices."""
+    report = work_out(open_plan(str(CHECKOUT / "plans" / "hpn-like.yaml"), None), [SERVERS])
+    wiring = wired(report)
+    for form in ("csv", "dot"):
+        write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
+    cables = Counter[tuple[str, str]]()
+    for row in _rows(tmp_path / "wiring.csv"):
+        below, above = (set(row[f"{end}_device"].split(";")) for end in ("a", "b"))
+        cables.update((upper, lower) for upper in above for lower in below)
+    edges = re.findall(r'"([^"]+)" -[->] "([^"]+)" \[label="([^"]+)"', (tmp_path / "wiring.dot").read_text("utf-8"))
+    drawn = {(a, b): sum(int(each.split()[0].rstrip(":")) for each in text.split(", ")) for a, b, text in edges}
+    assert drawn == cables
+
+
+def test_numbers_are_numbers(tmp_path):
+    """Rows, racks, units and cages are integers in Parquet and numbers in the workbook; without a site all are null."""
+    report = work_out(open_plan(str(CHECKOUT / "plans" / "superpod-h100-floor.yaml"), None))
+    wiring = wired(report).of_fabrics(["compute"])
+    numbers = [f"{end}_{what}" for end in "ab" for what in ("row", "rack", "unit", "cage")]
+    for form in ("csv", "parquet", "xlsx"):
+        write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
+    table = pyarrow.parquet.read_table(tmp_path / "wiring.parquet")
+    assert {str(table.schema.field(name).type) for name in numbers} == {"int64"}
+    rows = _rows(tmp_path / "wiring.csv")
+    assert [{name: _text(value) for name, value in row.items()} for row in table.to_pylist()] == rows
+    sheet = load_workbook(tmp_path / "wiring.xlsx", read_only=True).worksheets[1]
+    header, first, *_ = sheet.iter_rows(values_only=True)
+    shown = dict(zip(header, first, strict=False))
+    assert (shown["A rack"], shown["B unit"]) == (int(rows[0]["a_rack"]), int(rows[0]["b_unit"]))
+    without = wired(work_out(open_plan(_plan(tmp_path, SMALL), None)))
+    write_wiring(without, "parquet", tmp_path / "without.parquet", lambda _: None)
+    nothing = pyarrow.parquet.read_table(tmp_path / "without.parquet")
+    unknown = [f"{end}_{what}" for end in "ab" for what in ("site", "row", "rack", "unit")]
+    assert {nothing[name].null_count for name in unknown} == {nothing.num_rows}
 
 
 def test_sheets_go_on_where_one_is_full(tmp_path, monkeypatch):
