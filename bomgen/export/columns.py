@@ -78,10 +78,11 @@ class _Words:
         All numbers of a fabric have equally many digits, whichever other fabrics there are.
         """
         wiring = self.wiring
+        codes = {kind.fabric: kind.code for kind in wiring.kinds if kind.fabric}
         firsts, stems, fabrics = list[int](), list[str](), list[str]()
         for place in np.flatnonzero(np.diff(wiring.way, prepend=-1)):
             way = wiring.ways[wiring.way[place]]
-            stem = f"{way.fabric}-{KIND_CODES[way.kind]}-"
+            stem = f"{codes[way.fabric]}-{KIND_CODES[way.kind]}-"
             if not stems or stems[-1] != stem:
                 firsts.append(int(wiring.piece[place]))
                 stems.append(stem)

@@ -68,6 +68,8 @@ class DeviceKind(NamedTuple):
     weight_kg: Figure | None = None
     """Of one, where it is bought one by one."""
     supplies: PowerSupplies | None = None
+    code: str = ""
+    """What names begin with where it is a switch: its fabric, in lower case and hyphens."""
 
     @property
     def of_plane(self) -> int:

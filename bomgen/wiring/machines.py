@@ -57,7 +57,9 @@ def machines(design: Design) -> Machines:
     called = codes(design)
     tiers = {
         (built.plan.name, tier.name): found.add(
-            _switches(built, tier), f"{called[built.plan.name]}-{tier.name}", plane_names(built)
+            _switches(built, tier)._replace(code=called[built.plan.name]),
+            f"{called[built.plan.name]}-{tier.name}",
+            plane_names(built),
         )
         for built in design.fabrics
         for tier in built.fabric.tiers

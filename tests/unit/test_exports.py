@@ -282,6 +282,15 @@ def test_labels_do_not_depend_on_other_fabrics(tmp_path):
     ).splitlines()[1:]
 
 
+def test_labels_are_spelt_as_devices_are(tmp_path):
+    """A label begins with what the names of the fabric's switches begin with."""
+    plan = _plan(tmp_path, SMALL.replace("{compute", "{out_of_band: {role: storage, switch: qm9700}, compute"))
+    _run(plan, "-o", str(tmp_path / "cables.csv"))
+    for row in _rows(tmp_path / "cables.csv"):
+        assert row["label"].rpartition("-")[0].removesuffix("-SL").removesuffix("-LS") + "-" in row["b_device"]
+    assert "out-of-band-SL-01" in {row["label"] for row in _rows(tmp_path / "cables.csv")}
+
+
 @pytest.mark.parametrize("form", formats())
 def test_nothing_is_left_where_nothing_can_be_written(form, tmp_path):
     """An output that cannot be written is exit code 3; a file that was there before is as it was."""
