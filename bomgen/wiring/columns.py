@@ -121,6 +121,8 @@ class Wiring:
     """As sold."""
     places: Places | None
     """By device; None: the plan describes no site."""
+    language: str = "en"
+    """Of what is written for readers."""
 
     def __len__(self) -> int:
         return len(self.way)

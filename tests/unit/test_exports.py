@@ -121,7 +121,7 @@ def test_a_plan_without_fabrics_has_no_cables(form, tmp_path):
     elif form == "infragraph":
         assert json.loads(out.read_text("utf-8"))["edges"] == []
     elif form == "xlsx":
-        assert load_workbook(BytesIO(out.read_bytes())).sheetnames == [xlsx.COVER]
+        assert load_workbook(BytesIO(out.read_bytes())).sheetnames == ["Cover"]
     elif form == "parquet":
         assert pyarrow.parquet.read_table(out).num_rows == 0
 
@@ -269,6 +269,18 @@ def test_sheets_go_on_where_one_is_full(tmp_path, monkeypatch):
     assert done.exit_code == 2
     assert "take csv or parquet" in done.output
     assert not (tmp_path / "no.xlsx").exists()
+
+
+def test_workbook_speaks_the_language_of_the_quote(tmp_path):
+    """With `quote: {language: zh}` no English word stands in the cover or the header."""
+    plan = _plan(tmp_path, SMALL + "quote: {language: zh}\n")
+    _run(plan, "-f", "xlsx", "-o", str(tmp_path / "wiring.xlsx"))
+    cover, sheet, *_ = load_workbook(tmp_path / "wiring.xlsx").worksheets
+    assert cover.title == "封面"
+    header = [cell.value for cell in sheet[1]]
+    assert header[:3] == ["序号", "标签", "类型"]
+    assert not any(word in " ".join(header) for word in ("Plugged", "rack", "device", "Part"))
+    assert sheet.data_validations.dataValidation[0].formula1 == '"是,否"'
 
 
 def test_labels_do_not_depend_on_other_fabrics(tmp_path):
