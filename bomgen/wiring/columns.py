@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen import layout
 from bomgen.figures import Figure
 from bomgen.medium import Medium
 from bomgen.parts import Identity, PowerSupplies, Rack
@@ -23,7 +24,7 @@ COLUMNS = (
     *("way", "a_device", "a_port", "a_cage", "a_lane", "b_device", "b_port", "b_cage", "b_lane", "piece", "length_m"),
 )
 """What a wiring has a row of for every link."""
-NOWHERE = -1
+NOWHERE = layout.NOWHERE
 """In a column of places: not known."""
 
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Tier
 from bomgen.figures import Figure
+from bomgen.joints import HOST
 from bomgen.parts import Appliance, Identity, Server
 from bomgen.plan import OUT_OF_BAND, PDUS, RAIL_ONLY, SWITCHES, Hosts, StorageServers
 from bomgen.records import slug
 from bomgen.wiring.columns import DeviceKind
 
 SERVERS = "server"
-HOST = "host"
 LEAST_DIGITS = 2
 
 
