@@ -350,12 +350,14 @@ def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
 
     Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails.
     """
+    from dataclasses import replace
+
     from bomgen.wiring import wire
     from bomgen.wiring.checks import broken
     from bomgen.wiring.sockets import Overfull
 
     try:
-        wiring = wire(report.design)
+        wiring = replace(wire(report.design), language=report.plan.quote.language)
     except Overfull as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
     if found := broken(wiring, report.design):

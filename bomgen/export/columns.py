@@ -22,6 +22,8 @@ BATCH = 131_072
 """Links turned into words at a time."""
 KIND_CODES = {"server-leaf": "SL", "leaf-spine": "LS", "spine-core": "SC", "local": "LL", "global": "LG"}
 """What a label calls a kind of link."""
+PLACED = ("site", "row", "rack", "unit")
+"""What is known of a device's place."""
 SEVERAL = ";"
 """Between the ends of a cable that has several."""
 
@@ -30,15 +32,25 @@ NAMES = (
     *("length_m", "label", "a_site", "a_row", "a_rack", "a_unit", "b_site", "b_row", "b_rack", "b_unit"),
     *("rate_gbps", "a_cage", "b_cage"),
 )
-SCHEMA = pa.schema(
-    [
-        pa.field(
-            name,
-            pa.float64() if name == "length_m" else pa.int64() if name == "rate_gbps" else pa.string(),
-        )
-        for name in NAMES
-    ]
-)
+OF_ENDS = tuple(name for name in NAMES if name[:2] in ("a_", "b_") and not name.endswith("_site"))
+"""Columns of a cable of several links that have a value a link."""
+NUMBERED = tuple(name for name in OF_ENDS if name.endswith(("_row", "_rack", "_unit", "_cage")))
+"""Those of them that are whole numbers as long as they are not joined."""
+
+
+def schema(joined: bool) -> pa.Schema:
+    """The columns with their types; joined: some cable has several links, so that numbers of ends are texts."""
+    types = dict.fromkeys(NAMES, pa.string()) | {"length_m": pa.float64(), "rate_gbps": pa.int64()}
+    return pa.schema(types | dict.fromkeys(() if joined else NUMBERED, pa.int64()))
+
+
+LINKS = schema(joined=False)
+"""Of tables with a row a link."""
+
+
+def schema_of(wiring: Wiring) -> pa.Schema:
+    """The columns of the tables of a wiring with a row a cable."""
+    return schema(joined=len(wiring) > wiring.pieces)
 
 
 class _Words:
@@ -65,10 +77,11 @@ class _Words:
         All numbers of a fabric have equally many digits, whichever other fabrics there are.
         """
         wiring = self.wiring
+        codes = {kind.fabric: kind.code for kind in wiring.kinds if kind.fabric}
         firsts, stems, fabrics = list[int](), list[str](), list[str]()
         for place in np.flatnonzero(np.diff(wiring.way, prepend=-1)):
             way = wiring.ways[wiring.way[place]]
-            stem = f"{way.fabric}-{KIND_CODES[way.kind]}-"
+            stem = f"{codes[way.fabric]}-{KIND_CODES[way.kind]}-"
             if not stems or stems[-1] != stem:
                 firsts.append(int(wiring.piece[place]))
                 stems.append(stem)
@@ -110,9 +123,9 @@ class _Words:
             columns[f"{end}_device"] = pc.take(self.devices, pa.array(numbers))
             columns[f"{end}_port"] = pc.take(self.ports, pa.array(port[rows]))
             columns[f"{end}_module"] = pc.take(self.modules[end], way)
-            columns[f"{end}_cage"] = pc.cast(pa.array(cage[rows] + 1), pa.string())
+            columns[f"{end}_cage"] = pa.array(cage[rows] + 1)
             columns |= self._place(end, numbers)
-        return pa.table([columns[name] for name in NAMES], schema=SCHEMA)
+        return pa.table([columns[name] for name in NAMES], schema=LINKS)
 
     def _skus(self, way: NDArray[np.int16], lengths: NDArray[np.float64]) -> pa.Array:
         """The part numbers of cables at their lengths; the id of a part without one."""
@@ -128,14 +141,15 @@ class _Words:
     def _place(self, end: str, device: Column) -> dict[str, pa.Array]:
         """Site, row, rack and unit of devices; empty where nobody knows."""
         places = self.wiring.places
+        if places is None:
+            return {
+                name: pa.nulls(len(device), LINKS.field(name).type) for name in (f"{end}_{what}" for what in PLACED)
+            }
         site = pa.array([self.wiring.site]).take(pa.array(np.zeros(len(device), dtype=np.int64)))
         found = {f"{end}_site": site}
-        for name in ("row", "rack", "unit"):
-            if places is None:
-                found[f"{end}_{name}"] = pa.nulls(len(device), pa.string())
-            else:
-                numbers = getattr(places, name)[device]
-                found[f"{end}_{name}"] = pc.cast(pa.array(numbers, mask=numbers == NOWHERE), pa.string())
+        for name in PLACED[1:]:
+            numbers = getattr(places, name)[device]
+            found[f"{end}_{name}"] = pa.array(numbers, mask=numbers == NOWHERE)
         return found
 
 
@@ -182,25 +196,27 @@ def batches(wiring: Wiring) -> Iterator[tuple[slice, pa.Table]]:
 
 def tables(wiring: Wiring) -> Iterator[pa.Table]:
     """The wiring as tables of a row a cable, one after the other; the ends of a cable that has several are joined."""
+    wanted = schema_of(wiring)
     for rows, table in batches(wiring):
         piece = wiring.piece[rows]
-        yield table if piece[-1] - piece[0] + 1 == len(piece) else _joined(table, piece)
+        yield table.cast(wanted) if piece[-1] - piece[0] + 1 == len(piece) else _joined(table, piece, wanted)
 
 
-def _joined(table: pa.Table, piece: Column) -> pa.Table:
-    """A row a cable: what differs between its links is joined, in the order of the links."""
+def _joined(table: pa.Table, piece: Column, wanted: pa.Schema) -> pa.Table:
+    """A row a cable: the values of its ends are joined, one a link in the order of the links.
+
+    An end that is not known has an empty place; where none is known there is nothing.
+    """
     begins = np.flatnonzero(np.diff(piece, prepend=-1))
-    first = pa.array(begins)
-    offsets = pa.array(np.append(begins, len(piece)), pa.int32())
+    first, offsets = pa.array(begins), pa.array(np.append(begins, len(piece)), pa.int32())
     columns = {}
     for name in NAMES:
         column = table[name].combine_chunks()
-        found = pc.take(column, first)
-        if pa.types.is_string(column.type):
-            words = pc.dictionary_encode(column, null_encoding="encode").indices.to_numpy()
-            alike = np.minimum.reduceat(words, begins) == np.maximum.reduceat(words, begins)
-            if not alike.all():
-                links = pa.ListArray.from_arrays(offsets, pc.fill_null(column, ""))
-                found = pc.if_else(pa.array(alike), found, pc.binary_join(links, SEVERAL))
-        columns[name] = found
-    return pa.table(columns, schema=SCHEMA)
+        if name not in OF_ENDS:
+            columns[name] = pc.take(column, first)
+            continue
+        words = pc.cast(column, pa.string())
+        links = pa.ListArray.from_arrays(offsets, pc.fill_null(words, ""))
+        known = np.maximum.reduceat(pc.is_valid(words).to_numpy(zero_copy_only=False), begins)
+        columns[name] = pc.if_else(pa.array(known), pc.binary_join(links, SEVERAL), None)
+    return pa.table(columns, schema=wanted)

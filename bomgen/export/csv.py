@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pyarrow.csv
 
 from bomgen.export import Progress
-from bomgen.export.columns import NAMES, SCHEMA, tables, words_of
+from bomgen.export.columns import NAMES, schema_of, tables, words_of
 from bomgen.wiring.columns import Wiring
 
 ABOUT = "A row a cable, for spreadsheets and scripts."
@@ -24,7 +24,9 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     out.write((",".join(NAMES) + "\n").encode())
     style = "needed" if any(SPECIAL & set(word) for word in words_of(wiring)) else "none"
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=style)
-    with pyarrow.csv.CSVWriter(pyarrow.PythonFile(out, mode="w"), SCHEMA, write_options=options) as writer:
+    with pyarrow.csv.CSVWriter(
+        pyarrow.PythonFile(out, mode="w"), schema_of(wiring.each_cable), write_options=options
+    ) as writer:
         for table in tables(wiring):
             writer.write_table(table)
             progress(table.num_rows)

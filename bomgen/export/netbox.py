@@ -15,6 +15,7 @@ import numpy as np
 
 from bomgen.export import Progress
 from bomgen.export.columns import batches
+from bomgen.export.subnet import INFINIBAND
 from bomgen.medium import COPPER_PAIRS
 from bomgen.parts import Cable, Module
 from bomgen.records import slug
@@ -35,7 +36,6 @@ SINGLE_MODE = "single-mode"
 MULTIMODE_CABLE, SINGLE_MODE_CABLE = "mmf-om4", "smf-os2"
 COLORS = {MULTIMODE_CABLE: "00bcd4", SINGLE_MODE_CABLE: "ffeb3b"}
 """What fibres look like: aqua and yellow (TIA-598-D), in NetBox's palette."""
-INFINIBAND = "infiniband"
 INFINIBAND_TYPES = {
     **{10: "infiniband-sdr", 20: "infiniband-ddr", 40: "infiniband-qdr", 56: "infiniband-fdr"},
     **{100: "infiniband-edr", 200: "infiniband-hdr", 400: "infiniband-ndr", 800: "infiniband-xdr"},

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pyarrow.parquet
 
 from bomgen.export import Progress
-from bomgen.export.columns import SCHEMA, tables
+from bomgen.export.columns import schema_of, tables
 from bomgen.wiring.columns import Wiring
 
 ABOUT = "The columns of the CSV, for notebooks and databases."
@@ -18,7 +18,7 @@ ONE_FABRIC = False
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write every cable, a row group a batch."""
-    with pyarrow.parquet.ParquetWriter(out, SCHEMA, compression="zstd") as writer:
+    with pyarrow.parquet.ParquetWriter(out, schema_of(wiring.each_cable), compression="zstd") as writer:
         for table in tables(wiring.each_cable):
             writer.write_table(table)
             progress(table.num_rows)

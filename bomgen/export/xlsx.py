@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
+from unicodedata import east_asian_width
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +19,8 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.properties import PageSetupProperties
 
 from bomgen.export import Progress, Unsuitable
-from bomgen.export.columns import tables
+from bomgen.export.columns import NUMBERED, SEVERAL, tables
+from bomgen.language import Language, language
 from bomgen.render.xlsx_finish import pack
 from bomgen.render.xlsx_text import clean, plain
 from bomgen.wiring.columns import Wiring
@@ -33,43 +35,49 @@ MOST_CABLES = 1_200_000
 """More take over a quarter of an hour to write, and more memory to open than a desk has."""
 
 
-class _Shown(NamedTuple):
-    """A column of the sheets: what stands above it, what it is, and the column of the CSV it holds."""
+class Shown(NamedTuple):
+    """A column of the sheets: what it is called, the word for it, what it means, and the column of the CSV it holds."""
 
+    key: str
     title: str
     meaning: str
     source: str | None
 
 
-NUMBER, FLAG_A, FLAG_B, PLUGGED, TESTED = "No.", "Flag at A", "Flag at B", "Plugged", "Tested"
-COLUMNS = (
-    _Shown(NUMBER, "number of the cable, over all fabrics", None),
-    _Shown("Label", "what is printed on both ends", "label"),
-    _Shown("Kind", "what it joins; A is the lower end, B the upper", "kind"),
-    *(
-        _Shown(f"{end} {name}", f"{meaning} at end {end}", f"{end.lower()}_{name}")
-        for end in ("A", "B")
-        for name, meaning in (
-            ("site", "site"),
-            ("row", "row of racks"),
-            ("rack", "rack, numbered over all rows"),
-            ("unit", "lowest rack unit of the device"),
-            ("device", "device"),
-            ("port", "port, as the vendor calls it"),
-            ("module", "module in the port; empty where the cable has its own ends"),
-        )
-    ),
-    _Shown("Medium", "transceiver: modules and a fibre; dac, acc, aoc, copper: a cable with both ends", "medium"),
-    _Shown("Part number", "of the cable", "sku"),
-    _Shown("Length m", "as sold, in metres", "length_m"),
-    _Shown(FLAG_A, "for the label flag at end A: rack-unit device port, its own end first", None),
-    _Shown(FLAG_B, "for the label flag at end B", None),
-    _Shown(PLUGGED, "for the installer: yes or no", None),
-    _Shown(TESTED, "for the installer: yes or no", None),
-)
+FLAG, PLUGGED, TESTED = "flag", "plugged", "tested"
+OF_CABLE = ("label", "kind")
+OF_END = ("site", "row", "rack", "unit", "device", "port", "module")
+BOUGHT = {"medium": "medium", "sku": "sku", "length": "length_m"}
+ENDS = ("A", "B")
+
+
+def columns(words: Language) -> list[Shown]:
+    """The columns of the sheets in a language."""
+
+    def word(key: str, **values: str) -> str:
+        return words.word(f"wiring-{key}", **values)
+
+    def plainly(key: str, source: str | None, about: str = "") -> Shown:
+        return Shown(key, word(key), word(about or f"{key}-about"), source)
+
+    return [
+        plainly("number", None),
+        *(plainly(key, key) for key in OF_CABLE),
+        *(
+            Shown(
+                *(key, word("end", end=end, what=word(key)), word("end-about", end=end, what=word(f"{key}-about"))),
+                source=f"{end.lower()}_{key}",
+            )
+            for end in ENDS
+            for key in OF_END
+        ),
+        *(plainly(key, source) for key, source in BOUGHT.items()),
+        *(Shown(FLAG, word(FLAG, end=end), word(f"{FLAG}-about", end=end), None) for end in ENDS),
+        *(plainly(key, None, "tick-about") for key in (PLUGGED, TESTED)),
+    ]
+
+
 ON_FLAG = ("_rack", "_unit", "_device", "_port")
-TICKED = '"yes,no"'
-COVER = "Cover"
 FORBIDDEN = str.maketrans(dict.fromkeys("[]:*?/\\'", "-"))
 MOST_TITLE = 31
 """Letters of a sheet's title."""
@@ -79,6 +87,8 @@ WIDEST = 60
 HIDDEN = "_site"
 """There is one site, which stands on the cover; empty columns are hidden as well."""
 PADDING = 2
+WIDE = ("W", "F")
+"""Letters that take two columns of a terminal (UAX 11)."""
 FILTER_ARROW = 3
 """Room in the header for the filter's button, in letters."""
 MOST_FOOTER = 60
@@ -90,9 +100,8 @@ TITLE = Font(name="Calibri", bold=True, size=14)
 SHADED = PatternFill("solid", fgColor="E7EBF0")
 WRAPPED = Alignment(wrap_text=True, vertical="top")
 GROUPED = ("fabric", "kind", "medium", "sku", "length_m")
-LEGEND = ("Column", "Meaning")
-COUNTED = ("Fabric", "Kind", "Medium", "Part number", "Length m", "Cables")
-
+LEGEND = ("column", "meaning")
+COUNTED = ("fabric", "kind", "medium", "sku", "length", "cables")
 COVER_WIDTHS = (16, 18, 16, 40, 10, 10)
 
 Counts = dict[tuple[object, ...], int]
@@ -106,35 +115,38 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
         message = f"{wiring.pieces} cables are too many for a workbook, at most {MOST_CABLES}"
         raise Unsuitable(f"{message}; take csv or parquet, or one --fabric")
     book = Workbook(write_only=True)
-    widths, counts = _surveyed(wiring)
-    _cover(book, wiring, counts)
+    words = language(wiring.language)
+    shown = columns(words)
+    widths, counts = _surveyed(wiring, shown)
+    _cover(book, wiring, counts, words)
     pages: list[_Page] = []
     fabric, number = None, 0
     for table in tables(wiring):
-        for of, row in zip(table["fabric"].to_pylist(), _rows(table), strict=True):
+        for of, row in zip(table["fabric"].to_pylist(), _rows(table, shown), strict=True):
             if of != fabric or pages[-1].used == LAST_ROW:
-                pages.append(_Page(book, of, wiring, widths[of]))
+                pages.append(_Page(book, of, wiring, shown, widths[of]))
                 fabric = of
             number += 1
             pages[-1].add([number, *row])
         progress(table.num_rows)
     for page in pages:
-        page.finish()
+        page.finish(words)
     pack(book, out)
 
 
 class _Page:
     """A sheet of cables, header first."""
 
-    def __init__(self, book: Workbook, fabric: str, wiring: Wiring, lengths: list[int]) -> None:
+    def __init__(self, book: Workbook, fabric: str, wiring: Wiring, shown: list[Shown], lengths: list[int]) -> None:
+        self.columns = shown
         self.sheet = _sheet(book, fabric, wiring)
         self.sheet.freeze_panes = "C2"
         self.sheet.print_title_rows = "1:1"
-        for place, (shown, length) in enumerate(zip(COLUMNS, lengths, strict=True), 1):
+        for place, (each, length) in enumerate(zip(shown, lengths, strict=True), 1):
             column = self.sheet.column_dimensions[get_column_letter(place)]
-            column.width = max(len(shown.title) + FILTER_ARROW, min(length, WIDEST) + PADDING)
-            column.hidden = (shown.source or "").endswith(HIDDEN) or (bool(shown.source) and not length)
-        self.sheet.append([_styled(self.sheet, shown.title, BOLD, SHADED) for shown in COLUMNS])
+            column.width = max(_width(each.title) + FILTER_ARROW, min(length, WIDEST) + PADDING)
+            column.hidden = (each.source or "").endswith(HIDDEN) or (bool(each.source) and not length)
+        self.sheet.append([_styled(self.sheet, each.title, BOLD, SHADED) for each in shown])
         self.used = 1
 
     def add(self, values: Iterable[object]) -> None:
@@ -142,14 +154,20 @@ class _Page:
         self.sheet.append([_safe(self.sheet, value) for value in values])
         self.used += 1
 
-    def finish(self) -> None:
+    def finish(self, words: Language) -> None:
         """Let the rows be filtered, and ticked off."""
-        last = get_column_letter(len(COLUMNS))
+        last = get_column_letter(len(self.columns))
         self.sheet.auto_filter.ref = f"A1:{last}{self.used}"
-        first = get_column_letter(next(place for place, shown in enumerate(COLUMNS, 1) if shown.title == PLUGGED))
-        ticks = DataValidation(type="list", formula1=TICKED, allow_blank=True, showErrorMessage=True)
+        first = get_column_letter(next(place for place, each in enumerate(self.columns, 1) if each.key == PLUGGED))
+        answers = f'"{words.word("wiring-yes")},{words.word("wiring-no")}"'
+        ticks = DataValidation(type="list", formula1=answers, allow_blank=True, showErrorMessage=True)
         ticks.add(f"{first}2:{last}{self.used}")
         self.sheet.data_validations.dataValidation.append(ticks)
+
+
+def _width(text: str) -> int:
+    """How wide a text is in letters; a Chinese one counts twice."""
+    return sum(1 + (east_asian_width(letter) in WIDE) for letter in text)
 
 
 def _sheet(book: Workbook, title: str, wiring: Wiring) -> Any:
@@ -192,22 +210,22 @@ def _safe(sheet: Any, value: object) -> object:
     return cell
 
 
-def _surveyed(wiring: Wiring) -> tuple[dict[str, list[int]], Counts]:
+def _surveyed(wiring: Wiring, shown: list[Shown]) -> tuple[dict[str, list[int]], Counts]:
     """The longest text of every column by fabric, in letters, and how many cables there are of each kind."""
     widths: dict[str, list[int]] = {}
     counts: Counts = {}
     for table in tables(wiring):
         for fabric in pc.unique(table["fabric"]).to_pylist():
             part = table.filter(pc.equal(table["fabric"], fabric))
-            known = widths.setdefault(fabric, [0] * len(COLUMNS))
-            widths[fabric] = [max(pair) for pair in zip(known, map(len, _longest(part)), strict=True)]
+            known = widths.setdefault(fabric, [0] * len(shown))
+            widths[fabric] = [max(pair) for pair in zip(known, map(len, _longest(part, shown)), strict=True)]
         for values in table.group_by(list(GROUPED)).aggregate([([], "count_all")]).to_pylist():
             key = tuple(values[name] for name in GROUPED)
             counts[key] = counts.get(key, 0) + values["count_all"]
     return widths, counts
 
 
-def _longest(table: pa.Table) -> list[str]:
+def _longest(table: pa.Table, shown: list[Shown]) -> list[str]:
     """The longest text of every column, as far as it is known before the rows are made."""
     found = {}
     for name in table.column_names:
@@ -216,41 +234,58 @@ def _longest(table: pa.Table) -> list[str]:
         found[name] = texts[pc.index(lengths, pc.max(lengths)).as_py()].as_py() or ""
     ends = [" ".join(found[f"{end}{name}"] for name in ON_FLAG) for end in ("a", "b")]
     flag = f"{ends[0]} > {ends[1]}"
-    return [
-        found[shown.source] if shown.source else flag if shown.title in (FLAG_A, FLAG_B) else "" for shown in COLUMNS
-    ]
+    return [found[each.source] if each.source else flag if each.key == FLAG else "" for each in shown]
 
 
-def _rows(table: pa.Table) -> Iterator[list[object]]:
+def _rows(table: pa.Table, shown: list[Shown]) -> Iterator[list[object]]:
     """The cells of every cable after its number."""
-    given = [table[shown.source].to_pylist() for shown in COLUMNS if shown.source]
+    given = [_cells(table, each.source) for each in shown if each.source]
     for values, a, b in zip(zip(*given, strict=True), _ends(table, "a"), _ends(table, "b"), strict=True):
         yield [*values, f"{a} > {b}", f"{b} > {a}", None, None]
 
 
+def _cells(table: pa.Table, name: str) -> list[object]:
+    """The cells of a column; numbers are numbers, as long as they are not those of several links."""
+    values: list[object] = table[name].to_pylist()
+    if name not in NUMBERED:
+        return values
+    return [int(value) if isinstance(value, str) and value.isdigit() else value for value in values]
+
+
 def _ends(table: pa.Table, end: str) -> Iterator[str]:
     """What a flag says of one end: rack and unit where they are known, device and port."""
-    columns = (table[f"{end}_{name}"].to_pylist() for name in ("rack", "unit", "device", "port"))
+    columns = ([_once(value) for value in table[f"{end}{name}"].to_pylist()] for name in ON_FLAG)
     for rack, unit, device, port in zip(*columns, strict=True):
         place = "-".join(each for each in (rack, unit) if each)
         yield " ".join(each for each in (place, device, port) if each)
 
 
-def _cover(book: Workbook, wiring: Wiring, counts: Counts) -> None:
+def _once(value: str | int | None) -> str:
+    """A value as a flag has it: once, where all links of a cable share it."""
+    text = "" if value is None else str(value)
+    each = text.split(SEVERAL)
+    return each[0] if len(set(each)) == 1 else text
+
+
+def _cover(book: Workbook, wiring: Wiring, counts: Counts, words: Language) -> None:
     """What the workbook is, how many cables of each kind there are, and what the columns mean."""
-    sheet = _sheet(book, COVER, wiring)
+    sheet = _sheet(book, words.word("wiring-cover"), wiring)
     for place, width in enumerate(COVER_WIDTHS, 1):
         sheet.column_dimensions[get_column_letter(place)].width = width
-    sheet.append([_styled(sheet, f"Point-to-point cables of {wiring.site}", TITLE)])
-    sheet.append(
-        [f"{wiring.pieces} cables; a sheet a fabric, a row a cable. Sites and columns without a value are hidden."]
-    )
+    sheet.append([_styled(sheet, words.word("wiring-title", name=wiring.site), TITLE)])
+    sheet.append([words.word("wiring-intro", cables=wiring.pieces)])
     sheet.append([])
-    sheet.append([_styled(sheet, title, BOLD, SHADED) for title in COUNTED])
+    sheet.append([_styled(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in COUNTED])
     for key, count in counts.items():
         sheet.append([_safe(sheet, value) for value in (*key, count)])
-    sheet.append([_styled(sheet, "All", BOLD), *[None] * (len(GROUPED) - 1), _styled(sheet, wiring.pieces, BOLD)])
+    sheet.append(
+        [
+            _styled(sheet, words.word("wiring-all"), BOLD),
+            *[None] * (len(GROUPED) - 1),
+            _styled(sheet, wiring.pieces, BOLD),
+        ]
+    )
     sheet.append([])
-    sheet.append([_styled(sheet, title, BOLD, SHADED) for title in LEGEND])
-    for shown in COLUMNS:
+    sheet.append([_styled(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in LEGEND])
+    for shown in columns(words):
         sheet.append([shown.title, shown.meaning])

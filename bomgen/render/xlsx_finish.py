@@ -36,9 +36,7 @@ def package(workbook: Workbook, results: Mapping[str, Mapping[str, Result]]) -> 
     return finished.getvalue()
 
 
-def pack(
-    workbook: Workbook, out: IO[bytes], results: Mapping[str, Mapping[str, Result]] = MappingProxyType({})
-) -> None:
+def pack(workbook: Workbook, out: IO[bytes], results: Mapping[str, Mapping[str, Result]] = _NONE) -> None:
     """Write what `package` returns; sheets without formulas pass through a file and take no memory."""
     workbook.properties.created = workbook.properties.modified = _DATE
     with TemporaryFile() as raw:

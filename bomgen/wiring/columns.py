@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen import layout
 from bomgen.figures import Figure
 from bomgen.medium import Medium, Patch
 from bomgen.parts import Identity, PowerSupplies, Rack
@@ -28,7 +29,7 @@ LINK = "link"
 """A cable from device to device; others are jumpers and trunks, which end at panels."""
 PANEL = "panel"
 """The device that a patch panel is."""
-NOWHERE = -1
+NOWHERE = layout.NOWHERE
 """In a column of places: not known."""
 
 
@@ -73,6 +74,8 @@ class DeviceKind(NamedTuple):
     weight_kg: Figure | None = None
     """Of one, where it is bought one by one."""
     supplies: PowerSupplies | None = None
+    code: str = ""
+    """What names begin with where it is a switch: its fabric, in lower case and hyphens."""
 
     @property
     def of_plane(self) -> int:
@@ -129,6 +132,8 @@ class Wiring:
     """By device; None: the plan describes no site."""
     over_panels: Wiring | None = None
     """The same with the jumpers and trunks of links over patch panels; None: there are no such links."""
+    language: str = "en"
+    """Of what is written for readers."""
 
     def __len__(self) -> int:
         return len(self.way)

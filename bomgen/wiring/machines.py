@@ -8,13 +8,13 @@ from typing import NamedTuple
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import Tier
 from bomgen.figures import Figure
+from bomgen.joints import HOST
 from bomgen.parts import Appliance, Identity, Server
 from bomgen.plan import OUT_OF_BAND, PDUS, RAIL_ONLY, SWITCHES, Hosts, StorageServers
 from bomgen.records import slug
 from bomgen.wiring.columns import DeviceKind
 
 SERVERS = "server"
-HOST = "host"
 LEAST_DIGITS = 2
 
 
@@ -57,7 +57,9 @@ def machines(design: Design) -> Machines:
     called = codes(design)
     tiers = {
         (built.plan.name, tier.name): found.add(
-            _switches(built, tier), f"{called[built.plan.name]}-{tier.name}", plane_names(built)
+            _switches(built, tier)._replace(code=called[built.plan.name]),
+            f"{called[built.plan.name]}-{tier.name}",
+            plane_names(built),
         )
         for built in design.fabrics
         for tier in built.fabric.tiers

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bomgen.export.xlsx import COLUMNS
+from bomgen.export.xlsx import columns
+from bomgen.language import language
 
 CHECKOUT = Path(__file__).parents[2]
 NETBOX = yaml.safe_load((Path(__file__).parent / "netbox.yaml").read_text("utf-8"))
@@ -169,7 +170,11 @@ def test_libreoffice_reads_the_rows_of_the_csv(design, judge, run, tmp_path):
     assert (tmp_path / "out" / "wiring-Cover.csv").exists()
     read = [row for fabric in fabrics for row in sheets[fabric]]
     assert [int(row["No."]) for row in read] == list(range(1, len(rows) + 1))
-    shown = [(column.title, column.source) for column in COLUMNS if column.source and column.source != "length_m"]
+    shown = [
+        (column.title, column.source)
+        for column in columns(language("en"))
+        if column.source and column.source != "length_m"
+    ]
     for got, wanted in zip(read, rows, strict=True):
         assert {title: got[title] for title, _ in shown} == {title: wanted[source] for title, source in shown}
         assert float(got["Length m"]) == float(wanted["length_m"])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from io import BytesIO
 from pathlib import Path
 
@@ -72,10 +75,12 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("form", formats())
 def test_two_runs_write_the_same_bytes(form, tmp_path):
-    """A format is a function of the plan: nothing of the clock or of memory addresses is in it."""
+    """A format is a function of the plan: nothing of clocks, memory addresses or the order of sets is in it."""
     plan = _plan(tmp_path, SMALL)
-    for folder in ("one", "two"):
-        _run(plan, "-f", form, "-o", str(tmp_path / folder / "out"))
+    for folder, seed in (("one", "1"), ("two", "2")):
+        command = [sys.executable, "-m", "bomgen.cli", "wiring", plan, "-f", form, "-o", str(tmp_path / folder / "out")]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run(command, check=True, capture_output=True, cwd=CHECKOUT, env=environment)
     assert _files(tmp_path / "one") == _files(tmp_path / "two")
     assert all(_files(tmp_path / "one").values())
 
@@ -105,6 +110,18 @@ def test_hostile_names_stay_names(form, tmp_path):
         named = {line.split()[0] for line in out.read_text("utf-8").splitlines() if line[:1].isalpha()}
         assert systems == named
         assert all(word.replace("_", "").isalnum() and word[0].isalpha() for word in systems)
+    elif form == "parquet":
+        rows = [
+            {name: _text(value) for name, value in row.items()} for row in pyarrow.parquet.read_table(out).to_pylist()
+        ]
+        _run(str(tmp_path / "plan.yaml"), "-f", "csv", "-o", str(tmp_path / "wiring.csv"))
+        assert rows == _rows(tmp_path / "wiring.csv")
+        assert {row["b_module"] for row in rows} == {FORMULA}
+    elif form == "dot":
+        nodes = re.findall(r'^  "((?:[^"\\]|\\.)*)" \[label="((?:[^"\\]|\\.)*)"', out.read_text("utf-8"), re.MULTILINE)
+        labels = {name: re.sub(r"\\(.)", r"\1", label) for name, label in nodes}
+        assert {"3-odd-names-01", "3-odd-names-02", "compute-leaf-01"} <= set(labels)
+        assert '=cmd|"x", y' in labels["compute-leaf-01"]
     elif form == "ibnet":
         assert '"3-odd-names-01 compute1"' in out.read_text("utf-8")
 
@@ -119,7 +136,7 @@ def test_a_plan_without_fabrics_has_no_cables(form, tmp_path):
     elif form == "infragraph":
         assert json.loads(out.read_text("utf-8"))["edges"] == []
     elif form == "xlsx":
-        assert load_workbook(BytesIO(out.read_bytes())).sheetnames == [xlsx.COVER]
+        assert load_workbook(BytesIO(out.read_bytes())).sheetnames == ["Cover"]
     elif form == "parquet":
         assert pyarrow.parquet.read_table(out).num_rows == 0
 
@@ -168,6 +185,9 @@ def test_cables_of_several_links(tmp_path):
     assert len(rows) == wiring.pieces
     apart = next(row for row in rows if ";" in row["a_device"])
     assert len(apart["a_device"].split(";")) == len(apart["b_port"].split(";")) == 4
+    ends = [f"{end}_{what}" for end in "ab" for what in ("device", "port", "cage", "module")]
+    assert {len(apart[name].split(";")) for name in ends if apart[name]} == {4}
+    assert not any(apart[f"{end}_{what}"] for end in "ab" for what in ("site", "row", "rack", "unit"))
     table = pyarrow.parquet.read_table(tmp_path / "wiring.parquet").to_pylist()
     written = [
         {
@@ -209,6 +229,43 @@ def test_netbox_knows_what_a_rack_takes(tmp_path):
     assert sizes == {("19", "750", "mm")}
 
 
+def test_edges_count_cables(tmp_path):
+    """The numbers at the edges of the graph are cables: those of the CSV between the same two devices."""
+    report = work_out(open_plan(str(CHECKOUT / "plans" / "hpn-like.yaml"), None), [SERVERS])
+    wiring = wired(report)
+    for form in ("csv", "dot"):
+        write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
+    cables = Counter[tuple[str, str]]()
+    for row in _rows(tmp_path / "wiring.csv"):
+        below, above = (set(row[f"{end}_device"].split(";")) for end in ("a", "b"))
+        cables.update((upper, lower) for upper in above for lower in below)
+    edges = re.findall(r'"([^"]+)" -[->] "([^"]+)" \[label="([^"]+)"', (tmp_path / "wiring.dot").read_text("utf-8"))
+    drawn = {(a, b): sum(int(each.split()[0].rstrip(":")) for each in text.split(", ")) for a, b, text in edges}
+    assert drawn == cables
+
+
+def test_numbers_are_numbers(tmp_path):
+    """Rows, racks, units and cages are integers in Parquet and numbers in the workbook; without a site all are null."""
+    report = work_out(open_plan(str(CHECKOUT / "plans" / "superpod-h100-floor.yaml"), None))
+    wiring = wired(report).of_fabrics(["compute"])
+    numbers = [f"{end}_{what}" for end in "ab" for what in ("row", "rack", "unit", "cage")]
+    for form in ("csv", "parquet", "xlsx"):
+        write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
+    table = pyarrow.parquet.read_table(tmp_path / "wiring.parquet")
+    assert {str(table.schema.field(name).type) for name in numbers} == {"int64"}
+    rows = _rows(tmp_path / "wiring.csv")
+    assert [{name: _text(value) for name, value in row.items()} for row in table.to_pylist()] == rows
+    sheet = load_workbook(tmp_path / "wiring.xlsx").worksheets[1]
+    header, first, *_ = sheet.iter_rows(values_only=True)
+    shown = dict(zip(header, first, strict=False))
+    assert (shown["A rack"], shown["B unit"]) == (int(rows[0]["a_rack"]), int(rows[0]["b_unit"]))
+    without = wired(work_out(open_plan(_plan(tmp_path, SMALL), None)))
+    write_wiring(without, "parquet", tmp_path / "without.parquet", lambda _: None)
+    nothing = pyarrow.parquet.read_table(tmp_path / "without.parquet")
+    unknown = [f"{end}_{what}" for end in "ab" for what in ("site", "row", "rack", "unit")]
+    assert {nothing[name].null_count for name in unknown} == {nothing.num_rows}
+
+
 def test_sheets_go_on_where_one_is_full(tmp_path, monkeypatch):
     """A sheet that has no more rows is followed by another with the same header; too many cables are refused."""
     monkeypatch.setattr(xlsx, "LAST_ROW", 101)
@@ -229,6 +286,18 @@ def test_sheets_go_on_where_one_is_full(tmp_path, monkeypatch):
     assert not (tmp_path / "no.xlsx").exists()
 
 
+def test_workbook_speaks_the_language_of_the_quote(tmp_path):
+    """With `quote: {language: zh}` no English word stands in the cover or the header."""
+    plan = _plan(tmp_path, SMALL + "quote: {language: zh}\n")
+    _run(plan, "-f", "xlsx", "-o", str(tmp_path / "wiring.xlsx"))
+    cover, sheet, *_ = load_workbook(tmp_path / "wiring.xlsx").worksheets
+    assert cover.title == "封面"
+    header = [cell.value for cell in sheet[1]]
+    assert header[:3] == ["序号", "标签", "类型"]
+    assert not any(word in " ".join(header) for word in ("Plugged", "rack", "device", "Part"))
+    assert sheet.data_validations.dataValidation[0].formula1 == '"是,否"'
+
+
 def test_labels_do_not_depend_on_other_fabrics(tmp_path):
     """A cable has the same label whether all fabrics are listed or its own alone."""
     plan = str(CHECKOUT / "plans" / "superpod-h100-4su.yaml")
@@ -238,6 +307,15 @@ def test_labels_do_not_depend_on_other_fabrics(tmp_path):
     assert [line for line in every if line.startswith("storage,")] == (tmp_path / "storage.csv").read_text(
         "utf-8"
     ).splitlines()[1:]
+
+
+def test_labels_are_spelt_as_devices_are(tmp_path):
+    """A label begins with what the names of the fabric's switches begin with."""
+    plan = _plan(tmp_path, SMALL.replace("{compute", "{out_of_band: {role: storage, switch: qm9700}, compute"))
+    _run(plan, "-o", str(tmp_path / "cables.csv"))
+    for row in _rows(tmp_path / "cables.csv"):
+        assert row["label"].rpartition("-")[0].removesuffix("-SL").removesuffix("-LS") + "-" in row["b_device"]
+    assert "out-of-band-SL-01" in {row["label"] for row in _rows(tmp_path / "cables.csv")}
 
 
 @pytest.mark.parametrize("form", formats())
@@ -266,4 +344,4 @@ def test_help_says_what_every_format_is() -> None:
         module = format_of(form)
         assert about(form) == module.ABOUT
         assert f"{form} {' '.join(module.ABOUT.split())}" in said
-        assert isinstance(module.BINARY and module.SEVERAL_FILES and module.ONE_FABRIC, bool)
+        assert {type(module.BINARY), type(module.SEVERAL_FILES), type(module.ONE_FABRIC)} == {bool}
