@@ -34,6 +34,8 @@ NAMES = (
 )
 OF_ENDS = tuple(name for name in NAMES if name[:2] in ("a_", "b_") and not name.endswith("_site"))
 """Columns of a cable of several links that have a value a link."""
+PORTS = ("a_port", "b_port")
+"""What stands link by link in any case."""
 NUMBERED = tuple(name for name in OF_ENDS if name.endswith(("_row", "_rack", "_unit", "_cage")))
 """Those of them that are whole numbers as long as they are not joined."""
 
@@ -205,7 +207,7 @@ def tables(wiring: Wiring) -> Iterator[pa.Table]:
 def _joined(table: pa.Table, piece: Column, wanted: pa.Schema) -> pa.Table:
     """A row a cable: the values of its ends are joined, one a link in the order of the links.
 
-    An end that is not known has an empty place; where none is known there is nothing.
+    What all links share stands once, ports always one by one. An end that is not known has an empty place.
     """
     begins = np.flatnonzero(np.diff(piece, prepend=-1))
     first, offsets = pa.array(begins), pa.array(np.append(begins, len(piece)), pa.int32())
@@ -216,7 +218,10 @@ def _joined(table: pa.Table, piece: Column, wanted: pa.Schema) -> pa.Table:
             columns[name] = pc.take(column, first)
             continue
         words = pc.cast(column, pa.string())
-        links = pa.ListArray.from_arrays(offsets, pc.fill_null(words, ""))
-        known = np.maximum.reduceat(pc.is_valid(words).to_numpy(zero_copy_only=False), begins)
-        columns[name] = pc.if_else(pa.array(known), pc.binary_join(links, SEVERAL), None)
+        links = pc.binary_join(pa.ListArray.from_arrays(offsets, pc.fill_null(words, "")), SEVERAL)
+        if name not in PORTS:
+            number = pc.dictionary_encode(words, null_encoding="encode").indices.to_numpy()
+            alike = np.minimum.reduceat(number, begins) == np.maximum.reduceat(number, begins)
+            links = pc.if_else(pa.array(alike), pc.take(words, first), links)
+        columns[name] = links
     return pa.table(columns, schema=wanted)
