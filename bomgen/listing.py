@@ -133,6 +133,8 @@ def _plain(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(_plain(item) for item in value)
+    if isinstance(value, dict):
+        return _plain(value["value"]) if "value" in value else ", ".join(f"{k} {_plain(v)}" for k, v in value.items())
     return (
         value if isinstance(value, str) else f"{value if isinstance(value, int) else float(value):,}".replace(",", " ")
     )

@@ -21,6 +21,9 @@ from bomgen.plan import Layout, Plan, QuotePlan, Site
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import Path, Source
 
+MOST_METRES, MICROMETRES = 1000, 1_000_000
+"""The largest length on a floor, and the steps of a metre that it may be given in."""
+
 
 def not_supported(source: Source) -> list[Problem]:
     """A problem for everything in a checked plan that the schema admits and this version does not build."""
@@ -124,11 +127,22 @@ def _layout(site: Section, rack: Rack | None) -> Layout:
         rows=None if rows is None else tuple(tuple(_blocks(section, place)) for place in range(len(rows))),
         racks_per_row=section.quantity("racks_per_row", "count", "layout-racks-per-row"),
         unit_m=section.catalog.assumption("rack-unit"),
-        rack_pitch_m=beside or section.quantity("rack_pitch", "m", "layout-rack-pitch"),
-        row_pitch_m=section.quantity("row_pitch", "m", "layout-row-pitch"),
-        tray_m=section.quantity("tray_height", "m", "layout-tray-height", zero=True),
-        slack_m=section.quantity("slack", "m", "layout-slack", zero=True),
+        rack_pitch_m=beside or _measure(section, "rack_pitch", "layout-rack-pitch"),
+        row_pitch_m=_measure(section, "row_pitch", "layout-row-pitch"),
+        tray_m=_measure(section, "tray_height", "layout-tray-height", zero=True),
+        slack_m=_measure(section, "slack", "layout-slack", zero=True),
     )
+
+
+def _measure(section: Section, key: str, assumption: str, zero: bool = False) -> Figure:
+    """A length on the floor, to the micrometre at most: what the ways of millions of cables are added up from."""
+    found = section.quantity(key, "m", assumption, zero)
+    if found.value > MOST_METRES or (found.value * MICROMETRES) % 1:
+        section.problem(
+            key, f"too large or too fine for a floor; give whole micrometres, {MOST_METRES} m at most", "range"
+        )
+        return section.catalog.assumption(assumption)
+    return found
 
 
 def _blocks(layout: Section, row: int) -> Iterator[tuple[str, Figure]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import ceil
 from typing import NamedTuple
 
 from bomgen.design import BuiltFabric, Design
@@ -105,7 +106,7 @@ def _kind(
 def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
     switch = tier.switch
     power = switch.power_w or switch.typical_power_w
-    cages = sum(group.ports.value // group.ports_per_cage.value for group in switch.groups)
+    cages = sum(ceil(group.ports.value / group.ports_per_cage.value) for group in switch.groups)
     return _kind(tier.name, int(tier.count.value), switch.identity, switch.rack_units, power)._replace(
         fabric=built.plan.name,
         cages=int(cages),

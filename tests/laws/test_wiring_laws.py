@@ -300,6 +300,24 @@ def port_order(end: tuple[str, str]) -> tuple[str, list[int]]:
     return device, [int(part) for part in port.removeprefix("nic").split("/")]
 
 
+SHARED = [
+    {"server": "pcie-8gpu-l40s", "fabric": {"topology": "rail-only", "switch": "7060dx5-64s"}, "hosts": 1},
+    {"server": "dgx-a100-640", "fabric": {"switch": "q3400-ra"}, "hosts": 2},
+]
+
+
+@pytest.mark.parametrize("case", SHARED, ids=lambda case: str(case["server"]))
+def test_machines_of_several_kinds_share_a_splitter(worked: Worked, tmp_path: Path, case: dict[str, Any]) -> None:
+    """A splitter whose legs lead to a server and a host, or to two kinds of hosts, is one cable."""
+    hosts = [{"name": f"host {number}", "count": 1} for number in range(case["hosts"])]
+    plan = {
+        **{"bomgen": 1, "name": "shared", "cluster": {"server": case["server"], "servers": 1}},
+        "fabrics": {"compute": {**case["fabric"], "hosts": hosts}},
+    }
+    rows = check(worked(plan), tmp_path)
+    assert any("host" in row["a_device"] and ";" in row["a_device"] for row in rows)
+
+
 def test_a_twice_used_port_is_found(worked: Worked) -> None:
     """The check that no port has two cables fails on a wiring that has one."""
     import dataclasses
