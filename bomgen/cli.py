@@ -231,6 +231,8 @@ def wiring(
     files, code = _opened((plan,), root)
     if code:
         sys.exit(code)
+    if output is not None and Path(output).resolve() == Path(plan).resolve():
+        raise click.UsageError(f"{output} is the plan itself; name another file with -o")
     report = _worked_out(files[0], settings)
     if report is None:
         sys.exit(WRONG_PLAN)

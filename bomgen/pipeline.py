@@ -368,7 +368,8 @@ def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
 def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Callable[[int], None]) -> list[FilePath]:
     """Write a wiring in a format, its files whole or not at all; to standard output where no file is named.
 
-    Formats of several files lay the others beside the one that is named. Raises OutputError when one cannot be written.
+    Formats of several files lay the others beside the one that is named. What a link points to is written, and a pipe
+    or a device is written to. Raises OutputError when a file cannot be written.
     """
     import tempfile
 
@@ -383,6 +384,11 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
         out.parent.mkdir(parents=True, exist_ok=True)
         if out.is_dir():
             raise OutputError(f"{out}: there is a folder of that name")
+        if out.exists() and not out.is_file() and not module.SEVERAL_FILES:
+            with out.open("wb") as stream:
+                module.write(wiring, stream, progress)
+            return [out]
+        out = out.resolve() if out.is_symlink() else out
         with tempfile.TemporaryDirectory(prefix=".bomgen-", dir=out.parent) as folder:
             waiting = FilePath(folder) / out.name
             if module.SEVERAL_FILES:

@@ -141,12 +141,17 @@ def _lanes(wiring: Wiring) -> Column:
     """The ports that a cage of each kind of device is divided into: as many as the most divided cage of its model."""
     most: dict[str, int] = {}
     models = [kind.identity.id if kind.identity else kind.name(0) for kind in wiring.kinds]
+    for device, lane in ((wiring.a_device, wiring.a_lane), (wiring.b_device, wiring.b_lane)):
+        highest = np.zeros(len(models), dtype=np.int64)
+        np.maximum.at(highest, wiring.kind_numbers[device], lane + 1)
+        for model, lane_count in zip(models, highest.tolist(), strict=True):
+            most[model] = max(most.get(model, 1), lane_count)
     for number in np.unique(wiring.way):
-        way = wiring.ways[number]
-        rows = np.flatnonzero(wiring.way == number)[:1]
-        for device, lanes in zip((wiring.a_device[rows], wiring.b_device[rows]), way.links_per_cage, strict=True):
-            model = models[int(wiring.kind_numbers[device[0]])]
-            most[model] = max(most.get(model, 1), lanes)
+        first = int(np.argmax(wiring.way == number))
+        ends = (wiring.a_device[first], wiring.b_device[first])
+        for end, of_cage in zip(ends, wiring.ways[number].links_per_cage, strict=True):
+            model = models[int(wiring.kind_numbers[end])]
+            most[model] = max(most[model], of_cage)
     lanes = np.array([most.get(model, 1) for model in models], dtype=np.int64)
     for number in np.unique(wiring.kind_numbers[wiring.b_device]):
         kind = wiring.kinds[number]

@@ -19,7 +19,7 @@ from openpyxl import load_workbook
 
 from bomgen.cli import main
 from bomgen.export import about, format_of, formats, xlsx
-from bomgen.pipeline import open_plan, render, wired, work_out, write_wiring
+from bomgen.pipeline import PlanFile, open_plan, render, wired, work_out, write_wiring
 
 CHECKOUT = Path(__file__).parents[2]
 HOSTILE = """
@@ -172,6 +172,43 @@ def test_several_subnets_are_asked_about(tmp_path):
     done = CliRunner().invoke(main, ["wiring", plan, "-f", "ibnet", "-o", out, *names])
     assert done.exit_code == 2
     assert "name one of compute, storage with --fabric" in done.output
+
+
+def test_what_is_written_to_stays_what_it_is(tmp_path):
+    """A link still points where it did, a pipe is still a pipe, and the plan is never written over."""
+    wiring = wired(work_out(open_plan(str(CHECKOUT / "plans" / "a100-32-zh.yaml"), None)))
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    link.symlink_to(target)
+    write_wiring(wiring, "csv", link, lambda _: None)
+    assert link.is_symlink()
+    assert len(_rows(target)) == 32
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    write_wiring(wiring, "csv", pipe, lambda _: None)
+    assert len(reader.communicate()[0].splitlines()) == 33
+    assert pipe.is_fifo()
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("bomgen: 1\nname: mine\ncluster: {gpu: h100-sxm, servers: 2}\n")
+    asked = CliRunner().invoke(main, ["wiring", str(plan), "-o", str(plan)])
+    assert asked.exit_code == 2
+    assert plan.read_text().startswith("bomgen: 1")
+
+
+def test_ports_of_a_switch_with_several_groups(tmp_path):
+    """Cages of one and of two links: every port of the subnet has one cable, and both ends name each other."""
+    groups = [{"ports": 2, "port_gbps": 200}, {"ports": 8, "port_gbps": 400, "split": 2}]
+    plan = {
+        **{"bomgen": 1, "name": "groups", "cluster": {"server": "dgx-h100", "servers": 1}},
+        "fabrics": {"compute": {"switch": {"protocol": "infiniband", "port_groups": groups}, "link": "200G"}},
+    }
+    content = json.dumps(plan).encode()
+    report = work_out(PlanFile("plan.yaml", content, tmp_path, tmp_path))
+    write_wiring(wired(report), "ibnet", tmp_path / "groups.net", lambda _: None)
+    text = (tmp_path / "groups.net").read_text(encoding="utf-8")
+    switch = text[text.index("Switch\t") :]
+    ports = re.findall(r"^\[(\d+)\]", switch, re.MULTILINE)
+    assert len(ports) == len(set(ports)) == 8
 
 
 def test_cables_of_several_links(tmp_path):
