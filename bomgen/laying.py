@@ -28,7 +28,6 @@ from bomgen.wiring.lengths import (
     floor_figures,
     lengths_for,
     longest,
-    longest_spliced,
     none_shorter,
     pieces_up_to,
     routes_of,
@@ -147,7 +146,7 @@ def _spliced(wiring: Wiring, design: Design) -> Lengths:
             lengths = spliced(wiring, table, built.plan.name, kind)
             if lengths and lengths.centimetres:
                 listed = Cited(f"{built.plan.name} {kind} over panels", (LISTED,), "high")
-                longer = longest_spliced(Figure(lengths, "ways", listed))
+                longer = longest(Figure(lengths, "ways", listed))
                 if longer.value > wish.length_m.value:
                     found[built.plan.name, kind] = longer
     return found

@@ -183,8 +183,7 @@ def _slot(standing: Standing, devices: NDArray[np.int64], trays: bool, spare: bo
 def _named(kind: DeviceKind, numbers: Column) -> Iterator[Named]:
     """The names of devices in a row, those of equal fabrics apart."""
     plane = numbers // max(kind.of_plane, 1)
-    ends = np.flatnonzero((np.diff(numbers) != 1) | (np.diff(plane) != 0))
-    for first, last in zip([0, *(ends + 1).tolist()], [*ends.tolist(), len(numbers) - 1], strict=True):
+    for first, last in _runs((np.diff(numbers) != 1) | (np.diff(plane) != 0)):
         yield kind.name(int(numbers[first])), kind.name(int(numbers[last]))
 
 
@@ -214,9 +213,13 @@ def _height(kind: DeviceKind) -> int:
 
 def _spans(numbers: Column) -> tuple[Span, ...]:
     """Ascending numbers as spans."""
-    ends = np.flatnonzero(np.diff(numbers) != 1)
-    starts, stops = [0, *(ends + 1).tolist()], [*ends.tolist(), len(numbers) - 1]
-    return tuple((int(numbers[first]), int(numbers[last])) for first, last in zip(starts, stops, strict=True))
+    return tuple((int(numbers[first]), int(numbers[last])) for first, last in _runs(np.diff(numbers) != 1))
+
+
+def _runs(breaks: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """The first and last place of each run, where `breaks` says of every place but the last that a run ends there."""
+    ends = np.flatnonzero(breaks)
+    yield from zip([0, *(ends + 1).tolist()], [*ends.tolist(), len(breaks)], strict=True)
 
 
 # The floor
@@ -227,9 +230,8 @@ def _drawn(floor: Floor) -> tuple[tuple[Block, ...], ...]:
     kind = np.zeros(len(floor.row), dtype=np.int64)
     kind[floor.compute], kind[floor.management] = 1, 2
     named = (FREE, COMPUTE, MANAGEMENT)
-    ends = np.flatnonzero((np.diff(floor.row) != 0) | (np.diff(kind) != 0))
     rows: dict[int, list[Block]] = {}
-    for first, last in zip([0, *(ends + 1).tolist()], [*ends.tolist(), len(kind) - 1], strict=True):
+    for first, last in _runs((np.diff(floor.row) != 0) | (np.diff(kind) != 0)):
         rows.setdefault(int(floor.row[first]), []).append(Block(named[int(kind[first])], first + 1, last - first + 1))
     return tuple(tuple(row) for row in rows.values())
 

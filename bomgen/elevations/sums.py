@@ -37,6 +37,7 @@ def sum_of_outlets(outlets: int, more_outlets: int) -> int:
 def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot], pdus: Sequence[HungPdu]) -> Sums:
     """What one rack holds; a rack-scale system comes with its rack and supply, and draws and weighs as a whole."""
     pieces = [_pieces(slot.pieces) for slot in slots]
+    powered = [(slot, count) for slot, count in zip(slots, pieces, strict=True) if slot.device != PANEL]
     system = server if server and server.rack_scale and kind == COMPUTE and slots else None
     part, one = site.pdu if kind == COMPUTE else site.management_pdu, _pieces(1)
     hung = _pieces(len(pdus))
@@ -45,7 +46,7 @@ def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot],
         power = no_power() if all(slot.spare for slot in slots) else system.power_w
         weight = weigh([Heavy(system.identity.name, one, system.weight_kg)])
     else:
-        power = _power(slots, pieces, missing)
+        power = _power(powered, missing)
         heavy = [Heavy(_name(slot), count, slot.weight_kg) for slot, count in zip(slots, pieces, strict=True)]
         weight = weigh([*heavy, rack_as_heavy(site.rack, one), pdu_as_heavy(part, hung)])
     if weight.unknown:
@@ -56,7 +57,7 @@ def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot],
         power_w=power,
         heat=heat_of(power) if power else None,
         weight_kg=weight.weight_kg,
-        outlets=_outlets(slots, pieces, missing),
+        outlets=_outlets(powered, missing),
         pdu_outlets={} if system else offered,
         lower_bounds=frozenset(missing),
     )
@@ -87,12 +88,10 @@ def _height(units: int) -> Figure:
     return Figure(units, "U", Cited("the units that a machine fills", (PLACED,), "high"))
 
 
-def _power(slots: Sequence[Slot], pieces: Sequence[Figure], missing: set[str]) -> Figure | None:
+def _power(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> Figure | None:
     """What machines draw at most, as far as it is known; None where of nothing it is."""
     found: Figure | None = None
-    for slot, count in zip(slots, pieces, strict=True):
-        if slot.device == PANEL:
-            continue
+    for slot, count in powered:
         if slot.drawn_w is None:
             missing.add("power_w")
             continue
@@ -101,12 +100,10 @@ def _power(slots: Sequence[Slot], pieces: Sequence[Figure], missing: set[str]) -
     return found
 
 
-def _outlets(slots: Sequence[Slot], pieces: Sequence[Figure], missing: set[str]) -> dict[str, Figure]:
+def _outlets(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> dict[str, Figure]:
     """Outlets that the machines need, by form: one a power supply."""
     found: dict[str, Figure] = {}
-    for slot, count in zip(slots, pieces, strict=True):
-        if slot.device == PANEL:
-            continue
+    for slot, count in powered:
         if slot.supplies is None:
             missing.add("outlets")
             continue

@@ -435,7 +435,7 @@ class _Builder:
         upper = self.fabric.tier(links.ends[1])
         if upper is None:
             raise ValueError(f"{links.kind} ends at no switch")
-        if share.medium is not None and share.medium.lower is not None and self._fans_out_below(share.medium):
+        if share.medium is not None and share.medium.begins_below:
             if share.machines:
                 return pieces_of_machines(share.machines, cable.links)
             below = self.fabric.tier(links.ends[0])
@@ -446,12 +446,6 @@ class _Builder:
         if share.machines:
             return pieces_by_leaf(ends_with_servers(*self._seats(), self._rest(apart)), cable.links)
         return cables_of_devices(share.links, upper.down, cable.links)
-
-    @staticmethod
-    def _fans_out_below(medium: Medium) -> bool:
-        """Whether one module at the lower end carries several links whose upper ends have one each."""
-        lower, upper = medium.lower, medium.upper
-        return lower is not None and upper is not None and lower.ports.value > upper.ports.value
 
     def _nothing_known(self, links: Links, share: Share, upper: Cage, wish: Wish) -> None:
         lower = share.lower

@@ -116,3 +116,11 @@ class Interconnect(NamedTuple):
     alike: tuple[Alike, ...] = ()
     """For each kind of link those of the servers, and apart from them those of other machines."""
     panels: tuple[PanelUse, ...] = ()
+
+    def of_kind(self, kind: str) -> list[Alike]:
+        """The links of a kind, those apart that are built apart."""
+        return [alike for alike in self.alike if alike.kind == kind]
+
+    def of_servers(self, kind: str) -> Alike | None:
+        """The links of a kind that are built as those of the servers; None where nothing is built."""
+        return next((alike for alike in self.of_kind(kind) if alike.others is None), None)

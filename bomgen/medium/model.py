@@ -132,6 +132,11 @@ class Medium(NamedTuple):
         fibre = self.upper.fibre if self.lower.fibre == ANY else self.lower.fibre
         return TRANSCEIVER if fibre == ANY else fibre
 
+    @property
+    def begins_below(self) -> bool:
+        """Whether one module at the lower end carries several links whose upper ends have one each."""
+        return bool(self.lower and self.upper and self.lower.ports.value > self.upper.ports.value)
+
 
 class Way(NamedTuple):
     """One way to build a kind of link, or why it cannot be built so."""

@@ -14,6 +14,7 @@ from bomgen.fabric.model import Links, Tier, ports_of
 from bomgen.interconnect import Alike, part_above
 from bomgen.joints import HOST, Joint, Spread, joined, spread_of
 from bomgen.joints.seats import counted
+from bomgen.layout import Floor
 from bomgen.medium import Medium
 from bomgen.parts import Module
 from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
@@ -73,7 +74,8 @@ def wire(design: Design) -> Wiring:
 
     Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks.
     """
-    wiring, site, racks = _Wirer(design).wiring(), design.plan.site, ground(design)
+    site, racks = design.plan.site, ground(design)
+    wiring = _Wirer(design, racks).wiring()
     if site is None or racks is None:
         return wiring
     found = cut(wiring, site, racks)
@@ -85,8 +87,8 @@ def wire(design: Design) -> Wiring:
 class _Wirer:
     """Puts the columns together, fabric by fabric, kind of link by kind of link."""
 
-    def __init__(self, design: Design) -> None:
-        self.design = design
+    def __init__(self, design: Design, racks: Floor | None) -> None:
+        self.design, self.racks = design, racks
         self.machines = machines(design)
         self.names = Names()
         self.codes = codes(design)
@@ -121,8 +123,8 @@ class _Wirer:
         )
 
     def _places(self) -> Places | None:
-        site, racks = self.design.plan.site, ground(self.design)
-        return places(self.design, self.machines, site, racks) if site and racks else None
+        site = self.design.plan.site
+        return places(self.design, self.machines, site, self.racks) if site and self.racks else None
 
     def _server_ports(self, built: BuiltFabric) -> Room:
         """The ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
@@ -156,8 +158,8 @@ class _Wirer:
         """
         sockets_down = self.rooms[built.plan.name]["leaf", joint.kind]
         per_cage, room = sockets_down.links_per_cage, len(sockets_down.sockets)
-        ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
-        own = next((part_above(way.medium) for way in ways if way.others is None), None)
+        main = built.interconnect.of_servers(joint.kind)
+        own = part_above(main.medium) if main else None
         group = np.zeros(joint.links, dtype=np.int64)
         for number, (way, rows) in enumerate(self._ways(built, joint), start=1):
             if part_above(way.medium) != own:
@@ -181,7 +183,7 @@ class _Wirer:
     def _links(self, built: BuiltFabric, kind: str, joints: list[Joint], server_end: Room) -> None:
         """The rows of one kind of link, those that are built alike together: they may share cables of several links."""
         ends: dict[int, list[tuple[End, End]]] = {}
-        ways = [way for way in built.interconnect.alike if way.kind == kind]
+        ways = built.interconnect.of_kind(kind)
         for joint in joints:
             lower, upper = joint.ends
             room = self.rooms[built.plan.name][upper, kind]
@@ -240,16 +242,15 @@ class _Wirer:
 
     def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Alike, Column]]:
         """The ways that links of a kind are built, each with its rows."""
-        ways = [way for way in built.interconnect.alike if way.kind == joint.kind]
         rest = np.ones(joint.links, dtype=bool)
         if joint.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
-            for way in ways:
+            for way in built.interconnect.of_kind(joint.kind):
                 for place in way.others or ():
                     own = (joint.lower >= bounds[place]) & (joint.lower < bounds[place + 1])
                     rest &= ~own
                     yield way, np.flatnonzero(own)
-        main = next((way for way in ways if way.others is None), None)
+        main = built.interconnect.of_servers(joint.kind)
         if main is not None:
             yield main, np.flatnonzero(rest)
 
@@ -287,15 +288,11 @@ def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None
     each = int(cable.links.value) if cable else 1
     if each == 1:
         return None, np.arange(len(below.device), dtype=np.int64)
-    at = below if medium and _more(medium.lower, medium.upper) else above
+    at = below if medium and medium.begins_below else above
     order = np.lexsort((at.lane, at.cage, at.device))
     plug = np.stack((at.device, at.cage, at.lane // each))[:, order]
     begins = np.concatenate(([0], np.any(plug[:, 1:] != plug[:, :-1], axis=0).astype(np.int64)))
     return order, np.cumsum(begins)
-
-
-def _more(lower: Module | None, upper: Module | None) -> bool:
-    return lower is not None and upper is not None and bool(lower.ports.value > upper.ports.value)
 
 
 def _plugged(names: Names, device: Column, port: Column, room: Room) -> End:
@@ -331,8 +328,8 @@ def _wanted(built: BuiltFabric, tier: Tier) -> Iterator[Wanted]:
 
 def _part(built: BuiltFabric, links: Links, end: int) -> str | None:
     """What is plugged into a switch at an end of a kind of link; None where it is a part a port, or none is known."""
-    way = next((way for way in built.interconnect.alike if way.kind == links.kind and way.others is None), None)
-    medium = way.medium if way else None
+    main = built.interconnect.of_servers(links.kind)
+    medium = main.medium if main else None
     if medium is None:
         return None
     module = (medium.lower, medium.upper)[end]

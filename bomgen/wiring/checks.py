@@ -31,7 +31,7 @@ def _ports_used_twice(wiring: Wiring) -> Iterator[str]:
 
 
 def _beyond_cages(wiring: Wiring) -> Iterator[str]:
-    """No switch has more cages filled than there are, and no cage holds parts of two kinds."""
+    """No switch has more cages filled than there are."""
     most = np.array([kind.cages for kind in wiring.kinds], dtype=np.int64)
     for cage, device in ((wiring.a_cage, wiring.a_device), (wiring.b_cage, wiring.b_device)):
         if not len(device):
@@ -42,29 +42,30 @@ def _beyond_cages(wiring: Wiring) -> Iterator[str]:
         for number in np.flatnonzero((most > 0) & (highest >= most)):
             named = wiring.kinds[int(number)]
             yield f"{named.name(0)} has {named.cages} cages; links fill {int(highest[number]) + 1}"
-    yield from _mixed_cages(wiring)
 
 
 def _mixed_cages(wiring: Wiring) -> Iterator[str]:
     """A cage holds one part: links built otherwise do not share it."""
+    if not len(wiring):
+        return
     parts = _parts(wiring)
     device = np.concatenate((wiring.a_device, wiring.b_device))
     cage = np.concatenate((wiring.a_cage, wiring.b_cage))
-    part = np.concatenate((parts[wiring.way, 0], parts[wiring.way, 1])) if len(wiring) else _empty()
-    known = part >= 0
-    place = device[known] * np.int64(int(cage.max()) + 1 if len(cage) else 1) + cage[known]
+    part = np.concatenate((parts[wiring.way, 0], parts[wiring.way, 1]))
+    known, cages = part >= 0, int(cage.max()) + 1
+    place = device[known] * np.int64(cages) + cage[known]
     order = np.argsort(place, kind="stable")
     place, part = place[order], part[known][order]
     differ = np.flatnonzero((place[1:] == place[:-1]) & (part[1:] != part[:-1]))
     for index in differ[:3]:
-        at, number = divmod(int(place[index]), int(cage.max()) + 1)
+        at, number = divmod(int(place[index]), cages)
         yield f"cage {number + 1} of {wiring.names[at]} holds two parts"
 
 
 def _parts(wiring: Wiring) -> Column:
     """A number for what is plugged in at either end of each way; -1 for parts that take a port each."""
     numbers: dict[str, int] = {}
-    found = np.full((max(len(wiring.ways), 1), 2), -1, dtype=np.int64)
+    found = np.full((len(wiring.ways), 2), -1, dtype=np.int64)
     for index, way in enumerate(wiring.ways):
         medium = way.medium
         for end, module in enumerate((medium.lower, medium.upper) if medium else ()):
@@ -130,8 +131,4 @@ def _places(table: Wiring) -> tuple[tuple[Column, Column], tuple[Column, Column]
     return (table.a_device, table.a_cage), (table.b_device, table.b_cage)
 
 
-_OF_TABLES = (_ports_used_twice, _beyond_cages, _loops)
-
-
-def _empty() -> Column:
-    return np.zeros(0, dtype=np.int64)
+_OF_TABLES = (_ports_used_twice, _beyond_cages, _mixed_cages, _loops)

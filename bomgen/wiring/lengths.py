@@ -85,12 +85,6 @@ def longest(ways: Routes) -> Fraction:
     return Fraction(ways.centimetres[-1][0], CENTIMETRES)
 
 
-@formula("m")
-def longest_spliced(ways: Routes) -> Fraction:
-    """The longest jumper, trunk and jumper together, as they are sold."""
-    return Fraction(ways.centimetres[-1][0], CENTIMETRES)
-
-
 @formula("pieces")
 def pieces_up_to(ways: Routes, over_m: Fraction, up_to_m: Fraction) -> int:
     """Cables whose way is longer than the next shorter one that is sold, and no longer than this one."""
