@@ -7,8 +7,8 @@ no id fits. The user's own part folders win over the built-in data.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -192,8 +192,20 @@ class Catalog:
     _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
     inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Files of the user's own folders that were read, by shown name."""
+    instead: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Ids of the parts that stand in for others, by kind and id of these."""
+
+    def substituted(self, instead: Mapping[tuple[str, str], str]) -> Catalog:
+        """The same catalogue, in which parts stand in for others."""
+        return replace(self, instead=instead)
 
     def find(self, kind: str, name: str) -> Record:
+        """The record of a kind, or of the part that stands in for it; otherwise as `listed`."""
+        found = self.listed(kind, name)
+        other = self.instead.get((kind, found.id))
+        return self.listed(kind, other) if other else found
+
+    def listed(self, kind: str, name: str) -> Record:
         """The record of a kind by id, part number or alias; for cables also by the part number of one length.
 
         Raises UnknownPart, and PlanErrors for a part file of the user's own that is wrong.
@@ -228,6 +240,7 @@ class Catalog:
 
         Built-in files, which are all written alike, are only parsed when they hold both.
         """
+        seen: set[str] = set()
         wanted = f"\n{key}: {word}\n".encode()
         besides = f"\n{figure}: {{value: {value},".encode() if figure else b""
         for place in self._places(kind):
@@ -236,8 +249,21 @@ class Catalog:
                 content = b"" if own else path.read_bytes()
                 if own or (wanted in content and besides in content):
                     record = self.find(kind, path.stem)
-                    if record.value(key) == word and (not figure or record.value(figure) == value):
+                    fits = record.value(key) == word and (not figure or record.value(figure) == value)
+                    if fits and record.id not in seen:
+                        seen.add(record.id)
                         yield record
+
+    def replacing(self, kind: str, names: Collection[str]) -> list[str]:
+        """The ids of the parts of a kind that say they replace one of these names, in alphabetical order."""
+        found = []
+        for place in self._places(kind):
+            for path in _files(place):
+                if b"\nreplaces:" in path.read_bytes():
+                    replaced = self.listed(kind, path.stem).value("replaces") or ()
+                    if {str(name).lower() for name in replaced} & set(names):
+                        found.append(path.stem)
+        return sorted(set(found))
 
     def _places(self, kind: str) -> list[Path]:
         return [place / kind for place in (*self.folders, folder("data")) if (place / kind).is_dir()]
@@ -270,14 +296,14 @@ class Catalog:
         names: dict[str, set[str]] = {}
         for place in self._places(kind):
             for path in _files(place):
-                record = self.find(kind, path.stem)
+                record = self.listed(kind, path.stem)
                 for alias in (path.stem, *_names(record)):
                     names.setdefault(alias, set()).add(path.stem)
         fits = names.get(wanted, set())
         if len(fits) > 1:
             raise UnknownPart(kind, name, f"the name fits several: {', '.join(sorted(fits))}")
         if fits:
-            return self.find(kind, fits.pop())
+            return self.listed(kind, fits.pop())
         close = nearest(wanted, names)
         if close:
             hint = f"did you mean '{sorted(names[close[0]])[0]}'?"

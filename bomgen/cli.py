@@ -160,7 +160,8 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
     PATH is dotted, such as fabrics.compute.switches.leaf; the start of a path explains all numbers below it.
     """
     from bomgen.figures import explain as derivation
-    from bomgen.numbers import Paths, dotted, numbers
+    from bomgen.numbers import Paths, dotted
+    from bomgen.report import numbers_of
 
     files, code = _opened((plan,), root)
     if code:
@@ -168,9 +169,9 @@ def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | 
     report = _worked_out(files[0], settings, quiet=True)
     if report is None:
         sys.exit(WRONG_PLAN)
-    found = {dotted(steps): figure for steps, figure in numbers(report.design).items()}
+    found = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
     if path and "#" in path:
-        found = Paths(numbers(report.design)).figures
+        found = Paths(numbers_of(report)).figures
     wanted = {
         name: figure for name, figure in found.items() if path is None or name == path or name.startswith(f"{path}.")
     }
@@ -442,10 +443,11 @@ def _value(figure: Figure) -> str:
 def _summary(report: Report) -> Iterator[str]:
     """The result on a few lines: what fits a screen."""
     from bomgen.language import language
-    from bomgen.numbers import dotted, numbers
+    from bomgen.numbers import dotted
+    from bomgen.report import numbers_of
 
     words = language("en")
-    found = {dotted(steps): figure for steps, figure in numbers(report.design).items()}
+    found = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
     cluster = report.plan.cluster
 
     def shown(path: str) -> str:

@@ -117,6 +117,22 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Party:
+    """One side of the quote: what it is, and the lines of its address, the name first."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Logo:
+    """A picture of the vendor."""
+
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A whole report."""
 
@@ -130,6 +146,8 @@ class Document:
     sections: tuple[Section, ...]
     totals: Totals
     footer: str
+    parties: tuple[Party, ...] = ()
+    logo: Logo | None = None
 
     def section(self, id: str) -> Section:
         """The section of that id. Raises KeyError when there is none."""

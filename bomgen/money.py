@@ -14,6 +14,8 @@ _USUAL_PLACES = 2
 ANY_AMOUNT = Context(prec=1000)
 """Digits enough for the amounts of any plan, however absurd."""
 HALF = Fraction(1, 2)
+MONEY = "money"
+"""The unit of figures in the currency of the quote."""
 
 
 class Totals(NamedTuple):
@@ -28,6 +30,10 @@ class Totals(NamedTuple):
     amount: Decimal
     priced_lines: int
     lines: int
+    low: Decimal
+    """What it comes to at the lowest prices, tax included; what has none is left out."""
+    high: Decimal | None
+    """At the highest; None: a line has neither a price nor a range."""
 
 
 def minor_unit(currency: str) -> Decimal:

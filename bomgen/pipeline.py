@@ -13,15 +13,18 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen import rules, schema
+from bomgen.alternatives import of_alternative, substitutes, unused, varied
 from bomgen.bill import bill
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
 from bomgen.figures import Mark, first_given
+from bomgen.logo import MOST_LOGO, logo
 from bomgen.medium import Stock
 from bomgen.network.attachment import attachments
+from bomgen.operation import running
 from bomgen.plan import COMPUTE, Plan
-from bomgen.prices import PriceBook, price_book
+from bomgen.prices import PriceBook, first, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
 from bomgen.quote import part_price, quote
@@ -31,7 +34,7 @@ from bomgen.sizing import size
 from bomgen.source import Source, decoded, override, read
 
 if TYPE_CHECKING:
-    from bomgen.document import Drawing
+    from bomgen.document import Drawing, Logo
     from bomgen.elevations import Elevations
     from bomgen.language import Language
     from bomgen.wiring.columns import Wiring
@@ -134,33 +137,92 @@ def _catalog(file: PlanFile, source: Source) -> Catalog:
     return Catalog(tuple(folders), shown)
 
 
-def _price_books(file: PlanFile, plan: Plan) -> tuple[list[PriceBook], list[Input]]:
+def _price_books(
+    file: PlanFile, named: Sequence[tuple[str, Mark]], path: str = "quote.price_book"
+) -> tuple[list[PriceBook], list[Input]]:
     books, inputs = [], []
-    for given, mark in plan.quote.price_books:
-        place = _inside(file, given, mark, "quote.price_book")
-        try:
-            content = place.read_bytes()
-        except OSError as error:
-            message = f"the price book '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
-            raise PlanErrors([Problem(mark, "error", message, "no-file", "quote.price_book")]) from None
+    for given, mark in named:
+        content = _content(file, given, mark, path, "price book")
         books.append(price_book(read(decoded(content, given), given)))
         inputs.append(Input(given, content))
     return books, inputs
 
 
+def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
+    """A file that the plan names at a key. Raises PlanErrors when it cannot be read."""
+    place = _inside(file, given, mark, path)
+    try:
+        return place.read_bytes()
+    except OSError as error:
+        message = f"the {what} '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
+        raise PlanErrors([Problem(mark, "error", message, "no-file", path)]) from None
+
+
+def _logo(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:
+    """The vendor's picture, where the plan names one. Raises PlanErrors when it is none that documents can show."""
+    if plan.quote.logo is None:
+        return None, []
+    given, mark = plan.quote.logo
+    content = _content(file, given, mark, "quote.vendor.logo", "logo")
+    found = logo(content)
+    if found is None:
+        message = f"'{given}' is no PNG, JPEG or SVG of at most {MOST_LOGO // 10**6} MB; give one"
+        raise PlanErrors([Problem(mark, "error", message, "logo", "quote.vendor.logo")])
+    return found, [Input(given, content)]
+
+
 def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
-    """The whole result for a plan.
+    """The whole result for a plan, with those of its alternatives.
 
     Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
     result fails.
     """
     source = source_of(file, settings)
     catalog = _catalog(file, source)
+    report = _worked_out(file, source, catalog, settings)
+    found = tuple(
+        _alternative(file, source, catalog, report, place) for place in range(len(report.plan.quote.alternatives))
+    )
+    return report._replace(alternatives=found) if found else report
+
+
+def _alternative(file: PlanFile, source: Source, catalog: Catalog, report: Report, place: int) -> Report:
+    """The result for one alternative of a plan. Raises what `work_out` raises, said to be the alternative's."""
+    alternative = report.plan.quote.alternatives[place]
+
+    def cheapest(kind: str, ids: Sequence[str]) -> str:
+        known = {id: first(report.books, [id, *_numbers(catalog, kind, id)]) for id in ids}
+        priced = {id: price.amount for id, price in known.items() if price and price.amount is not None}
+        return min(ids, key=lambda id: (id not in priced, priced.get(id, 0)))
+
+    try:
+        other = varied(source, place)
+        if problems := schema.check(other, "plan"):
+            raise PlanErrors(problems)
+        instead = substitutes(alternative, report.bill, catalog, cheapest)
+        found = _worked_out(file, other, catalog.substituted(instead), ())
+        if problems := list(unused(alternative, instead, found.bill)):
+            raise PlanErrors(problems)
+    except PlanErrors as errors:
+        raise PlanErrors(of_alternative(alternative, errors.problems)) from None
+    return found
+
+
+def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
+    """The part numbers of a part, in lower case."""
+    record = catalog.listed(kind, id)
+    return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
+
+
+def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequence[str]) -> Report:
+    """The result for a source; `settings` are what was laid over it."""
     plan = bind(source, catalog)
     found = rules.check(plan, source)
     if any(problem.severity == "error" for problem in found):
         raise PlanErrors(found)
-    books, inputs = _price_books(file, plan)
+    books, inputs = _price_books(file, plan.quote.price_books)
+    picture, of_picture = _logo(file, plan)
+    inputs += of_picture
     try:
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)
@@ -188,6 +250,9 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         design=designed,
         bill=billed,
         quote=priced,
+        books=tuple(books),
+        running=running(designed, priced),
+        logo=picture,
         elevations=elevated,
         checks=(*outcome, *of_problems(noted)),
         problems=problems,

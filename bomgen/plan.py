@@ -9,6 +9,7 @@ from bomgen import parts
 from bomgen.fabric.model import TierChoice
 from bomgen.figures import Figure, Mark
 from bomgen.medium import Wish
+from bomgen.terms import Operation, QuotePlan
 
 ESTIMATE = "estimate"
 """The word in place of a goodput that is to be worked out."""
@@ -352,24 +353,6 @@ class Site(NamedTuple):
     layout: Layout
 
 
-class QuotePlan(NamedTuple):
-    """What the plan says of the quote; shares are figures."""
-
-    customer: str | None
-    currency: str
-    assumed_currency: Figure | None
-    """The assumption that the currency is, where the plan gives none."""
-    price_books: tuple[tuple[str, Mark], ...]
-    discounts: Mapping[str, Figure]
-    """By category, and `default`."""
-    tax: Figure | None
-    valid_days: Figure | None
-    date: str | None
-    date_mark: Mark | None
-    language: str
-    mark: Mark
-
-
 class Plan(NamedTuple):
     """A plan whose every part is known."""
 
@@ -387,3 +370,6 @@ class Plan(NamedTuple):
     spares: Mapping[str, Figure]
     """By category: a share below 1 in unit `share`, or pieces in unit `count`."""
     quote: QuotePlan
+    stock: Mapping[str, Figure]
+    """Pieces that the customer has, by catalogue id or part number in lower case."""
+    operation: Operation | None

@@ -295,8 +295,8 @@ def _totals_add_up(_: Design, __: Bill, quote: Quote) -> Iterator[Check]:
     totals = quote.totals
     before = after = Decimal(0)
     for line in quote.lines:
-        if line.price:
-            exact = line.pieces * Fraction(line.price.amount)
+        if line.unit.amount is not None:
+            exact = line.line.pieces * Fraction(line.unit.amount)
             before += rounded(exact, totals.currency)
             after += rounded(exact * (1 - line.discount), totals.currency)
     tax = rounded(Fraction(after) * (totals.tax_share or 0), totals.currency)

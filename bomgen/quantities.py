@@ -15,6 +15,7 @@ Exact = int | Fraction
 
 GIGA, TERA, PETA = 10**9, 10**12, 10**15
 HOURS_A_DAY = 24
+MONTHS_A_YEAR = 12
 
 _THOUSAND = 10**3
 _DECIMAL: dict[str, Exact] = {
@@ -34,6 +35,7 @@ _DAYS_A_WEEK = 7
 _HOUR = Fraction(1, HOURS_A_DAY)
 _MINUTE = _HOUR / 60
 _SECOND = _MINUTE / 60
+_MONTH = Fraction(1, MONTHS_A_YEAR)
 _PERCENT = Fraction(1, 100)
 _TERA = Fraction(1, TERA)
 _RATE: dict[str, Exact] = {"": 1, "G": 1, "T": _THOUSAND, "M": Fraction(1, _THOUSAND)}
@@ -62,6 +64,7 @@ _SCALES: dict[str, dict[str, Exact]] = {
         **dict.fromkeys(("min", "minute", "minutes"), _MINUTE),
         **dict.fromkeys(("s", "second", "seconds"), _SECOND),
     },
+    "years": {"": 1, **dict.fromkeys(("y", "year", "years"), 1), **dict.fromkeys(("month", "months"), _MONTH)},
     "share": {"": 1, "%": _PERCENT},
     "ratio": {"": 1},
     "FLOP/s": _DECIMAL | _with(_DECIMAL, "FLOPS", "FLOP/s"),
@@ -91,6 +94,7 @@ _EXAMPLES = {
     "parameters": "65B or 65e9",
     "tokens/s": "380",
     "days": "20 days, 36 h or a bare number of days",
+    "years": "4, 4 years or 18 months",
     "share": "50% or 0.5",
     "ratio": "2, 1.5 or 3:2",
     "FLOP/s": "1000 PFLOPS",

@@ -301,11 +301,29 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
     said += [
         (("spares", category), "the bill has no such part") for category in plan.spares if category not in categories
     ]
+    said += _money_without_effect(source, designed, billed)
     for path, reason in said:
         if path in source.keys:
             dotted = ".".join(str(step) for step in path)
             message = f"{dotted} has no effect, because {reason}; leave it out"
             yield Problem(source.keys[path], "warning", message, "no-effect", dotted)
+
+
+def _money_without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[tuple[Path, str]]:
+    """Discounts and stock of what is not on the bill, and rates of currencies that no price is in."""
+    named = {name for line in billed.lines for name in line.names}
+    ids = {line.id for line in billed.lines}
+    quote = source.data.get("quote") or {}
+    given = quote.get("discount") or {}
+    for path, names, known in (
+        (("stock",), source.data.get("stock") or {}, named),
+        (("quote", "discount", "parts"), given.get("parts") or {}, named),
+    ):
+        yield from (((*path, name), "the bill has no such part") for name in names if name.lower() not in known)
+    lines = given.get("lines") or {}
+    yield from ((("quote", "discount", "lines", id), "the bill has no such line") for id in lines if id not in ids)
+    if designed.plan.operation and designed.plan.operation.rack_cost and designed.facility.racks is None:
+        yield ("operation", "rack_cost"), "no racks are counted"
 
 
 def _switches_of_pods(source: Source, standing: set[str]) -> Iterator[tuple[Path, str]]:

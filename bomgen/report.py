@@ -10,16 +10,21 @@ from typing import Any, NamedTuple
 from bomgen import __version__
 from bomgen.bill import Bill, Line
 from bomgen.design import Design
+from bomgen.document import Logo
 from bomgen.elevations import Elevations
 from bomgen.elevations.data import as_data
 from bomgen.figures import Assumed, Cited, Derived, Figure, Given, origin_text, walk
 from bomgen.interconnect import Chosen
-from bomgen.money import rounded
-from bomgen.numbers import Paths, numbers
+from bomgen.money import Totals, rounded
+from bomgen.numbers import Path, Paths, numbers
+from bomgen.operation import Running
 from bomgen.plan import Plan
+from bomgen.prices import PriceBook
 from bomgen.problems import Problem
 from bomgen.proof import Check
 from bomgen.quote import Quote, QuoteLine
+from bomgen.quote.confidence import Confidence, confidence, doubts
+from bomgen.terms import QuotePlan
 
 FORMAT = 1
 """Version of bom.json's format."""
@@ -48,15 +53,30 @@ class Report(NamedTuple):
     design: Design
     bill: Bill
     quote: Quote
+    books: tuple[PriceBook, ...]
+    running: Running
     elevations: Elevations | None
     """What stands in the racks; None: the plan describes no site, or no rack is counted."""
     checks: tuple[Check, ...]
     problems: tuple[Problem, ...]
+    logo: Logo | None = None
+    """The vendor's picture."""
+    alternatives: tuple[Report, ...] = ()
+    """The same plan with other parts or values, in the order of the plan."""
 
     @property
     def sha256(self) -> str:
         """The digest of the plan's bytes."""
         return digest(self.content)
+
+
+OPERATION = "operation"
+"""Where the costs of running stand in bom.json."""
+
+
+def numbers_of(report: Report) -> dict[Path, Figure]:
+    """Every number of a result by its path in bom.json: of the design, and of what it costs to run it."""
+    return numbers(report.design) | {(OPERATION, name): figure for name, figure in report.running.figures.items()}
 
 
 def digest(content: bytes) -> str:
@@ -75,7 +95,7 @@ def plain(value: Any) -> Any:
 
 def result(report: Report) -> dict[str, Any]:
     """The result as bom.json holds it: plain data in a fixed order."""
-    found = numbers(report.design)
+    found = numbers_of(report)
     data: dict[str, Any] = {
         "bomgen": FORMAT,
         "version": __version__,
@@ -110,17 +130,13 @@ def result(report: Report) -> dict[str, Any]:
     data["cluster"].setdefault("spare_servers", 0)
     data["cluster"].setdefault("nics", 0)
     paths = Paths(found)
-    data["lines"] = [line_data(line, report.quote.totals.currency) for line in report.quote.lines]
-    totals = report.quote.totals
-    data["totals"] = {
-        "list": str(totals.list),
-        "discount": str(totals.discount),
-        "tax": str(totals.tax),
-        "amount": str(totals.amount),
-        "currency": totals.currency,
-        "complete": totals.complete,
-    }
-    data["alternatives"] = []
+    data["lines"] = lines_data(report)
+    data["totals"] = _totals_data(report.quote.totals)
+    data["confidence"] = _confidence_data(confidence(report.quote.lines, report.plan.quote))
+    data["alternatives"] = [
+        {"name": asked.name, "totals": _totals_data(other.quote.totals), "lines": lines_data(other)}
+        for asked, other in zip(report.plan.quote.alternatives, report.alternatives, strict=True)
+    ]
     data["checks"] = [
         {"id": check.id, "status": check.status, "message": check.message, "path": check.path}
         for check in report.checks
@@ -181,9 +197,41 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
         fabric.setdefault("cables_total", 0)
 
 
-def line_data(priced: QuoteLine, currency: str) -> dict[str, Any]:
-    """A line as bom.json and bom.csv hold it."""
-    line = priced.line
+def _totals_data(totals: Totals) -> dict[str, Any]:
+    """What a bill comes to, and between which ends where prices are ranges or missing."""
+    return {
+        "list": str(totals.list),
+        "discount": str(totals.discount),
+        "tax": str(totals.tax),
+        "amount": str(totals.amount),
+        "currency": totals.currency,
+        "complete": totals.complete,
+        "low": str(totals.low),
+        "high": _text(totals.high),
+    }
+
+
+def _confidence_data(found: Confidence) -> dict[str, Any]:
+    """How much of the money is doubtful, and why."""
+
+    def part(amount: Decimal) -> dict[str, Any]:
+        return {"amount": str(amount), "share": float(found.share(amount))}
+
+    reasons = {reason: part(amount) for reason, amount in found.by_reason.items()}
+    return {"net": str(found.net), **part(found.doubtful), **reasons, "unpriced_lines": found.unpriced}
+
+
+def lines_data(report: Report) -> list[dict[str, Any]]:
+    """The lines as bom.json and bom.csv hold them."""
+    return [_line_data(line, report.plan.quote) for line in report.quote.lines]
+
+
+def _text(amount: Decimal | None) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
+    line, price = priced.line, priced.price
     return {
         "id": line.id,
         "category": line.category,
@@ -195,11 +243,17 @@ def line_data(priced: QuoteLine, currency: str) -> dict[str, Any]:
         "description": line.description,
         "quantity": plain(line.quantity.value),
         "spare": plain(line.spare.value) if line.spare else 0,
-        "unit_price": None if priced.price is None else str(priced.price.amount),
+        "unit_price": _text(priced.unit.amount),
         "discount": share_text(priced.discount),
-        "amount": None if priced.amount is None else str(priced.amount),
-        "currency": currency,
+        "amount": _text(priced.amount),
+        "currency": plan.currency,
         "explain": explain_line(line),
+        "unit_price_low": _text(priced.unit.low),
+        "unit_price_high": _text(priced.unit.high),
+        "price_date": price.date if price else None,
+        "price_valid_until": price.valid_until if price else None,
+        "in_stock": line.in_stock,
+        "doubts": list(doubts(priced, plan)),
     }
 
 
@@ -257,6 +311,8 @@ def choices(report: Report) -> Iterator[Figure]:
     plan = report.plan
     if plan.quote.assumed_currency:
         yield plan.quote.assumed_currency
+    if plan.quote.date and any(line.price and line.price.date for line in report.quote.lines):
+        yield plan.quote.old_after
     if report.design.sizing.run and plan.training:
         training = plan.training
         yield from (training.precision, training.attention, training.recompute, training.flash_attention)

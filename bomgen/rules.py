@@ -87,8 +87,13 @@ def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Proble
 def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """Tax and discounts are shares of at most 100 %."""
     yield from _at_most_one(plan, plan.quote.tax, "quote.tax")
-    for category, share in plan.quote.discounts.items():
-        yield from _at_most_one(plan, share, f"quote.discount.{category}")
+    given = plan.quote.discounts
+    for path, shares in (("", given.categories), ("parts.", given.parts), ("lines.", given.lines)):
+        for name, share in shares.items():
+            yield from _at_most_one(plan, share, f"quote.discount.{path}{name}")
+    if plan.operation:
+        yield from _at_most_one(plan, plan.operation.load, "operation.load")
+        yield from _at_most_one(plan, plan.operation.use, "operation.use")
 
 
 def effectiveness_above_one(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -280,6 +285,23 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
                 break
 
 
+def real_rate_dates(plan: Plan, _: Source) -> Iterator[Problem]:
+    """The dates of exchange rates are in the calendar, and not after the quote."""
+    for currency, exchange in plan.quote.exchange.items():
+        path = f"quote.exchange.{currency}.date"
+        try:
+            date.fromisoformat(exchange.date)
+        except ValueError:
+            message = f"{exchange.date} is no date; write YYYY-MM-DD"
+            yield Problem(exchange.mark, "error", message, "date", path)
+            continue
+        if plan.quote.date and exchange.date > plan.quote.date:
+            message = (
+                f"the rate of {currency} is of {exchange.date}, the quote of {plan.quote.date}; pin an earlier one"
+            )
+            yield Problem(exchange.mark, "error", message, "date", path)
+
+
 def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
     """The date of the quote is in the calendar."""
     if plan.quote.date:
@@ -395,6 +417,7 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     one_number_of_uplinks,
     one_protocol,
     real_date,
+    real_rate_dates,
     inline_parts,
     unavailable_parts,
     countable_storage,

@@ -123,24 +123,54 @@ def override(source: Source, settings: Sequence[str]) -> Source:
         if not equals or not all(key.split(".")):
             message = f"'{setting}' is no setting; write KEY=VALUE, with dots between the keys"
             raise PlanErrors([Problem(mark, "error", message, "set")])
-        value = _read_setting(text, number, len(key) + 1)
-        path: Path = ()
-        parent = data
-        *above, last = key.split(".")
-        for step in above:
-            parent, path = _descend(parent, path, step, mark)
-            keys.setdefault(path, mark)
-            values.setdefault(path, mark)
-        position = _position(parent, last, mark, key)
-        parent[position] = value.data
-        path = (*path, position)
-        for known in [known for known in values if known[: len(path)] == path]:
-            del values[known]
-            keys.pop(known, None)
-        keys[path] = mark
-        values.update({path + below: at for below, at in value.values.items()})
-        keys.update({path + below: at for below, at in value.keys.items()})
+        _lay(data, keys, values, key, _read_setting(text, number, len(key) + 1), mark)
     return source._replace(data=data, keys=keys, values=values)
+
+
+def overlay(source: Source, path: Path) -> Source:
+    """The source with the mapping at a path of its own laid over it: dotted keys, values of any kind, their own marks.
+
+    Raises PlanErrors for a key below a plain value.
+    """
+    data = _copy(source.data)
+    keys, values = dict(source.keys), dict(source.values)
+    settings: Any = source.data
+    for step in path:
+        settings = settings[step]
+    for key, value in settings.items():
+        at = (*path, key)
+        below = {
+            name: {place[len(at) :]: mark for place, mark in marks.items() if place[: len(at)] == at}
+            for name, marks in (("keys", source.keys), ("values", source.values))
+        }
+        inner = {place: mark for place, mark in below["keys"].items() if place}
+        _lay(
+            data, keys, values, key, Source(source.file, "", _copy(value), inner, below["values"]), source.key_mark(at)
+        )
+    return source._replace(data=data, keys=keys, values=values)
+
+
+def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, value: Source, mark: Mark) -> None:
+    """Put a value at a dotted key of data, and its marks among theirs. Raises PlanErrors as `override` does."""
+    if not all(key.split(".")):
+        message = f"'{key}' is no key; write names with dots between them"
+        raise PlanErrors([Problem(mark, "error", message, "set")])
+    path: Path = ()
+    parent = data
+    *above, last = key.split(".")
+    for step in above:
+        parent, path = _descend(parent, path, step, mark)
+        keys.setdefault(path, mark)
+        values.setdefault(path, mark)
+    position = _position(parent, last, mark, key)
+    parent[position] = value.data
+    path = (*path, position)
+    for known in [known for known in values if known[: len(path)] == path]:
+        del values[known]
+        keys.pop(known, None)
+    keys[path] = mark
+    values.update({path + below: at for below, at in value.values.items()})
+    keys.update({path + below: at for below, at in value.keys.items()})
 
 
 def _read_setting(text: str, number: int, offset: int) -> Source:

@@ -23,9 +23,9 @@ PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 FLOORS = {
     "figures": 0,
-    **dict.fromkeys(("problems", "resources", "money", "packing"), 1),
+    **dict.fromkeys(("problems", "resources", "money", "packing", "terms"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
-    **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape"), 3),
+    **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape", "logo"), 3),
     **dict.fromkeys(("schema", "medium"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),
@@ -34,7 +34,7 @@ FLOORS = {
     "design": 9,
     **dict.fromkeys(("bill", "wiring"), 10),
     **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
-    **dict.fromkeys(("proof", "remarks"), 12),
+    **dict.fromkeys(("proof", "remarks", "operation", "alternatives"), 12),
     "report": 13,
     **dict.fromkeys(("render", "chapters"), 14),
     "export": 15,

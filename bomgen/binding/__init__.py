@@ -7,52 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 from bomgen import records
 from bomgen.binding.cluster import cluster
 from bomgen.binding.fabrics import AUTO, bought_once, fabric
+from bomgen.binding.quote import operation, quote, stock
 from bomgen.binding.section import Section
 from bomgen.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.catalog import Catalog
 from bomgen.figures import Figure
 from bomgen.parts import Rack
-from bomgen.plan import Layout, Plan, QuotePlan, Site
+from bomgen.plan import Layout, Plan, Site
 from bomgen.problems import PlanErrors, Problem
-from bomgen.source import Path, Source
+from bomgen.source import Source
 
 MOST_METRES, MICROMETRES = 1000, 1_000_000
 """The largest length on a floor, and the steps of a metre that it may be given in."""
 
 
-def not_supported(source: Source) -> list[Problem]:
-    """A problem for everything in a checked plan that the schema admits and this version does not build."""
-    data = source.data
-    paths: list[Path] = [("quote", "alternatives")]
-    found = [path for path in paths if _at(data, path) is not None]
-    return [_unsupported(source, path) for path in found]
-
-
-def _unsupported(source: Source, path: Path) -> Problem:
-    dotted = ".".join(str(step) for step in path)
-    word = _at(source.data, path)
-    shown = f"{dotted}: {word}" if isinstance(word, str | int) else dotted
-    mark = source.key_mark(path) if not isinstance(word, str) else source.mark(path)
-    return Problem(mark, "error", f"{shown} is not supported yet; leave it out", "not-supported-yet", dotted)
-
-
-def _at(data: Any, path: Path) -> Any:
-    for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data
-
-
 def bind(source: Source, catalog: Catalog) -> Plan:
     """The plan in a source that `schema.check` found nothing wrong with.
 
-    Raises PlanErrors with every problem found: unknown parts, quantities in no known unit, what is not built yet.
+    Raises PlanErrors with every problem found: unknown parts, quantities in no known unit.
     """
-    problems = not_supported(source)
+    problems: list[Problem] = []
     root = Section(source, (), catalog, problems)
     workload = root.below("workload")
     run = serving = target = None
@@ -70,7 +48,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     site = _site(root.below("site")) if root.has("site") else None
     stored = storage(root.below("storage"))
     spares = _spares(root.below("spares"))
-    quote = _quote(root.below("quote"))
+    offer = quote(root.below("quote"))
     if problems or bought is None:
         unique = dict.fromkeys(problems)
         raise PlanErrors(sorted(unique, key=lambda problem: problem.mark))
@@ -86,7 +64,9 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         storage=stored,
         site=site,
         spares=spares,
-        quote=quote,
+        quote=offer,
+        stock=stock(root.below("stock")),
+        operation=operation(root.below("operation")),
     )
 
 
@@ -163,26 +143,3 @@ def _spares(section: Section) -> dict[str, Figure]:
         if figure is not None:
             found[category] = figure
     return found
-
-
-def _quote(section: Section) -> QuotePlan:
-    books = section.data.get("price_book") or []
-    named = [books] if isinstance(books, str) else list(books)
-    steps: list[Path] = [("price_book",)] if isinstance(books, str) else [("price_book", i) for i in range(len(named))]
-    marks = [section.source.mark((*section.path, *step)) for step in steps]
-    discounts = section.below("discount")
-    shares = {category: discounts.figure(category, "share", zero=True) for category in discounts.data}
-    assumed = section.catalog.assumption("quote-currency")
-    return QuotePlan(
-        customer=section.text("customer"),
-        currency=section.text("currency") or str(assumed.value),
-        assumed_currency=None if section.has("currency") else assumed,
-        price_books=tuple(zip(named, marks, strict=True)),
-        discounts={category: share for category, share in shares.items() if share is not None},
-        tax=section.figure("tax", "share", zero=True),
-        valid_days=section.figure("valid_days", "days"),
-        date=section.text("date"),
-        date_mark=section.value_mark("date") if section.has("date") else None,
-        language=section.text("language") or "en",
-        mark=section.mark if section.data else section.source.mark(()),
-    )

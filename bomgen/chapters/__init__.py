@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, timedelta
 
 from bomgen import __version__
-from bomgen.chapters import build, evidence, racks, serving, site, sizing, storage, summary
+from bomgen.chapters import alternatives, build, evidence, money, racks, serving, site, sizing, storage, summary
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Document, Drawing, Section
 from bomgen.language import Language
@@ -23,32 +22,19 @@ def document(
         title=report.plan.title,
         subtitle=_subtitle(writer),
         language=language.code,
-        facts=tuple(_facts(writer)),
+        facts=tuple(money.facts(writer)),
         headline=tuple(_headline(writer)),
         sections=tuple(section for section in _sections(writer, drawings, of_racks) if section is not None),
         totals=report.quote.totals,
         footer=language.word("footer", version=__version__, sha=report.sha256),
+        parties=money.parties(writer),
+        logo=report.logo,
     )
 
 
 def _subtitle(writer: Writer) -> str:
     customer = writer.report.plan.quote.customer
-    return writer.word("subtitle-customer", customer=customer) if customer else writer.word("subtitle")
-
-
-def _facts(writer: Writer) -> Iterator[tuple[str, str]]:
-    quote = writer.report.plan.quote
-    if quote.customer:
-        yield writer.word("fact-customer"), quote.customer
-    if quote.date:
-        yield writer.word("fact-date"), writer.language.date(quote.date)
-        if quote.valid_days:
-            until = date.fromisoformat(quote.date) + timedelta(days=int(quote.valid_days.value))
-            yield writer.word("fact-valid-until"), writer.language.date(until.isoformat())
-    elif quote.valid_days:
-        yield writer.word("fact-valid"), writer.language.value(quote.valid_days.value, "days")
-    yield writer.word("fact-plan"), writer.report.plan_file
-    yield writer.word("fact-currency"), quote.currency
+    return writer.word("subtitle-customer", customer=customer.name) if customer else writer.word("subtitle")
 
 
 def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
@@ -77,12 +63,16 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
 def _sections(writer: Writer, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...]) -> Iterator[Section | None]:
     yield summary.summary(writer)
     yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
+    yield alternatives.alternatives(writer)
+    yield money.operation(writer)
+    yield money.terms(writer)
     yield serving.serving(writer)
     yield sizing.sizing(writer)
     yield build.network(writer, drawings)
     yield storage.storage(writer)
     yield site.site(writer)
     yield racks.racks(writer, of_racks)
+    yield money.prices(writer)
     yield evidence.assumption_section(writer)
     yield evidence.check_section(writer)
     yield evidence.source_section(writer)

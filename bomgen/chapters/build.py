@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from bomgen.bill import CATEGORIES
 from bomgen.chapters.links import links_table
 from bomgen.chapters.writer import Writer
 from bomgen.design import BuiltFabric
@@ -14,14 +15,6 @@ from bomgen.numbers import Path
 from bomgen.quote import QuoteLine
 from bomgen.records import slug
 from bomgen.report import one_line
-
-GENERIC = "generic"
-"""The vendor of a part that stands for any vendor's."""
-CATEGORIES = (
-    *("gpu", "server", "nic", "switch", "transceiver", "cable", "storage"),
-    *("rack", "pdu", "management", "software", "service"),
-)
-"""The order of a bill."""
 
 
 def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
@@ -92,11 +85,11 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
     cells = (
         Cell(line.fabric or ""),
         Cell(writer.place(line.role or "")),
-        Cell(line.sku or writer.word("no-part-number")),
-        Cell(line.description if line.vendor in (None, GENERIC) else f"{line.vendor} {line.description}"),
+        Cell(line.sku or ("" if line.charge else writer.word("no-part-number"))),
+        Cell(writer.described(line)),
         Cell(line.quantity.value, "", why),
         Cell(line.spare.value if line.spare else 0),
-        Cell(priced.price.amount if priced.price else None, currency),
+        Cell(priced.unit.amount, currency),
         Cell(priced.discount, "share"),
         Cell(priced.amount, currency),
         Cell(one_line(line.quantity, writer.shown)),

@@ -6,19 +6,20 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from bomgen.bill import Line
 from bomgen.document import Cell, Column, Row, Table
 from bomgen.figures import Derived, Figure
 from bomgen.language import Language, is_prefixed
-from bomgen.money import rounded
-from bomgen.numbers import Path, Paths, dotted, numbers
-from bomgen.report import Report, one_line
+from bomgen.money import MONEY, rounded
+from bomgen.numbers import Path, Paths, dotted
+from bomgen.report import OPERATION, Report, numbers_of, one_line
 
 SPARSE = "sparse"
 PEAK = "peak_flops_per_gpu"
 THROUGHPUT = ("tokens_per_second_per_gpu", "tokens_per_second", "requests_per_minute")
 SITE = "site"
-MONEY = "money"
-"""The unit of figures in the currency of the quote."""
+GENERIC = "generic"
+"""The vendor of a part that stands for any vendor's."""
 
 
 class Writer:
@@ -27,7 +28,7 @@ class Writer:
     def __init__(self, report: Report, language: Language) -> None:
         self.report, self.language = report, language
         self.word = language.word
-        self.numbers = numbers(report.design)
+        self.numbers = numbers_of(report)
         self.paths = Paths(self.numbers)
         compute = report.plan.compute
         self.sparse = compute is not None and compute.sparsity.value == SPARSE
@@ -46,6 +47,13 @@ class Writer:
     def place(self, role: str) -> str:
         """Where a line's part sits, in words: a tier, a kind of link, or the end of one."""
         return "/".join(self.language.value(step, "word") for step in role.split("/"))
+
+    def described(self, line: Line) -> str:
+        """What a line is called: by vendor and name, or by what is charged; parts that the customer has say so."""
+        name = line.description if line.vendor in (None, GENERIC) else f"{line.vendor} {line.description}"
+        if line.charge and line.charge.name is None:
+            name = self.word(f"charge-{line.charge.kind}")
+        return self.word("in-stock", name=name) if line.in_stock else name
 
     def label(self, path: Path) -> str:
         """What a number is called: by its whole path, by its last two steps, or by its last."""
@@ -70,8 +78,12 @@ class Writer:
         why = dotted(path) if isinstance(figure.origin, Derived) else None
         if figure.unit == MONEY:
             currency = self.report.quote.totals.currency
-            return Cell(rounded(Fraction(figure.value), currency), currency, why)
-        return Cell(shown(figure), figure.unit, why)
+            return Cell(rounded(Fraction(figure.value), currency), currency, why, self._least(path))
+        return Cell(shown(figure), figure.unit, why, self._least(path))
+
+    def _least(self, path: Path) -> bool:
+        """Whether a cost of running leaves something out."""
+        return path[0] == OPERATION and path[-1] in self.report.running.lower_bounds
 
     def rows(self, prefix: Path, skip: tuple[Path, ...] = ()) -> Iterator[Row]:
         """A row for every number below a path: name, value, unit, how."""

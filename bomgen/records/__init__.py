@@ -169,7 +169,7 @@ def _filled(record: Record, catalog: Catalog | None, same: tuple[str, ...]) -> C
     Raises PlanErrors for a part that differs in what must be the same, UnknownPart when the other is in no catalogue.
     """
     replaces = record.value("replaces") or ()
-    model = catalog.find(record.kind, str(replaces[0])) if catalog and replaces else record
+    model = catalog.listed(record.kind, str(replaces[0])) if catalog and replaces else record
     for key in same:
         own, other = record.value(key), model.value(key)
         if own is not None and other is not None and own != other:

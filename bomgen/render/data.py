@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from bomgen.report import Report, line_data, result
+from bomgen.report import Report, lines_data, result
 
 
 def bom_json(report: Report) -> bytes:
@@ -20,7 +20,7 @@ def bom_csv(report: Report) -> bytes:
     Text that a spreadsheet would run as a formula is kept text by a leading apostrophe.
     """
     stream = io.StringIO()
-    rows = [line_data(line, report.quote.totals.currency) for line in report.quote.lines]
+    rows = lines_data(report)
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(rows[0] if rows else ())
     for row in rows:
@@ -31,6 +31,10 @@ def bom_csv(report: Report) -> bytes:
 def _cell(value: object) -> object:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return " ".join(value)
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return f"'{value}"
     return value

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
+from collections.abc import Iterator
 from itertools import chain
 from itertools import count as numbered
-from math import ceil
 from typing import NamedTuple
 
 from bomgen.beside import boxes_of
-from bomgen.catalog import at_length
+from bomgen.bill.charges import charges
+from bomgen.bill.line import CATEGORIES, Line, cable_id, cable_sku, names_of
+from bomgen.bill.spares import with_spares, without_stock
 from bomgen.chassis import WORDS, CardUse, FittedTier
 from bomgen.design import BuiltFabric, Design
 from bomgen.facility import units_bought
-from bomgen.figures import Figure, formula
+from bomgen.figures import Figure
 from bomgen.interconnect import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
-from bomgen.parts import Cable, Identity, Module
+from bomgen.parts import Identity
 from bomgen.records import slug
+
+__all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "names_of"]
 
 NO_PART = "no part known"
 PANEL = "panel"
 """The role of the lines of patch panels."""
-
-
-class Line(NamedTuple):
-    """One part in one place: fabric, kind of link, end."""
-
-    id: str
-    category: str
-    fabric: str | None
-    role: str | None
-    part: str | None
-    sku: str | None
-    vendor: str | None
-    description: str
-    quantity: Figure
-    spare: Figure | None = None
-    path: str | None = None
-    """The bom.json path that the quantity stands at."""
-    identity: Identity | None = None
 
 
 class Bill(NamedTuple):
@@ -48,29 +32,15 @@ class Bill(NamedTuple):
     lines: tuple[Line, ...]
 
 
-@formula("pieces")
-def share_of(quantity: int, share: Fraction) -> int:
-    """Spare pieces: a share of all pieces of a part, rounded up."""
-    return ceil(quantity * share)
-
-
-@formula("pieces")
-def sum_of_spares(pieces: int, more_pieces: int) -> int:
-    """Spare pieces asked for in two places of the plan."""
-    return pieces + more_pieces
-
-
-@formula("pieces")
-def sum_of_quantities(quantity: int, more: int) -> int:
-    """Pieces of one part over several lines."""
-    return quantity + more
-
-
 def bill(design: Design) -> Bill:
-    """The parts of a design with their quantities and spares."""
+    """The parts of a design with their quantities and spares, less what the customer has; charges come last.
+
+    Raises PlanErrors for a charge that is counted by what the plan does not have.
+    """
     of_fabrics = (line for fabric in design.fabrics for line in _fabric(fabric))
     lines = [*_servers(design), *of_fabrics, *_storage(design), *_racks(design)]
-    return Bill(tuple(_with_spares([line for line in lines if line.quantity.value], design.plan.spares)))
+    spared = with_spares([line for line in lines if line.quantity.value], design.plan.spares)
+    return Bill(tuple(without_stock((*spared, *charges(design)), design.plan.stock)))
 
 
 def _part(line_id: str, category: str, identity: Identity, quantity: Figure, **place: str | None) -> Line:
@@ -164,11 +134,6 @@ def _adapter(use: AdapterUse, fabric: str) -> Line:
     return _part(line_id, "transceiver", use.adapter.identity, use.quantity, fabric=fabric, role=role, path=path)
 
 
-def cable_id(cable: Cable | None, length_m: Fraction) -> str:
-    """The id of a cable at its length, or what stands for one that nobody knows."""
-    return at_length(cable.identity.id, length_m) if cable else "unknown"
-
-
 def _cable(use: CableUse, fabric: str) -> Line:
     metres = f"{float(use.length_m):g} m"
     path = f"fabrics.{fabric}.cables.{use.kind}.{cable_id(use.cable, use.length_m)}"
@@ -193,24 +158,6 @@ def _panel(use: PanelUse, fabric: str) -> Line:
     identity = use.panel.identity
     path = f"fabrics.{fabric}.panels.{identity.id}"
     return _part(f"{fabric}.panel", "cable", identity, use.quantity, fabric=fabric, role=PANEL, path=path)
-
-
-def names_of(part: Module | Cable, length_m: Fraction | None) -> list[str]:
-    """What a price book may call a module, or a cable of one length [m]: the most exact first, in lower case."""
-    identity = part.identity
-    names = [identity.id, identity.part_number, identity.ordering_number]
-    if isinstance(part, Cable) and length_m is not None:
-        names = [at_length(identity.id, length_m), *(cable_sku(part, length_m) or "").split(" / "), *names]
-    return [name.lower() for name in dict.fromkeys(names) if name]
-
-
-def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
-    """Part number with the length in it, and the ordering number of that length where it is known."""
-    if cable.identity.part_number is None:
-        return None
-    number = at_length(cable.identity.part_number, length_m).upper()
-    ordering = cable.ordering_numbers.get(f"{float(length_m):g}")
-    return f"{number} / {ordering}" if ordering else number
 
 
 def _storage(design: Design) -> Iterator[Line]:
@@ -243,26 +190,3 @@ def _racks(design: Design) -> Iterator[Line]:
             yield _part(line_id, category, identity, quantity, role=role, path=path)
         else:
             yield Line(line_id, category, None, role, category, None, None, description, quantity, path=path)
-
-
-def _with_spares(lines: list[Line], spares: Mapping[str, Figure]) -> Iterable[Line]:
-    """The lines with the spares of each part on the first line that it stands on."""
-    totals: dict[tuple[str, str], Figure] = {}
-    for line in lines:
-        key = _key(line)
-        totals[key] = sum_of_quantities(totals[key], line.quantity) if key in totals else line.quantity
-    given: set[tuple[str, str]] = set()
-    for line in lines:
-        wanted = spares.get(line.category)
-        key = _key(line)
-        if wanted is None or key in given:
-            yield line
-            continue
-        given.add(key)
-        pieces = share_of(totals[key], wanted) if wanted.unit == "share" else wanted
-        yield line._replace(spare=sum_of_spares(line.spare, pieces) if line.spare else pieces)
-
-
-def _key(line: Line) -> tuple[str, str]:
-    """What is one part: of cables, one length of it, which the id of a generic one does not say."""
-    return line.category, line.description if line.category == "cable" else line.part or line.description

@@ -1,0 +1,109 @@
+"""The same plan with other parts or values: which parts stand in for which, and whether they did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from bomgen.bill import Bill, Line
+from bomgen.catalog import Catalog, UnknownPart
+from bomgen.problems import PlanErrors, Problem, nearest
+from bomgen.source import Source, overlay
+from bomgen.terms import Alternative
+
+COMPATIBLE = "compatible"
+ALTERNATIVES = ("quote", "alternatives")
+
+Instead = Mapping[tuple[str, str], str]
+"""Ids of the parts that stand in for others, by kind and id of these."""
+
+
+def varied(source: Source, place: int) -> Source:
+    """The plan's source with the values of one of its alternatives, and without alternatives of its own.
+
+    Raises PlanErrors for a key that nothing can be set at.
+    """
+    path = (*ALTERNATIVES, place, "set")
+    laid = overlay(source, path) if source.data["quote"]["alternatives"][place].get("set") else source
+    data = {**laid.data, "quote": {key: value for key, value in laid.data["quote"].items() if key != ALTERNATIVES[-1]}}
+    return laid._replace(data=data)
+
+
+def substitutes(
+    alternative: Alternative, bill: Bill, catalog: Catalog, cheapest: Callable[[str, Sequence[str]], str]
+) -> Instead:
+    """Which parts stand in for those of a bill.
+
+    `cheapest` chooses from ids of a kind where several are compatible. Raises PlanErrors for parts that are not on the
+    bill or not in the catalogue.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for wanted, other in alternative.substitute.items():
+        lines = [line for line in bill.lines if line.identity and not line.identity.inline and _is(line, wanted)]
+        if not lines:
+            raise _wrong(alternative, f"no part of the bill is '{wanted}'; {_hint(wanted, bill)}", "unknown-part")
+        before = len(found)
+        for line in lines:
+            if line.identity and (id := _other(alternative, line, other, catalog, cheapest)):
+                found[line.identity.kind, line.identity.id] = id
+        if len(found) == before:
+            message = f"the catalogue has no part that `replaces:` {wanted}; add one, or name the part"
+            raise _wrong(alternative, message, "no-compatible")
+    return found
+
+
+def _is(line: Line, wanted: str) -> bool:
+    return line.category == wanted or wanted.lower() in line.names
+
+
+def _hint(wanted: str, bill: Bill) -> str:
+    known = [line.identity.id for line in bill.lines if line.identity]
+    close = nearest(wanted.lower(), known)
+    return f"did you mean '{close[0]}'?" if close else "name a category or a part of it"
+
+
+def _other(
+    alternative: Alternative,
+    line: Line,
+    other: str,
+    catalog: Catalog,
+    cheapest: Callable[[str, Sequence[str]], str],
+) -> str | None:
+    """The id of what stands in for the part of a line; None where the catalogue has nothing compatible."""
+    if line.identity is None:
+        return None
+    kind = line.identity.kind
+    if other == COMPATIBLE:
+        fitting = catalog.replacing(kind, {line.identity.id, *line.names})
+        return cheapest(kind, fitting) if fitting else None
+    try:
+        return catalog.listed(kind, other).id
+    except UnknownPart as error:
+        raise _wrong(alternative, str(error), "unknown-part") from None
+
+
+def unused(alternative: Alternative, instead: Instead, bill: Bill) -> Iterator[Problem]:
+    """Parts that stand in for others and are not on the bill: no link or place takes them."""
+    there = {(line.identity.kind, line.identity.id) for line in bill.lines if line.identity}
+    for (kind, id), other in instead.items():
+        if (kind, other) not in there:
+            message = (
+                f"{other} cannot take the place of {id}: what it would be plugged into, or its partner, does not fit"
+            )
+            yield _problem(alternative, f"{message}; name another part", "substitute")
+
+
+def of_alternative(alternative: Alternative, problems: Sequence[Problem]) -> list[Problem]:
+    """Errors of an alternative, said to be so."""
+    return [
+        problem._replace(message=f"alternative '{alternative.name}': {problem.message}")
+        for problem in problems
+        if problem.severity == "error"
+    ]
+
+
+def _wrong(alternative: Alternative, message: str, rule: str) -> PlanErrors:
+    return PlanErrors([_problem(alternative, message, rule)])
+
+
+def _problem(alternative: Alternative, message: str, rule: str) -> Problem:
+    return Problem(alternative.mark, "error", message, rule, ".".join(ALTERNATIVES))

@@ -1,0 +1,58 @@
+"""Lines beside the parts: freight, installation, support, software, counted by what the plan says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+from bomgen.beside import boxes_of, sum_of_boxes
+from bomgen.bill.line import Line
+from bomgen.design import Design
+from bomgen.figures import Figure, formula
+from bomgen.problems import PlanErrors, Problem
+from bomgen.terms import ORDER, Charge
+
+
+@formula("pieces")
+def over_years(pieces: int, years: int) -> int:
+    """Pieces that are bought anew for each year."""
+    return pieces * years
+
+
+def charges(design: Design) -> Iterator[Line]:
+    """A line for each charge of the plan.
+
+    Raises PlanErrors for a charge that is counted by what the plan does not have.
+    """
+    for charge in design.plan.quote.charges:
+        counted = _counted(charge, design)
+        if counted is None or not counted.value:
+            message = f"nothing to charge by the {charge.per}: the plan has none; count it by the {ORDER}"
+            raise PlanErrors([Problem(charge.mark, "error", message, "charge", "quote.charges")])
+        quantity = over_years(counted, charge.years) if charge.years else counted
+        yield Line(
+            id=charge.id,
+            category=charge.category,
+            fabric=None,
+            role=charge.kind,
+            part=charge.part,
+            sku=None,
+            vendor=None,
+            description=charge.name or charge.kind,
+            quantity=quantity,
+            charge=charge,
+        )
+
+
+def _counted(charge: Charge, design: Design) -> Figure | None:
+    """How many of what a charge is counted by; None where the plan does not have it."""
+    if charge.per == "gpu":
+        return design.sizing.gpus
+    if charge.per == "server":
+        return design.sizing.servers
+    if charge.per == "rack":
+        return design.facility.racks
+    if charge.per == "switch":
+        boxes = [boxes_of(tier) for built in design.fabrics for tier in built.fabric.tiers]
+        return reduce(sum_of_boxes, boxes) if boxes else None
+    return charge.once

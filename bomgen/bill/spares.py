@@ -1,0 +1,85 @@
+"""Spare pieces, and pieces that the customer has: what is bought on top of what is installed, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+
+from bomgen.bill.line import Line
+from bomgen.figures import Figure, formula
+
+
+@formula("pieces")
+def share_of(quantity: int, share: Fraction) -> int:
+    """Spare pieces: a share of all pieces of a part, rounded up."""
+    return ceil(quantity * share)
+
+
+@formula("pieces")
+def sum_of_spares(pieces: int, more_pieces: int) -> int:
+    """Spare pieces asked for in two places of the plan."""
+    return pieces + more_pieces
+
+
+@formula("pieces")
+def sum_of_quantities(quantity: int, more: int) -> int:
+    """Pieces of one part over several lines."""
+    return quantity + more
+
+
+@formula("pieces")
+def from_stock(pieces: int, stock: int) -> int:
+    """Pieces that are taken from what the customer has."""
+    return min(pieces, stock)
+
+
+@formula("pieces")
+def rest_of(pieces: int, taken: int) -> int:
+    """Pieces that are left when some are taken away."""
+    return pieces - taken
+
+
+def with_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[Line]:
+    """The lines with the spares of each part on the first line that it stands on."""
+    totals: dict[tuple[str, str], Figure] = {}
+    for line in lines:
+        key = _key(line)
+        totals[key] = sum_of_quantities(totals[key], line.quantity) if key in totals else line.quantity
+    given: set[tuple[str, str]] = set()
+    for line in lines:
+        wanted = spares.get(line.category)
+        key = _key(line)
+        if wanted is None or key in given:
+            yield line
+            continue
+        given.add(key)
+        pieces = share_of(totals[key], wanted) if wanted.unit == "share" else wanted
+        yield line._replace(spare=sum_of_spares(line.spare, pieces) if line.spare else pieces)
+
+
+def _key(line: Line) -> tuple[str, str]:
+    """What is one part: of cables, one length of it, which the id of a generic one does not say."""
+    return line.category, line.description if line.category == "cable" else line.part or line.description
+
+
+def without_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterator[Line]:
+    """The lines less what the customer has; that follows each of them as a line of its own.
+
+    `stock` has pieces by the names of parts. Lines that come first are served first, installed pieces before spares.
+    """
+    left = dict(stock)
+    for line in lines:
+        name = next((name for name in line.names if name in left), None)
+        if name is None or not left[name].value:
+            yield line
+            continue
+        taken = from_stock(line.quantity, left[name])
+        left[name] = rest_of(left[name], taken)
+        owned = line._replace(id=f"{line.id}.stock", quantity=taken, spare=None, path=None, in_stock=True)
+        bought = line._replace(quantity=rest_of(line.quantity, taken), path=None)
+        if line.spare and left[name].value:
+            spare = from_stock(line.spare, left[name])
+            left[name] = rest_of(left[name], spare)
+            owned, bought = owned._replace(spare=spare), bought._replace(spare=rest_of(line.spare, spare))
+        yield from (each for each in (bought, owned) if each.pieces)

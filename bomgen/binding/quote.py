@@ -1,0 +1,172 @@
+"""From the plan's keys to its commercial part: `quote`, `stock`, `operation`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from bomgen.binding.section import Section
+from bomgen.figures import Figure, Given, Mark
+from bomgen.money import MONEY
+from bomgen.prices import decimal
+from bomgen.records import slug
+from bomgen.source import Path
+from bomgen.terms import (
+    ORDER,
+    SERVICE,
+    SOFTWARE,
+    Alternative,
+    Charge,
+    Discounts,
+    Exchange,
+    Operation,
+    Party,
+    QuotePlan,
+)
+
+LISTED = ("parts", "lines")
+"""Keys of `discount` that hold discounts by name."""
+
+
+def quote(section: Section) -> QuotePlan:
+    """What the plan says of the quote."""
+    assumed = section.catalog.assumption("quote-currency")
+    vendor = section.below("vendor")
+    revision = section.data.get("revision")
+    return QuotePlan(
+        customer=_party(section, "customer"),
+        vendor=_party(section, "vendor"),
+        logo=(str(vendor.data["logo"]), vendor.value_mark("logo")) if vendor.has("logo") else None,
+        number=section.text("number"),
+        revision=None if revision is None else str(revision),
+        currency=section.text("currency") or str(assumed.value),
+        assumed_currency=None if section.has("currency") else assumed,
+        price_books=tuple(_files(section, "price_book")),
+        cost_books=tuple(_files(section, "cost_book")),
+        exchange={
+            currency: _exchange(section.below("exchange"), currency) for currency in section.below("exchange").data
+        },
+        old_after=section.quantity("old_after", "days", "price-age"),
+        discounts=_discounts(section.below("discount")),
+        charges=tuple(_charges(section)),
+        tax=section.figure("tax", "share", zero=True),
+        valid_days=section.figure("valid_days", "days"),
+        payment=section.text("payment"),
+        terms=_lines(section, "terms"),
+        date=section.text("date"),
+        date_mark=section.value_mark("date") if section.has("date") else None,
+        language=section.text("language") or "en",
+        alternatives=tuple(_alternatives(section)),
+        mark=section.mark if section.data else section.source.mark(()),
+    )
+
+
+def stock(section: Section) -> dict[str, Figure]:
+    """Pieces that the customer has, by catalogue id or part number in lower case."""
+    found = {name: section.figure(name, "count") for name in section.data}
+    return {name.lower(): figure for name, figure in found.items() if figure is not None}
+
+
+def operation(section: Section) -> Operation | None:
+    """How long the cluster runs and what that costs; None where nobody asks."""
+    years = section.figure("years", "years")
+    if years is None:
+        return None
+    rent = section.data.get("rack_cost")
+    cost = (
+        Figure(Fraction(decimal(rent)), MONEY, Given(section.value_mark("rack_cost"), "rack_cost"))
+        if rent is not None
+        else None
+    )
+    return Operation(
+        years=years,
+        load=section.quantity("load", "share", "operation-load"),
+        use=section.quantity("use", "share", "operation-use"),
+        rack_cost=cost,
+        mark=section.mark,
+    )
+
+
+def _files(section: Section, key: str) -> Iterator[tuple[str, Mark]]:
+    """The path at a key, or the list of them, each with its place."""
+    given = section.data.get(key) or []
+    steps: list[Path] = [(key,)] if isinstance(given, str) else [(key, at) for at in range(len(given))]
+    named = [given] if isinstance(given, str) else given
+    return zip(map(str, named), (section.source.mark((*section.path, *step)) for step in steps), strict=True)
+
+
+def _lines(section: Section, key: str) -> tuple[str, ...]:
+    """A text, or the texts of a list."""
+    given = section.data.get(key) or ()
+    return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+
+def _party(section: Section, key: str) -> Party | None:
+    if not section.has(key):
+        return None
+    if isinstance(section.data[key], str):
+        return Party(section.data[key])
+    given = section.below(key)
+    return Party(
+        name=str(given.data["name"]),
+        address=_lines(given, "address"),
+        contact=given.text("contact"),
+        email=given.text("email"),
+        phone=given.text("phone"),
+        tax_id=given.text("tax_id"),
+        reference=given.text("reference"),
+    )
+
+
+def _exchange(section: Section, currency: str) -> Exchange:
+    given = section.below(currency)
+    return Exchange(decimal(given.data["rate"]), str(given.data["date"]), given.text("source"), given.mark)
+
+
+def _discounts(section: Section) -> Discounts:
+    by_name = {
+        key: {name.lower() if key == "parts" else name: share for name, share in _shares(section.below(key)).items()}
+        for key in LISTED
+    }
+    return Discounts(_shares(section), by_name["parts"], by_name["lines"])
+
+
+def _shares(section: Section) -> dict[str, Figure]:
+    """The shares of a mapping by their keys; mappings below it are left out."""
+    found = {name: section.figure(name, "share", zero=True) for name in section.data if name not in LISTED}
+    return {name: share for name, share in found.items() if share is not None}
+
+
+def _charges(section: Section) -> Iterator[Charge]:
+    taken: dict[str, int] = {}
+    for at in range(len(section.data.get("charges") or ())):
+        given = section.below("charges").below(at)
+        kind, name = str(given.data["kind"]), given.text("name")
+        category = SOFTWARE if kind == SOFTWARE else SERVICE
+        own = f"{category}.{slug(name or '') or kind}"
+        taken[own] = taken.get(own, 0) + 1
+        price = given.data.get("price")
+        yield Charge(
+            id=own if taken[own] == 1 else f"{own}.{taken[own]}",
+            kind=kind,
+            name=name,
+            category=category,
+            per=given.text("per") or ORDER,
+            years=given.figure("years", "count"),
+            price=None if price is None else decimal(price),
+            part=given.text("part"),
+            share=given.figure("share", "share", zero=True),
+            once=Figure(1, "pieces", Given(given.mark, f"charges.{at}")),
+            mark=given.mark,
+        )
+
+
+def _alternatives(section: Section) -> Iterator[Alternative]:
+    for at in range(len(section.data.get("alternatives") or ())):
+        given = section.below("alternatives").below(at)
+        yield Alternative(
+            name=str(given.data["name"]),
+            substitute={str(key): str(value) for key, value in (given.data.get("substitute") or {}).items()},
+            settings=given.data.get("set") or {},
+            mark=given.mark,
+        )

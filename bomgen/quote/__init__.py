@@ -1,0 +1,127 @@
+"""Money: prices joined to the lines of a bill. A missing price is a marked line, never zero.
+
+An amount is (quantity + spare) x unit price x (1 - discount), rounded half up to the currency's minor unit; the list
+total is the sum of the undiscounted amounts rounded alike, the discount what separates the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.bill import Bill, Line
+from bomgen.money import Totals, minor_unit, rounded
+from bomgen.prices import Price, PriceBook
+from bomgen.problems import PlanErrors, Problem
+from bomgen.quote.units import Unit, discount_of, off, part_price, units, without_rate
+from bomgen.quote.warnings import of_prices
+from bomgen.terms import CHARGED, QuotePlan
+
+__all__ = ["Quote", "QuoteLine", "part_price", "quote"]
+
+
+class QuoteLine(NamedTuple):
+    """A line with its money; unit price and amounts are None where nobody knows a price."""
+
+    line: Line
+    unit: Unit
+    discount: Fraction
+    list_amount: Decimal | None
+    amount: Decimal | None
+
+    @property
+    def price(self) -> Price | None:
+        """The price of the book that was taken."""
+        return self.unit.price
+
+    @property
+    def book(self) -> PriceBook | None:
+        """The book that has it."""
+        return self.unit.book
+
+    @property
+    def hardware(self) -> bool:
+        """Whether the line is for parts, and no charge beside them."""
+        return self.line.category not in CHARGED
+
+
+class Quote(NamedTuple):
+    """The priced bill."""
+
+    lines: tuple[QuoteLine, ...]
+    totals: Totals
+    problems: tuple[Problem, ...]
+
+
+def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
+    """The bill with money.
+
+    Raises PlanErrors when a price book is in a currency that the plan pins no rate for.
+    """
+    if wrong := without_rate(plan, books):
+        raise PlanErrors(wrong)
+    found = list(units(bill.lines, plan, books))
+    usual, low, high = ([getattr(unit, end) for unit in found] for end in ("amount", "low", "high"))
+    lines = _priced(bill.lines, found, usual, plan)
+    totals = _totals(lines, plan)
+    if totals.complete and not any(unit.ranges for unit in found):
+        ends = totals
+    else:
+        ends = totals._replace(
+            low=_totals(_priced(bill.lines, found, low, plan), plan).amount,
+            high=_upper(_totals(_priced(bill.lines, found, high, plan), plan)),
+        )
+    return Quote(tuple(lines), ends, of_prices([line.unit for line in lines], bill.lines, plan))
+
+
+def _upper(totals: Totals) -> Decimal | None:
+    """What a bill comes to at most; None where a line has no upper end."""
+    return totals.amount if totals.complete else None
+
+
+def _priced(
+    lines: Sequence[Line], found: Sequence[Unit], amounts: Sequence[Decimal | None], plan: QuotePlan
+) -> list[QuoteLine]:
+    """The lines at unit prices; charges that are a share of the hardware come to what that comes to."""
+    priced: list[QuoteLine] = []
+    for line, unit, amount in zip(lines, found, amounts, strict=True):
+        priced.append(_line(line, unit, amount, plan))
+    hardware = [each.amount for each in priced if each.hardware and each.amount is not None and not each.line.in_stock]
+    if not hardware:
+        return priced
+    for at, each in enumerate(priced):
+        if each.line.charge and each.line.charge.share and not each.line.in_stock:
+            share = rounded(Fraction(sum(hardware)) * Fraction(each.line.charge.share.value), plan.currency)
+            priced[at] = _line(each.line, each.unit._replace(amount=share, low=share, high=share), share, plan)
+    return priced
+
+
+def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> QuoteLine:
+    discount = discount_of(line, plan)
+    if amount is None:
+        return QuoteLine(line, unit, discount, None, None)
+    return QuoteLine(line, unit, discount, *off(amount, line.pieces, discount, plan.currency))
+
+
+def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:
+    nothing = Decimal(0) * minor_unit(plan.currency)
+    before = sum((line.list_amount for line in lines if line.list_amount is not None), nothing)
+    after = sum((line.amount for line in lines if line.amount is not None), nothing)
+    share = Fraction(plan.tax.value) if plan.tax else None
+    tax = rounded(Fraction(after) * (share or 0), plan.currency)
+    priced = sum(line.amount is not None for line in lines)
+    return Totals(
+        currency=plan.currency,
+        complete=priced == len(lines),
+        list=before,
+        discount=before - after,
+        tax_share=share,
+        tax=tax,
+        amount=after + tax,
+        priced_lines=priced,
+        lines=len(lines),
+        low=after + tax,
+        high=after + tax if priced == len(lines) else None,
+    )

@@ -1,0 +1,122 @@
+"""What one piece costs: by the price books, in the currency of the quote, less what the plan takes off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.bill import Line, names_of
+from bomgen.figures import Figure
+from bomgen.money import rounded
+from bomgen.parts import Cable, Module
+from bomgen.prices import Price, PriceBook, find, first
+from bomgen.problems import Problem
+from bomgen.terms import DEFAULT, QuotePlan
+
+NOTHING = Decimal(0)
+
+
+class Unit(NamedTuple):
+    """What a piece costs in the currency of the quote, before discount; None where nobody knows."""
+
+    amount: Decimal | None
+    low: Decimal | None
+    high: Decimal | None
+    price: Price | None = None
+    book: PriceBook | None = None
+
+    @property
+    def ranges(self) -> bool:
+        """Whether the price is known to lie in a range."""
+        return self.low != self.high
+
+
+UNKNOWN = Unit(None, None, None)
+
+
+def units(lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]) -> Iterator[Unit]:
+    """What a piece of each line costs; nothing where the customer has it, unknown where it is a share of others.
+
+    The quantity that decides between price breaks is that of the part on all lines that are charged.
+    """
+    of_part: dict[str, int] = {}
+    for line in lines:
+        if not line.in_stock:
+            of_part[line.part or line.id] = of_part.get(line.part or line.id, 0) + line.pieces
+    for line in lines:
+        if line.in_stock:
+            nothing = rounded(Fraction(0), plan.currency)
+            yield Unit(nothing, nothing, nothing)
+        elif line.charge and line.charge.price is not None:
+            yield Unit(line.charge.price, line.charge.price, line.charge.price)
+        else:
+            found = find(books, line.names, of_part[line.part or line.id])
+            yield _unit(*found, plan) if found else UNKNOWN
+
+
+def _unit(price: Price, book: PriceBook, plan: QuotePlan) -> Unit:
+    amount, low, high = (
+        None if amount is None else converted(amount, price.currency, plan)
+        for amount in (price.amount, price.low, price.high)
+    )
+    return Unit(amount, low, high, price, book)
+
+
+def converted(amount: Decimal, currency: str, plan: QuotePlan) -> Decimal:
+    """An amount in the currency of the quote; one that is converted is rounded half up to its minor unit.
+
+    Raises KeyError when the plan pins no rate for its currency.
+    """
+    if currency == plan.currency:
+        return amount
+    return rounded(Fraction(amount) * Fraction(plan.exchange[currency].rate), plan.currency)
+
+
+def without_rate(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
+    """Currencies of price books that the plan pins no rate for, each at the place that names it."""
+    message = "the price book {name} has prices in {currency}, the quote is in {own}; pin a rate under `quote.exchange`"
+    return [
+        Problem(
+            mark, "error", message.format(name=book.name, currency=currency, own=plan.currency), "currency", "quote"
+        )
+        for book in books
+        for currency, mark in book.currencies
+        if currency != plan.currency and currency not in plan.exchange
+    ]
+
+
+def discount_of(line: Line, plan: QuotePlan) -> Fraction:
+    """The share that is taken off a line: its own, else that of its part, of its category, or the default."""
+    given = plan.discounts
+    of_part = next((given.parts[name] for name in line.names if name in given.parts), None)
+    found = given.lines.get(line.id) or of_part or _of_category(line.category, plan)
+    return Fraction(found.value) if found else Fraction(0)
+
+
+def _of_category(category: str, plan: QuotePlan) -> Figure | None:
+    return plan.discounts.categories.get(category, plan.discounts.categories.get(DEFAULT))
+
+
+def part_price(
+    plan: QuotePlan, books: Sequence[PriceBook]
+) -> Callable[[Module | Cable, Fraction | None], Fraction | None]:
+    """What tells the discounted price of a module, or of a cable of one length [m]; None where no book has one."""
+
+    def price(part: Module | Cable, length_m: Fraction | None) -> Fraction | None:
+        names = names_of(part, length_m)
+        found = first(books, names)
+        if found is None or found.amount is None:
+            return None
+        own = next((plan.discounts.parts[name] for name in names if name in plan.discounts.parts), None)
+        off = own or _of_category(part.identity.kind, plan)
+        return Fraction(converted(found.amount, found.currency, plan)) * (1 - (Fraction(off.value) if off else 0))
+
+    return price
+
+
+def off(amount: Decimal, pieces: int, discount: Fraction, currency: str) -> tuple[Decimal, Decimal]:
+    """What pieces of a unit price come to before and after a discount, rounded half up each."""
+    before = pieces * Fraction(amount)
+    return rounded(before, currency), rounded(before * (1 - discount), currency)
