@@ -166,7 +166,7 @@ def _logo(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:
     content = _content(file, given, mark, "quote.vendor.logo", "logo")
     found = logo(content)
     if found is None:
-        message = f"'{given}' is no PNG, JPEG or SVG of at most {MOST_LOGO // 10**6} MB; give one"
+        message = f"'{given}' is no PNG, JPEG or SVG of at most {MOST_LOGO} bytes; give one"
         raise PlanErrors([Problem(mark, "error", message, "logo", "quote.vendor.logo")])
     return found, [Input(given, content)]
 

@@ -206,7 +206,7 @@ def _totals_data(totals: Totals) -> dict[str, Any]:
         "amount": str(totals.amount),
         "currency": totals.currency,
         "complete": totals.complete,
-        "low": str(totals.low),
+        "low": _text(totals.low),
         "high": _text(totals.high),
     }
 
