@@ -16,7 +16,6 @@ from bomgen.joints import HOST, Joint, Spread, joined, spread_of
 from bomgen.joints.seats import counted
 from bomgen.layout import Floor
 from bomgen.medium import Medium
-from bomgen.parts import Module
 from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.wiring.columns import COLUMNS, Column, Places, WireWay, Wiring
 from bomgen.wiring.lengths import cut
