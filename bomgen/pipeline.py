@@ -7,12 +7,13 @@ catalogue, which reads its own files when they are asked for.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from bomgen import rules, schema
+from bomgen import own_templates, rules, schema
 from bomgen.bill import bill
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
@@ -20,13 +21,14 @@ from bomgen.design import Design, design, stock
 from bomgen.figures import Mark, first_given
 from bomgen.medium import Stock
 from bomgen.network.attachment import attachments
+from bomgen.own_templates import Template
 from bomgen.plan import COMPUTE, Plan
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
 from bomgen.quote import part_price, quote
 from bomgen.remarks import remarks, without_effect
-from bomgen.report import Input, Report
+from bomgen.report import Input, Report, given_to_templates
 from bomgen.sizing import size
 from bomgen.source import Source, decoded, override, read
 
@@ -44,6 +46,9 @@ FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json":
 """The formats that `build` writes of itself, each with its file name."""
 DRAWINGS = {"svg": "fabric-{name}.svg", "dot": "fabric-{name}.dot"}
 """The formats that have a file for every fabric, by the fabric's name."""
+_TAKEN = [re.compile(re.escape(name)) for name in FORMATS.values()]
+_TAKEN += [re.compile(re.escape(name).replace(r"\{name\}", ".*")) for name in DRAWINGS.values()]
+"""The names of files that are bomgen's own, of every plan."""
 
 
 class OutputError(Exception):
@@ -148,8 +153,37 @@ def _price_books(file: PlanFile, plan: Plan) -> tuple[list[PriceBook], list[Inpu
     return books, inputs
 
 
-def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
-    """The whole result for a plan.
+def _templates(file: PlanFile, plan: Plan, options: Sequence[str]) -> tuple[list[Template], list[Input]]:
+    """The templates that the plan names, below its root, and those of the command line, wherever these lie."""
+    named = [(str(FilePath(file.name).parent / given), given, given, mark) for given, mark in plan.templates]
+    marks = [Mark(own_templates.OPTION, number, 1) for number in range(1, len(options) + 1)]
+    named += [(path, f"--template {FilePath(path).name}", "", mark) for path, mark in zip(options, marks, strict=True)]
+    templates, inputs, problems = list[Template](), [], list[Problem]()
+    for shown, input, given, mark in named:
+        try:
+            place = _inside(file, given, mark, own_templates.PATH) if given else FilePath(shown)
+            template, content = own_templates.opened(place, shown, mark)
+        except PlanErrors as errors:
+            problems += errors.problems
+            continue
+        templates.append(template)
+        inputs.append(Input(input, content))
+    problems += own_templates.clashes(templates, _TAKEN)
+    if problems:
+        raise PlanErrors(problems)
+    return templates, inputs
+
+
+def checked(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Problem, ...]:
+    """What is to be said of a plan that can be built. Raises PlanErrors as `work_out`, and for wrong templates."""
+    report = work_out(file, settings)
+    if problems := own_templates.parsed(report.templates):
+        raise PlanErrors((*report.problems, *problems))
+    return report.problems
+
+
+def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
+    """The whole result for a plan; `templates` are paths of templates beside those that the plan names.
 
     Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
     result fails.
@@ -161,6 +195,8 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
     if any(problem.severity == "error" for problem in found):
         raise PlanErrors(found)
     books, inputs = _price_books(file, plan)
+    own, read_for_them = _templates(file, plan, templates)
+    inputs += read_for_them
     try:
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)
@@ -191,6 +227,7 @@ def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
         elevations=elevated,
         checks=(*outcome, *of_problems(noted)),
         problems=problems,
+        templates=tuple(own),
     )
 
 
@@ -251,7 +288,10 @@ def _raise_broken(outcome: tuple[Check, ...]) -> None:
 
 
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
-    """The files of a report by name, in the formats asked for."""
+    """The files of a report by name, in the formats asked for, and those of the user's own templates.
+
+    Raises PlanErrors when a template fails.
+    """
     files: dict[str, bytes] = {}
     readers = [form for form in formats if form in ("md", "html", "xlsx")]
     if readers:
@@ -292,6 +332,8 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             from bomgen.render.data import bom_csv, bom_json
 
             files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
+    if report.templates:
+        files |= own_templates.filled(report.templates, given_to_templates(report), report.plan.quote.language)
     return files
 
 

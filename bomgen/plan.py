@@ -387,3 +387,5 @@ class Plan(NamedTuple):
     spares: Mapping[str, Figure]
     """By category: a share below 1 in unit `share`, or pieces in unit `count`."""
     quote: QuotePlan
+    templates: tuple[tuple[str, Mark], ...] = ()
+    """Paths of templates of the user's own, each with its place."""

@@ -16,6 +16,7 @@ from bomgen.figures import Assumed, Cited, Derived, Figure, Given, origin_text, 
 from bomgen.interconnect import Chosen
 from bomgen.money import rounded
 from bomgen.numbers import Paths, numbers
+from bomgen.own_templates import Template
 from bomgen.plan import Plan
 from bomgen.problems import Problem
 from bomgen.proof import Check
@@ -52,6 +53,8 @@ class Report(NamedTuple):
     """What stands in the racks; None: the plan describes no site, or no rack is counted."""
     checks: tuple[Check, ...]
     problems: tuple[Problem, ...]
+    templates: tuple[Template, ...] = ()
+    """The user's own, to be filled in."""
 
     @property
     def sha256(self) -> str:
@@ -135,6 +138,20 @@ def result(report: Report) -> dict[str, Any]:
         for figure, origin in assumptions(report, found.values())
     ]
     return data
+
+
+def given_to_templates(report: Report) -> dict[str, Any]:
+    """What a template of the user's own is filled in with: the result, and what the plan says of itself."""
+    quote = report.plan.quote
+    plan = {
+        "name": report.plan.name,
+        "title": report.plan.title,
+        "customer": quote.customer,
+        "date": quote.date,
+        "valid_days": plain(quote.valid_days.value) if quote.valid_days else None,
+        "language": quote.language,
+    }
+    return {"bom": result(report), "plan": plan}
 
 
 def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ FLOORS = {
     **dict.fromkeys(("problems", "resources", "money", "packing"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
     **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape"), 3),
-    **dict.fromkeys(("schema", "medium"), 4),
+    **dict.fromkeys(("schema", "medium", "own_templates"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),
     **dict.fromkeys(("binding", "network", "rules", "facility", "listing", "layout"), 7),
@@ -45,7 +45,7 @@ FLOORS = {
 THIRD_PARTY = {
     "yaml": ("source",),
     "jsonschema": ("schema",),
-    "jinja2": ("render.text",),
+    "jinja2": ("render.text", "own_templates.sandbox"),
     "markupsafe": ("render.text",),
     "openpyxl": ("render.xlsx_bill", "render.xlsx_sheet", "render.xlsx_finish", "export.xlsx"),
     "click": ("cli",),

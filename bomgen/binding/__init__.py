@@ -15,7 +15,7 @@ from bomgen.binding.fabrics import AUTO, bought_once, fabric
 from bomgen.binding.section import Section
 from bomgen.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.catalog import Catalog
-from bomgen.figures import Figure
+from bomgen.figures import Figure, Mark
 from bomgen.parts import Rack
 from bomgen.plan import Layout, Plan, QuotePlan, Site
 from bomgen.problems import PlanErrors, Problem
@@ -87,6 +87,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         site=site,
         spares=spares,
         quote=quote,
+        templates=_paths(root, "templates"),
     )
 
 
@@ -165,11 +166,16 @@ def _spares(section: Section) -> dict[str, Figure]:
     return found
 
 
+def _paths(section: Section, key: str) -> tuple[tuple[str, Mark], ...]:
+    """The path at a key, or those of the list there, each with its place."""
+    given = section.data.get(key) or []
+    if isinstance(given, str):
+        return ((given, section.value_mark(key)),)
+    below = section.below(key).path
+    return tuple((path, section.source.mark((*below, place))) for place, path in enumerate(given))
+
+
 def _quote(section: Section) -> QuotePlan:
-    books = section.data.get("price_book") or []
-    named = [books] if isinstance(books, str) else list(books)
-    steps: list[Path] = [("price_book",)] if isinstance(books, str) else [("price_book", i) for i in range(len(named))]
-    marks = [section.source.mark((*section.path, *step)) for step in steps]
     discounts = section.below("discount")
     shares = {category: discounts.figure(category, "share", zero=True) for category in discounts.data}
     assumed = section.catalog.assumption("quote-currency")
@@ -177,7 +183,7 @@ def _quote(section: Section) -> QuotePlan:
         customer=section.text("customer"),
         currency=section.text("currency") or str(assumed.value),
         assumed_currency=None if section.has("currency") else assumed,
-        price_books=tuple(zip(named, marks, strict=True)),
+        price_books=_paths(section, "price_book"),
         discounts={category: share for category, share in shares.items() if share is not None},
         tax=section.figure("tax", "share", zero=True),
         valid_days=section.figure("valid_days", "days"),
