@@ -259,7 +259,7 @@ class Catalog:
         found = []
         for place in self._places(kind):
             for path in _files(place):
-                if b"\nreplaces:" in path.read_bytes():
+                if place.parent in self.folders or b"\nreplaces:" in path.read_bytes():
                     replaced = self.listed(kind, path.stem).value("replaces") or ()
                     if {str(name).lower() for name in replaced} & set(names):
                         found.append(path.stem)

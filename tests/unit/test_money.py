@@ -1,0 +1,357 @@
+"""What the commercial part of a plan does: discounts, currencies, stock, charges, confidence, running, alternatives.
+
+Expected amounts are worked out by hand beside each test, from prices that the test itself gives.
+"""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bomgen.inputs import PlanFile
+from bomgen.pipeline import render, work_out
+from bomgen.problems import PlanErrors, Problem
+from bomgen.report import Report, result
+
+PRICES = {"dgx-a100-640": 200000, "qm9700": 25000, "cx7-400-osfp": 2000, "generic-400g": 450, "generic-mpo12-om4": 80}
+"""One price for every part of the plan below."""
+CLUSTER: dict[str, Any] = {"gpu": "a100-sxm-80", "server": "dgx-a100-640", "servers": 64}
+LINK = {"medium": "transceiver", "module": "generic-400g", "length": "30 m"}
+FABRIC: dict[str, Any] = {
+    "switch": "qm9700",
+    "nic": "cx7-400-osfp",
+    "gpus_per_nic": 2,
+    "links": {"server-leaf": LINK, "leaf-spine": LINK},
+}
+"""64 servers with 4 NICs: 256 endpoints, 8 leaves of 32 down and 4 spines; 1024 modules, 512 fibres."""
+
+
+def entries(**prices: Any) -> list[dict[str, Any]]:
+    """The prices of a book."""
+    return [{"part": part.replace("_", "-"), "price": price} for part, price in {**PRICES, **prices}.items()]
+
+
+@pytest.fixture
+def quoted(tmp_path: Path) -> Any:
+    """The report of the plan above with some of its keys changed, and with price books."""
+
+    def build(quote: Mapping[str, Any], *books: Mapping[str, Any], **keys: Any) -> Report:
+        given = books or ({"prices": entries()},)
+        for number, book in enumerate(given):
+            content = {"bomgen_prices": 1, "currency": "USD", **book}
+            (tmp_path / f"{number}.yaml").write_text(json.dumps(content, indent=1), encoding="utf-8")
+        named = [f"{number}.yaml" for number in range(len(given))]
+        plan = {
+            "bomgen": 1,
+            "name": "money",
+            "cluster": CLUSTER,
+            "fabrics": {"compute": FABRIC},
+            **keys,
+            "quote": {"price_book": named, **quote},
+        }
+        return work_out(PlanFile("plan.yaml", json.dumps(plan, indent=1).encode(), tmp_path, tmp_path))
+
+    return build
+
+
+def line(report: Report, id: str) -> dict[str, Any]:
+    """A line as bom.json has it."""
+    found: dict[str, Any] = next(each for each in result(report)["lines"] if each["id"] == id)
+    return found
+
+
+def rules(problems: Any) -> list[str]:
+    """The rules of warnings about money."""
+    return [problem.rule for problem in problems if problem.rule not in ("generic", "own-nics")]
+
+
+def refused(build: Any, *given: Any, **keys: Any) -> Problem:
+    """The one problem that a plan is refused with."""
+    with pytest.raises(PlanErrors) as errors:
+        build(*given, **keys)
+    [problem] = errors.value.problems
+    return problem
+
+
+# prices -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_bill_costs_what_its_lines_cost(quoted: Any) -> None:
+    """64 x 200 000 + 256 x 2000 + 12 x 25 000 + 1024 x 450 + 512 x 80 = 14 113 760."""
+    assert "14113760.00" == result(quoted({}))["totals"]["amount"]
+
+
+def test_later_books_win_and_earlier_ones_fill_in(quoted: Any) -> None:
+    """A second book lowers one price: 12 x 5000 less."""
+    report = quoted({}, {"prices": entries()}, {"prices": [{"part": "MQM9700-NS2F", "price": 20000}]})
+    assert "14053760.00" == result(report)["totals"]["amount"]
+
+
+def test_a_price_break_counts_the_part_on_all_lines(quoted: Any) -> None:
+    """1024 modules on four lines of 256 reach the break at 1000: 1024 x 400."""
+    tier = {"part": "generic-400g", "price": 400, "from_quantity": 1000}
+    report = quoted({}, {"prices": [*entries(), tier]})
+    assert "400" == line(report, "compute.transceiver.server-leaf.server")["unit_price"]
+
+
+def test_a_part_with_a_range_alone_has_no_price(quoted: Any) -> None:
+    """256 NICs between 1500 and 2500: the total leaves them out, its ends do not."""
+    book = {"prices": [each for each in entries() if each["part"] != "cx7-400-osfp"]}
+    book["prices"].append({"part": "cx7-400-osfp", "min": 1500, "max": 2500})
+    totals = result(quoted({}, book))["totals"]
+    assert (False, "13601760.00") == (totals["complete"], totals["amount"])
+    assert ("13985760.00", "14241760.00") == (totals["low"], totals["high"])
+
+
+def test_a_missing_price_opens_the_total_upwards(quoted: Any) -> None:
+    """A line without price or range: at least, never zero."""
+    report = quoted({}, {"prices": entries()[1:]})
+    totals = result(report)["totals"]
+    assert (False, "1313760.00", "1313760.00", None) == tuple(
+        totals[key] for key in ("complete", "amount", "low", "high")
+    )
+    assert line(report, "server")["amount"] is None
+    assert "missing-price" in rules(report.problems)
+
+
+def test_prices_are_converted_piece_by_piece(quoted: Any) -> None:
+    """25 000 USD at 7.1234 are 178 085.00 CNY, 80 USD 569.87 (569.872): 512 fibres cost 291 773.44."""
+    exchange = {"USD": {"rate": "7.1234", "date": "2026-11-01"}}
+    report = quoted({"currency": "CNY", "exchange": exchange})
+    assert "178085.00" == line(report, "compute.switch.leaf")["unit_price"]
+    fibres = [each["amount"] for each in result(report)["lines"] if each["part"] == "generic-mpo12-om4"]
+    assert ["145886.72", "145886.72"] == fibres
+
+
+def test_a_currency_without_a_rate_is_refused_where_the_book_names_it(quoted: Any) -> None:
+    """The place is that of the price, in its file."""
+    problem = refused(
+        quoted, {"currency": "USD"}, {"prices": [*entries(), {"part": "x", "price": 1, "currency": "EUR"}]}
+    )
+    assert ("currency", "0.yaml") == (problem.rule, problem.mark.file)
+    assert "pin a rate" in problem.message
+
+
+def test_a_rate_is_not_from_the_future(quoted: Any) -> None:
+    """A rate of a day after the quote was not known then."""
+    exchange = {"EUR": {"rate": 1.1, "date": "2026-11-21"}}
+    assert "date" == refused(quoted, {"date": "2026-11-20", "exchange": exchange}).rule
+
+
+@pytest.mark.parametrize(("day", "old"), [("2026-08-22", ["old-price"]), ("2026-08-23", [])])
+def test_a_price_is_old_after_ninety_days(quoted: Any, day: str, old: list[str]) -> None:
+    """22 August to 20 November are 90 days, the age from which the assumption calls a price old."""
+    report = quoted({"date": "2026-11-20"}, {"date": day, "prices": entries()})
+    assert old == rules(report.problems)
+    assert quoted({}, {"date": day, "prices": entries()}).problems == quoted({}).problems
+
+
+def test_a_price_runs_out(quoted: Any) -> None:
+    """The day after the last one it holds; the warning stands in the book."""
+    book = {"prices": [{**each, "valid_until": "2026-11-19"} for each in entries()]}
+    found = [problem for problem in quoted({"date": "2026-11-20"}, book).problems if problem.rule == "expired-price"]
+    assert {"0.yaml"} == {problem.mark.file for problem in found}
+    assert 5 == len(found)
+    assert [] == rules(quoted({"date": "2026-11-19"}, book).problems)
+
+
+# discounts, charges, stock ----------------------------------------------------------------------------------------
+
+
+def test_the_nearest_discount_wins(quoted: Any) -> None:
+    """Line before part before category before default."""
+    report = quoted(
+        {
+            "discount": {
+                "default": "1%",
+                "switch": "2%",
+                "parts": {"MQM9700-NS2F": "3%", "generic-400g": "5%"},
+                "lines": {"compute.switch.spine": "0%"},
+            }
+        }
+    )
+    wanted = {"server": "0.01", "compute.switch.leaf": "0.03", "compute.switch.spine": "0"}
+    wanted["compute.transceiver.leaf-spine.spine"] = "0.05"
+    assert wanted == {id: line(report, id)["discount"] for id in wanted}
+
+
+@pytest.mark.parametrize(("key", "name"), [("parts", "qm8700"), ("lines", "compute.switch.core")])
+def test_a_discount_on_nothing_is_said(quoted: Any, key: str, name: str) -> None:
+    """A slip in a name takes nothing off and says so."""
+    assert ["no-effect"] == rules(quoted({"discount": {key: {name: "10%"}}}).problems)
+
+
+def test_charges_are_counted_by_the_plan(quoted: Any) -> None:
+    """512 GPUs over 3 years, 64 servers, 12 switches; 2 % of the hardware's 14 113 760 is 282 275.20."""
+    charges = [
+        {"kind": "freight", "share": "2%"},
+        {"kind": "software", "name": "Manager", "per": "gpu", "years": 3, "price": "99.50"},
+        {"kind": "installation", "per": "server", "price": 500},
+        {"kind": "support", "per": "switch", "part": "switch-support"},
+    ]
+    report = quoted({"charges": charges}, {"prices": entries(switch_support=1000)})
+    assert "282275.20" == line(report, "service.freight")["amount"]
+    assert (1536, "152832.00") == tuple(line(report, "software.manager")[key] for key in ("quantity", "amount"))
+    assert "32000.00" == line(report, "service.installation")["amount"]
+    assert "12000.00" == line(report, "service.support")["amount"]
+
+
+def test_a_share_of_unpriced_hardware_is_no_price(quoted: Any) -> None:
+    """Freight of parts that nobody priced is unknown, not nothing."""
+    report = quoted({"charges": [{"kind": "freight", "share": "2%"}]}, {"prices": []})
+    assert line(report, "service.freight")["amount"] is None
+
+
+def test_a_charge_by_what_is_not_there_is_refused(quoted: Any) -> None:
+    """No racks are counted without a site."""
+    assert "charge" == refused(quoted, {"charges": [{"kind": "installation", "per": "rack", "price": 1}]}).rule
+
+
+def test_stock_goes_to_the_first_lines(quoted: Any) -> None:
+    """Ten of twelve switches are there: eight leaves and two spines; two are bought."""
+    report = quoted({}, stock={"MQM9700-NS2F": 10})
+    lines = {each["id"]: each for each in result(report)["lines"] if each["category"] == "switch"}
+    assert ["compute.switch.leaf.stock", "compute.switch.spine", "compute.switch.spine.stock"] == list(lines)
+    assert [8, 2, 2] == [each["quantity"] for each in lines.values()]
+    assert ["0.00", "50000.00", "0.00"] == [each["amount"] for each in lines.values()]
+    assert "13863760.00" == result(report)["totals"]["amount"]
+
+
+def test_stock_of_other_parts_is_said(quoted: Any) -> None:
+    """Nothing on the bill is such a part."""
+    assert ["no-effect"] == rules(quoted({}, stock={"qm8700": 4}).problems)
+
+
+# confidence and running -------------------------------------------------------------------------------------------
+
+
+def test_money_that_is_doubtful(quoted: Any) -> None:
+    """Switches (300 000) are an estimate and old, NICs (512 000) old, planning modules (460 800) have no source.
+
+    A line counts once in the sum: 1 272 800 of 14 113 760.
+    """
+    prices = [
+        {**each, "estimate": each["part"] == "qm9700"}
+        | ({"date": "2025-11-20"} if each["part"] in ("cx7-400-osfp", "qm9700") else {})
+        for each in entries()
+    ]
+    found = result(quoted({"date": "2026-11-20"}, {"date": "2026-11-01", "prices": prices}))["confidence"]
+    reasons = [found[reason]["amount"] for reason in ("unverified", "estimated", "old")]
+    assert ["460800.00", "300000.00", "812000.00"] == reasons
+    assert "1272800.00" == found["amount"]
+    assert found["share"] == pytest.approx(1272800 / 14113760)
+
+
+def test_what_running_costs(quoted: Any) -> None:
+    """Power times PUE, 8760 hours a year, 4 years, half the load, 0.10 a kWh; of the energy 0.3 / 1.3 is for cooling."""
+    report = quoted(
+        {},
+        site={"rack": {"units": 48, "power": "40 kW"}, "pue": 1.3, "electricity": 0.1},
+        operation={"years": 4, "load": "50%", "use": "80%", "rack_cost": 1000},
+    )
+    found = result(report)
+    watts, running = found["site"]["power_w"], found["operation"]
+    energy = Decimal(str(watts)) * Decimal("1.3") * 8760 * 4 / 2 / 1000
+    assert running["energy_kwh"] == pytest.approx(float(energy))
+    assert running["energy_cost"] == pytest.approx(float(energy) * 0.1 / 1.3)
+    assert running["cooling_cost"] == pytest.approx(float(energy) * 0.1 * 0.3 / 1.3)
+    assert running["space_cost"] == found["site"]["racks"] * 1000 * 48
+    assert running["gpu_hours"] == 512 * 4 * 8760 * 0.8
+    assert running["cost_per_gpu_hour"] == pytest.approx(running["total_cost"] / running["gpu_hours"])
+
+
+def test_running_without_prices_leaves_out_what_is_unknown(quoted: Any) -> None:
+    """No electricity price and no rent: the purchase alone, said to be a lower bound."""
+    report = quoted({}, operation={"years": 4})
+    assert "total_cost" in report.running.lower_bounds
+    page = render(report, ("md",))["quote.md"].decode()
+    assert "leave out what nobody gives a price for" in page
+
+
+# alternatives -----------------------------------------------------------------------------------------------------
+
+COMPATIBLE = {"name": "compatible", "vendor": "Other", "part_number": "OT-9700", "replaces": ["mma4z00-ns"]}
+TWIN = {"medium": "transceiver", "module": {"server": "mma4z00-ns400", "leaf": "mma4z00-ns"}, "length": "30 m"}
+LINKX = {**FABRIC, "links": {"server-leaf": TWIN, "leaf-spine": {**TWIN, "module": "mma4z00-ns"}}}
+
+
+def with_part(folder: Path, id: str, part: Mapping[str, Any]) -> None:
+    """A module in a part folder beside the plan."""
+    place = folder / "parts" / "transceiver"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / f"{id}.yaml").write_text(json.dumps(part, indent=1), encoding="utf-8")
+
+
+def test_compatible_modules_take_the_place_of_others(quoted: Any, tmp_path: Path) -> None:
+    """Twin-port modules are replaced one for one, the NICs' modules stay, and so does everything else."""
+    with_part(tmp_path, "other-twin", COMPATIBLE)
+    alternatives = [{"name": "Other", "substitute": {"transceiver": "compatible"}}]
+    report = quoted({"alternatives": alternatives}, catalog=["parts"], fabrics={"compute": LINKX})
+    before, after = result(report)["lines"], result(report)["alternatives"][0]["lines"]
+    swapped = {"mma4z00-ns": "other-twin"}
+    assert [(swapped.get(each["part"], each["part"]), each["quantity"]) for each in before] == [
+        (each["part"], each["quantity"]) for each in after
+    ]
+    assert any(each["part"] == "other-twin" for each in after)
+
+
+def test_the_cheapest_of_several_compatible_parts_is_taken(quoted: Any, tmp_path: Path) -> None:
+    """By the price books, as far as they know them."""
+    for id in ("a-dear", "b-cheap", "c-unknown"):
+        with_part(tmp_path, id, {**COMPATIBLE, "part_number": id})
+    book = {"prices": [*entries(), {"part": "a-dear", "price": 900}, {"part": "b-cheap", "price": 700}]}
+    report = quoted(
+        {"alternatives": [{"name": "Other", "substitute": {"mma4z00-ns": "compatible"}}]},
+        book,
+        catalog=["parts"],
+        fabrics={"compute": LINKX},
+    )
+    parts = {each["part"] for each in result(report)["alternatives"][0]["lines"]}
+    assert "b-cheap" in parts
+    assert "a-dear" not in parts
+
+
+def test_a_medium_that_is_set_drops_the_modules_of_the_one_before(quoted: Any) -> None:
+    """The published alternative: AOC between NICs and leaves, 512 modules instead of 1024."""
+    given = {"name": "AOC", "set": {"fabrics.compute.links.server-leaf.medium": "aoc"}}
+    found = result(quoted({"alternatives": [given]}))["alternatives"][0]
+    modules = sum(each["quantity"] for each in found["lines"] if each["category"] == "transceiver")
+    assert 512 == modules
+    assert any(each["part"] == "generic-400g-aoc" and each["quantity"] == 256 for each in found["lines"])
+
+
+@pytest.mark.parametrize(
+    ("alternative", "rule"),
+    [
+        ({"substitute": {"qm9701": "qm9790"}}, "unknown-part"),
+        ({"substitute": {"qm9700": "qm9791"}}, "unknown-part"),
+        ({"substitute": {"transceiver": "compatible"}}, "no-compatible"),
+        ({"substitute": {"generic-400g": "mma1b00-e100"}}, "unknown-part"),
+        ({"set": {"fabrics.compute.switch": "qm9701"}}, "unknown-part"),
+        ({"set": {"fabrics.compute.tiers": 7}}, "value"),
+        ({"set": {"name.below": 1}}, "set"),
+    ],
+)
+def test_an_alternative_that_cannot_be_is_refused(quoted: Any, alternative: dict[str, Any], rule: str) -> None:
+    """At its place in the plan, and said to be the alternative's."""
+    problem = refused(quoted, {"alternatives": [{"name": "No", **alternative}]})
+    assert rule == problem.rule
+    assert "plan.yaml" == problem.mark.file
+    assert problem.message.startswith("alternative 'No': ")
+
+
+def test_a_part_that_no_cage_takes_is_refused(quoted: Any) -> None:
+    """A flat module of one port goes into no switch: the connection rules hold for what stands in, too."""
+    with pytest.raises(PlanErrors) as errors:
+        quoted(
+            {"alternatives": [{"name": "No", "substitute": {"mma4z00-ns": "mma4z00-ns400"}}]},
+            fabrics={"compute": LINKX},
+        )
+    assert all(problem.message.startswith("alternative 'No': ") for problem in errors.value.problems)
