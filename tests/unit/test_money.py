@@ -250,7 +250,7 @@ def test_money_that_is_doubtful(quoted: Any) -> None:
 
 
 def test_what_running_costs(quoted: Any) -> None:
-    """Power times PUE, 8760 hours a year, 4 years, half the load, 0.10 a kWh; of the energy 0.3 / 1.3 is for cooling."""
+    """Power times PUE, 8760 hours a year, 4 years, half the load, 0.10 a kWh; 0.3 of 1.3 is cooling."""
     report = quoted(
         {},
         site={"rack": {"units": 48, "power": "40 kW"}, "pue": 1.3, "electricity": 0.1},
