@@ -285,10 +285,13 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
                 break
 
 
-def real_rate_dates(plan: Plan, _: Source) -> Iterator[Problem]:
-    """The dates of exchange rates are in the calendar, and not after the quote."""
+def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Exchange rates are more than nought; their dates are in the calendar, and not after the quote."""
     for currency, exchange in plan.quote.exchange.items():
         path = f"quote.exchange.{currency}.date"
+        if not exchange.rate:
+            message = f"a rate of nought for {currency}; more than 0"
+            yield Problem(exchange.mark, "error", message, "range", f"quote.exchange.{currency}.rate")
         try:
             date.fromisoformat(exchange.date)
         except ValueError:
@@ -417,7 +420,7 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     one_number_of_uplinks,
     one_protocol,
     real_date,
-    real_rate_dates,
+    real_rates,
     inline_parts,
     unavailable_parts,
     countable_storage,

@@ -105,6 +105,12 @@ def _unknown(key: str, allowed: list[str]) -> str:
     return f"unknown key '{key}'; {right}"
 
 
+def _one_of(error: ValidationError) -> list[str]:
+    """The keys of which a mapping must have one beside its others; empty where that is all that it has."""
+    choices: Any = error.validator_value if error.validator == "oneOf" else ()
+    return [key for choice in choices for key in choice.get("required", ())]
+
+
 def _properties(error: ValidationError) -> dict[str, Any]:
     """The keys that the schema of an error describes."""
     schema: Any = error.schema
@@ -161,9 +167,10 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "minProperties" if not _properties(error) or wanted != _maximum(error):
             return "an empty mapping; something must stand in it", "empty"
         case "maxProperties" | "minProperties" | "oneOf":
-            allowed = list(_properties(error))
+            allowed = _one_of(error) or list(_properties(error))
             instance: Any = error.instance
-            return f"{len(instance)} keys here; exactly one of {', '.join(allowed)}", "one-of"
+            given = [key for key in instance if key in allowed]
+            return f"{' and '.join(given) or 'none'} here; exactly one of {', '.join(allowed)}", "one-of"
         case "maxItems" | "minItems" if error.instance:
             listed: Any = error.instance
             word = "at least" if error.validator == "minItems" else "at most"
