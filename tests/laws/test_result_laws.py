@@ -18,9 +18,9 @@ import yaml
 
 from bomgen.figures import Derived, Figure, walk
 from bomgen.inputs import open_plan
-from bomgen.numbers import Paths, numbers
+from bomgen.numbers import Paths
 from bomgen.pipeline import DRAWINGS, FORMATS, work_out
-from bomgen.report import Report, plain, result
+from bomgen.report import Report, numbers_of, plain, result
 
 ROOT = Path(__file__).parent.parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
@@ -94,7 +94,7 @@ CASES = {"rich": RICH, "three-tiers": THREE_TIERS, "estimated": ESTIMATED} | {
 def figures_of(report: Report) -> list[Figure]:
     """Every figure of a result and all that they rest on."""
     lines = [line.quantity for line in report.bill.lines] + [line.spare for line in report.bill.lines if line.spare]
-    return list(walk(*numbers(report.design).values(), *lines))
+    return list(walk(*numbers_of(report).values(), *lines))
 
 
 class ExactDivision(ast.NodeTransformer):
@@ -145,7 +145,7 @@ def test_every_formula_printed_gives_its_value(worked: Worked) -> None:
 def test_derivations_are_those_of_the_figures(worked: Worked) -> None:
     """bom.json prints of every derived number its value, its formula and its inputs, each with where it comes from."""
     for report in reports(worked).values():
-        data, paths = result(report), Paths(numbers(report.design))
+        data, paths = result(report), Paths(numbers_of(report))
         for path, derivation in data["derivations"].items():
             figure = paths.figures[path]
             assert plain(figure.value) == derivation["value"]
@@ -164,12 +164,12 @@ def test_every_number_is_explained(worked: Worked, cells: Callable[..., dict[str
         wanted = {path: data["derivations"][path]["value"] for path in paths}
         assert wanted == {
             ".".join(steps): plain(figure.value)
-            for steps, figure in numbers(report.design).items()
+            for steps, figure in numbers_of(report).items()
             if ".".join(steps) in wanted
         }
         missing = [
             steps
-            for steps, figure in numbers(report.design).items()
+            for steps, figure in numbers_of(report).items()
             if isinstance(figure.origin, Derived) and ".".join(steps) not in wanted
         ]
         assert [] == missing
