@@ -68,6 +68,16 @@ class Line(NamedTuple):
     role: str
     pieces: int
     amount: Decimal
+    priced: bool
+
+
+class Subtotal(NamedTuple):
+    """What the lines of a category come to: the cell, what it shows, the amount, and how many lines have no price."""
+
+    address: str
+    result: Result
+    amount: Decimal
+    unpriced: int
 
 
 class Bill(NamedTuple):
@@ -79,8 +89,8 @@ class Bill(NamedTuple):
     lines: Sequence[Line]
     labels: Mapping[str, tuple[str, str]]
     """Address and text of the label of each total."""
-    subtotals: Mapping[str, tuple[str, Decimal]]
-    """Address and amount of the subtotal of each category."""
+    subtotals: Mapping[str, Subtotal]
+    """By category."""
 
 
 def bill(sheet: Sheet, section: Section) -> Bill:
@@ -125,7 +135,7 @@ def bill(sheet: Sheet, section: Section) -> Bill:
         areas=areas,
         lines=lines,
         labels={key: (named.format(address), text) for key, (address, text) in labels_of_totals.items()},
-        subtotals={key: (named.format(address), amount) for key, (address, amount) in subtotals.items()},
+        subtotals={key: each._replace(address=named.format(each.address)) for key, each in subtotals.items()},
     )
 
 
@@ -161,7 +171,8 @@ def _line(sheet: Sheet, columns: Sequence[Column], row: Row, letter: Mapping[str
     sheet.row += 1
     pieces = sum(int(value) for key in ("quantity", "spare") if isinstance(value := cells[key].value, int))
     text = {key: clean(str(cells[key].value or "")) for key in ("category", "fabric", "role")}
-    return Line(**text, pieces=pieces, amount=amount if isinstance(amount, Decimal) else Decimal(0))
+    priced = isinstance(amount, Decimal)
+    return Line(**text, pieces=pieces, amount=amount if isinstance(amount, Decimal) else Decimal(0), priced=priced)
 
 
 def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, str]) -> None:
@@ -202,8 +213,8 @@ def _live_lines(sheet: Sheet, columns: Sequence[Column], areas: Mapping[str, str
     page.conditional_formatting.add(" ".join(areas[key] for key in ("unit_price", "amount")), mark)
 
 
-def _subtotals(sheet: Sheet, column: int, lines: Sequence[Line]) -> dict[str, tuple[str, Decimal]]:
-    """Write what the lines in sight and those of each category come to. Address and amount of each category.
+def _subtotals(sheet: Sheet, column: int, lines: Sequence[Line]) -> dict[str, Subtotal]:
+    """Write what the lines in sight and those of each category come to, and return the latter.
 
     They stand below the lines, not between them, so that the lines can be sorted and filtered.
     """
@@ -212,12 +223,19 @@ def _subtotals(sheet: Sheet, column: int, lines: Sequence[Line]) -> dict[str, tu
     sheet.put(column - 1, word("xlsx-shown"), TOTAL_LABEL)
     sheet.calculate(column, f"SUBTOTAL({_SUM_OF_SHOWN},bom_amounts)", everything, NUMBER, money)
     sheet.row += 1
-    found: dict[str, tuple[str, Decimal]] = {}
+    found: dict[str, Subtotal] = {}
     for category in dict.fromkeys(line.category for line in lines):
-        amount = sum((line.amount for line in lines if line.category == category), Decimal(0))
+        amounts = [line.amount for line in lines if line.category == category and line.priced]
+        unpriced = sum(line.category == category and not line.priced for line in lines)
+        amount = sum(amounts, Decimal(0))
         label = sheet.put(column - 1, category, TOTAL_LABEL).coordinate
-        formula = f"SUMPRODUCT(--EXACT(bom_categories,{label}),bom_amounts)"
-        found[category] = (sheet.calculate(column, formula, amount, NUMBER, money), amount)
+        its = f"EXACT(bom_categories,{label})"
+        formula = (
+            f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{_literal(word('xlsx-no-price'))},"
+            f"SUMPRODUCT(--{its},bom_amounts))"
+        )
+        result = amount if amounts else word("xlsx-no-price")
+        found[category] = Subtotal(sheet.calculate(column, formula, result, NUMBER, money), result, amount, unpriced)
         sheet.row += 1
     return found
 

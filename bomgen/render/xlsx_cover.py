@@ -33,16 +33,20 @@ from bomgen.render.xlsx_look import (
     TEXT,
 )
 from bomgen.render.xlsx_sheet import Sheet
-from bomgen.render.xlsx_text import SHARE_FORMAT, clean, fixed, money_format, number_format, storable
+from bomgen.render.xlsx_text import SHARE_FORMAT, WHOLE, clean, fixed, money_format, number_format, storable
 
 _WIDTHS = (34, 26, 16, 24)
+_SHARE = 3
+"""The column of shares of the table of categories."""
 _TOTALS = ("list", "discount", "net", "tax", "amount")
 """The totals that the cover repeats."""
 _AXIS_FORMAT = '[>=1000000]#,##0.0,," M";[>=1000]#,##0," k";#,##0'
 """Amounts on the axis, in millions or thousands as they are large."""
-_ROW_HEIGHT = 14
+_LABEL_FORMAT = '[>=1000000]#,##0.00,," M";[>0]#,##0.0," k";'
+"""Amounts at the bars; what has no price has none."""
+_ROW_HEIGHT = 15
 """Of the rows that a chart covers [points]."""
-_ROWS_OF_CHART = 7
+_ROWS_OF_CHART = 6
 """For title and axis; each bar takes one and a half more."""
 _CENTIMETRES_A_DIGIT = 0.182
 """What a column is wide for a digit of its width: 7 pixels, 96 to an inch, a little less so that nothing sticks out."""
@@ -65,7 +69,8 @@ def cover(sheet: Sheet, document: Document, live: Bill) -> None:
     for party in document.parties:
         sheet.put(1, party.title, LABEL)
         sheet.across(2, "\n".join(party.lines), TEXT)
-    for label, text in document.facts:
+    named = {party.title for party in document.parties}
+    for label, text in (fact for fact in document.facts if fact[0] not in named):
         sheet.put(1, label, LABEL)
         sheet.across(2, text, TEXT)
     sheet.row += bool(document.parties or document.facts)
@@ -83,7 +88,6 @@ def cover(sheet: Sheet, document: Document, live: Bill) -> None:
 def _texts(sheet: Sheet, section: Section) -> None:
     """A chapter of sentences."""
     sheet.row += 1
-    sheet.together[sheet.row] = sheet.row + len(section.text)
     sheet.put(1, section.title, HEADING)
     sheet.row += 1
     for text in section.text:
@@ -131,18 +135,21 @@ def _categories(sheet: Sheet, live: Bill) -> None:
         Column("category", word("xlsx-category")),
         Column("net", f"{word('xlsx-net')}, {totals.currency}", "money"),
         Column("share", word("xlsx-share"), "share"),
+        Column("unpriced", word("xlsx-unpriced"), "number"),
     )
     sheet.header(columns)
-    net, first = results_of(totals)["net"], sheet.row
-    for category, (address, amount) in live.subtotals.items():
-        sheet.put(1, category, LABEL)
-        place = sheet.calculate(2, address, amount, NUMBER, fixed(decimals_of(totals)))
-        share = float(amount / net) if net else 0
-        sheet.calculate(len(columns), f"IF(bom_net=0,0,{place}/bom_net)", share, NUMBER, SHARE_FORMAT)
+    net, first, money = results_of(totals)["net"], sheet.row, fixed(decimals_of(totals))
+    for category, subtotal in live.subtotals.items():
+        label = sheet.put(1, category, LABEL).coordinate
+        place = sheet.calculate(2, subtotal.address, subtotal.result, NUMBER, money)
+        share = float(subtotal.amount / net) if net else 0
+        sheet.calculate(_SHARE, f"IF(bom_net=0,0,SUM({place})/bom_net)", share, NUMBER, SHARE_FORMAT)
+        unpriced = f'SUMPRODUCT(EXACT(bom_categories,{label})*(bom_quantities<>"")*(bom_prices=""))'
+        sheet.calculate(len(columns), unpriced, subtotal.unpriced, NUMBER, WHOLE)
         sheet.row += 1
     sheet.row += 1
     if net:
-        amounts = {category: amount for category, (_, amount) in live.subtotals.items()}
+        amounts = {category: subtotal.amount for category, subtotal in live.subtotals.items()}
         _chart(sheet, amounts, first)
     sheet.together[start] = sheet.row - 1 - bool(net)
 
@@ -160,7 +167,7 @@ def _chart(sheet: Sheet, amounts: Mapping[str, Decimal], first: int) -> None:
     names = StrData(ptCount=len(amounts), pt=[StrVal(idx=place, v=name) for place, name in enumerate(amounts)])
     series.cat = AxDataSource(strRef=StrRef(f=f"{sheet.quoted}!$A${first}:$A${last}", strCache=names))
     series.graphicalProperties = GraphicalProperties(solidFill=NAVY)
-    series.dLbls = DataLabelList(showVal=True, numFmt=_AXIS_FORMAT)
+    series.dLbls = DataLabelList(showVal=True, numFmt=_LABEL_FORMAT)
     series.dLbls.txPr = _letters(BLACK)
     for part in ("showSerName", "showCatName", "showLegendKey", "showPercent", "showLeaderLines"):
         setattr(series.dLbls, part, False)

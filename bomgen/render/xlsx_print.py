@@ -18,7 +18,7 @@ _MARGIN = 0.45
 _POINTS_AN_INCH = 72
 _POINTS_A_DIGIT = 5.56
 """What a column takes for a digit of its width: a digit of Arial is 0.556 of its size, which is 10 points."""
-_USUAL_HEIGHT = 14.0
+_USUAL_HEIGHT = 15.0
 """Of rows that nothing else is said of [points]."""
 _LANDSCAPE_FROM = 100
 """Sheets that are wider, in characters, are printed across."""

@@ -44,6 +44,7 @@ from bomgen.render.xlsx_text import (
     PADDING,
     clean,
     cut,
+    is_narrow,
     more_lines,
     number_format,
     plain,
@@ -60,7 +61,8 @@ _RESERVED_NAME = "history"
 _MAX_NAME = 31
 
 _PRINTED_SIZE = 8
-_LINE_HEIGHT = 13
+_LINE_HEIGHT, _WIDE_LINE_HEIGHT = 13, 15
+"""Of Latin letters and of Chinese ones [points]."""
 _GAP = 2
 _MAX_HEIGHT = 409
 _TITLE_HEIGHT = 28
@@ -280,7 +282,8 @@ class Sheet:
     def _heighten(self, text: str, room: float) -> None:
         """Make the row high enough for wrapped text; programs disagree about it when they print."""
         if lines := more_lines(text, room):
-            self._at_least(min((lines + 1) * _LINE_HEIGHT + _GAP, _MAX_HEIGHT))
+            height = _LINE_HEIGHT if is_narrow(text) else _WIDE_LINE_HEIGHT
+            self._at_least(min((lines + 1) * height + _GAP, _MAX_HEIGHT))
 
     def _at_least(self, height: float) -> None:
         row = self.page.row_dimensions[self.row]

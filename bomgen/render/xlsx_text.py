@@ -160,6 +160,11 @@ def _suffix(unit: str) -> str:
     return f'" {name}"' if name else ""
 
 
+def is_narrow(text: str) -> bool:
+    """Whether no letter of a text is as broad and high as Chinese ones are."""
+    return _breadth(text) == len(text)
+
+
 def _breadth(text: str) -> int:
     """How many columns of type a text takes; Chinese characters take two."""
     if text.isascii():
