@@ -24,6 +24,8 @@ _LANDSCAPE_FROM = 100
 """Sheets that are wider, in characters, are printed across."""
 _SURE = 0.92
 """The part of a page that rows fill by any program's measure; programs disagree a little about heights."""
+_DOUBT = 0.05
+"""How far off the rows of a page may be, in parts of it, for every page that a program ended itself."""
 _NARROWER = 0.97
 """What a sheet is scaled to of the width of its page, where the scale is a number; programs disagree there, too."""
 _MOST_SHRUNK = 1.25
@@ -71,13 +73,14 @@ def page_ends(heights: Sequence[float], together: Mapping[int, int], room: float
     all in points.
     """
     ends: list[int] = []
-    used = 0.0
+    used = doubt = 0.0
     for row, height in enumerate(heights, 1):
-        if row in together and row > 1 and used + sum(heights[row - 1 : together[row]]) > room * _SURE:
+        end = used + sum(heights[row - 1 : together.get(row, 0)])
+        if row in together and row > 1 and (end + doubt > room * _SURE or (doubt and used - doubt < repeated)):
             ends.append(row - 1)
-            used = repeated
+            used, doubt = repeated, 0.0
         elif used + height > room:
-            used = repeated
+            used, doubt = repeated, doubt + room * _DOUBT
         used += height
     return ends
 
