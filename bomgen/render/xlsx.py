@@ -10,7 +10,7 @@ from bomgen.render.xlsx_bill import bill
 from bomgen.render.xlsx_cover import cover
 from bomgen.render.xlsx_finish import package
 from bomgen.render.xlsx_groups import groups
-from bomgen.render.xlsx_look import CAPTION, GROUP, HEADING, PARAGRAPH, PATH, TABLE_BAND, TEXT, Look
+from bomgen.render.xlsx_look import CAPTION, GROUP, PARAGRAPH, PATH, TABLE_BAND, TEXT, Look
 from bomgen.render.xlsx_sheet import Book, Sheet
 
 _BILL = "bill"
@@ -74,8 +74,7 @@ def _tables(sheet: Sheet, section: Section) -> None:
 def _table(sheet: Sheet, table: Table) -> None:
     """A table with its own title and header."""
     sheet.together[sheet.row] = sheet.row + 2 + bool(table.caption)
-    sheet.put(1, table.title, HEADING)
-    sheet.row += 1
+    sheet.subheading(table.title)
     if table.caption:
         sheet.across(1, table.caption, CAPTION)
     sheet.header(table.columns)

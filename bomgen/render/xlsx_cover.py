@@ -24,7 +24,6 @@ from bomgen.render.xlsx_look import (
     GRAND,
     GRAND_TEXT,
     GREY,
-    HEADING,
     LABEL,
     LINE,
     NAVY,
@@ -88,8 +87,7 @@ def cover(sheet: Sheet, document: Document, live: Bill) -> None:
 def _texts(sheet: Sheet, section: Section) -> None:
     """A chapter of sentences."""
     sheet.row += 1
-    sheet.put(1, section.title, HEADING)
-    sheet.row += 1
+    sheet.subheading(section.title)
     for text in section.text:
         sheet.across(1, text, PARAGRAPH)
 

@@ -15,7 +15,7 @@ from bomgen.document import Column
 from bomgen.render.xlsx_bill import Bill, Line, decimals_of, results_of
 from bomgen.render.xlsx_finish import Result
 from bomgen.render.xlsx_inputs import one_of
-from bomgen.render.xlsx_look import AMBER, GRAND, GRAND_TEXT, HEADING, LABEL, NUMBER, TEXT, TOTAL_LABEL, Look
+from bomgen.render.xlsx_look import AMBER, GRAND, GRAND_TEXT, LABEL, NUMBER, TEXT, TOTAL_LABEL, Look
 from bomgen.render.xlsx_sheet import Sheet
 from bomgen.render.xlsx_text import SHARE_FORMAT, WHOLE, fixed
 
@@ -44,8 +44,7 @@ def _by_category(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
     """A row for each fabric and one for what belongs to none, a column for each category."""
     word, form, start = sheet.book.language.word, _amounts(sheet), sheet.row
     categories = list(live.subtotals)
-    sheet.put(1, word("xlsx-by-category"), HEADING)
-    sheet.row += 1
+    sheet.subheading(word("xlsx-by-category"))
     titles = [Column(category, category, "money") for category in categories]
     sheet.header((Column("fabric", word("column-fabric")), *titles, Column("sum", word("xlsx-sum"), "money")))
     header, first = sheet.row - 1, sheet.row
@@ -74,8 +73,7 @@ def _by_category(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
 def _by_role(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
     """A row for each role in a fabric: pieces bought, what they come to, and their share."""
     word, form, net = sheet.book.language.word, _amounts(sheet), results_of(sheet.book.document.totals)["net"]
-    sheet.put(1, word("xlsx-by-role"), HEADING)
-    sheet.row += 1
+    sheet.subheading(word("xlsx-by-role"))
     sheet.header(
         (
             Column("fabric", word("column-fabric")),

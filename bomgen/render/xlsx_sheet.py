@@ -25,6 +25,7 @@ from bomgen.render.xlsx_look import (
     FONT,
     GREY,
     HEADER,
+    HEADING,
     LABEL,
     LINE,
     NUMBER,
@@ -199,6 +200,12 @@ class Sheet:
         place = self.book.places.get(source.why) if source.why else None
         if place and not isinstance(source.value, str):
             cell.hyperlink = Hyperlink(ref=cell.coordinate, location=place)
+
+    def subheading(self, text: str) -> None:
+        """Write the title of a part of the sheet."""
+        self.put(1, text, HEADING)
+        self._at_least(_HEADER_HEIGHT)
+        self.row += 1
 
     def explain(self, cell: SheetCell, source: Cell) -> None:
         """Link the cell of a number to its derivation, and tell in a note how the number came about."""

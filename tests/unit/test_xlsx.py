@@ -503,6 +503,11 @@ def test_areas_of_the_bill_have_names() -> None:
     rows = [int(areas[name].rpartition("$")[2]) for name in totals]
     assert rows == list(range(rows[0], rows[0] + len(totals)))
     assert {*columns, *totals} == set(areas)
+    page = (Path(__file__).parents[2] / "docs" / "workbook.md").read_text("utf-8")
+    described = [
+        name for row in page.splitlines() if row.startswith("| `bom_") for name in row.split("|")[1].split(", ")
+    ]
+    assert sorted(name.strip(" `") for name in described) == sorted(areas)
 
 
 def test_the_bill_by_fabric_and_role_adds_up() -> None:
