@@ -84,7 +84,8 @@ KIB_A_GIB = 1024**2
 
 def _checking(gpus: int) -> tuple[int, float]:
     """The cables of so many GPUs, and the shortest time in which a warm process lists and checks every one."""
-    from bomgen.pipeline import PlanFile, wired, work_out
+    from bomgen.inputs import PlanFile
+    from bomgen.pipeline import wired, work_out
 
     report = work_out(PlanFile("plan.yaml", WIRED.replace("GPUS", str(gpus)).encode(), CHECKOUT, CHECKOUT))
     times, cables = [], 0
@@ -108,7 +109,8 @@ def _once(arguments: list[str], plan: str) -> tuple[float, float]:
 def _resolving(topology: str) -> float:
     """The shortest time in which a warm process works out a plan of a million GPUs, nothing remembered."""
     from bomgen.fabric.search import best
-    from bomgen.pipeline import PlanFile, work_out
+    from bomgen.inputs import PlanFile
+    from bomgen.pipeline import work_out
 
     times = []
     for _ in range(RUNS):

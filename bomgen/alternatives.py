@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bomgen.bill import Bill, Line
 from bomgen.catalog import Catalog, UnknownPart
@@ -13,6 +14,9 @@ from bomgen.terms import Alternative
 COMPATIBLE = "compatible"
 ALTERNATIVES = ("quote", "alternatives")
 
+MEDIUM, OF_MEDIUM = "medium", ("module", "fibre")
+"""How a kind of link is built, and what names the parts of that."""
+
 Instead = Mapping[tuple[str, str], str]
 """Ids of the parts that stand in for others, by kind and id of these."""
 
@@ -20,12 +24,26 @@ Instead = Mapping[tuple[str, str], str]
 def varied(source: Source, place: int) -> Source:
     """The plan's source with the values of one of its alternatives, and without alternatives of its own.
 
+    A medium that is set takes away the parts that the plan names for the one before, unless they are set as well.
     Raises PlanErrors for a key that nothing can be set at.
     """
-    path = (*ALTERNATIVES, place, "set")
-    laid = overlay(source, path) if source.data["quote"]["alternatives"][place].get("set") else source
+    given = source.data["quote"]["alternatives"][place].get("set") or {}
+    laid = overlay(source, (*ALTERNATIVES, place, "set")) if given else source
+    for key in given:
+        *link, last = key.split(".")
+        if last == MEDIUM:
+            for part in OF_MEDIUM:
+                if ".".join((*link, part)) not in given:
+                    _at(laid.data, link).pop(part, None)
     data = {**laid.data, "quote": {key: value for key, value in laid.data["quote"].items() if key != ALTERNATIVES[-1]}}
     return laid._replace(data=data)
+
+
+def _at(data: Any, path: Sequence[str]) -> Any:
+    """The mapping at a path."""
+    for step in path:
+        data = data[int(step) if isinstance(data, list) else step]
+    return data
 
 
 def substitutes(

@@ -13,7 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from bomgen.figures import Figure
-    from bomgen.pipeline import PlanFile
+    from bomgen.inputs import PlanFile
     from bomgen.plan import Plan
     from bomgen.problems import Problem
     from bomgen.report import Report
@@ -70,16 +70,32 @@ def main() -> None:
     metavar="LIST",
     help="What to write; svg and dot draw every fabric.",
 )
+@click.option(
+    "--template",
+    "templates",
+    multiple=True,
+    metavar="FILE",
+    help="Fill in a template of your own, NAME.j2, and write NAME; can be given again.",
+)
 @_set
 @_root
-def build(plans: tuple[str, ...], output: str, formats: str, settings: tuple[str, ...], root: str | None) -> None:
+def build(
+    plans: tuple[str, ...],
+    output: str,
+    formats: str,
+    templates: tuple[str, ...],
+    settings: tuple[str, ...],
+    root: str | None,
+) -> None:
     """Write quote.md, quote.html, quote.xlsx, bom.json and bom.csv into DIR/NAME/ for each plan (- is standard input).
 
     The formats svg and dot (Graphviz) write a drawing of each fabric, fabric-NAME.svg and fabric-NAME.dot.
+    Templates of your own, by --template or `templates:` of a plan, are filled in beside them.
 
     Several plans are built each by itself; the worst exit code is returned.
     """
     from bomgen.pipeline import DRAWINGS, FORMATS, OutputError, render, write
+    from bomgen.problems import PlanErrors
 
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
     unknown = [form for form in wanted if form not in (*FORMATS, *DRAWINGS)]
@@ -89,12 +105,16 @@ def build(plans: tuple[str, ...], output: str, formats: str, settings: tuple[str
     _check_names(files, settings)
     for number, file in enumerate(files, start=1):
         _progress(number, len(files), file.name)
-        report = _worked_out(file, settings)
+        report = _worked_out(file, settings, templates=templates)
         if report is None:
             code = max(code, WRONG_PLAN)
             continue
         try:
             written = write(render(report, wanted), Path(output) / report.plan.name)
+        except PlanErrors as errors:
+            _show(errors.problems, file)
+            code = max(code, WRONG_PLAN)
+            continue
         except OutputError as error:
             click.echo(f"bomgen: not written: {error}", err=True)
             code = max(code, NOT_WRITTEN)
@@ -120,7 +140,7 @@ def build(plans: tuple[str, ...], output: str, formats: str, settings: tuple[str
 @_root
 def check(plans: tuple[str, ...], form: str, settings: tuple[str, ...], root: str | None) -> None:
     """Say what is wrong with plans, and whether they can be built; write nothing."""
-    from bomgen.pipeline import work_out
+    from bomgen.pipeline import checked
     from bomgen.problems import PlanErrors
 
     files, code = _opened(plans, root)
@@ -128,7 +148,7 @@ def check(plans: tuple[str, ...], form: str, settings: tuple[str, ...], root: st
     for number, file in enumerate(files, start=1):
         _progress(number, len(files), file.name)
         try:
-            problems: Sequence[Problem] = work_out(file, settings).problems
+            problems: Sequence[Problem] = checked(file, settings)
         except PlanErrors as errors:
             problems = errors.problems
             code = max(code, WRONG_PLAN)
@@ -359,7 +379,7 @@ def schema(name: str, kind: str | None) -> None:
 
 def _opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
     """The plan files that can be read, and the exit code so far: a plan that cannot be read is wrong usage."""
-    from bomgen.pipeline import open_plan
+    from bomgen.inputs import open_plan
 
     files, code = list["PlanFile"](), 0
     for plan in plans:
@@ -373,7 +393,7 @@ def _opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int
 
 def _check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
     """Two plans of one name would write over each other: wrong usage, before anything is written."""
-    from bomgen.pipeline import name_of
+    from bomgen.inputs import name_of
 
     names = dict[str, str]()
     for file in files if len(files) > 1 else ():
@@ -384,13 +404,15 @@ def _check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
             names[name] = file.name
 
 
-def _worked_out(file: PlanFile, settings: Sequence[str], quiet: bool = False) -> Report | None:
+def _worked_out(
+    file: PlanFile, settings: Sequence[str], quiet: bool = False, templates: Sequence[str] = ()
+) -> Report | None:
     """The report of a plan; its problems are shown, and None is returned when there is an error among them."""
     from bomgen.pipeline import work_out
     from bomgen.problems import PlanErrors
 
     try:
-        report = work_out(file, settings)
+        report = work_out(file, settings, templates)
     except PlanErrors as errors:
         _show(errors.problems, file)
         return None

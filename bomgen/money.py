@@ -30,9 +30,9 @@ class Totals(NamedTuple):
     amount: Decimal
     priced_lines: int
     lines: int
-    low: Decimal
-    """What it comes to at the lowest prices, tax included; what has none is left out."""
-    high: Decimal | None
+    low: Decimal | None = None
+    """What it comes to at the lowest prices, tax included, lines without any left out; None: not worked out."""
+    high: Decimal | None = None
     """At the highest; None: a line has neither a price nor a range."""
 
 

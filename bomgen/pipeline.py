@@ -7,46 +7,46 @@ catalogue, which reads its own files when they are asked for.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from bomgen import rules, schema
+from bomgen import own_templates, rules, schema
 from bomgen.alternatives import of_alternative, substitutes, unused, varied
 from bomgen.bill import bill
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
-from bomgen.figures import Mark, first_given
-from bomgen.logo import MOST_LOGO, logo
+from bomgen.figures import first_given
+from bomgen.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
 from bomgen.medium import Stock
 from bomgen.network.attachment import attachments
 from bomgen.operation import running
 from bomgen.plan import COMPUTE, Plan
-from bomgen.prices import PriceBook, first, price_book
+from bomgen.prices import first
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
 from bomgen.quote import part_price, quote
 from bomgen.remarks import remarks, without_effect
-from bomgen.report import Input, Report
+from bomgen.report import Input, Report, given_to_templates
 from bomgen.sizing import size
-from bomgen.source import Source, decoded, override, read
+from bomgen.source import Source
 
 if TYPE_CHECKING:
-    from bomgen.document import Drawing, Logo
+    from bomgen.document import Drawing
     from bomgen.elevations import Elevations
     from bomgen.language import Language
     from bomgen.wiring.columns import Wiring
 
-STANDARD_INPUT = "-"
-MAX_PATH = 1000
-"""Characters of a path in a plan; file systems take about four times as many."""
-STANDARD_INPUT_NAME = "<stdin>"
 FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"}
 """The formats that `build` writes of itself, each with its file name."""
 DRAWINGS = {"svg": "fabric-{name}.svg", "dot": "fabric-{name}.dot"}
 """The formats that have a file for every fabric, by the fabric's name."""
+_TAKEN = [re.compile(re.escape(name)) for name in FORMATS.values()]
+_TAKEN += [re.compile(re.escape(name).replace(r"\{name\}", ".*")) for name in DRAWINGS.values()]
+"""The names of files that are bomgen's own, of every plan."""
 
 
 class OutputError(Exception):
@@ -57,133 +57,32 @@ class BrokenResult(Exception):
     """A check of the program on its own result failed: a mistake of the program, nothing may be written."""
 
 
-class PlanFile(NamedTuple):
-    """The text of a plan, what messages call it, and where the paths in it start and end."""
-
-    name: str
-    content: bytes
-    folder: FilePath
-    root: FilePath
-
-
-def open_plan(path: str, root: str | None) -> PlanFile:
-    """The plan at a path, `-` for standard input.
-
-    Raises OSError when it cannot be read.
-    """
-    if path == STANDARD_INPUT:
-        folder = FilePath.cwd()
-        content = sys.stdin.buffer.read()
-        return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
-    place = FilePath(path)
-    content = place.read_bytes()
-    folder = place.resolve().parent
-    return PlanFile(path, content, folder, FilePath(root).resolve() if root else _checkout(folder))
+def checked(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Problem, ...]:
+    """What is to be said of a plan that can be built. Raises PlanErrors as `work_out`, and for wrong templates."""
+    report = work_out(file, settings)
+    if problems := own_templates.parsed(report.templates):
+        raise PlanErrors((*report.problems, *problems))
+    return report.problems
 
 
-def _checkout(folder: FilePath) -> FilePath:
-    """The git checkout that a folder is in, else the folder itself."""
-    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
-
-
-def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
-    """The plan's data with settings laid over it, in the form that the schema asks for.
-
-    Raises PlanErrors with all problems that the schema finds.
-    """
-    source = read(decoded(file.content, file.name), file.name)
-    if not isinstance(source.data, dict):
-        message = "no plan: a mapping with `bomgen: 1`, `name:` and `cluster:` must stand here"
-        raise PlanErrors([Problem(source.mark(()), "error", message, "type")])
-    if settings:
-        source = override(source, settings)
-    problems = schema.check(source, "plan")
-    if problems:
-        raise PlanErrors(problems)
-    return source
-
-
-def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
-    """The name of a plan, or None when it is too wrong to have one."""
-    try:
-        return str(source_of(file, settings).data["name"])
-    except PlanErrors:
-        return None
-
-
-def _inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
-    """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
-    if "\0" in given or len(given) > MAX_PATH:
-        message = "this is no path; give one relative to the plan"
-        raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
-    place = (file.folder / given).resolve()
-    if not place.is_relative_to(file.root):
-        message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
-        raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])
-    return place
-
-
-def _catalog(file: PlanFile, source: Source) -> Catalog:
-    folders: list[FilePath] = []
-    shown: dict[FilePath, str] = {}
-    for index, given in enumerate(source.data.get("catalog") or ()):
-        mark = source.mark(("catalog", index))
-        place = _inside(file, given, mark, "catalog")
-        if not place.is_dir():
-            message = f"there is no folder '{given}'; part folders lie relative to the plan"
-            raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
-        folders.append(place)
-        shown[place] = given.rstrip("/")
-    return Catalog(tuple(folders), shown)
-
-
-def _price_books(
-    file: PlanFile, named: Sequence[tuple[str, Mark]], path: str = "quote.price_book"
-) -> tuple[list[PriceBook], list[Input]]:
-    books, inputs = [], []
-    for given, mark in named:
-        content = _content(file, given, mark, path, "price book")
-        books.append(price_book(read(decoded(content, given), given)))
-        inputs.append(Input(given, content))
-    return books, inputs
-
-
-def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
-    """A file that the plan names at a key. Raises PlanErrors when it cannot be read."""
-    place = _inside(file, given, mark, path)
-    try:
-        return place.read_bytes()
-    except OSError as error:
-        message = f"the {what} '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
-        raise PlanErrors([Problem(mark, "error", message, "no-file", path)]) from None
-
-
-def _logo(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:
-    """The vendor's picture, where the plan names one. Raises PlanErrors when it is none that documents can show."""
-    if plan.quote.logo is None:
-        return None, []
-    given, mark = plan.quote.logo
-    content = _content(file, given, mark, "quote.vendor.logo", "logo")
-    found = logo(content)
-    if found is None:
-        message = f"'{given}' is no PNG, JPEG or SVG of at most {MOST_LOGO // 10**6} MB; give one"
-        raise PlanErrors([Problem(mark, "error", message, "logo", "quote.vendor.logo")])
-    return found, [Input(given, content)]
-
-
-def work_out(file: PlanFile, settings: Sequence[str] = ()) -> Report:
+def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
     """The whole result for a plan, with those of its alternatives.
+
+    `templates` are paths of templates beside those that the plan names.
 
     Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
     result fails.
     """
     source = source_of(file, settings)
-    catalog = _catalog(file, source)
+    catalog = catalog_of(file, source)
     report = _worked_out(file, source, catalog, settings)
+    picture, of_picture = logo_of(file, report.plan)
+    own, of_templates = templates_of(file, report.plan, templates, _TAKEN)
+    inputs = (*report.inputs, *of_picture, *of_templates)
     found = tuple(
         _alternative(file, source, catalog, report, place) for place in range(len(report.plan.quote.alternatives))
     )
-    return report._replace(alternatives=found) if found else report
+    return report._replace(inputs=inputs, logo=picture, templates=tuple(own), alternatives=found)
 
 
 def _alternative(file: PlanFile, source: Source, catalog: Catalog, report: Report, place: int) -> Report:
@@ -220,9 +119,7 @@ def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequ
     found = rules.check(plan, source)
     if any(problem.severity == "error" for problem in found):
         raise PlanErrors(found)
-    books, inputs = _price_books(file, plan.quote.price_books)
-    picture, of_picture = _logo(file, plan)
-    inputs += of_picture
+    books, inputs = price_books_of(file, plan.quote.price_books, "quote.price_book")
     try:
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)
@@ -252,7 +149,6 @@ def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequ
         quote=priced,
         books=tuple(books),
         running=running(designed, priced),
-        logo=picture,
         elevations=elevated,
         checks=(*outcome, *of_problems(noted)),
         problems=problems,
@@ -316,7 +212,10 @@ def _raise_broken(outcome: tuple[Check, ...]) -> None:
 
 
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
-    """The files of a report by name, in the formats asked for."""
+    """The files of a report by name, in the formats asked for, and those of the user's own templates.
+
+    Raises PlanErrors when a template fails.
+    """
     files: dict[str, bytes] = {}
     readers = [form for form in formats if form in ("md", "html", "xlsx")]
     if readers:
@@ -357,6 +256,8 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             from bomgen.render.data import bom_csv, bom_json
 
             files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
+    if report.templates:
+        files |= own_templates.filled(report.templates, given_to_templates(report), report.plan.quote.language)
     return files
 
 

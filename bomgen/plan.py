@@ -373,3 +373,5 @@ class Plan(NamedTuple):
     stock: Mapping[str, Figure]
     """Pieces that the customer has, by catalogue id or part number in lower case."""
     operation: Operation | None
+    templates: tuple[tuple[str, Mark], ...] = ()
+    """Paths of templates of the user's own, each with its place."""

@@ -18,6 +18,7 @@ from bomgen.interconnect import Chosen
 from bomgen.money import Totals, rounded
 from bomgen.numbers import Path, Paths, numbers
 from bomgen.operation import Running
+from bomgen.own_templates import Template
 from bomgen.plan import Plan
 from bomgen.prices import PriceBook
 from bomgen.problems import Problem
@@ -63,6 +64,8 @@ class Report(NamedTuple):
     """The vendor's picture."""
     alternatives: tuple[Report, ...] = ()
     """The same plan with other parts or values, in the order of the plan."""
+    templates: tuple[Template, ...] = ()
+    """The user's own, to be filled in."""
 
     @property
     def sha256(self) -> str:
@@ -153,6 +156,25 @@ def result(report: Report) -> dict[str, Any]:
     return data
 
 
+def given_to_templates(report: Report) -> dict[str, Any]:
+    """What a template of the user's own is filled in with: the result, and what the plan says of itself."""
+    quote = report.plan.quote
+    plan = {
+        "name": report.plan.name,
+        "title": report.plan.title,
+        "customer": quote.customer._asdict() if quote.customer else None,
+        "vendor": quote.vendor._asdict() if quote.vendor else None,
+        "number": quote.number,
+        "revision": quote.revision,
+        "payment": quote.payment,
+        "terms": list(quote.terms),
+        "date": quote.date,
+        "valid_days": plain(quote.valid_days.value) if quote.valid_days else None,
+        "language": quote.language,
+    }
+    return {"bom": result(report), "plan": plan}
+
+
 def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
     """How a kind of link is built, why so, and why not otherwise."""
     return {
@@ -206,7 +228,7 @@ def _totals_data(totals: Totals) -> dict[str, Any]:
         "amount": str(totals.amount),
         "currency": totals.currency,
         "complete": totals.complete,
-        "low": str(totals.low),
+        "low": _text(totals.low),
         "high": _text(totals.high),
     }
 

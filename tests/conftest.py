@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from bomgen.pipeline import PlanFile, render, work_out, write
+from bomgen.inputs import PlanFile
+from bomgen.pipeline import render, work_out, write
 from bomgen.report import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]

@@ -18,8 +18,9 @@ from click.testing import CliRunner, Result
 
 from bomgen import cli
 from bomgen.fabric import topologies
+from bomgen.inputs import open_plan
 from bomgen.numbers import numbers
-from bomgen.pipeline import open_plan, work_out
+from bomgen.pipeline import work_out
 from bomgen.schema import document
 
 ROOT = Path(__file__).parent.parent

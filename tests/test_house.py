@@ -26,7 +26,7 @@ FLOORS = {
     **dict.fromkeys(("problems", "resources", "money", "packing", "terms"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
     **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape", "logo"), 3),
-    **dict.fromkeys(("schema", "medium"), 4),
+    **dict.fromkeys(("schema", "medium", "own_templates"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),
     **dict.fromkeys(("binding", "network", "rules", "facility", "listing", "layout"), 7),
@@ -36,7 +36,7 @@ FLOORS = {
     **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
     **dict.fromkeys(("proof", "remarks", "operation", "alternatives"), 12),
     "report": 13,
-    **dict.fromkeys(("render", "chapters"), 14),
+    **dict.fromkeys(("render", "chapters", "inputs"), 14),
     "export": 15,
     "pipeline": 16,
     "cli": 17,
@@ -45,7 +45,7 @@ FLOORS = {
 THIRD_PARTY = {
     "yaml": ("source",),
     "jsonschema": ("schema",),
-    "jinja2": ("render.text",),
+    "jinja2": ("render.text", "own_templates.sandbox"),
     "markupsafe": ("render.text",),
     "openpyxl": (
         *("render.xlsx_bill", "render.xlsx_cover", "render.xlsx_finish", "render.xlsx_groups", "render.xlsx_inputs"),

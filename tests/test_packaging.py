@@ -137,6 +137,16 @@ def test_plan_is_built(installation: Installation) -> None:
     assert bom["fabrics"]["compute"]["transceivers"]["total"] == 4096
 
 
+def test_template_is_filled_in(installation: Installation) -> None:
+    """The process of a template of one's own finds the package, its data and Jinja2."""
+    (installation.work / "order.txt.j2").write_text(
+        "{{ bom.cluster.gpus | number }} {{ plan.title }}\n", encoding="utf-8"
+    )
+    installation.run("bomgen", "build", "llama65b.yaml", "-f", "json", "-o", "order", "--template", "order.txt.j2")
+    written = (installation.work / "order" / "llama65b" / "order.txt").read_text("utf-8")
+    assert written == "2048 LLaMA-65B pre-training cluster\n"
+
+
 def test_version_is_that_of_the_package(installation: Installation) -> None:
     """`bomgen --version` names the version in the package."""
     version = installation.run("python", "-c", "import bomgen; print(bomgen.__version__)").strip()

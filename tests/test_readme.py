@@ -1,4 +1,4 @@
-"""What README.md and docs/wiring.md show is what happens: their commands are run and their output compared."""
+"""What README.md and pages of docs/ show is what happens: their commands are run and their output compared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[1]
 README = (CHECKOUT / "README.md").read_text("utf-8")
-PAGES = ("README.md", "docs/wiring.md")
+PAGES = ("README.md", "docs/wiring.md", "docs/templates.md")
 EMPTY_UP_TO = 20
 """A README of at most so many lines is not written yet."""
 COPIED = ("plans", "prices", "parts", "schemas")

@@ -11,7 +11,7 @@ from fractions import Fraction
 from bomgen import records
 from bomgen.binding.cluster import cluster
 from bomgen.binding.fabrics import AUTO, bought_once, fabric
-from bomgen.binding.quote import operation, quote, stock
+from bomgen.binding.quote import operation, paths, quote, stock
 from bomgen.binding.section import Section
 from bomgen.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.catalog import Catalog
@@ -67,6 +67,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         quote=offer,
         stock=stock(root.below("stock")),
         operation=operation(root.below("operation")),
+        templates=paths(root, "templates"),
     )
 
 

@@ -10,7 +10,6 @@ from bomgen.figures import Figure, Given, Mark
 from bomgen.money import MONEY
 from bomgen.prices import decimal
 from bomgen.records import slug
-from bomgen.source import Path
 from bomgen.terms import (
     ORDER,
     SERVICE,
@@ -41,8 +40,8 @@ def quote(section: Section) -> QuotePlan:
         revision=None if revision is None else str(revision),
         currency=section.text("currency") or str(assumed.value),
         assumed_currency=None if section.has("currency") else assumed,
-        price_books=tuple(_files(section, "price_book")),
-        cost_books=tuple(_files(section, "cost_book")),
+        price_books=paths(section, "price_book"),
+        cost_books=paths(section, "cost_book"),
         exchange={
             currency: _exchange(section.below("exchange"), currency) for currency in section.below("exchange").data
         },
@@ -88,12 +87,13 @@ def operation(section: Section) -> Operation | None:
     )
 
 
-def _files(section: Section, key: str) -> Iterator[tuple[str, Mark]]:
-    """The path at a key, or the list of them, each with its place."""
+def paths(section: Section, key: str) -> tuple[tuple[str, Mark], ...]:
+    """The path at a key, or those of the list there, each with its place."""
     given = section.data.get(key) or []
-    steps: list[Path] = [(key,)] if isinstance(given, str) else [(key, at) for at in range(len(given))]
-    named = [given] if isinstance(given, str) else given
-    return zip(map(str, named), (section.source.mark((*section.path, *step)) for step in steps), strict=True)
+    if isinstance(given, str):
+        return ((given, section.value_mark(key)),)
+    below = section.below(key).path
+    return tuple((path, section.source.mark((*below, place))) for place, path in enumerate(given))
 
 
 def _lines(section: Section, key: str) -> tuple[str, ...]:

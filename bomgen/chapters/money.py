@@ -41,11 +41,13 @@ def facts(writer: Writer) -> Iterator[tuple[str, str]]:
     yield word("fact-currency"), quote.currency
     totals = writer.report.quote.totals
     if totals.priced_lines:
-        if totals.high is None and totals.low != totals.amount:
-            yield word("fact-range"), word("ui-at-least", amount=language.money(totals.low, totals.currency))
-        elif totals.high is not None and totals.low != totals.high:
-            ends = (language.money(end, totals.currency) for end in (totals.low, totals.high))
-            yield word("fact-range"), word("range-ends", low=next(ends), high=next(ends))
+        if totals.low is not None and totals.low != totals.high:
+            low = language.money(totals.low, totals.currency)
+            if totals.high is not None:
+                high = language.money(totals.high, totals.currency)
+                yield word("fact-range"), word("range-ends", low=low, high=high)
+            elif totals.low != totals.amount:
+                yield word("fact-range"), word("ui-at-least", amount=low)
         yield word("fact-confidence"), _how_sure(writer)
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 
+from bomgen.document import kept_text
 from bomgen.report import Report, lines_data, result
 
 
@@ -24,17 +25,5 @@ def bom_csv(report: Report) -> bytes:
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(rows[0] if rows else ())
     for row in rows:
-        writer.writerow([_cell(value) for value in row.values()])
+        writer.writerow([kept_text(value) for value in row.values()])
     return stream.getvalue().encode()
-
-
-def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return " ".join(value)
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value

@@ -1,10 +1,9 @@
-"""Laws of parts and money: modules by the device, lines that add up, totals to the cent."""
+"""Laws of parts: modules by the device, lines that add up."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 from typing import Any
@@ -12,15 +11,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.bill import Bill
 from bomgen.catalog import Catalog
 from bomgen.design import stock
-from bomgen.figures import Mark
-from bomgen.prices import Price, PriceBook
-from bomgen.quote import quote
 from bomgen.report import Report
 
-CENT = Decimal("0.01")
 BLOCKS = {"server-leaf": ("server", "leaf"), "leaf-spine": ("leaf", "spine"), "spine-core": ("spine", "core")}
 
 Worked = Callable[[dict[str, Any]], Report]
@@ -174,61 +168,3 @@ def test_spares_are_rounded_up_by_the_part(built: Built, plan: dict[str, Any]) -
                 assert plan["spares"]["switch"] == spare[key]
             case "server":
                 assert plan["cluster"]["spare_servers"] == spare[key]
-
-
-def book_for(report: Report, prices: list[Decimal]) -> PriceBook:
-    """A price book with a price for some parts of a bill."""
-    parts = sorted({line.part for line in report.bill.lines if line.part})
-    mark = Mark("book.yaml", 1, 1)
-    entries = tuple(
-        Price(part, price, 1, None, None, mark) for part, price in zip(parts, prices, strict=False) if price
-    )
-    return PriceBook("book", "USD", None, None, entries)
-
-
-MONEY = st.integers(0, 10**8).map(lambda cents: Decimal(cents) / 1000)
-
-
-@given(plans(), st.lists(MONEY, min_size=3, max_size=12))
-def test_totals_are_the_sums_of_the_lines(worked: Worked, plan: dict[str, Any], prices: list[Decimal]) -> None:
-    """Amounts are pieces times price less discount, rounded half up; totals are their sums exactly."""
-    report = worked(plan)
-    priced = quote(
-        report.bill,
-        report.plan.quote._replace(price_books=(("book.yaml", Mark("p", 1, 1)),)),
-        [book_for(report, prices)],
-    )
-    for line in priced.lines:
-        if line.price is None:
-            assert line.amount is None
-            assert not priced.totals.complete
-            continue
-        exact = line.pieces * Fraction(line.price.amount) * (1 - line.discount)
-        assert half_up(exact) == line.amount
-    amounts = [line.amount for line in priced.lines if line.amount is not None]
-    undiscounted = [line.list_amount for line in priced.lines if line.list_amount is not None]
-    totals = priced.totals
-    assert sum(undiscounted, Decimal(0)) == totals.list
-    assert sum(amounts, Decimal(0)) == totals.list - totals.discount
-    assert (
-        half_up(Fraction(sum(amounts, Decimal(0))) * Fraction(int(plan["quote"]["tax"].rstrip("%")), 100)) == totals.tax
-    )
-    assert totals.list - totals.discount + totals.tax == totals.amount
-
-
-def half_up(amount: Fraction) -> Decimal:
-    """An amount rounded half up to cents, by whole numbers only."""
-    return Decimal((200 * amount.numerator + amount.denominator) // (2 * amount.denominator)) * CENT
-
-
-@given(plans(), st.lists(MONEY, min_size=3, max_size=12), st.randoms(use_true_random=False))
-def test_the_order_of_lines_never_changes_the_total(
-    worked: Worked, plan: dict[str, Any], prices: list[Decimal], random: Any
-) -> None:
-    """A shuffled bill costs the same, to the cent."""
-    report = worked(plan)
-    terms = report.plan.quote._replace(price_books=(("book.yaml", Mark("p", 1, 1)),))
-    lines = list(report.bill.lines)
-    random.shuffle(lines)
-    books = [book_for(report, prices)]
-    assert quote(report.bill, terms, books).totals == quote(Bill(tuple(lines)), terms, books).totals

@@ -17,8 +17,9 @@ import pytest
 import yaml
 
 from bomgen.figures import Derived, Figure, walk
+from bomgen.inputs import open_plan
 from bomgen.numbers import Paths, numbers
-from bomgen.pipeline import DRAWINGS, FORMATS, open_plan, work_out
+from bomgen.pipeline import DRAWINGS, FORMATS, work_out
 from bomgen.report import Report, plain, result
 
 ROOT = Path(__file__).parent.parent.parent

@@ -19,7 +19,8 @@ from flow import Network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bomgen.pipeline import open_plan, render, wired, work_out, write_wiring
+from bomgen.inputs import open_plan
+from bomgen.pipeline import render, wired, work_out, write_wiring
 from bomgen.problems import PlanErrors
 from bomgen.report import Report
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from bomgen.pipeline import PlanFile, work_out
+from bomgen.inputs import PlanFile
+from bomgen.pipeline import work_out
 from bomgen.report import result
 
 TABLES = Path(__file__).with_name("fabrics.yaml")

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from bomgen.pipeline import PlanFile, render, work_out
+from bomgen.inputs import PlanFile
+from bomgen.pipeline import render, work_out
 from bomgen.problems import PlanErrors
 from bomgen.resources import folder
 

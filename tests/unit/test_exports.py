@@ -19,7 +19,8 @@ from openpyxl import load_workbook
 
 from bomgen.cli import main
 from bomgen.export import about, format_of, formats, xlsx
-from bomgen.pipeline import PlanFile, open_plan, render, wired, work_out, write_wiring
+from bomgen.inputs import PlanFile, open_plan
+from bomgen.pipeline import render, wired, work_out, write_wiring
 
 CHECKOUT = Path(__file__).parents[2]
 HOSTILE = """

@@ -12,8 +12,9 @@ import pytest
 
 from bomgen.chapters import document
 from bomgen.document import Document, Table
+from bomgen.inputs import PlanFile
 from bomgen.language import language
-from bomgen.pipeline import PlanFile, work_out
+from bomgen.pipeline import work_out
 from bomgen.report import Report, result
 
 Worked = Callable[[dict[str, Any]], Report]

@@ -1,0 +1,166 @@
+"""The files that a plan names: its own text, part folders, price books, the vendor's picture, templates."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path as FilePath
+from typing import NamedTuple
+
+from bomgen import own_templates, schema
+from bomgen.catalog import Catalog
+from bomgen.document import Logo
+from bomgen.figures import Mark
+from bomgen.logo import MOST_LOGO, logo
+from bomgen.own_templates import Template
+from bomgen.plan import Plan
+from bomgen.prices import PriceBook, price_book
+from bomgen.problems import PlanErrors, Problem
+from bomgen.report import Input
+from bomgen.source import Source, decoded, override, read
+
+STANDARD_INPUT = "-"
+MAX_PATH = 1000
+"""Characters of a path in a plan; file systems take about four times as many."""
+STANDARD_INPUT_NAME = "<stdin>"
+
+
+class PlanFile(NamedTuple):
+    """The text of a plan, what messages call it, and where the paths in it start and end."""
+
+    name: str
+    content: bytes
+    folder: FilePath
+    root: FilePath
+
+
+def open_plan(path: str, root: str | None) -> PlanFile:
+    """The plan at a path, `-` for standard input.
+
+    Raises OSError when it cannot be read.
+    """
+    if path == STANDARD_INPUT:
+        folder = FilePath.cwd()
+        content = sys.stdin.buffer.read()
+        return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
+    place = FilePath(path)
+    content = place.read_bytes()
+    folder = place.resolve().parent
+    return PlanFile(path, content, folder, FilePath(root).resolve() if root else _checkout(folder))
+
+
+def _checkout(folder: FilePath) -> FilePath:
+    """The git checkout that a folder is in, else the folder itself."""
+    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
+
+
+def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
+    """The plan's data with settings laid over it, in the form that the schema asks for.
+
+    Raises PlanErrors with all problems that the schema finds.
+    """
+    source = read(decoded(file.content, file.name), file.name)
+    if not isinstance(source.data, dict):
+        message = "no plan: a mapping with `bomgen: 1`, `name:` and `cluster:` must stand here"
+        raise PlanErrors([Problem(source.mark(()), "error", message, "type")])
+    if settings:
+        source = override(source, settings)
+    problems = schema.check(source, "plan")
+    if problems:
+        raise PlanErrors(problems)
+    return source
+
+
+def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
+    """The name of a plan, or None when it is too wrong to have one."""
+    try:
+        return str(source_of(file, settings).data["name"])
+    except PlanErrors:
+        return None
+
+
+def _inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
+    """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
+    if "\0" in given or len(given) > MAX_PATH:
+        message = "this is no path; give one relative to the plan"
+        raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
+    place = (file.folder / given).resolve()
+    if not place.is_relative_to(file.root):
+        message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
+        raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])
+    return place
+
+
+def catalog_of(file: PlanFile, source: Source) -> Catalog:
+    """The catalogue with the part folders that the plan names. Raises PlanErrors for a folder that is not there."""
+    folders: list[FilePath] = []
+    shown: dict[FilePath, str] = {}
+    for index, given in enumerate(source.data.get("catalog") or ()):
+        mark = source.mark(("catalog", index))
+        place = _inside(file, given, mark, "catalog")
+        if not place.is_dir():
+            message = f"there is no folder '{given}'; part folders lie relative to the plan"
+            raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
+        folders.append(place)
+        shown[place] = given.rstrip("/")
+    return Catalog(tuple(folders), shown)
+
+
+def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str) -> tuple[list[PriceBook], list[Input]]:
+    """The price books that a plan names at a key. Raises PlanErrors for one that is wrong or cannot be read."""
+    books, inputs = [], []
+    for given, mark in named:
+        content = _content(file, given, mark, path, "price book")
+        books.append(price_book(read(decoded(content, given), given)))
+        inputs.append(Input(given, content))
+    return books, inputs
+
+
+def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
+    """A file that the plan names at a key. Raises PlanErrors when it cannot be read."""
+    place = _inside(file, given, mark, path)
+    try:
+        return place.read_bytes()
+    except OSError as error:
+        message = f"the {what} '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
+        raise PlanErrors([Problem(mark, "error", message, "no-file", path)]) from None
+
+
+def logo_of(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:
+    """The vendor's picture, where the plan names one. Raises PlanErrors when it is none that documents can show."""
+    if plan.quote.logo is None:
+        return None, []
+    given, mark = plan.quote.logo
+    content = _content(file, given, mark, "quote.vendor.logo", "logo")
+    found = logo(content)
+    if found is None:
+        message = f"'{given}' is no PNG, JPEG or SVG of at most {MOST_LOGO} bytes; give one"
+        raise PlanErrors([Problem(mark, "error", message, "logo", "quote.vendor.logo")])
+    return found, [Input(given, content)]
+
+
+def templates_of(
+    file: PlanFile, plan: Plan, options: Sequence[str], taken: Sequence[re.Pattern[str]]
+) -> tuple[list[Template], list[Input]]:
+    """The templates that the plan names, below its root, and those of the command line, wherever these lie.
+
+    `taken` are names of files that no template may write. Raises PlanErrors for templates that are wrong.
+    """
+    named = [(str(FilePath(file.name).parent / given), given, given, mark) for given, mark in plan.templates]
+    marks = [Mark(own_templates.OPTION, number, 1) for number in range(1, len(options) + 1)]
+    named += [(path, f"--template {FilePath(path).name}", "", mark) for path, mark in zip(options, marks, strict=True)]
+    templates, inputs, problems = list[Template](), [], list[Problem]()
+    for shown, input, given, mark in named:
+        try:
+            place = _inside(file, given, mark, own_templates.PATH) if given else FilePath(shown)
+            template, content = own_templates.opened(place, shown, mark)
+        except PlanErrors as errors:
+            problems += errors.problems
+            continue
+        templates.append(template)
+        inputs.append(Input(input, content))
+    problems += own_templates.clashes(templates, taken)
+    if problems:
+        raise PlanErrors(problems)
+    return templates, inputs

@@ -1,0 +1,127 @@
+"""A template in a process of its own: what it is given, how long it is waited for, and how it may end.
+
+The sandbox of Jinja2 keeps a template from the program's objects, but not from time and memory: loops in loops,
+`'x' * 10 ** 10`, `10 ** (10 ** 10)` and `'%1000000000d' % 1` are all innocent to it. Only a process can be stopped in
+the middle of one multiplication; and whoever got out of the sandbox finds neither files nor an environment there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from threading import Event, Timer
+from typing import Any, NamedTuple
+
+CPU_SECONDS = 5
+"""Processor time of a template: one that groups and lists 10 000 lines takes 0.7 s."""
+WALL_SECONDS = 30
+"""How long a template is waited for: its processor time on a machine that is busy with six times as much."""
+MEMORY_BYTES = 512 << 20
+"""Address space of the process: 50 MiB with the data of 10 000 lines, and some times the longest result."""
+OUTPUT_BYTES = 16 << 20
+"""The longest result: an order of 10 000 lines has half a MiB, a page with pictures in it a few."""
+FAULTY = 3
+"""Exit code of a process that gives faults in place of a text; 1 and 2 are Python's own."""
+PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from bomgen.own_templates.child import main; main()"
+ISOLATED = ("-I", "-S", "-B", "-X", "utf8")
+"""No variables of the environment, no folder of the user, no start-up files, no files of bytecode; UTF-8 everywhere."""
+KEPT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""What some Pythons cannot start without; everything else in the environment is the user's."""
+
+
+class Limits(NamedTuple):
+    """What a template may take."""
+
+    cpu_seconds: int
+    wall_seconds: int
+    memory_bytes: int
+    output_bytes: int
+
+
+LIMITS = Limits(CPU_SECONDS, WALL_SECONDS, MEMORY_BYTES, OUTPUT_BYTES)
+
+
+class Fault(NamedTuple):
+    """What is wrong with a template; line 0: nobody knows where."""
+
+    line: int
+    message: str
+    rule: str
+
+
+def too_slow(limits: Limits) -> str:
+    """What is said of a template that takes more processor time than it may."""
+    return f"not done after {limits.cpu_seconds} s of processor time; a template may take no more: has a loop no end?"
+
+
+def too_long(limits: Limits) -> str:
+    """What is said of a template whose result is longer than it may be."""
+    return f"the result is too long; a template may write at most {limits.output_bytes} bytes"
+
+
+def too_large(limits: Limits) -> str:
+    """What is said of a template that needs more memory than it may."""
+    return f"out of memory; a template may take at most {limits.memory_bytes >> _MEBI} MiB"
+
+
+_MEBI = 20
+
+
+def run(given: Mapping[str, Any], limits: Limits) -> tuple[bytes, list[Fault]]:
+    """The text that a template gives, empty without data, when it is only parsed; or what is wrong with it."""
+    late = Event()
+    with tempfile.TemporaryDirectory(prefix="bomgen-") as empty, tempfile.TemporaryFile() as asked:
+        asked.write(json.dumps({**given, "limits": limits}, allow_nan=False).encode())
+        asked.seek(0)
+        process = _started(empty, asked.fileno())
+        timer = Timer(limits.wall_seconds, _stop, (process, late))
+        timer.start()
+        try:
+            with process:
+                answer = process.stdout.read(limits.output_bytes + 1) if process.stdout else b""
+                if len(answer) > limits.output_bytes:
+                    process.kill()
+        finally:
+            process.kill()
+            timer.cancel()
+            timer.join()
+    if len(answer) > limits.output_bytes:
+        return b"", [Fault(0, too_long(limits), "template-limit")]
+    if process.returncode == FAULTY:
+        return b"", [Fault(*fault) for fault in json.loads(answer)]
+    if process.returncode:
+        return b"", [Fault(0, _ended(process.returncode, late.is_set(), limits), "template-limit")]
+    return answer, []
+
+
+def _started(folder: str, asked: int) -> subprocess.Popen[bytes]:
+    """The process, in a folder where nothing is. It finds the libraries where this process found them."""
+    path = [os.path.abspath(entry) for entry in sys.path]
+    return subprocess.Popen(  # noqa: S603 - this Python, with arguments of this module
+        [sys.executable, *ISOLATED, "-c", PROGRAM, *path],
+        stdin=asked,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env={name: os.environ[name] for name in KEPT if name in os.environ},
+    )
+
+
+def _stop(process: subprocess.Popen[bytes], late: Event) -> None:
+    late.set()
+    process.kill()
+
+
+def _ended(code: int, late: bool, limits: Limits) -> str:
+    """Why a process ended without an answer."""
+    if late:
+        return f"not done after {limits.wall_seconds} s; a template is waited for no longer"
+    if code == -getattr(signal, "SIGXCPU", 0):
+        return too_slow(limits)
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"exit code {code}"
+    return f"its process ended with {name}; it must do with {limits.memory_bytes >> _MEBI} MiB and Jinja's own means"
