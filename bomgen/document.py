@@ -31,6 +31,8 @@ class Cell:
     """The path of the derivation that explains it."""
     least: bool = False
     """A number that leaves something out, because it is not known: a lower bound."""
+    note: str | None = None
+    """How a value that has no derivation of its own came about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,8 @@ class Document:
     footer: str
     parties: tuple[Party, ...] = ()
     logo: Logo | None = None
+    protected: bool = False
+    """Whether a workbook lets its reader change inputs only."""
 
     def section(self, id: str) -> Section:
         """The section of that id. Raises KeyError when there is none."""

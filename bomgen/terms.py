@@ -120,3 +120,5 @@ class QuotePlan(NamedTuple):
     language: str
     alternatives: tuple[Alternative, ...]
     mark: Mark
+    workbook: str
+    """`open`, or `protected` where only quantities, prices and rates of the workbook may be changed."""

@@ -47,7 +47,10 @@ THIRD_PARTY = {
     "jsonschema": ("schema",),
     "jinja2": ("render.text", "own_templates.sandbox"),
     "markupsafe": ("render.text",),
-    "openpyxl": ("render.xlsx_bill", "render.xlsx_sheet", "render.xlsx_finish", "export.xlsx"),
+    "openpyxl": (
+        *("render.xlsx_bill", "render.xlsx_cover", "render.xlsx_finish", "render.xlsx_groups", "render.xlsx_inputs"),
+        *("render.xlsx_notes", "render.xlsx_print", "render.xlsx_sheet", "export.xlsx"),
+    ),
     "click": ("cli",),
     "numpy": (
         *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing"),

@@ -57,6 +57,7 @@ def quote(section: Section) -> QuotePlan:
         language=section.text("language") or "en",
         alternatives=tuple(_alternatives(section)),
         mark=section.mark if section.data else section.source.mark(()),
+        workbook=section.text("workbook") or "open",
     )
 
 

@@ -12,6 +12,9 @@ from bomgen.language import Language
 from bomgen.numbers import Path
 from bomgen.report import Report
 
+PROTECTED = "protected"
+"""What a plan calls a workbook whose inputs alone may be changed."""
+
 
 def document(
     report: Report, language: Language, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...] = ()
@@ -29,6 +32,7 @@ def document(
         footer=language.word("footer", version=__version__, sha=report.sha256),
         parties=money.parties(writer),
         logo=report.logo,
+        protected=report.plan.quote.workbook == PROTECTED,
     )
 
 

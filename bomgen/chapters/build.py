@@ -88,7 +88,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         Cell(line.sku or ("" if line.charge else writer.word("no-part-number"))),
         Cell(writer.described(line)),
         Cell(line.quantity.value, "", why),
-        Cell(line.spare.value if line.spare else 0),
+        Cell(line.spare.value, note=one_line(line.spare, writer.shown)) if line.spare else Cell(0),
         Cell(priced.unit.amount, currency),
         Cell(priced.discount, "share"),
         Cell(priced.amount, currency),

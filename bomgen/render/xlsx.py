@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bomgen.document import Cell, Column, Derivation, Document, Note, Section, Step, Table
-from bomgen.language import Language, is_prefixed
-from bomgen.render.xlsx_bill import Bill, bill, summary
+from bomgen.document import Cell, Column, Derivation, Document, Section, Step, Table
+from bomgen.language import Language
+from bomgen.render.xlsx_bill import bill
+from bomgen.render.xlsx_cover import cover
 from bomgen.render.xlsx_finish import package
-from bomgen.render.xlsx_sheet import (
-    CAPTION,
-    GROUP,
-    HEADING,
-    LABEL,
-    NUMBER,
-    PARAGRAPH,
-    PATH,
-    TABLE_BAND,
-    TEXT,
-    WARNING,
-    Book,
-    Look,
-    Sheet,
-)
-from bomgen.render.xlsx_text import number_format
+from bomgen.render.xlsx_groups import groups
+from bomgen.render.xlsx_look import CAPTION, GROUP, PARAGRAPH, PATH, TABLE_BAND, TEXT, Look
+from bomgen.render.xlsx_sheet import Book, Sheet
 
 _BILL = "bill"
 """The section whose one table is the bill."""
-_SUMMARY_WIDTHS = (34, 26, 16, 24)
 _MAX_INDENT = 15
 
 
@@ -37,55 +24,22 @@ def workbook(document: Document, language: Language) -> bytes:
     Equal documents give equal bytes.
     """
     book = Book(document, language)
-    cover = book.sheet(document.section("summary").title)
-    pages = [(section, book.sheet(section.title)) for section in document.sections if section.tables]
+    front = book.sheet(document.section("summary").title)
+    place = [section.id for section in document.sections].index(_BILL)
+    before, [of_bill, *behind] = document.sections[:place], document.sections[place:]
+    pages = [(section, book.sheet(section.title)) for section in before if section.tables]
+    lines, grouped = book.sheet(of_bill.title), book.sheet(language.word("xlsx-groups"))
+    pages += [(section, book.sheet(section.title)) for section in behind if section.tables]
     derivations = document.section("derivations")
     _derivations(book.sheet(derivations.title), derivations)
-    live = next(bill(sheet, section) for section, sheet in pages if section.id == _BILL)
+    live = bill(lines, of_bill)
+    groups(grouped, live)
     for section, sheet in pages:
-        if section.id != _BILL:
-            _tables(sheet, section)
-    _summary(cover, document, live)
+        _tables(sheet, section)
+    cover(front, document, live)
     for sheet in book.sheets:
         sheet.finish()
     return package(book.workbook, book.results)
-
-
-def _summary(sheet: Sheet, document: Document, live: Bill) -> None:
-    """The cover: facts, headline numbers, totals, and the notes that have no other sheet."""
-    section = document.section("summary")
-    sheet.widths = list(_SUMMARY_WIDTHS)
-    sheet.heading(document.title, document.subtitle)
-    sheet.row += 1
-    for text in section.text:
-        sheet.across(1, text, PARAGRAPH)
-    sheet.row += bool(section.text)
-    for label, text in document.facts:
-        sheet.put(1, label, LABEL)
-        sheet.across(2, text, TEXT)
-    sheet.row += bool(document.facts)
-    if document.headline:
-        _headline(sheet, document.headline)
-    summary(sheet, live)
-    _notes(sheet, [note for section in document.sections if not section.tables for note in section.notes])
-
-
-def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
-    """The few numbers that the reader came for, each with its unit beside it."""
-    language = sheet.book.language
-    columns = (
-        Column("name", language.word("xlsx-key-figure")),
-        Column("value", language.word("xlsx-value"), "number"),
-        Column("unit", language.word("xlsx-unit")),
-    )
-    sheet.header(columns)
-    for label, cell in numbers:
-        sheet.put(1, label, LABEL)
-        sheet.link(sheet.put(2, cell.value, NUMBER, number_format(cell.value, cell.unit, language, named=False)), cell)
-        named = is_prefixed(cell.value, cell.unit)
-        sheet.put(len(columns), "" if named else language.unit(cell.unit), TEXT)
-        sheet.row += 1
-    sheet.row += 1
 
 
 def _tables(sheet: Sheet, section: Section) -> None:
@@ -114,13 +68,13 @@ def _tables(sheet: Sheet, section: Section) -> None:
     for text in texts:
         sheet.across(1, text, PARAGRAPH)
     sheet.row += bool(texts)
-    _notes(sheet, section.notes)
+    sheet.notes(section.notes)
 
 
 def _table(sheet: Sheet, table: Table) -> None:
     """A table with its own title and header."""
-    sheet.put(1, table.title, HEADING)
-    sheet.row += 1
+    sheet.together[sheet.row] = sheet.row + 2 + bool(table.caption)
+    sheet.subheading(table.title)
     if table.caption:
         sheet.across(1, table.caption, CAPTION)
     sheet.header(table.columns)
@@ -161,6 +115,7 @@ def _derivations(sheet: Sheet, section: Section) -> None:
 
 def _derivation(sheet: Sheet, columns: Sequence[Column], derivation: Derivation) -> None:
     sheet.book.places[derivation.path] = f"{sheet.quoted}!A{sheet.row}"
+    sheet.book.derived[derivation.path] = derivation
     sheet.put(1, derivation.path, PATH)
     _band(sheet, derivation.title, len(columns), GROUP, start=2)
     for step in derivation.steps:
@@ -183,12 +138,3 @@ def _band(sheet: Sheet, text: str, width: int, look: Look, start: int = 1) -> No
     for position in range(start + 1, width + 1):
         sheet.put(position, None, look)
     sheet.row += 1
-
-
-def _notes(sheet: Sheet, notes: Sequence[Note]) -> None:
-    """Notes with their level before them and their place behind."""
-    word = sheet.book.language.word
-    for note in notes:
-        text = word("xlsx-note-at", text=note.text, place=note.place) if note.place else note.text
-        sheet.put(1, word(f"xlsx-{note.level}"), WARNING if note.level == "warning" else LABEL)
-        sheet.across(2, text, TEXT)

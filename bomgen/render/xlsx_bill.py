@@ -6,7 +6,7 @@ What a formula comes to is not worked out here: it is the amount of the document
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -15,230 +15,298 @@ from openpyxl.styles import PatternFill
 from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
 from openpyxl.workbook.defined_name import DefinedName
-from openpyxl.worksheet.datavalidation import DataValidation
 
 from bomgen.document import Cell, Column, Row, Section
 from bomgen.language import Language
 from bomgen.money import Totals, minor_unit
+from bomgen.render import xlsx_inputs
 from bomgen.render.xlsx_finish import Result
-from bomgen.render.xlsx_sheet import (
-    AMBER,
-    GRAND,
-    GRAND_LABEL,
-    GRAND_TEXT,
-    INPUT,
-    LABEL,
-    NUMBER,
-    TOTAL_LABEL,
-    Sheet,
-)
+from bomgen.render.xlsx_look import AMBER, EXPLANATION, GRAND, GRAND_LABEL, INPUT, INPUT_TEXT, NUMBER, TEXT, TOTAL_LABEL
+from bomgen.render.xlsx_sheet import Sheet
 from bomgen.render.xlsx_text import SHARE_FORMAT, WHOLE, clean, fixed, money_format, places
 
 _MAX_WIDTH = 40
 """Wider columns would make the print of the bill too small."""
 _INPUTS = ("quantity", "spare", "unit_price", "discount")
-"""The columns of the bill that the reader may change."""
+"""The columns of the bill whose numbers the reader may change."""
 _INPUT_FORMATS = {"number": WHOLE, "share": SHARE_FORMAT}
-_TOTALS = ("unpriced", "list", "discount", "net", "rate", "tax", "amount")
-"""The lines below the bill."""
-_LIVE = {
+_EXPLAIN = "explain"
+"""The column that is not printed: it would make the others small, and derivations have a sheet of their own."""
+_EXPLANATION = EXPLANATION._replace(wrap=False)
+"""It runs on to the right, so that lines stay low."""
+_EMPTY_LINES = 3
+"""Lines that are ready for what the reader adds; more can be had by copying one."""
+COLUMN_NAMES = {
+    "category": "bom_categories",
+    "fabric": "bom_fabrics",
+    "role": "bom_roles",
+    "quantity": "bom_quantities",
+    "spare": "bom_spares",
+    "unit_price": "bom_prices",
+    "discount": "bom_discounts",
+    "amount": "bom_amounts",
+}
+"""The defined names of columns of the bill."""
+TOTAL_NAMES = {
+    "unpriced": "bom_unpriced",
     "list": "bom_list",
     "discount": "bom_discount",
-    "net": "bom_list-bom_discount",
+    "net": "bom_net",
+    "rate": "bom_tax_rate",
     "tax": "bom_tax",
     "amount": "bom_amount",
 }
-"""The totals on other sheets, by the defined names of those below the bill."""
+"""The defined names of the lines below the bill."""
 _ADDRESS = re.compile("([A-Z]+)([0-9]+)")
 
 
-class Bill(NamedTuple):
-    """What other sheets refer to: the areas of the bill, the labels of its totals, and what they come to."""
+class Line(NamedTuple):
+    """A line of the bill as the sheet shows it; the amount is nothing without a price."""
 
-    amounts: str
-    categories: str
+    category: str
+    fabric: str
+    role: str
+    pieces: int
+    amount: Decimal
+    priced: bool
+
+
+class Subtotal(NamedTuple):
+    """What the lines of a category come to: the cell, what it shows, the amount, and how many lines have no price."""
+
+    address: str
+    result: Result
+    amount: Decimal
+    unpriced: int
+
+
+class Bill(NamedTuple):
+    """What other sheets refer to: the lines, the labels of the totals, and the subtotals."""
+
+    sheet: Sheet
+    areas: Mapping[str, str]
+    """Columns of lines by their keys, with the empty lines."""
+    lines: Sequence[Line]
     labels: Mapping[str, tuple[str, str]]
     """Address and text of the label of each total."""
-    by_category: Mapping[str, Decimal]
+    subtotals: Mapping[str, Subtotal]
+    """By category."""
 
 
 def bill(sheet: Sheet, section: Section) -> Bill:
-    """Write a line for each part of the section's one table, its amount as a formula, and the totals below.
-
-    What comes out is what `summary` needs to refer to them.
-    """
-    word, currency = sheet.book.language.word, sheet.book.document.totals.currency
+    """Write a line for each part of the section's one table, its amount as a formula, and the totals below."""
+    book = sheet.book
+    word, currency = book.language.word, book.document.totals.currency
     [table] = section.tables
     columns = (Column("category", word("xlsx-category")), *table.columns)
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
-    hint = f"{word('xlsx-currency', currency=currency)} {word('xlsx-inputs')}"
-    sheet.heading(section.title, " ".join(filter(None, (table.caption, hint))))
+    sheet.printed = len([column for column in columns if column.key != _EXPLAIN])
+    hints = [word("xlsx-currency", currency=currency), word("xlsx-inputs"), word("xlsx-additions")]
+    if book.document.protected:
+        hints.append(word("xlsx-protected"))
+    sheet.heading(section.title, " ".join(filter(None, (table.caption, *hints))))
     sheet.header(columns)
     sheet.freeze()
-    first, end = sheet.row, sheet.row + len(table.rows)
+    first, end = sheet.row, sheet.row + len(table.rows) + _EMPTY_LINES
     letter = {column.key: get_column_letter(position) for position, column in enumerate(columns, 1)}
-    whole = {key: f"{name}{first}:{name}{end}" for key, name in letter.items()}
-    by_category: dict[str, Decimal] = {}
-    for row in table.rows:
-        category = clean(row.group or "")
-        by_category[category] = by_category.get(category, Decimal(0)) + _line(sheet, columns, row, letter)
-    _live_lines(sheet, whole, letter, first)
+    for key, name in COLUMN_NAMES.items():
+        # The row behind the last line belongs to the areas, so that they grow when a row is inserted there.
+        _define(sheet, name, f"{letter[key]}{first}:{letter[key]}{end}")
+    lines = [_line(sheet, columns, row, letter) for row in table.rows]
+    for _ in range(_EMPTY_LINES):
+        _empty_line(sheet, columns, letter)
+    areas = {key: f"{name}{first}:{name}{end - 1}" for key, name in letter.items()}
+    _live_lines(sheet, columns, areas, letter)
     sheet.row += 1
-    labels = _totals(sheet, 1 + [column.key for column in columns].index("amount"), whole)
+    below = sheet.row
+    column = 1 + [column.key for column in columns].index("amount")
+    subtotals = _subtotals(sheet, column, lines)
+    if subtotals:
+        labels = f"{get_column_letter(column - 1)}{sheet.row - len(subtotals)}"
+        labels += f":{get_column_letter(column - 1)}{sheet.row - 1}"
+        xlsx_inputs.one_of(sheet, areas["category"], columns[0].title, _absolute(labels))
+    sheet.row += 1
+    labels_of_totals = _totals(sheet, column)
+    sheet.together[below] = sheet.row - 1
     sheet.row += 1
     named = f"{sheet.quoted}!{{}}"
     return Bill(
-        amounts=named.format(_absolute(whole["amount"])),
-        categories=named.format(_absolute(whole["category"])),
-        labels={key: (named.format(address), text) for key, (address, text) in labels.items()},
-        by_category=by_category,
+        sheet=sheet,
+        areas=areas,
+        lines=lines,
+        labels={key: (named.format(address), text) for key, (address, text) in labels_of_totals.items()},
+        subtotals={key: each._replace(address=named.format(each.address)) for key, each in subtotals.items()},
     )
 
 
-def summary(sheet: Sheet, bill: Bill) -> None:
-    """Write the totals and what each category comes to, by formulas that refer to the bill."""
-    word, totals = sheet.book.language.word, sheet.book.document.totals
-    money, results = money_format(totals.currency), _results(totals)
-    sheet.header([Column("total", word("xlsx-totals")), Column("amount", word("xlsx-amount-column"), "money")])
-    for key, formula in _LIVE.items():
-        address, label = bill.labels[key]
-        grand = key == "amount"
-        sheet.calculate(1, address, label, GRAND_TEXT if grand else LABEL)
-        sheet.calculate(2, formula, results[key], GRAND if grand else NUMBER, money)
-        sheet.row += 1
-    sheet.row += 1
-    columns = (
-        Column("category", word("xlsx-category")),
-        Column("net", word("xlsx-net"), "money"),
-        Column("share", word("xlsx-share"), "share"),
-    )
-    sheet.header(columns)
-    net = results["net"]
-    for category, amount in bill.by_category.items():
-        row = sheet.row
-        sheet.put(1, category, LABEL)
-        sheet.calculate(2, f"SUMPRODUCT(--EXACT({bill.categories},A{row}),{bill.amounts})", amount, NUMBER, money)
-        share = f"IF({_LIVE['net']}=0,0,B{row}/({_LIVE['net']}))"
-        sheet.calculate(len(columns), share, float(amount / net) if net else 0, NUMBER, SHARE_FORMAT)
-        sheet.row += 1
-    sheet.row += 1
+def results_of(totals: Totals) -> dict[str, Decimal]:
+    """What the formulas of the totals come to."""
+    net = totals.list - totals.discount
+    return {"list": totals.list, "discount": totals.discount, "net": net, "tax": totals.tax, "amount": totals.amount}
 
 
-def _line(sheet: Sheet, columns: tuple[Column, ...], row: Row, letter: Mapping[str, str]) -> Decimal:
-    """A line of the bill. What it comes to, nothing without a price."""
-    decimals = _decimals(sheet.book.document.totals)
-    unpriced = sheet.book.language.word("xlsx-no-price")
-    result: Result = unpriced
-    at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
-    for position, (column, cell) in enumerate(zip(columns, (Cell(row.group or ""), *row.cells), strict=True), 1):
+def decimals_of(totals: Totals) -> int:
+    """How many decimal places the amounts of the bill have."""
+    return places(minor_unit(totals.currency))
+
+
+def _line(sheet: Sheet, columns: Sequence[Column], row: Row, letter: Mapping[str, str]) -> Line:
+    """Write a line of the bill and return it."""
+    decimals = decimals_of(sheet.book.document.totals)
+    cells = dict(zip([column.key for column in columns], (Cell(row.group or ""), *row.cells), strict=True))
+    amount = cells["amount"].value
+    for position, column in enumerate(columns, 1):
+        cell = cells[column.key]
         if column.key in _INPUTS:
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or fixed(max(decimals, finer))
-            sheet.link(sheet.put(position, cell.value, INPUT, form), cell)
+            sheet.explain(sheet.put(position, cell.value, INPUT, form), cell)
         elif column.key == "amount":
-            result = cell.value if isinstance(cell.value, Decimal) else unpriced
-            formula = (
-                f'IF({at["unit_price"]}="",{_literal(unpriced)},'
-                f"ROUND(({at['quantity']}+{at['spare']})*{at['unit_price']}*(1-{at['discount']}),{decimals}))"
-            )
-            sheet.calculate(position, formula, result, NUMBER, fixed(decimals))
+            unpriced = sheet.book.language.word("xlsx-no-price")
+            _amount(sheet, position, letter, amount if isinstance(amount, Decimal) else unpriced)
+        elif column.key == _EXPLAIN:
+            sheet.put(position, cell.value, _EXPLANATION)
         else:
             sheet.value(position, column, cell)
     sheet.row += 1
-    return result if isinstance(result, Decimal) else Decimal(0)
+    pieces = sum(int(value) for key in ("quantity", "spare") if isinstance(value := cells[key].value, int))
+    text = {key: clean(str(cells[key].value or "")) for key in ("category", "fabric", "role")}
+    priced = isinstance(amount, Decimal)
+    return Line(**text, pieces=pieces, amount=amount if isinstance(amount, Decimal) else Decimal(0), priced=priced)
 
 
-def _live_lines(sheet: Sheet, whole: Mapping[str, str], letter: Mapping[str, str], first: int) -> None:
+def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, str]) -> None:
+    """Write a line that the reader may fill in."""
+    decimals = decimals_of(sheet.book.document.totals)
+    for position, column in enumerate(columns, 1):
+        if column.key == "amount":
+            _amount(sheet, position, letter, "")
+        elif column.key in _INPUTS:
+            sheet.put(position, None, INPUT, _INPUT_FORMATS.get(column.kind) or fixed(decimals))
+        else:
+            sheet.put(position, None, TEXT if column.key == _EXPLAIN else INPUT_TEXT)
+    sheet.row += 1
+
+
+def _amount(sheet: Sheet, position: int, letter: Mapping[str, str], result: Result) -> None:
+    """Write what a line comes to: nothing while it is empty, a word while it has no price."""
+    at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
+    decimals, unpriced = decimals_of(sheet.book.document.totals), sheet.book.language.word("xlsx-no-price")
+    formula = (
+        f'IF({at["unit_price"]}="",IF({at["quantity"]}="","",{_literal(unpriced)}),'
+        f"ROUND(({at['quantity']}+{at['spare']})*{at['unit_price']}*(1-{at['discount']}),{decimals}))"
+    )
+    sheet.calculate(position, formula, result, NUMBER, fixed(decimals))
+
+
+def _live_lines(sheet: Sheet, columns: Sequence[Column], areas: Mapping[str, str], letter: Mapping[str, str]) -> None:
     """Let the lines of the bill be filtered, refuse what is no number, and mark lines without a price."""
-    page, last = sheet.page, sheet.row - 1
+    page, title = sheet.page, {column.key: column.title for column in columns}
+    first, last = (int(_ADDRESS.findall(areas["amount"])[end][1]) for end in (0, 1))
     page.auto_filter.ref = f"A{first - 1}:{get_column_letter(len(letter))}{last}"
-    for keys, rule in (
-        (("quantity", "spare"), DataValidation("whole", operator="greaterThanOrEqual", formula1="0")),
-        (("unit_price",), DataValidation("decimal", operator="greaterThanOrEqual", formula1="0")),
-        (("discount",), DataValidation("decimal", operator="between", formula1="0", formula2="1")),
-    ):
-        for key in keys:
-            rule.add(whole[key])
-        page.add_data_validation(rule)
-    if last >= first:
-        missing = f'AND(${letter["quantity"]}{first}<>"",${letter["unit_price"]}{first}="")'
-        mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=AMBER)), formula=[missing])
-        areas = [f"{letter[key]}{first}:{letter[key]}{last}" for key in ("unit_price", "amount")]
-        page.conditional_formatting.add(" ".join(areas), mark)
+    for key in ("quantity", "spare"):
+        xlsx_inputs.whole_numbers(sheet, areas[key], title[key])
+    xlsx_inputs.amounts(sheet, areas["unit_price"], title["unit_price"])
+    xlsx_inputs.shares(sheet, areas["discount"], title["discount"], "discount")
+    missing = f'AND(${letter["quantity"]}{first}<>"",${letter["unit_price"]}{first}="")'
+    mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=AMBER)), formula=[missing])
+    page.conditional_formatting.add(" ".join(areas[key] for key in ("unit_price", "amount")), mark)
 
 
-def _totals(sheet: Sheet, column: int, whole: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def _subtotals(sheet: Sheet, column: int, lines: Sequence[Line]) -> dict[str, Subtotal]:
+    """Write what the lines in sight and those of each category come to, and return the latter.
+
+    They stand below the lines, not between them, so that the lines can be sorted and filtered.
+    """
+    word, money = sheet.book.language.word, money_format(sheet.book.document.totals.currency)
+    everything = sum((line.amount for line in lines), Decimal(0))
+    sheet.put(column - 1, word("xlsx-shown"), TOTAL_LABEL)
+    sheet.calculate(column, f"SUBTOTAL({_SUM_OF_SHOWN},bom_amounts)", everything, NUMBER, money)
+    sheet.row += 1
+    found: dict[str, Subtotal] = {}
+    for category in dict.fromkeys(line.category for line in lines):
+        amounts = [line.amount for line in lines if line.category == category and line.priced]
+        unpriced = sum(line.category == category and not line.priced for line in lines)
+        amount = sum(amounts, Decimal(0))
+        label = sheet.put(column - 1, category, TOTAL_LABEL).coordinate
+        its = f"EXACT(bom_categories,{label})"
+        formula = (
+            f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{_literal(word('xlsx-no-price'))},"
+            f"SUMPRODUCT(--{its},bom_amounts))"
+        )
+        result = amount if amounts else word("xlsx-no-price")
+        found[category] = Subtotal(sheet.calculate(column, formula, result, NUMBER, money), result, amount, unpriced)
+        sheet.row += 1
+    return found
+
+
+_SUM_OF_SHOWN = 109
+"""The function number of SUBTOTAL for the sum of rows that no filter hides and nobody hid by hand."""
+
+
+def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     """Write the totals of the bill below its amounts. The address and text of each label."""
     book, totals = sheet.book, sheet.book.document.totals
-    decimals, money, results = _decimals(totals), money_format(totals.currency), _results(totals)
-    name, start = get_column_letter(column), sheet.row
-    at = {key: f"{name}{start + offset}" for offset, key in enumerate(_TOTALS)}
-    quantities, prices = whole["quantity"], whole["unit_price"]
+    decimals, money, results = decimals_of(totals), money_format(totals.currency), results_of(totals)
     formulas = {
-        "unpriced": f'SUMPRODUCT(({quantities}<>"")*({prices}=""))',
-        "list": f"SUMPRODUCT(ROUND(({quantities}+{whole['spare']})*{prices},{decimals}))",
-        "discount": f"ROUND({at['list']}-SUM({whole['amount']}),{decimals})",
-        "net": f"ROUND({at['list']}-{at['discount']},{decimals})",
-        "tax": f"ROUND({at['rate']}*{at['net']},{decimals})",
-        "amount": f"ROUND({at['net']}+{at['tax']},{decimals})",
+        "unpriced": 'SUMPRODUCT((bom_quantities<>"")*(bom_prices=""))',
+        "list": f"SUMPRODUCT(ROUND((bom_quantities+bom_spares)*bom_prices,{decimals}))",
+        "discount": f"ROUND(bom_list-SUM(bom_amounts),{decimals})",
+        "net": f"ROUND(bom_list-bom_discount,{decimals})",
+        "tax": f"ROUND(bom_tax_rate*bom_net,{decimals})",
+        "amount": f"ROUND(bom_net+bom_tax,{decimals})",
     }
     labels: dict[str, tuple[str, str]] = {}
-    for key in _TOTALS:
+    for key, name in TOTAL_NAMES.items():
         grand = key == "amount"
-        text, label = _label(book.language, totals, key, at)
+        text, label = _label(book.language, totals, key)
         look = GRAND_LABEL if grand else TOTAL_LABEL
         if label:
             labels[key] = (sheet.calculate(column - 1, label, text, look), text)
         else:
             labels[key] = (sheet.put(column - 1, text, look).coordinate, text)
         if key == "rate":
-            sheet.put(column, totals.tax_share, INPUT, SHARE_FORMAT)
+            address = sheet.put(column, totals.tax_share, INPUT, SHARE_FORMAT).coordinate
+            xlsx_inputs.shares(sheet, address, text, "tax")
         elif key == "unpriced":
-            sheet.calculate(column, formulas[key], _unpriced(totals), NUMBER, WHOLE)
+            address = sheet.calculate(column, formulas[key], _unpriced(totals), NUMBER, WHOLE)
         else:
-            sheet.calculate(column, formulas[key], results[key], GRAND if grand else NUMBER, money)
-        if _LIVE.get(key) == f"bom_{key}":
-            address = f"{sheet.quoted}!{_absolute(at[key])}"
-            book.workbook.defined_names[_LIVE[key]] = DefinedName(_LIVE[key], attr_text=address)
+            address = sheet.calculate(column, formulas[key], results[key], GRAND if grand else NUMBER, money)
+        _define(sheet, name, address)
         sheet.row += 1
     return labels
 
 
-def _label(language: Language, totals: Totals, key: str, at: Mapping[str, str]) -> tuple[str, str | None]:
+def _label(language: Language, totals: Totals, key: str) -> tuple[str, str | None]:
     """The label of a total: its text, and a formula where it depends on the bill."""
     plain = language.word(f"xlsx-{key}")
     if key in ("unpriced", "discount", "rate"):
         return plain, None
     limit = language.word("xlsx-at-least", label=plain)
-    formula = f"IF({at['unpriced']}>0,{_literal(limit)},{_literal(plain)})"
+    formula = f"IF(bom_unpriced>0,{_literal(limit)},{_literal(plain)})"
     text = limit if _unpriced(totals) else plain
     if key == "tax":
         missing = language.word("xlsx-no-tax")
-        formula = f'IF({at["rate"]}="",{_literal(missing)},{formula})'
+        formula = f'IF(bom_tax_rate="",{_literal(missing)},{formula})'
         text = missing if totals.tax_share is None else text
     return text, formula
-
-
-def _results(totals: Totals) -> dict[str, Decimal]:
-    """What the formulas of the totals come to."""
-    net = totals.list - totals.discount
-    return {"list": totals.list, "discount": totals.discount, "net": net, "tax": totals.tax, "amount": totals.amount}
 
 
 def _unpriced(totals: Totals) -> int:
     return totals.lines - totals.priced_lines
 
 
-def _decimals(totals: Totals) -> int:
-    """How many decimal places the amounts of the bill have."""
-    return places(minor_unit(totals.currency))
-
-
-def _literal(text: str) -> str:
-    """A text inside a formula."""
-    return '"' + clean(text).replace('"', '""') + '"'
+def _define(sheet: Sheet, name: str, area: str) -> None:
+    """Give an area of the sheet a name that formulas of all sheets know."""
+    address = f"{sheet.quoted}!{_absolute(area)}"
+    sheet.book.workbook.defined_names[name] = DefinedName(name, attr_text=address)
 
 
 def _absolute(area: str) -> str:
     """An address that stays when a formula is copied."""
     return _ADDRESS.sub(r"$\1$\2", area)
+
+
+def _literal(text: str) -> str:
+    """A text inside a formula."""
+    return '"' + clean(text).replace('"', '""') + '"'

@@ -23,6 +23,10 @@ _NONE: Mapping[str, Mapping[str, Result]] = MappingProxyType({})
 _DATE = datetime(2000, 1, 1)
 _ZIP_DATE = (2000, 1, 1, 0, 0, 0)
 _UNIX = 3
+_CHARTS = "xl/charts/"
+_OWN_FORMAT = re.compile('(<numFmt formatCode="[^"]*") ?/>')
+_UNLINKED = r'\1 sourceLinked="0"/>'
+"""A number format of a part of a chart; openpyxl leaves open whether it is that of the cells, which it is not."""
 _FORMULA = re.compile(r'<c r="([A-Z]+[0-9]+)"((?: s="[0-9]+")?)><f>(.*?)</f><v ?/></c>', re.DOTALL)
 
 
@@ -47,9 +51,10 @@ def pack(workbook: Workbook, out: IO[bytes], results: Mapping[str, Mapping[str, 
                 entry = ZipInfo(name, _ZIP_DATE)
                 entry.compress_type = ZIP_DEFLATED
                 entry.create_system = _UNIX
-                if sheets.get(name):
-                    content = _with_results(source.read(name).decode("utf-8"), sheets[name]).encode("utf-8")
-                    target.writestr(entry, content)
+                if sheets.get(name) or name.startswith(_CHARTS):
+                    xml = source.read(name).decode("utf-8")
+                    xml = _with_results(xml, sheets[name]) if name in sheets else _OWN_FORMAT.sub(_UNLINKED, xml)
+                    target.writestr(entry, xml.encode("utf-8"))
                     continue
                 entry.file_size = source.getinfo(name).file_size
                 with source.open(name) as old, target.open(entry, "w") as new:

@@ -6,24 +6,46 @@ import re
 from collections.abc import Iterable
 from copy import copy
 from decimal import Decimal
-from typing import NamedTuple, cast
+from typing import cast
 
 from openpyxl import Workbook
 from openpyxl.cell import Cell as SheetCell
-from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
+from openpyxl.styles import Alignment, Border, Font, PatternFill, Protection, Side
 from openpyxl.utils import get_column_letter, quote_sheetname
+from openpyxl.utils.indexed_list import IndexedList
+from openpyxl.workbook.protection import WorkbookProtection
 from openpyxl.worksheet.hyperlink import Hyperlink
-from openpyxl.worksheet.properties import PageSetupProperties
 
-from bomgen.document import Cell, Column, Document, Value
+from bomgen.document import Cell, Column, Derivation, Document, Note, Value
 from bomgen.language import Language
 from bomgen.render.xlsx_finish import Result
+from bomgen.render.xlsx_look import (
+    CAPTION,
+    EXPLANATION,
+    FONT,
+    GREY,
+    HEADER,
+    HEADING,
+    LABEL,
+    LINE,
+    NUMBER,
+    NUMBER_HEADER,
+    TEXT,
+    TEXT_SIZE,
+    TITLE,
+    WARNING,
+    WORD_OF_NUMBERS,
+    Look,
+)
+from bomgen.render.xlsx_notes import AUTHOR, comment, in_short
+from bomgen.render.xlsx_print import arrange
 from bomgen.render.xlsx_text import (
     GENERAL,
     LEAST,
     PADDING,
     clean,
     cut,
+    is_narrow,
     more_lines,
     number_format,
     plain,
@@ -39,66 +61,16 @@ _ILLEGAL_IN_NAME = re.compile(r"[\[\]:*?/\\\s\x00-\x1f\ud800-\udfff\ufffe\uffff]
 _RESERVED_NAME = "history"
 _MAX_NAME = 31
 
-_FONT = "Arial"
-_TEXT_SIZE = 10
 _PRINTED_SIZE = 8
-_BLACK = "000000"
-_WHITE = "FFFFFF"
-_NAVY = "1F3864"
-_PALE = "E9EEF6"
-_GREY = "666666"
-_BLUE = "0B5FB0"
-_LINE = "C9D2E0"
-AMBER = "FFF2CC"
-
-_LINE_HEIGHT = 13
+_LINE_HEIGHT, _WIDE_LINE_HEIGHT = 13, 15
+"""Of Latin letters and of Chinese ones [points]."""
 _GAP = 2
 _MAX_HEIGHT = 409
 _TITLE_HEIGHT = 28
 _HEADER_HEIGHT = 18
-_A4 = 9
-_LANDSCAPE_FROM = 100
-"""Sheets that are wider, in characters, are printed across."""
-_MARGIN = 0.45
 _MAX_HEADER = 80
 _MAX_FOOTER = 130
 """The parts of a header or footer, with their commands, may have 255 characters together."""
-
-
-class Look(NamedTuple):
-    """How a cell looks, apart from its number format."""
-
-    color: str = _BLACK
-    size: int = _TEXT_SIZE
-    bold: bool = False
-    fill: str = ""
-    lined: bool = True
-    right: bool = False
-    middle: bool = False
-    wrap: bool = True
-    indent: int = 0
-
-
-HEADING = Look(color=_NAVY, size=12, bold=True, lined=False, wrap=False)
-PARAGRAPH = Look(lined=False)
-CAPTION = Look(color=_GREY, lined=False)
-GROUP = Look(color=_NAVY, bold=True, fill=_PALE, wrap=False)
-TABLE_BAND = GROUP._replace(size=11, fill="")
-PATH = GROUP._replace(wrap=True)
-TEXT = Look()
-LABEL = Look(bold=True)
-NUMBER = Look(right=True, wrap=False)
-INPUT = NUMBER._replace(color=_BLUE)
-WARNING = Look(bold=True, fill=AMBER)
-TOTAL_LABEL = Look(right=True, wrap=False, lined=False)
-GRAND_LABEL = TOTAL_LABEL._replace(bold=True)
-GRAND = NUMBER._replace(bold=True, fill=_PALE)
-GRAND_TEXT = Look(bold=True, fill=_PALE)
-_TITLE = Look(color=_NAVY, size=16, bold=True, lined=False, wrap=False)
-_HEADER = Look(color=_WHITE, bold=True, fill=_NAVY, middle=True)
-_NUMBER_HEADER = _HEADER._replace(right=True)
-_EXPLANATION = Look(color=_GREY)
-_WORD_OF_NUMBERS = Look(right=True)
 
 
 class Book:
@@ -107,8 +79,14 @@ class Book:
     def __init__(self, document: Document, language: Language) -> None:
         self.workbook = Workbook()
         self.workbook.remove(self.workbook.worksheets[0])
-        self.workbook.properties.creator = "bomgen"
+        # The usual font is the measure of all widths of columns.
+        usual = Font(name=FONT, size=TEXT_SIZE)
+        self.workbook._fonts = IndexedList([usual])  # type: ignore[attr-defined]
+        self.workbook._named_styles["Normal"].font = usual  # type: ignore[attr-defined]
+        self.workbook.properties.creator = AUTHOR
         self.workbook.properties.title = clean(document.title)
+        if document.protected:
+            self.workbook.security = WorkbookProtection(lockStructure=True)
         self.document = document
         self.language = language
         self.sheets: list[Sheet] = []
@@ -116,6 +94,8 @@ class Book:
         """What each formula comes to, by sheet and address."""
         self.places: dict[str, str] = {}
         """Where the derivation of each path begins."""
+        self.derived: dict[str, Derivation] = {}
+        """The same derivations."""
         self._styles: dict[tuple[Look, str, bool], object] = {}
 
     def sheet(self, title: str) -> Sheet:
@@ -134,7 +114,7 @@ class Book:
         key = (look, form, quoted)
         if key not in self._styles:
             cell._style = copy(cell._style)  # type: ignore[attr-defined]
-            cell.font = Font(name=_FONT, size=look.size, bold=look.bold, color=look.color)
+            cell.font = Font(name=FONT, size=look.size, bold=look.bold, color=look.color)
             cell.alignment = Alignment(
                 horizontal="right" if look.right else "left",
                 vertical="center" if look.middle else "top",
@@ -142,12 +122,14 @@ class Book:
                 indent=look.indent + (look.lined and not look.right),
             )
             if look.lined:
-                line = Side(style="thin", color=_LINE)
+                line = Side(style="thin", color=LINE)
                 cell.border = Border(top=line, bottom=line)
             if look.fill:
                 cell.fill = PatternFill("solid", start_color=look.fill)
             cell.number_format = form
             cell.quotePrefix = quoted
+            if look.open:
+                cell.protection = Protection(locked=False)
             self._styles[key] = cell._style  # type: ignore[attr-defined]
         cell._style = self._styles[key]  # type: ignore[attr-defined]
 
@@ -163,6 +145,10 @@ class Sheet:
         self.results = book.results.setdefault(name, {})
         self.row = 1
         self.widths: list[float] = []
+        self.printed: int | None = None
+        """How many columns are printed, where that is not all of them."""
+        self.together: dict[int, int] = {}
+        """First and last row of what is not to be split by the end of a page."""
 
     def put(self, column: int, value: Value, look: Look, form: str = GENERAL, columns: int = 1) -> SheetCell:
         """Write a value into the current row and return its cell.
@@ -201,9 +187,9 @@ class Sheet:
         value = language.value(cell.value, cell.unit) if isinstance(cell.value, str) else cell.value
         value = _UNKNOWN if value is None else value
         if column.kind != "text":
-            look = _WORD_OF_NUMBERS if isinstance(value, str) else NUMBER
+            look = WORD_OF_NUMBERS if isinstance(value, str) else NUMBER
         else:
-            look = _EXPLANATION if column.key in _NOTE_COLUMNS else TEXT
+            look = EXPLANATION if column.key in _NOTE_COLUMNS else TEXT
         form = number_format(cell.value, cell.unit, language, named)
         if cell.least and form != GENERAL:
             form = LEAST + form
@@ -215,9 +201,24 @@ class Sheet:
         if place and not isinstance(source.value, str):
             cell.hyperlink = Hyperlink(ref=cell.coordinate, location=place)
 
+    def subheading(self, text: str) -> None:
+        """Write the title of a part of the sheet."""
+        self.put(1, text, HEADING)
+        self._at_least(_HEADER_HEIGHT)
+        self.row += 1
+
+    def explain(self, cell: SheetCell, source: Cell) -> None:
+        """Link the cell of a number to its derivation, and tell in a note how the number came about."""
+        self.link(cell, source)
+        if isinstance(source.value, str):
+            return
+        derivation = self.book.derived.get(source.why) if source.why else None
+        if text := in_short(derivation, self.book.language) if derivation else source.note:
+            cell.comment = comment(text)
+
     def heading(self, title: str, *captions: str | None) -> None:
         """Write the title of the sheet and what is said below it."""
-        self.put(1, title, _TITLE)
+        self.put(1, title, TITLE)
         self.page.row_dimensions[self.row].height = _TITLE_HEIGHT
         self.row += 1
         for caption in filter(None, captions):
@@ -225,21 +226,30 @@ class Sheet:
         if not any(captions):
             self.row += 1
 
+    def notes(self, notes: Iterable[Note]) -> None:
+        """Write notes with their level before them and their place behind."""
+        word = self.book.language.word
+        for note in notes:
+            text = word("xlsx-note-at", text=note.text, place=note.place) if note.place else note.text
+            self.put(1, word(f"xlsx-{note.level}"), WARNING if note.level == "warning" else LABEL)
+            self.across(2, text, TEXT)
+
     def across(self, column: int, text: str, look: Look) -> None:
         """Write text from a column to the end of the row, and make the row as high as the text needs."""
-        columns = len(self.widths) - column + 1
+        end = self.printed or len(self.widths)
+        columns = end - column + 1
         self.put(column, text, look, columns=columns)
         for other in range(column + 1, column + columns):
             self.put(other, None, look)
         if columns > 1:
-            first, last = get_column_letter(column), get_column_letter(len(self.widths))
+            first, last = get_column_letter(column), get_column_letter(end)
             self.page.merged_cells.add(f"{first}{self.row}:{last}{self.row}")
         self.row += 1
 
     def header(self, columns: Iterable[Column]) -> None:
         """Write the header of a table: the titles of its columns."""
         for position, column in enumerate(columns, 1):
-            self.put(position, column.title, _HEADER if column.kind == "text" else _NUMBER_HEADER)
+            self.put(position, column.title, HEADER if column.kind == "text" else NUMBER_HEADER)
         self._at_least(_HEADER_HEIGHT)
         self.row += 1
 
@@ -255,23 +265,23 @@ class Sheet:
         for position, width in enumerate(self.widths, 1):
             page.column_dimensions[get_column_letter(position)].width = width
         page.sheet_view.showGridLines = False
-        page.print_area = f"A1:{get_column_letter(len(self.widths))}{max(self.row - 1, 1)}"
-        page.page_setup.paperSize = _A4
-        page.page_setup.orientation = "landscape" if sum(self.widths) > _LANDSCAPE_FROM else "portrait"
-        page.page_setup.fitToHeight = 0
-        page.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
-        margins = page.page_margins
-        margins.left = margins.right = _MARGIN
-        margins.top = margins.bottom = 2 * _MARGIN
-        margins.header = margins.footer = _MARGIN
+        arrange(page, self.widths[: self.printed], max(self.row - 1, 1), self.together)
         for part, text in (
             (page.oddHeader.left, plain(document.title, _MAX_HEADER)),
             (page.oddHeader.right, plain(self.title, _MAX_HEADER)),
             (page.oddFooter.left, plain(document.footer, _MAX_FOOTER)),
             (page.oddFooter.right, self.book.language.word("xlsx-page", page="&P", pages="&N")),
         ):
-            part.text, part.size, part.color = text, _PRINTED_SIZE, _GREY
-            part.font = f"{_FONT},Regular"
+            part.text, part.size, part.color = text, _PRINTED_SIZE, GREY
+            part.font = f"{FONT},Regular"
+        if document.protected:
+            self._protect()
+
+    def _protect(self) -> None:
+        """Let the reader change inputs only. What a locked sheet still allows is False here."""
+        lock = self.page.protection
+        lock.sheet = lock.objects = lock.scenarios = True
+        lock.autoFilter = lock.sort = lock.formatColumns = lock.formatRows = False
 
     def _cell(self, column: int) -> SheetCell:
         return cast(SheetCell, self.page.cell(self.row, column))
@@ -279,7 +289,8 @@ class Sheet:
     def _heighten(self, text: str, room: float) -> None:
         """Make the row high enough for wrapped text; programs disagree about it when they print."""
         if lines := more_lines(text, room):
-            self._at_least(min((lines + 1) * _LINE_HEIGHT + _GAP, _MAX_HEIGHT))
+            height = _LINE_HEIGHT if is_narrow(text) else _WIDE_LINE_HEIGHT
+            self._at_least(min((lines + 1) * height + _GAP, _MAX_HEIGHT))
 
     def _at_least(self, height: float) -> None:
         row = self.page.row_dimensions[self.row]

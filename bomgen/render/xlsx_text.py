@@ -45,10 +45,9 @@ _BROAD = re.compile("[A-HJ-Zmw%@]")
 _PIECE = re.compile(r"[^\u2e80-\uffff\s]*.")
 """What stays together when a line is wrapped: a word, or a Chinese character."""
 _WIDE_LETTERS = ("W", "F")
-_LETTER = 0.92
-"""The width of a usual letter, in digits; a narrow one has half of it, a broad one a quarter more."""
 _NARROWER = 0.5
-_BROADER = 0.25
+_BROADER = 0.3
+"""Usual letters of Arial are about as wide as its digits, narrow and broad ones by so much less or more."""
 
 
 def clean(text: str) -> str:
@@ -131,7 +130,7 @@ def more_lines(text: str, room: float) -> int:
         lines, used = lines + 1, 0.0
         for word in _PIECE.findall(paragraph):
             narrow, broad = len(_NARROW.findall(word)), len(_BROAD.findall(word))
-            width = _LETTER * (_breadth(word) - _NARROWER * narrow + _BROADER * broad)
+            width = _breadth(word) - _NARROWER * narrow + _BROADER * broad
             if used and used + width > room:
                 lines, used = lines + 1, 0.0
             used += width
@@ -159,6 +158,11 @@ def _suffix(unit: str) -> str:
     """The part of a number format that puts a unit behind the number."""
     name = clean(unit).replace('"', "")[:_MAX_SUFFIX]
     return f'" {name}"' if name else ""
+
+
+def is_narrow(text: str) -> bool:
+    """Whether no letter of a text is as broad and high as Chinese ones are."""
+    return _breadth(text) == len(text)
 
 
 def _breadth(text: str) -> int:

@@ -6,18 +6,33 @@ import json
 import re
 import shutil
 import zipfile
-from decimal import Decimal
+from collections import Counter
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from openpyxl import load_workbook
+from openpyxl.cell import Cell
 from openpyxl.workbook import Workbook
 
 TOTALS = {"bom_list": "list", "bom_discount": "discount", "bom_tax": "tax", "bom_amount": "amount"}
 PLANTED = "planted"
 """A copy of a workbook with wrong stored values: that they are put right shows that the judge really recalculates."""
 PRICED = "llama65b-linkx"
+CHANGED = "changed"
+"""A copy of a workbook with other inputs and a line more, as a reader would type them."""
+COLUMNS = {
+    "category": "bom_categories",
+    "fabric": "bom_fabrics",
+    "role": "bom_roles",
+    "quantity": "bom_quantities",
+    "spare": "bom_spares",
+    "price": "bom_prices",
+    "discount": "bom_discounts",
+    "amount": "bom_amounts",
+}
+CENT = Decimal("0.01")
 ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
 <item oor:path="/org.openoffice.Office.Calc/Formula/Load">
@@ -43,6 +58,30 @@ def _plant(source: Path, target: Path) -> int:
     return count
 
 
+def _column(workbook: Workbook, key: str) -> list[Cell]:
+    """The cells of a column of the bill, by its defined name."""
+    [(sheet, area)] = workbook.defined_names[COLUMNS[key]].destinations
+    return [cell for row in workbook[sheet][area.replace("$", "")] for cell in row]
+
+
+def _change(source: Path, target: Path) -> None:
+    """Copy a workbook with another quantity, price, discount and tax rate, and an empty line filled in."""
+    workbook = load_workbook(source)
+    columns = {key: _column(workbook, key) for key in COLUMNS}
+    columns["quantity"][0].value += 5
+    columns["price"][1].value = 1234.565
+    columns["discount"][2].value = 0.25
+    empty = next(at for at, cell in enumerate(columns["quantity"]) if cell.value is None)
+    added = {"quantity": 3, "price": 999.99, "discount": 0.1} | {
+        key: columns[key][1].value for key in ("category", "fabric", "role")
+    }
+    for key, value in added.items():
+        columns[key][empty].value = value
+    [(sheet, place)] = workbook.defined_names["bom_tax_rate"].destinations
+    workbook[sheet][place.replace("$", "")].value = 0.19
+    workbook.save(target)
+
+
 @pytest.fixture(scope="module")
 def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     """Every workbook as LibreOffice saves it again, in one start with a fresh profile."""
@@ -54,6 +93,7 @@ def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     for name, folder in quotes.items():
         shutil.copy(folder / "quote.xlsx", place / "in" / f"{name}.xlsx")
     assert _plant(quotes[PRICED] / "quote.xlsx", place / "in" / f"{PLANTED}.xlsx") > 0
+    _change(quotes[PRICED] / "quote.xlsx", place / "in" / f"{CHANGED}.xlsx")
     done = run(
         soffice,
         f"-env:UserInstallation=file://{place / 'profile'}",
@@ -63,7 +103,7 @@ def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
         environment={"HOME": str(place / "profile")},
     )
     assert done.returncode == 0, done.stderr
-    files = {name: place / "out" / f"{name}.xlsx" for name in (*quotes, PLANTED)}
+    files = {name: place / "out" / f"{name}.xlsx" for name in (*quotes, PLANTED, CHANGED)}
     assert [name for name, path in files.items() if not path.exists()] == [], done.stderr
     return files
 
@@ -133,6 +173,88 @@ def test_the_judge_really_recalculates(quotes, recalculated):
     judged = load_workbook(recalculated[PLANTED], data_only=True)
     for name in TOTALS:
         assert _same(_named(judged, name), _named(truth, name)), name
+
+
+def _sums(workbook: Workbook) -> dict[str, Any]:
+    """What the inputs of a bill come to, worked out here in decimal: totals, and sums by category, fabric and role."""
+    columns = {key: [cell.value for cell in _column(workbook, key)] for key in COLUMNS}
+    found: dict[str, Any] = {"list": Decimal(0), "category": Counter(), "fabric": Counter(), "role": Counter()}
+    for line in (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)):
+        if line["price"] is None:
+            continue
+        pieces, price = (line["quantity"] or 0) + (line["spare"] or 0), Decimal(str(line["price"]))
+        kept = 1 - Decimal(str(line["discount"] or 0))
+        found["list"] += (pieces * price).quantize(CENT, ROUND_HALF_UP)
+        amount = (pieces * price * kept).quantize(CENT, ROUND_HALF_UP)
+        found["category"][line["category"]] += amount
+        found["fabric"][line["fabric"] or ""] += amount
+        found["role"][line["fabric"] or "", line["role"]] += amount
+    net = sum(found["category"].values())
+    tax = (net * Decimal(str(_named(workbook, "bom_tax_rate")))).quantize(CENT, ROUND_HALF_UP)
+    return found | {"discount": found["list"] - net, "net": net, "tax": tax, "amount": net + tax}
+
+
+def _cents(value: Any) -> Decimal:
+    return Decimal(str(value or 0)).quantize(CENT)
+
+
+def test_totals_follow_what_the_reader_types(quotes, recalculated):
+    """Another quantity, price, discount and tax rate and a line more change all totals, and by as much as they must."""
+    before = _sums(load_workbook(quotes[PRICED] / "quote.xlsx", data_only=True))
+    workbook = load_workbook(recalculated[CHANGED], data_only=True)
+    sums = _sums(workbook)
+    names = {**TOTALS, "bom_net": "net"}
+    assert {name: _cents(_named(workbook, name)) for name in names} == {name: sums[key] for name, key in names.items()}
+    assert all(before[key] != sums[key] for key in names.values())
+
+
+def test_subtotals_and_chart_follow_what_the_reader_types(recalculated):
+    """Subtotals below the bill, the categories of the cover, and the chart of them follow the inputs, too."""
+    workbook = load_workbook(recalculated[CHANGED], data_only=True)
+    by_category = {name: _cents(amount) for name, amount in _sums(workbook)["category"].items()}
+    cover, bill, amounts = workbook.worksheets[0], workbook.worksheets[1], _column(workbook, "amount")
+    column = amounts[0].column
+    below = [(row[column - 2].value, row[column - 1].value) for row in bill.iter_rows(min_row=amounts[-1].row)]
+    assert {name: _cents(value) for name, value in below if name in by_category} == by_category
+    of_cover = {row[0].value: row[1].value for row in cover.iter_rows() if row[0].value in by_category}
+    assert {name: _cents(value) for name, value in of_cover.items()} == by_category
+    with zipfile.ZipFile(recalculated[CHANGED]) as archive:
+        [chart] = [archive.read(name).decode() for name in archive.namelist() if name.startswith("xl/charts/chart")]
+    values = re.findall(r"<c:v>([^<]*)</c:v>", chart.partition("<c:val>")[2])
+    assert [_cents(value) for value in values] == list(by_category.values())
+
+
+def test_the_bill_by_fabric_and_role_follows_what_the_reader_types(recalculated):
+    """Sums by fabric and by role follow the inputs, and differ from the net amount by nothing."""
+    workbook = load_workbook(recalculated[CHANGED], data_only=True)
+    sums = _sums(workbook)
+    rows = [[cell.value for cell in row] for row in workbook.worksheets[2].iter_rows()]
+    of_fabric = {row[0]: _cents(row[1 + len(sums["category"])]) for row in reversed(rows) if row[0] in sums["fabric"]}
+    assert of_fabric == {name: amount for name, amount in sums["fabric"].items() if name}
+    of_role = {(row[0], row[1]): _cents(row[3]) for row in rows if (row[0], row[1]) in sums["role"]}
+    assert of_role == {names: amount for names, amount in sums["role"].items() if names[0]}
+    checks = [row for row in rows if any(str(cell).startswith("Difference") for cell in row)]
+    assert [cell for row in checks for cell in row if isinstance(cell, int | float)] == [0, 0]
+
+
+def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes):
+    """The values stored in the chart are those of the cells that it refers to; without any price there is no chart."""
+    path = quotes[plan] / "quote.xlsx"
+    with zipfile.ZipFile(path) as archive:
+        charts = [archive.read(name).decode() for name in archive.namelist() if name.startswith("xl/charts/")]
+    net = Decimal(json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]["list"])
+    assert len(charts) == bool(net)
+    values = load_workbook(path, data_only=True)
+    for chart in charts:
+        for part in ("cat", "val"):
+            content = chart.partition(f"<{part}>")[2].partition(f"</{part}>")[0]
+            sheet, _, area = re.search("<f>'(.*)'!(.*)</f>", content).group(0)[3:-4].rpartition("!")
+            cells = [cell.value for row in values[sheet.strip("'")][area.replace("$", "")] for cell in row]
+            stored = re.findall("<v>([^<]*)</v>", content)
+            if part == "val":
+                cells = [float(cell) if isinstance(cell, int | float) else 0.0 for cell in cells]
+                stored = [float(value) for value in stored]
+            assert stored == cells
 
 
 def test_other_readers_see_the_values(plan, quotes, judge):

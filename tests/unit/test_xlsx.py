@@ -15,42 +15,17 @@ from pathlib import Path
 
 import pytest
 from openpyxl import Workbook, load_workbook
+from openpyxl.cell import Cell as SheetCell
 from openpyxl.worksheet.worksheet import Worksheet
 from python_calamine import CalamineWorkbook
 
-from bomgen.document import Cell, Column, Derivation, Document, Note, Row, Section, Step, Table, Value
-from bomgen.language import Language
+from bomgen.document import Cell, Column, Derivation, Document, Note, Party, Row, Section, Step, Table, Value
+from bomgen.language import Language, language
 from bomgen.money import Totals
 from bomgen.render.xlsx import workbook
+from bomgen.render.xlsx_print import page_ends
 
-WORDS = {
-    "xlsx-key-figure": "Key figure",
-    "xlsx-value": "Value",
-    "xlsx-unit": "Unit",
-    "xlsx-totals": "Totals",
-    "xlsx-amount-column": "Amount",
-    "xlsx-category": "Category",
-    "xlsx-share": "Share",
-    "xlsx-unpriced": "Lines without a price",
-    "xlsx-list": "List price",
-    "xlsx-discount": "Discount",
-    "xlsx-net": "Net amount",
-    "xlsx-rate": "Tax rate",
-    "xlsx-tax": "Tax",
-    "xlsx-no-tax": "Tax (no rate given)",
-    "xlsx-amount": "Total amount",
-    "xlsx-at-least": "{label}, at least",
-    "xlsx-no-price": 'No "price"',
-    "xlsx-currency": "Amounts in {currency}.",
-    "xlsx-inputs": "Blue numbers can be changed; the totals follow.",
-    "xlsx-warning": "Warning",
-    "xlsx-info": "Note",
-    "xlsx-note-at": "{text} ({place})",
-    "xlsx-path": "Path",
-    "xlsx-name": "Name",
-    "xlsx-origin": "Origin",
-    "xlsx-page": "Page {page} of {pages}",
-}
+WORDS = {**language("en").words, "xlsx-no-price": 'No "price"'}
 ENGLISH = Language("en", WORDS, {"share": "", "GPUs": "GPUs"}, ",", ".", "{year}")
 BILL = "Bill"
 FIRST = 4
@@ -65,8 +40,14 @@ COLUMNS = (
     Column("unit_price", "Unit price", "money", 14),
     Column("discount", "Discount", "share", 10),
     Column("explain", "Why", "text", 30),
+    Column("fabric", "Fabric", "text", 12),
+    Column("role", "Place", "text", 12),
 )
-CATEGORY, SKU, AMOUNT, QUANTITY, SPARE, PRICE, DISCOUNT, EXPLAIN = "ABCDEFGH"
+CATEGORY, SKU, AMOUNT, QUANTITY, SPARE, PRICE, DISCOUNT, EXPLAIN, FABRIC, ROLE = "ABCDEFGHIJ"
+COLUMN_OF_SPARE = 3
+GROUPS = "Bill by fabric and role"
+EMPTY_LINES = 3
+"""What follows the lines for additions."""
 LEAVES = Derivation(
     "fabrics.compute.switches.leaf",
     "Leaf switches",
@@ -117,13 +98,18 @@ def make(
                     Cell(None if price is None else Decimal(price), currency),
                     Cell(discount, "share"),
                     Cell("because"),
+                    Cell("" if category == "cable" else "compute"),
+                    Cell("patch" if category == "cable" else sku),
                 ),
                 category,
             )
         )
     paid = half_up((tax or 0) * Fraction(net), places)
     priced = sum(line[4] is not None for line in lines)
-    totals = Totals(currency, priced == len(lines), full, full - net, tax, paid, net + paid, priced, len(lines))
+    amount = net + paid
+    totals = Totals(
+        currency, priced == len(lines), full, full - net, tax, paid, amount, priced, len(lines), amount, amount
+    )
     bill = Section("bill", BILL, tables=(Table("bill", BILL, COLUMNS, tuple(rows)),))
     return Document(
         "Cluster",
@@ -160,11 +146,18 @@ def sheet(book: Workbook, name: str) -> Worksheet:
 
 
 def named(book: Workbook, values: Workbook) -> Mapping[str, object]:
-    """What stands in the cells of the defined names."""
+    """What stands in the cells of the defined names of the totals."""
     found = {}
-    for name, target in book.defined_names.items():
-        ((title, address),) = target.destinations
+    for name in ("bom_list", "bom_discount", "bom_tax", "bom_amount"):
+        ((title, address),) = book.defined_names[name].destinations
         found[name] = values[title][address.replace("$", "")].value
+    return found
+
+
+def by_label(page: Worksheet, label: str) -> SheetCell:
+    """The cell behind a label of the first column."""
+    found = next(row[1] for row in page.iter_rows() if row[0].value == label)
+    assert isinstance(found, SheetCell)
     return found
 
 
@@ -188,7 +181,8 @@ def test_amounts_are_formulas_with_their_values() -> None:
     rows = document.section("bill").tables[0].rows
     for number, row in enumerate(rows, FIRST):
         formula = formulas[f"{AMOUNT}{number}"].value
-        assert formula == f'=IF(F{number}="","No ""price""",ROUND((D{number}+E{number})*F{number}*(1-G{number}),2))'
+        product = f"ROUND((D{number}+E{number})*F{number}*(1-G{number}),2)"
+        assert formula == f'=IF(F{number}="",IF(D{number}="","","No ""price"""),{product})'
         amount = row.cells[1].value
         expected = 'No "price"' if amount is None else float(str(amount))
         assert values[f"{AMOUNT}{number}"].value == expected
@@ -287,7 +281,7 @@ def test_hostile_names_everywhere() -> None:
     document = replace(document, headline=((evil, Cell(5, evil, evil)),), facts=((evil, evil),))
     for values in (False, True):
         book = opened(document, values)
-        assert len(set(book.sheetnames)) == len(book.worksheets) == 4
+        assert len(set(book.sheetnames)) == len(book.worksheets) == 5
     xml = zipfile.ZipFile(io.BytesIO(workbook(document, ENGLISH))).read("xl/worksheets/sheet1.xml").decode()
     assert len(xml.partition("<oddFooter>")[2].partition("</oddFooter>")[0].replace("&amp;", "&")) <= 255
 
@@ -336,7 +330,16 @@ def test_names_of_sheets() -> None:
     sections = tuple(replace(table(["x"]), title=title) for title in titles)
     names = opened(make(sections=sections)).sheetnames
     assert names == [
-        *("Summary", BILL, "物料清单", "a b c", "quoted", "History (2)", "A title that is longer than th…"),
+        *(
+            "Summary",
+            BILL,
+            "Bill by fabric and role",
+            "物料清单",
+            "a b c",
+            "quoted",
+            "History (2)",
+            "A title that is longer than th…",
+        ),
         *("A title that is longer tha… (2)", "bill (2)", "Sheet", "Derivations"),
     ]
     assert max(len(name) for name in names) <= 31
@@ -345,9 +348,9 @@ def test_names_of_sheets() -> None:
 def test_header_stays_in_sight_and_is_printed_on_every_page() -> None:
     """The bill has a frozen, repeated header, a filter over its lines, and prints across on A4."""
     page = sheet(opened(make()), BILL)
-    last = FIRST + len(LINES) - 1
+    last = FIRST + len(LINES) + EMPTY_LINES - 1
     assert page.freeze_panes == f"A{FIRST}"
-    assert page.auto_filter.ref == f"A{FIRST - 1}:{EXPLAIN}{last}"
+    assert page.auto_filter.ref == f"A{FIRST - 1}:{ROLE}{last}"
     assert page.print_title_rows == f"${FIRST - 1}:${FIRST - 1}"
     assert page.page_setup.orientation == "landscape"
     assert (page.page_setup.paperSize, page.page_setup.fitToHeight) == (9, 0)
@@ -388,6 +391,189 @@ def test_numbers_lead_to_their_derivation() -> None:
     assert [cell.value for cell in page[4][:2]] == [LEAVES.path, LEAVES.title]
     assert [page[f"B{row}"].alignment.indent for row in (5, 6, 7)] == [1, 2, 3]
     assert [page[f"C{row}"].value for row in (5, 6, 7)] == [32, 1024, 5.46e23]
+
+
+def test_numbers_carry_their_derivation_in_a_note() -> None:
+    """The note of a derived number has the steps of its derivation; a value may bring a note of its own."""
+    book = opened(make())
+    for cell in (sheet(book, BILL)[f"{QUANTITY}{FIRST}"], by_label(sheet(book, "Summary"), "GPUs")):
+        assert cell.comment is not None
+        assert cell.comment.text.splitlines() == [
+            "Leaf switches",
+            "leaves = 32 switches: ceil(ports / down)",
+            "   ports = 1024: servers * 8",
+            "      flops = 5.46 × 10²³ FLOPs: plan.yaml:7:1",
+        ]
+        assert cell.comment.author == "bomgen"
+    assert sheet(book, BILL)[f"{SPARE}{FIRST}"].comment is None
+    document = make()
+    [table] = document.section("bill").tables
+    row = table.rows[0]
+    cells = tuple(
+        replace(cell, note="two in a hundred") if at == COLUMN_OF_SPARE else cell for at, cell in enumerate(row.cells)
+    )
+    noted = replace(table, rows=(replace(row, cells=cells), *table.rows[1:]))
+    sections = tuple(replace(part, tables=(noted,)) if part.id == "bill" else part for part in document.sections)
+    comment = sheet(opened(replace(document, sections=sections)), BILL)[f"{SPARE}{FIRST}"].comment
+    assert comment is not None
+    assert comment.text == "two in a hundred"
+
+
+def test_long_derivations_end_in_how_much_is_missing() -> None:
+    """A note has the first steps, and says how many more there are behind the link."""
+    steps = tuple(Step(0, f"step {number}", number, "", "given") for number in range(20))
+    document = make()
+    long = Section("derivations", "Derivations", derivations=(replace(LEAVES, steps=steps),))
+    comment = sheet(opened(replace(document, sections=(*document.sections[:-1], long))), BILL)[
+        f"{QUANTITY}{FIRST}"
+    ].comment
+    assert comment is not None
+    assert comment.text.splitlines()[-2:] == ["step 7 = 7: given", "… 12 more steps: follow the link"]
+
+
+def test_an_open_workbook_is_not_locked() -> None:
+    """Nothing is locked where the plan does not ask for it."""
+    book = opened(make())
+    assert book.security is None or not book.security.lockStructure
+    assert not any(page.protection.sheet for page in book.worksheets)
+
+
+def test_a_protected_workbook_takes_inputs_only() -> None:
+    """Sheets and their list are locked without a password; inputs and empty lines are not; lines can be filtered."""
+    book = opened(replace(make(), protected=True))
+    assert book.security.lockStructure
+    assert not book.security.workbookPassword
+    for page in book.worksheets:
+        lock = page.protection
+        assert (lock.sheet, lock.password, lock.autoFilter, lock.sort) == (True, None, False, False)
+    page = sheet(book, BILL)
+    open_cells = {cell.coordinate for row in page.iter_rows() for cell in row if not cell.protection.locked}
+    lines = range(FIRST, FIRST + len(LINES))
+    empty = range(lines.stop, lines.stop + EMPTY_LINES)
+    [(_, rate)] = book.defined_names["bom_tax_rate"].destinations
+    assert open_cells == {
+        rate.replace("$", ""),
+        *(f"{column}{row}" for column in (QUANTITY, SPARE, PRICE, DISCOUNT) for row in (*lines, *empty)),
+        *(f"{column}{row}" for column in (CATEGORY, SKU, FABRIC, ROLE) for row in empty),
+    }
+    others = [cell for page in book.worksheets if page.title != BILL for row in page.iter_rows() for cell in row]
+    assert all(cell.protection.locked for cell in others)
+
+
+@pytest.mark.parametrize("words", [ENGLISH, language("zh")], ids=["en", "zh"])
+def test_inputs_are_explained_and_wrong_ones_refused(words: Language) -> None:
+    """Every input has a prompt and a refusal in the language of the quote, as long as Excel takes them."""
+    page = sheet(opened(make(), language=words), BILL)
+    last = FIRST + len(LINES) + EMPTY_LINES - 1
+    rules = {str(rule.sqref): rule for rule in page.data_validations.dataValidation}
+    kinds = {QUANTITY: "whole", SPARE: "whole", PRICE: "decimal", DISCOUNT: "decimal", CATEGORY: "list", FABRIC: "list"}
+    assert {area: rules[area].type for area in (f"{column}{FIRST}:{column}{last}" for column in kinds)} == {
+        f"{column}{FIRST}:{column}{last}": kind for column, kind in kinds.items()
+    }
+    assert len(rules) == len(kinds) + 1
+    for rule in rules.values():
+        assert (rule.showErrorMessage, rule.showInputMessage, rule.allow_blank) == (True, True, True)
+        assert rule.errorStyle in (None, "stop")
+        assert {0 < len(title) <= 32 for title in (rule.promptTitle, rule.errorTitle)} == {True}
+        assert {0 < len(text) <= 225 for text in (rule.prompt, rule.error)} == {True}
+    assert rules[f"{CATEGORY}{FIRST}:{CATEGORY}{last}"].formula1 == "$B$14:$B$15"
+    assert rules[f"{FABRIC}{FIRST}:{FABRIC}{last}"].formula1.endswith("!$A$6:$A$6")
+    assert words.words["xlsx-prompt-pieces"] == rules[f"{QUANTITY}{FIRST}:{QUANTITY}{last}"].prompt
+
+
+def test_areas_of_the_bill_have_names() -> None:
+    """Columns and totals of the bill have defined names; those of columns reach one row below the last line."""
+    book = opened(make())
+    end = FIRST + len(LINES) + EMPTY_LINES
+    areas = {name: next(iter(book.defined_names[name].destinations))[1] for name in book.defined_names}
+    columns = {
+        "bom_categories": CATEGORY,
+        "bom_fabrics": FABRIC,
+        "bom_roles": ROLE,
+        "bom_quantities": QUANTITY,
+        "bom_spares": SPARE,
+        "bom_prices": PRICE,
+        "bom_discounts": DISCOUNT,
+        "bom_amounts": AMOUNT,
+    }
+    assert {name: areas[name] for name in columns} == {
+        name: f"${column}${FIRST}:${column}${end}" for name, column in columns.items()
+    }
+    totals = ("bom_unpriced", "bom_list", "bom_discount", "bom_net", "bom_tax_rate", "bom_tax", "bom_amount")
+    rows = [int(areas[name].rpartition("$")[2]) for name in totals]
+    assert rows == list(range(rows[0], rows[0] + len(totals)))
+    assert {*columns, *totals} == set(areas)
+    page = (Path(__file__).parents[2] / "docs" / "workbook.md").read_text("utf-8")
+    described = [
+        name for row in page.splitlines() if row.startswith("| `bom_") for name in row.split("|")[1].split(", ")
+    ]
+    assert sorted(name.strip(" `") for name in described) == sorted(areas)
+
+
+def test_the_bill_by_fabric_and_role_adds_up() -> None:
+    """Both tables come to the net amount, and the cells that compare them with it say 0."""
+    document = make()
+    rows = [[cell.value for cell in row] for row in sheet(opened(document, values=True), GROUPS).iter_rows()]
+    net = float(document.totals.list - document.totals.discount)
+    assert [row[3] for row in rows if row[0] == "Sum"] == [pytest.approx(net)] * 2
+    assert next(row[:4] for row in rows if row[0] == "compute") == ["compute", 701250, 0, 701250]
+    assert ["Outside the fabrics", "patch", 13, pytest.approx(76.01)] in [row[:4] for row in rows]
+    assert [row[3] for row in rows if "Difference from the net amount of the bill" in row] == [0, 0]
+
+
+def test_a_category_without_a_price_is_not_free() -> None:
+    """A category none of whose lines has a price says so, beside the number of such lines."""
+    document = make((*LINES[:4], ("rack", "Rack", 4, 0, None, Fraction(0))))
+    page = sheet(opened(document, values=True), "Summary")
+    assert [by_label(page, "rack").offset(column=column).value for column in range(3)] == ['No "price"', 0, 1]
+    assert [by_label(page, "cable").offset(column=column).value for column in (0, 2)] == [pytest.approx(76.01), 0]
+
+
+def test_no_chart_without_prices() -> None:
+    """A chart stands on the cover as soon as something has a price."""
+    assert len(sheet(opened(make()), "Summary")._charts) == 1
+    assert sheet(opened(make(LINES[-1:])), "Summary")._charts == []
+
+
+@pytest.mark.parametrize(
+    ("heights", "together", "ends"),
+    [
+        ([10] * 8, {}, []),
+        ([10] * 8, {7: 8}, []),
+        ([10] * 10, {8: 10}, [7]),
+        ([10] * 25, {19: 25}, [18]),
+        ([10] * 32, {30: 31}, [29]),
+        ([10] * 16, {14: 15}, []),
+        ([10] * 12, {2: 3, 9: 12}, [8]),
+        ([200], {1: 1}, []),
+    ],
+)
+def test_pages_end_before_what_belongs_together(
+    heights: Sequence[float], together: Mapping[int, int], ends: Sequence[int]
+) -> None:
+    """A page of 100 points ends before a block that would be split, and nowhere else."""
+    assert page_ends(heights, together, 100, 10) == ends
+
+
+def test_totals_are_printed_on_one_page() -> None:
+    """A long bill has a page end before its subtotals and totals; a short one is fitted to its page."""
+    lines = [("cable", f"part {number}", 1, 0, "1", Fraction(0)) for number in range(100)]
+    page = sheet(opened(make(lines)), BILL)
+    [end] = page.row_breaks.brk
+    assert page.cell(end.id + 1, 2).value == "Lines in sight (follows the filter)"
+    assert not page.sheet_properties.pageSetUpPr.fitToPage
+    assert sheet(opened(make()), BILL).sheet_properties.pageSetUpPr.fitToPage
+
+
+def test_parties_and_terms_stand_on_the_cover() -> None:
+    """Vendor and customer with their addresses, once each, and chapters that are text alone."""
+    document = make(sections=(Section("terms", "Terms", text=("Rounded to the cent.",)),))
+    document = replace(document, parties=(Party("Customer", ("Example", "1 High Street")),))
+    page = sheet(opened(document), "Summary")
+    assert by_label(page, "Customer").value == "Example\n1 High Street"
+    column = [cell.value for cell in page["A"]]
+    assert column.count("Customer") == 1
+    assert column[column.index("Terms") + 1] == "Rounded to the cent."
 
 
 def test_same_document_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -464,7 +650,7 @@ def test_libreoffice_comes_to_the_same_values(tmp_path: Path) -> None:
                     if cell.data_type == "f":
                         theirs = results[name][page.title][cell.coordinate].value
                         value = ours[page.title][cell.coordinate].value
-                        expected = value if isinstance(value, str) else pytest.approx(value, rel=1e-14)
+                        expected = value if isinstance(value, str) or value is None else pytest.approx(value, rel=1e-14)
                         assert theirs == expected, (name, page.title, cell.coordinate)
     expected = make(
         (*[("switch", "QM9700", 40, 1, "25000", Fraction(3, 20))], *LINES[1:4], (*LINES[4][:4], "1000", Fraction(0)))
