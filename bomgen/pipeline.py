@@ -42,6 +42,8 @@ MAX_PATH = 1000
 STANDARD_INPUT_NAME = "<stdin>"
 FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"}
 """The formats that `build` writes of itself, each with its file name."""
+PRINTED = {"pdf": "quote.pdf"}
+"""The format that a browser prints, with its file name."""
 DRAWINGS = {"svg": "fabric-{name}.svg", "dot": "fabric-{name}.dot"}
 """The formats that have a file for every fabric, by the fabric's name."""
 
@@ -251,9 +253,12 @@ def _raise_broken(outcome: tuple[Check, ...]) -> None:
 
 
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
-    """The files of a report by name, in the formats asked for."""
+    """The files of a report by name, in the formats asked for.
+
+    Raises OutputError when there is no browser that prints the PDF.
+    """
     files: dict[str, bytes] = {}
-    readers = [form for form in formats if form in ("md", "html", "xlsx")]
+    readers = [form for form in formats if form in ("md", "html", "xlsx", "pdf")]
     if readers:
         from bomgen.chapters import document
         from bomgen.document import Drawing
@@ -282,6 +287,14 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             from bomgen.render.text import html
 
             files[FORMATS[form]] = html(page, words)
+        elif form == "pdf":
+            from bomgen.render.pdf import NotPrinted, pdf
+            from bomgen.render.text import html
+
+            try:
+                files[PRINTED[form]] = pdf(files.get(FORMATS["html"]) or html(page, words))
+            except NotPrinted as error:
+                raise OutputError(f"{PRINTED[form]}: {error}") from error
         elif form == "xlsx":
             from bomgen.render.xlsx import workbook
 
