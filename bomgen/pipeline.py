@@ -277,7 +277,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             )
             for built in report.design.fabrics
         )
-        page = document(report, words, drawings, _racks_drawn(report, words))
+        page = document(report, words, drawings, _racks_drawn(report, words), _costs_drawn(report, words))
     for form in formats:
         if form == "md":
             from bomgen.render.text import markdown
@@ -306,6 +306,21 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
 
             files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
     return files
+
+
+def _costs_drawn(report: Report, words: Language) -> Drawing | None:
+    """What each category of the bill costs; None where nothing has a price."""
+    from bomgen.breakdown import by_category
+    from bomgen.document import Drawing
+    from bomgen.render.cost_drawing import cost_svg
+
+    parts = by_category(report.quote.lines)
+    if not parts:
+        return None
+    title = words.word("drawing-costs")
+    return Drawing(
+        "costs", title, cost_svg(parts, report.quote.totals.currency, words, title), words.word("drawing-costs-text")
+    )
 
 
 def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from bomgen import __version__
-from bomgen.chapters import build, evidence, racks, serving, site, sizing, storage, summary
+from bomgen.chapters import build, costs, evidence, racks, serving, site, sizing, storage, summary
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Document, Drawing, Section
 from bomgen.language import Language
@@ -15,9 +15,16 @@ from bomgen.report import Report
 
 
 def document(
-    report: Report, language: Language, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...] = ()
+    report: Report,
+    language: Language,
+    drawings: tuple[Drawing, ...],
+    of_racks: tuple[Drawing, ...] = (),
+    of_costs: Drawing | None = None,
 ) -> Document:
-    """The report for readers, in a language. `drawings` are those of the fabrics, `of_racks` of floor and racks."""
+    """The report for readers, in a language.
+
+    `drawings` are those of the fabrics, `of_racks` of floor and racks, `of_costs` the one of what is paid for.
+    """
     writer = Writer(report, language)
     return Document(
         title=report.plan.title,
@@ -25,7 +32,7 @@ def document(
         language=language.code,
         facts=tuple(_facts(writer)),
         headline=tuple(_headline(writer)),
-        sections=tuple(section for section in _sections(writer, drawings, of_racks) if section is not None),
+        sections=tuple(section for section in _sections(writer, drawings, of_racks, of_costs) if section is not None),
         totals=report.quote.totals,
         footer=language.word("footer", version=__version__, sha=report.sha256),
     )
@@ -74,8 +81,11 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         yield writer.label(("site", "power_w")), writer.cell(("site", "power_w"))
 
 
-def _sections(writer: Writer, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...]) -> Iterator[Section | None]:
+def _sections(
+    writer: Writer, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...], of_costs: Drawing | None
+) -> Iterator[Section | None]:
     yield summary.summary(writer)
+    yield costs.costs(writer, of_costs)
     yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
     yield serving.serving(writer)
     yield sizing.sizing(writer)

@@ -107,7 +107,7 @@ def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
         depth, label, node = stack.pop()
         own = writer.paths.of.get(id(node), "#")
         if depth and "#" not in own and isinstance(node.origin, Derived):
-            yield Step(depth, label, shown(node), node.unit, writer.word("see", path=own))
+            yield Step(depth, label, shown(node), node.unit, writer.word("see", path=own), own)
             continue
         again = id(node) in seen and bool(node.inputs)
         yield Step(depth, label, shown(node), node.unit, writer.word("above") if again else origin_text(node))
