@@ -32,7 +32,7 @@ def check_section(writer: Writer) -> Section:
     """What the program checked on its own result."""
     columns = (
         Column("status", writer.word("column-status"), "text", 10),
-        Column("id", writer.word("column-check"), "text", 22),
+        Column("id", writer.word("column-check"), "text", 26),
         Column("message", writer.word("column-finding"), "text", 70),
         Column("path", writer.word("column-path"), "text", 40),
     )

@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from hashlib import sha256
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
@@ -36,6 +37,8 @@ _UNIT_COLUMN = "unit"
 """The column that says what a number beside it says, where numbers are shown with their units."""
 _LONG = 15
 """A table of more rows than that is folded away on a screen, as far as it is not the bill."""
+_PARTS = 20
+"""Widths of columns are given in twentieths of the page."""
 _AMOUNT_COLUMN = "amount"
 """The column that is summed up for each group of the bill."""
 _FEW_NUMBERS = 2
@@ -47,6 +50,8 @@ _MARKDOWN = re.compile(r"[\\`\[\]|~#]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|&(?=#?
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "$": "&#36;", "&": "&amp;"}
 _LINE_START = re.compile(r"(\d+)(?=[.)])|(?=[-+*=:])")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
+_JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
+"""Where a path, an address or the name of a number may be broken."""
 _BACKTICKS = re.compile("`+")
 
 Item = TypeVar("Item")
@@ -112,6 +117,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
     )
     environment.filters = {
         "amount": view.amount,
+        "breakable": _breakable,
         "code": _code,
         "ends": _ends,
         "fields": view.fields,
@@ -180,12 +186,20 @@ class _View:
         return self.language.word("ui-at-least", amount=text)
 
     def headings(self, table: Table, stacked: bool) -> list[tuple[str, str]]:
-        """Kind and title of each column; one for all texts when these are stacked."""
+        """Kind and title of each column; one for all texts when these are stacked.
+
+        On a page texts that are not stacked say in their kind how wide they are, beside each other.
+        """
         all: list[tuple[str, str]] = [
             (column.kind, self._title(table, index)) for index, column in enumerate(table.columns)
         ]
-        if not stacked or not _stacks(table):
+        if not stacked:
             return all
+        if not _stacks(table):
+            return [
+                (f"{kind}{_share(column, table)}", title)
+                for column, (kind, title) in zip(table.columns, all, strict=True)
+            ]
         titles = [column.title for column in table.columns if column.kind == "text" and column.width >= _WIDE]
         return [("stack", " · ".join(titles[:2])), *(each for each in all if each[0] != "text")]
 
@@ -239,8 +253,9 @@ class _View:
         else:
             text = self.language.cell(cell)
         title = self.language.word("ui-derived", value=text) if link else ""
+        look = f"{kind} long" if kind == "number" and len(text) > _WIDE else kind
         rank = "" if value is None or isinstance(value, str) else f"{float(value):.15g}"
-        return Field(kind, (("", text),), link, title, False, rank)
+        return Field(look, (("", text),), link, title, False, rank)
 
     def _stack(self, row: Row, columns: Sequence[Column]) -> Field:
         """All texts of a row: wide ones before the numbers as lines, narrow ones on one line, remarks last."""
@@ -268,6 +283,14 @@ def _stacks(table: Table) -> bool:
     """Whether a table of numbers is too wide for a page."""
     numbers = sum(column.kind != "text" for column in table.columns)
     return numbers > _FEW_NUMBERS and sum(column.width for column in table.columns) > _PAGE
+
+
+def _share(column: Column, table: Table) -> str:
+    """The class of a column of text that says which part of the table's width it takes; nothing for numbers."""
+    if column.kind != "text":
+        return ""
+    part = Fraction(column.width, sum(other.width for other in table.columns))
+    return f" w{max(round(part * _PARTS), 1)}"
 
 
 def _tables(tables: Sequence[Table]) -> Iterator[Table]:
@@ -299,6 +322,11 @@ def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
         deeper = min(step.depth - depth, 1)
         depth += deeper
         yield step, depth, deeper
+
+
+def _breakable(text: str) -> Markup:
+    """Text that may be broken between the steps of a path, an address or the name of a number."""
+    return Markup("<wbr>").join(_JOINTS.split(_plain(text)))
 
 
 def _nested(deeper: int) -> Markup:

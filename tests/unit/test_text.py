@@ -22,7 +22,7 @@ ENGLISH = language("en")
 HOSTILE = '<b>x</b> | `y` *z* _q_ [l](javascript:alert(1)) &lt; $m$ ~s~\n# "q"\x00 \u202e{{ 7*7 }}'
 PATH = "fabrics.compute.switches.leaf"
 ODD_PATH = "fabrics.my fabric/é.switches.leaf"
-VOID = {"meta", "br", "hr", "img", "link", "input", "rect", "line"}
+VOID = {"meta", "br", "wbr", "hr", "img", "link", "input", "rect", "line"}
 COLUMNS = (
     Column("fabric", "Fabric", "text", 12),
     Column("category", "Category", "text", 12),
