@@ -11,7 +11,6 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 from hashlib import sha256
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
@@ -196,12 +195,19 @@ class _View:
         if not stacked:
             return all
         if not _stacks(table):
+            widths = [self._width(table, index) for index in range(len(table.columns))]
             return [
-                (f"{kind}{_share(column, table)}", title)
-                for column, (kind, title) in zip(table.columns, all, strict=True)
+                (f"{kind} w{_parts(width, sum(widths))}" if kind == "text" else kind, title)
+                for width, (kind, title) in zip(widths, all, strict=True)
             ]
         titles = [column.title for column in table.columns if column.kind == "text" and column.width >= _WIDE]
         return [("stack", " · ".join(titles[:2])), *(each for each in all if each[0] != "text")]
+
+    def _width(self, table: Table, index: int) -> int:
+        """The characters that a column has need of, as far as it may have them."""
+        column = table.columns[index]
+        longest = max((len(self.language.cell(row.cells[index])) for row in table.rows), default=0)
+        return min(column.width, max(longest, len(column.title)) + 2)
 
     def _title(self, table: Table, index: int) -> str:
         title, currency = table.columns[index].title, self._currency(table, index)
@@ -285,12 +291,9 @@ def _stacks(table: Table) -> bool:
     return numbers > _FEW_NUMBERS and sum(column.width for column in table.columns) > _PAGE
 
 
-def _share(column: Column, table: Table) -> str:
-    """The class of a column of text that says which part of the table's width it takes; nothing for numbers."""
-    if column.kind != "text":
-        return ""
-    part = Fraction(column.width, sum(other.width for other in table.columns))
-    return f" w{max(round(part * _PARTS), 1)}"
+def _parts(width: int, of: int) -> int:
+    """The twentieths of a table that a column gets: words of narrow columns are not broken, texts of wide ones are."""
+    return -(-width * _PARTS // of) if width < _WIDE else max(width * _PARTS // of, 1)
 
 
 def _tables(tables: Sequence[Table]) -> Iterator[Table]:
