@@ -19,24 +19,27 @@ _SHORTEST = 1.5
 _TONE = 0.55
 _SIZE = 12
 _NAME_SIZE = 13
+_BOLD = 1.1
+"""How much wider bold letters are."""
 
 
 def cost_svg(parts: Sequence[Part], currency: str, language: Language, title: str) -> str:
     """A bar for every category, as long as its share, with its amount and share behind it, as an SVG element."""
     canvas = Canvas()
     texts = [_text(part, currency, language) for part in parts]
-    room = RIGHT - LEFT - max(width_of(text, _SIZE) for text in texts) - _GAP
+    names = [language.word(f"category-{part.category}") for part in parts]
+    left = min(max(width_of(name, _NAME_SIZE) * _BOLD for name in names) + 2 * _GAP, LEFT)
+    room = RIGHT - left - max(width_of(text, _SIZE) for text in texts) - _GAP
     longest = max((part.share for part in parts), default=Fraction(0)) or 1
-    for index, (part, text) in enumerate(zip(parts, texts, strict=True)):
+    for index, (part, name, text) in enumerate(zip(parts, names, texts, strict=True)):
         middle = LINE + index * _PITCH
-        name = language.word(f"category-{part.category}")
-        canvas.words("cost-name", 0, middle, name, LEFT, anchor="start", largest=_NAME_SIZE, strong=True)
-        end: float = LEFT
+        canvas.words("cost-name", 0, middle, name, left, anchor="start", largest=_NAME_SIZE, strong=True)
+        end = left
         if part.amount is not None:
             width = max(float(part.share / longest) * room, _SHORTEST)
-            bar = (LEFT, middle - _HEIGHT / 2, width, _HEIGHT)
+            bar = (left, middle - _HEIGHT / 2, width, _HEIGHT)
             canvas.rectangle("bar", *bar, filled=True, tone=_TONE, corner=2)
-            end = LEFT + width + _GAP
+            end = left + width + _GAP
         canvas.words("cost", end, middle, text, WIDTH - end, anchor="start", largest=_SIZE)
         canvas.spoken.append(f"{name}: {text}")
     canvas.bottom = LINE + (len(parts) - 1) * _PITCH
