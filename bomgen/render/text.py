@@ -38,6 +38,8 @@ _LONG = 15
 """A table of more rows than that is folded away on a screen, as far as it is not the bill."""
 _PARTS = 20
 """Widths of columns are given in twentieths of the page."""
+_ROOM = 4
+"""Characters that a column has beside its text: the space between columns, and letters that are wide."""
 _AMOUNT_COLUMN = "amount"
 """The column that is summed up for each group of the bill."""
 _FEW_NUMBERS = 2
@@ -207,7 +209,7 @@ class _View:
         """The characters that a column has need of, as far as it may have them."""
         column = table.columns[index]
         longest = max((len(self.language.cell(row.cells[index])) for row in table.rows), default=0)
-        return min(column.width, max(longest, len(column.title)) + 2)
+        return min(column.width, max(longest, len(column.title)) + _ROOM)
 
     def _title(self, table: Table, index: int) -> str:
         title, currency = table.columns[index].title, self._currency(table, index)
