@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, INTERRUPTED = 1, 2, 3, 130
 DEFAULT_FORMATS = "md,html,xlsx,json,csv"
-ALL_FORMATS = f"{DEFAULT_FORMATS},svg,dot"
+ALL_FORMATS = f"{DEFAULT_FORMATS},pdf,svg,dot"
 SCHEMAS = ("plan", "bom", "part", "prices")
 HELP_WIDTH = 100
 NAME_WIDTH = 10
@@ -68,7 +68,7 @@ def main() -> None:
     default=DEFAULT_FORMATS,
     show_default=True,
     metavar="LIST",
-    help="What to write; svg and dot draw every fabric.",
+    help="What to write; pdf takes Chromium, svg and dot draw every fabric.",
 )
 @click.option(
     "--template",
@@ -89,16 +89,17 @@ def build(
 ) -> None:
     """Write quote.md, quote.html, quote.xlsx, bom.json and bom.csv into DIR/NAME/ for each plan (- is standard input).
 
-    The formats svg and dot (Graphviz) write a drawing of each fabric, fabric-NAME.svg and fabric-NAME.dot.
+    The format pdf writes quote.pdf, which Chromium prints: the one in PATH, or the one that BOMGEN_CHROMIUM names. The
+    formats svg and dot (Graphviz) write a drawing of each fabric, fabric-NAME.svg and fabric-NAME.dot.
     Templates of your own, by --template or `templates:` of a plan, are filled in beside them.
 
     Several plans are built each by itself; the worst exit code is returned.
     """
-    from bomgen.pipeline import DRAWINGS, FORMATS, OutputError, render, write
+    from bomgen.pipeline import DRAWINGS, FORMATS, PRINTED, OutputError, render, write
     from bomgen.problems import PlanErrors
 
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
-    unknown = [form for form in wanted if form not in (*FORMATS, *DRAWINGS)]
+    unknown = [form for form in wanted if form not in (*FORMATS, *PRINTED, *DRAWINGS)]
     if unknown or not wanted:
         raise click.UsageError(f"no format '{', '.join(unknown)}'; there are {ALL_FORMATS}")
     files, code = _opened(plans, root)

@@ -83,6 +83,8 @@ class Drawing:
     description: str
     file: str | None = None
     """The file of the picture beside the document; None: there is none."""
+    data: Table | None = None
+    """What the picture shows, as a table; a workbook leaves it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class Step:
     value: Value
     unit: str
     origin: str
+    see: str | None = None
+    """The path of the derivation that goes on from here; `origin` says so in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,12 @@ class Language(NamedTuple):
         """A share in per cent."""
         return f"{self.number(Fraction(value) * _PERCENT)} %"
 
+    def rough_share(self, value: Fraction) -> str:
+        """A share in tenths of a per cent; one too small for that is written as less than the smallest."""
+        steps = round(value * _STEP)
+        smaller = "< " if value and not steps else ""
+        return smaller + self.share(Fraction(max(steps, 1 if smaller else 0), _STEP))
+
     def money(self, amount: Decimal, currency: str) -> str:
         """An amount with its currency, in its minor unit."""
         return f"{self.amount(amount, currency)} {currency}".rstrip()

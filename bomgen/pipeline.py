@@ -42,9 +42,11 @@ if TYPE_CHECKING:
 
 FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"}
 """The formats that `build` writes of itself, each with its file name."""
+PRINTED = {"pdf": "quote.pdf"}
+"""The format that a browser prints, with its file name."""
 DRAWINGS = {"svg": "fabric-{name}.svg", "dot": "fabric-{name}.dot"}
 """The formats that have a file for every fabric, by the fabric's name."""
-_TAKEN = [re.compile(re.escape(name)) for name in FORMATS.values()]
+_TAKEN = [re.compile(re.escape(name)) for name in (*FORMATS.values(), *PRINTED.values())]
 _TAKEN += [re.compile(re.escape(name).replace(r"\{name\}", ".*")) for name in DRAWINGS.values()]
 """The names of files that are bomgen's own, of every plan."""
 
@@ -214,10 +216,10 @@ def _raise_broken(outcome: tuple[Check, ...]) -> None:
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     """The files of a report by name, in the formats asked for, and those of the user's own templates.
 
-    Raises PlanErrors when a template fails.
+    Raises PlanErrors when a template fails, OutputError when there is no browser that prints the PDF.
     """
     files: dict[str, bytes] = {}
-    readers = [form for form in formats if form in ("md", "html", "xlsx")]
+    readers = [form for form in formats if form in ("md", "html", "xlsx", "pdf")]
     if readers:
         from bomgen.chapters import document
         from bomgen.document import Drawing
@@ -236,7 +238,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             )
             for built in report.design.fabrics
         )
-        page = document(report, words, drawings, _racks_drawn(report, words))
+        page = document(report, words, drawings, _racks_drawn(report, words), _costs_drawn(report, words))
     for form in formats:
         if form == "md":
             from bomgen.render.text import markdown
@@ -246,6 +248,14 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             from bomgen.render.text import html
 
             files[FORMATS[form]] = html(page, words)
+        elif form == "pdf":
+            from bomgen.render.pdf import NotPrinted, pdf
+            from bomgen.render.text import html
+
+            try:
+                files[PRINTED[form]] = pdf(files.get(FORMATS["html"]) or html(page, words))
+            except NotPrinted as error:
+                raise OutputError(f"{PRINTED[form]}: {error}") from error
         elif form == "xlsx":
             from bomgen.render.xlsx import workbook
 
@@ -259,6 +269,21 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     if report.templates:
         files |= own_templates.filled(report.templates, given_to_templates(report), report.plan.quote.language)
     return files
+
+
+def _costs_drawn(report: Report, words: Language) -> Drawing | None:
+    """What each category of the bill costs; None where nothing has a price."""
+    from bomgen.breakdown import by_category
+    from bomgen.document import Drawing
+    from bomgen.render.cost_drawing import cost_svg
+
+    parts = by_category(report.quote.lines)
+    if not parts:
+        return None
+    title = words.word("drawing-costs")
+    return Drawing(
+        "costs", title, cost_svg(parts, report.quote.totals.currency, words, title), words.word("drawing-costs-text")
+    )
 
 
 def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:

@@ -1,25 +1,157 @@
 "use strict";
-// The page is complete without this: here a link to a derivation opens it, and printing opens them all.
+// The page is complete without this. With it a link to a derivation opens it and comes back, printing opens all that is
+// folded, and the bill can be sorted, filtered and folded.
 (() => {
-  const open = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target instanceof HTMLDetailsElement) {
-      target.open = true;
-      target.scrollIntoView();
-    }
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+  // Derivations
+
+  let left = null;
+  const reveal = (element) => {
+    for (let at = element; at; at = at.parentElement) if (at instanceof HTMLDetailsElement) at.open = true;
   };
-  addEventListener("hashchange", open);
+  const arrive = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    reveal(target);
+    target.scrollIntoView();
+    if (target instanceof HTMLDetailsElement) target.querySelector("summary").focus({ preventScroll: true });
+  };
+  addEventListener("hashchange", arrive);
   addEventListener("click", (event) => {
-    if (event.target.closest('a[href="' + location.hash + '"]')) open();
+    const link = event.target.closest('a[href^="#"]');
+    if (!link) return;
+    if (link.closest(".back") && left && left.hash === "#" + link.closest("details").id) {
+      event.preventDefault();
+      reveal(left);
+      left.focus();
+      left.scrollIntoView({ block: "center" });
+      return;
+    }
+    if (link.hash.startsWith("#why-") && !link.closest("details[id]")) left = link;
+    if (link.hash === location.hash) arrive();
   });
-  open();
+  arrive();
 
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
+    closed = all("details:not([open])");
     for (const details of closed) details.open = true;
   });
   addEventListener("afterprint", () => {
     for (const details of closed) details.open = false;
   });
+
+  for (const tools of all(".tools[data-details]")) {
+    tools.hidden = false;
+    tools.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (button) for (const details of all("details", tools.parentElement)) details.open = Boolean(button.value);
+    });
+  }
+
+  // The bill
+
+  const wrap = (cell, label) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...(label ? [label] : cell.childNodes));
+    cell.prepend(button);
+    return button;
+  };
+
+  const bill = (tools, table) => {
+    const filter = tools.querySelector("input");
+    const count = tools.querySelector("output");
+    const flat = table.createTBody();
+    const groups = [...table.tBodies].filter((body) => body !== flat).map((body) => ({
+      body,
+      head: body.querySelector(".group"),
+      rows: all("tr:not(.group)", body),
+    }));
+    const lines = groups.flatMap((group) => group.rows.map((row) => ({
+      row,
+      group,
+      text: (row.textContent + " " + (group.head ? group.head.textContent : "")).toLowerCase(),
+    })));
+
+    const show = () => {
+      const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let shown = 0;
+      for (const group of groups) group.found = 0;
+      for (const line of lines) {
+        const found = words.every((word) => line.text.includes(word));
+        shown += found;
+        line.group.found += found;
+        line.row.hidden = !found || (line.group.folded && !table.classList.contains("sorted"));
+      }
+      for (const group of groups) {
+        if (!group.head) continue;
+        group.head.hidden = !group.found;
+        group.button.setAttribute("aria-expanded", String(!group.folded));
+      }
+      count.value = count.dataset.text.replace("{}", shown);
+    };
+
+    for (const group of groups) {
+      group.folded = false;
+      if (!group.head) continue;
+      group.button = wrap(group.head.cells[0], group.head.cells[0].firstChild);
+      group.button.addEventListener("click", () => {
+        group.folded = !group.folded;
+        show();
+      });
+    }
+
+    const order = new Intl.Collator(document.documentElement.lang, { numeric: true });
+    const compare = (one, other, column, sign) => {
+      const [a, b] = [one.row.cells[column], other.row.cells[column]];
+      if (a.className === "stack" || a.className === "text") return sign * order.compare(a.textContent, b.textContent);
+      const [x, y] = [a.dataset.rank, b.dataset.rank];
+      if (x === undefined || y === undefined) return (x === undefined) - (y === undefined);
+      return sign * (x - y);
+    };
+    const heads = [...table.tHead.rows[0].cells];
+    const sort = (head) => {
+      const next = { none: "ascending", ascending: "descending", descending: "none" }[head.getAttribute("aria-sort")];
+      for (const other of heads) other.setAttribute("aria-sort", other === head ? next : "none");
+      table.classList.toggle("sorted", next !== "none");
+      if (next === "none") {
+        for (const group of groups) group.body.append(...group.rows);
+      } else {
+        const sign = next === "ascending" ? 1 : -1;
+        const sorted = [...lines].sort((one, other) => compare(one, other, heads.indexOf(head), sign));
+        flat.append(...sorted.map((line) => line.row));
+      }
+      show();
+    };
+    for (const head of heads) {
+      head.setAttribute("aria-sort", "none");
+      wrap(head).addEventListener("click", () => sort(head));
+    }
+
+    filter.addEventListener("input", () => {
+      if (filter.value) for (const group of groups) group.folded = false;
+      show();
+    });
+    filter.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !filter.value) return;
+      event.preventDefault();
+      filter.value = "";
+      show();
+    });
+    tools.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (!button) return;
+      for (const group of groups) group.folded = !button.value;
+      show();
+    });
+    tools.hidden = false;
+    show();
+  };
+
+  for (const tools of all(".tools[data-table]")) {
+    const table = document.getElementById(tools.dataset.table);
+    if (table) bill(tools, table);
+  }
 })();

@@ -229,6 +229,17 @@ def test_a_plan_that_is_not_there_is_wrong_usage(command: str, plan: str, run: R
     assert plan in outcome.stderr
 
 
+def test_a_pdf_without_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    """No Chromium: exit code 3, one line that says what is missing, and no other file either."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("BOMGEN_CHROMIUM", raising=False)
+    outcome = run("build", "-", "-f", "md,pdf", stdin=PLAN)
+    assert 3 == outcome.exit_code
+    assert "bomgen: not written: quote.pdf: " in outcome.stderr
+    assert "Chromium" in outcome.stderr
+    assert [] == written(tmp_path)
+
+
 def test_output_that_cannot_be_written(tmp_path: Path, run: Run) -> None:
     """A file where the output folder should be: exit code 3, one line that says so, nothing half-written."""
     (tmp_path / "out").write_text("in the way", encoding="utf-8")

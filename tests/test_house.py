@@ -34,7 +34,7 @@ FLOORS = {
     "design": 9,
     **dict.fromkeys(("bill", "wiring"), 10),
     **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
-    **dict.fromkeys(("proof", "remarks", "operation", "alternatives"), 12),
+    **dict.fromkeys(("proof", "remarks", "operation", "alternatives", "breakdown"), 12),
     "report": 13,
     **dict.fromkeys(("render", "chapters", "inputs"), 14),
     "export": 15,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bomgen import __version__
-from bomgen.chapters import alternatives, build, evidence, money, racks, serving, site, sizing, storage, summary
+from bomgen.chapters import alternatives, build, costs, evidence, money, racks, serving, site, sizing, storage, summary
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Document, Drawing, Section
 from bomgen.language import Language
@@ -17,9 +17,16 @@ PROTECTED = "protected"
 
 
 def document(
-    report: Report, language: Language, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...] = ()
+    report: Report,
+    language: Language,
+    drawings: tuple[Drawing, ...],
+    of_racks: tuple[Drawing, ...] = (),
+    of_costs: Drawing | None = None,
 ) -> Document:
-    """The report for readers, in a language. `drawings` are those of the fabrics, `of_racks` of floor and racks."""
+    """The report for readers, in a language.
+
+    `drawings` are those of the fabrics, `of_racks` of floor and racks, `of_costs` the one of what is paid for.
+    """
     writer = Writer(report, language)
     return Document(
         title=report.plan.title,
@@ -27,7 +34,7 @@ def document(
         language=language.code,
         facts=tuple(money.facts(writer)),
         headline=tuple(_headline(writer)),
-        sections=tuple(section for section in _sections(writer, drawings, of_racks) if section is not None),
+        sections=tuple(section for section in _sections(writer, drawings, of_racks, of_costs) if section is not None),
         totals=report.quote.totals,
         footer=language.word("footer", version=__version__, sha=report.sha256),
         parties=money.parties(writer),
@@ -64,8 +71,11 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         yield writer.label(("site", "power_w")), writer.cell(("site", "power_w"))
 
 
-def _sections(writer: Writer, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...]) -> Iterator[Section | None]:
+def _sections(
+    writer: Writer, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...], of_costs: Drawing | None
+) -> Iterator[Section | None]:
     yield summary.summary(writer)
+    yield costs.costs(writer, of_costs)
     yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
     yield alternatives.alternatives(writer)
     yield money.operation(writer)

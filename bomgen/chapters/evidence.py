@@ -32,7 +32,7 @@ def check_section(writer: Writer) -> Section:
     """What the program checked on its own result."""
     columns = (
         Column("status", writer.word("column-status"), "text", 10),
-        Column("id", writer.word("column-check"), "text", 22),
+        Column("id", writer.word("column-check"), "text", 26),
         Column("message", writer.word("column-finding"), "text", 70),
         Column("path", writer.word("column-path"), "text", 40),
     )
@@ -107,7 +107,7 @@ def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
         depth, label, node = stack.pop()
         own = writer.paths.of.get(id(node), "#")
         if depth and "#" not in own and isinstance(node.origin, Derived):
-            yield Step(depth, label, shown(node), node.unit, writer.word("see", path=own))
+            yield Step(depth, label, shown(node), node.unit, writer.word("see", path=own), own)
             continue
         again = id(node) in seen and bool(node.inputs)
         yield Step(depth, label, shown(node), node.unit, writer.word("above") if again else origin_text(node))

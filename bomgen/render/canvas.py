@@ -293,8 +293,13 @@ def _cut(line: str, room: float, size: float) -> str:
     return f"{line.rstrip()}…"
 
 
+def width_of(text: str, size: float) -> float:
+    """About how wide text of a size is."""
+    return size * _ems(text)
+
+
 def _width(text: str) -> float:
-    return _WORD_SIZE * _ems(text)
+    return width_of(text, _WORD_SIZE)
 
 
 def _ems(text: str) -> float:

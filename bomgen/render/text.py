@@ -18,12 +18,14 @@ from typing import Any, NamedTuple, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from bomgen.document import Cell, Column, Derivation, Document, Row, Step, Table
+from bomgen.document import Cell, Column, Derivation, Document, Row, Section, Step, Table
 from bomgen.language import Language
 from bomgen.resources import folder
 
 BILL = "bill"
 """The section that the totals stand in."""
+KEY_FIGURES = "key-figures"
+"""The place of the headline numbers in the page."""
 _PAGE = 130
 """Characters that fit side by side on a page; in a wider table of numbers the texts of a row stand below each other."""
 _WIDE = 24
@@ -32,6 +34,14 @@ _GROUP_COLUMN = "category"
 """The column that says what the heading of a group says."""
 _UNIT_COLUMN = "unit"
 """The column that says what a number beside it says, where numbers are shown with their units."""
+_LONG = 15
+"""A table of more rows than that is folded away on a screen, as far as it is not the bill."""
+_PARTS = 20
+"""Widths of columns are given in twentieths of the page."""
+_ROOM = 4
+"""Characters that a column has beside its text: the space between columns, and letters that are wide."""
+_AMOUNT_COLUMN = "amount"
+"""The column that is summed up for each group of the bill."""
 _FEW_NUMBERS = 2
 """Columns of numbers that leave room for texts beside them, however wide these are."""
 _UNPRINTABLE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+")
@@ -41,6 +51,8 @@ _MARKDOWN = re.compile(r"[\\`\[\]|~#]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|&(?=#?
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "$": "&#36;", "&": "&amp;"}
 _LINE_START = re.compile(r"(\d+)(?=[.)])|(?=[-+*=:])")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
+_JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
+"""Where a path, an address or the name of a number may be broken."""
 _BACKTICKS = re.compile("`+")
 
 Item = TypeVar("Item")
@@ -54,6 +66,8 @@ class Field(NamedTuple):
     link: str
     title: str
     unknown: bool
+    rank: str = ""
+    """A number by which rows can be sorted."""
 
 
 def markdown(document: Document, language: Language) -> bytes:
@@ -104,26 +118,32 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
     )
     environment.filters = {
         "amount": view.amount,
+        "breakable": _breakable,
         "code": _code,
         "ends": _ends,
         "fields": view.fields,
+        "group_sum": view.group_sum,
         "groups": view.groups,
         "headings": view.headings,
         "headline": view.headline,
+        "home": view.home,
         "indent": lambda depth: _Raw("  " * depth),
         "length": len,
         "line": _line,
         "nested": _nested,
         "share": language.share,
         "slug": slug,
+        "leads": view.leads,
+        "long": lambda table: len(table.rows) > _LONG,
         "steps": _steps,
         "sum": view.sum,
         "svg": Markup,
         "tables": _tables,
+        "with_data": _with_data,
         "value": _value(language),
         "why": view.why,
     }
-    environment.globals = {"word": language.word, "bill": BILL}
+    environment.globals = {"word": language.word, "bill": BILL, "key_figures": KEY_FIGURES}
     return environment
 
 
@@ -133,10 +153,22 @@ class _View:
     def __init__(self, document: Document, language: Language) -> None:
         self.document, self.language = document, language
         self.derived = {each.path for section in document.sections for each in section.derivations}
+        self.homes: dict[str, str] = {cell.why: KEY_FIGURES for _, cell in document.headline if cell.why}
+        for table in (table for section in document.sections for table in section.tables):
+            for cell in (cell for row in table.rows for cell in row.cells if cell.why):
+                self.homes.setdefault(str(cell.why), f"table-{slug(table.id)}")
 
     def why(self, cell: Cell) -> str:
         """The link from a number to its derivation; empty where there is none in the document."""
-        return f"#why-{slug(cell.why)}" if cell.why is not None and cell.why in self.derived else ""
+        return self.leads(cell.why)
+
+    def leads(self, path: str | None) -> str:
+        """The link to the derivation of a path; empty where there is none in the document."""
+        return f"#why-{slug(path)}" if path in self.derived and path else ""
+
+    def home(self, derivation: Derivation) -> str:
+        """The link from a derivation to the place where its number is first shown; empty where it is nowhere."""
+        return f"#{self.homes[derivation.path]}" if derivation.path in self.homes else ""
 
     def amount(self, amount: Decimal) -> str:
         """An amount of the totals, with its currency."""
@@ -155,14 +187,29 @@ class _View:
         return self.language.word("ui-at-least", amount=text)
 
     def headings(self, table: Table, stacked: bool) -> list[tuple[str, str]]:
-        """Kind and title of each column; one for all texts when these are stacked."""
+        """Kind and title of each column; one for all texts when these are stacked.
+
+        On a page texts that are not stacked say in their kind how wide they are, beside each other.
+        """
         all: list[tuple[str, str]] = [
             (column.kind, self._title(table, index)) for index, column in enumerate(table.columns)
         ]
-        if not stacked or not _stacks(table):
+        if not stacked:
             return all
+        if not _stacks(table):
+            widths = [self._width(table, index) for index in range(len(table.columns))]
+            return [
+                (f"{kind} w{_parts(width, sum(widths))}" if kind == "text" else kind, title)
+                for width, (kind, title) in zip(widths, all, strict=True)
+            ]
         titles = [column.title for column in table.columns if column.kind == "text" and column.width >= _WIDE]
         return [("stack", " · ".join(titles[:2])), *(each for each in all if each[0] != "text")]
+
+    def _width(self, table: Table, index: int) -> int:
+        """The characters that a column has need of, as far as it may have them."""
+        column = table.columns[index]
+        longest = max((len(self.language.cell(row.cells[index])) for row in table.rows), default=0)
+        return min(column.width, max(longest, len(column.title)) + _ROOM)
 
     def _title(self, table: Table, index: int) -> str:
         title, currency = table.columns[index].title, self._currency(table, index)
@@ -178,6 +225,16 @@ class _View:
     def groups(self, table: Table) -> Iterator[tuple[str | None, list[Row]]]:
         """The rows of a table under their headings."""
         return ((group, list(rows)) for group, rows in groupby(table.rows, key=lambda row: row.group))
+
+    def group_sum(self, rows: Sequence[Row], table: Table) -> str:
+        """What the rows of a group of the bill come to; empty where none has a price."""
+        index = next(index for index, column in enumerate(table.columns) if column.key == _AMOUNT_COLUMN)
+        cells = [row.cells[index] for row in rows]
+        amounts = [cell.value for cell in cells if isinstance(cell.value, Decimal)]
+        if not amounts:
+            return ""
+        text = self.language.money(sum(amounts, Decimal(0)), cells[0].unit)
+        return text if len(amounts) == len(cells) else self.language.word("ui-at-least", amount=text)
 
     def fields(self, rows: Sequence[Row], table: Table, stacked: bool) -> Iterator[list[Field]]:
         """What the cells of each row show; all texts in one field when these are stacked."""
@@ -198,12 +255,15 @@ class _View:
                 return Field("address", (("", value),), link or value, "", False)
         elif isinstance(value, Decimal) and currency:
             text = self.language.amount(value, currency)
+            text = self.language.word("ui-at-least", amount=text) if cell.least else text
         elif kind == "share" and value is not None and not isinstance(value, Decimal):
             text = self.language.share(value)
         else:
             text = self.language.cell(cell)
         title = self.language.word("ui-derived", value=text) if link else ""
-        return Field(kind, (("", text),), link, title, False)
+        look = f"{kind} long" if kind == "number" and len(text) > _WIDE else kind
+        rank = "" if value is None or isinstance(value, str) else f"{float(value):.15g}"
+        return Field(look, (("", text),), link, title, False, rank)
 
     def _stack(self, row: Row, columns: Sequence[Column]) -> Field:
         """All texts of a row: wide ones before the numbers as lines, narrow ones on one line, remarks last."""
@@ -233,6 +293,11 @@ def _stacks(table: Table) -> bool:
     return numbers > _FEW_NUMBERS and sum(column.width for column in table.columns) > _PAGE
 
 
+def _parts(width: int, of: int) -> int:
+    """The twentieths of a table that a column gets: words of narrow columns are not broken, texts of wide ones are."""
+    return -(-width * _PARTS // of) if width < _WIDE else max(width * _PARTS // of, 1)
+
+
 def _tables(tables: Sequence[Table]) -> Iterator[Table]:
     """The tables that have rows, without the column of units where the numbers before it bring theirs."""
     for table in tables:
@@ -246,6 +311,11 @@ def _tables(tables: Sequence[Table]) -> Iterator[Table]:
                 yield table
 
 
+def _with_data(section: Section) -> Iterator[Table]:
+    """The tables of a section after those that say what its drawings show."""
+    yield from _tables([*(drawing.data for drawing in section.drawings if drawing.data), *section.tables])
+
+
 def _without(items: tuple[Item, ...], index: int) -> tuple[Item, ...]:
     return items[:index] + items[index + 1 :]
 
@@ -257,6 +327,11 @@ def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
         deeper = min(step.depth - depth, 1)
         depth += deeper
         yield step, depth, deeper
+
+
+def _breakable(text: str) -> Markup:
+    """Text that may be broken between the steps of a path, an address or the name of a number."""
+    return Markup("<wbr>").join(_JOINTS.split(_plain(text)))
 
 
 def _nested(deeper: int) -> Markup:

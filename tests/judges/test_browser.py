@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 PRINTED = "llama65b"
+PRICED = "llama65b-linkx"
+LONG = "meta-24k"
+RACKS = "superpod-h100-floor"
+COLOURED = (PRICED, RACKS, "llama2-7b-chat", "llama3-70b-lora")
+"""Quotes that have all that a quote may have between them."""
 NUMBERS = ("2026", "2048", "19.78", "1024", "4096")
 A4_POINTS = (595.0, 842.0)
+MARGIN_POINTS = 48.2
+"""The 17 mm that the style sheet leaves at the sides."""
+FEW_WORDS = 40
+BOX = re.compile(r'<word xMin="([\d.-]+)" yMin="([\d.-]+)" xMax="([\d.-]+)" yMax="([\d.-]+)">(.*?)</word>')
 LOADING = {"src", "srcset", "data", "poster", "background", "action", "formaction", "manifest", "ping", "xlink:href"}
 """Attributes whose address a browser fetches; `href` does so only in some elements."""
 LOADING_HREF = {"link", "base", "image", "use", "feimage"}
 ADDRESS = re.compile(r"(?:https?:)?//|ftp:|wss?:", re.IGNORECASE)
+
+
+class Word(NamedTuple):
+    """A printed word and where it stands, in points from the upper left corner."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
 
 
 class _Loads(HTMLParser):
@@ -62,43 +84,69 @@ def _loads(text: str) -> list[str]:
     return parser.found
 
 
+def _built(folder: Path, run: Any, plan: str, *options: str) -> Path:
+    """The folder of what is built of a plan."""
+    done = run(sys.executable, "-m", "bomgen.cli", "build", f"plans/{plan}.yaml", "-o", folder, *options)
+    assert done.returncode == 0, done.stderr
+    return folder / plan.lower()
+
+
 @pytest.fixture(scope="module")
 def printed(quotes, judge, run, tmp_path_factory) -> dict[str, str]:
-    """The quote as Chromium prints it (`text`, `pages`) and its document after the scripts have run (`dom`)."""
+    """The quote as `-f pdf` prints it (`text`, `pages`) and its document after the scripts have run (`dom`)."""
     chromium, pdftotext, pdfinfo = judge("chromium"), judge("pdftotext"), judge("pdfinfo")
     place = tmp_path_factory.mktemp("chromium")
-    switches = (
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
-        *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"),
-        *(
-            "--host-resolver-rules=MAP * ~NOTFOUND",
-            f"--user-data-dir={place / 'profile'}",
-            "--virtual-time-budget=3000",
-        ),
-    )
+    pdf = _built(place, run, PRINTED, "-f", "pdf") / "quote.pdf"
+    switches = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={place / 'profile'}")
     page = (quotes[PRINTED] / "quote.html").as_uri()
-    pdf = place / "quote.pdf"
-    done = run(chromium, *switches, "--no-pdf-header-footer", f"--print-to-pdf={pdf}", page)
-    assert done.returncode == 0, done.stderr
-    assert pdf.exists(), done.stderr
-    shown = run(chromium, *switches, "--dump-dom", page)
+    shown = run(chromium, *switches, "--virtual-time-budget=3000", "--dump-dom", page)
     assert shown.returncode == 0, shown.stderr
     text = run(pdftotext, "-layout", pdf, "-")
     info = run(pdfinfo, "-f", "1", "-l", "9999", pdf)
     return {"text": text.stdout, "pages": info.stdout, "dom": shown.stdout}
 
 
+@pytest.fixture(scope="module", params=["en", "zh"])
+def long_print(request, judge, run, tmp_path_factory) -> list[list[Word]]:
+    """The words of every page of a long quote, as `-f pdf` prints it, in each language."""
+    judge("chromium")
+    pdftotext = judge("pdftotext")
+    place = tmp_path_factory.mktemp("long")
+    options = ("-f", "pdf", "--set", f"quote.language={request.param}")
+    boxes = run(pdftotext, "-bbox", _built(place, run, LONG, *options) / "quote.pdf", "-").stdout
+    return [
+        [Word(text, *map(float, place)) for *place, text in BOX.findall(page)] for page in boxes.split("<page ")[1:]
+    ]
+
+
 @pytest.fixture(scope="module")
-def visited(quotes, judge, run) -> dict[str, dict]:
-    """What axe and the browser's own log say of every quote, light and dark, by plan."""
+def visited(quotes, judge, run, tmp_path_factory) -> dict[str, dict]:
+    """What axe and the browser's own log say of every quote by plan, and of some in Chinese as PLAN-zh."""
     chromium = judge("chromium")
     judge("npm:axe-core")
     judge("npm:playwright-core")
     script = Path(__file__).with_name("visit.cjs")
-    pages = [folder / "quote.html" for folder in quotes.values()]
-    done = run("node", script, chromium, *pages, environment={"NODE_PATH": str(judge("npm:axe-core").parent)})
+    place = tmp_path_factory.mktemp("zh")
+    chinese = {
+        f"{plan}-zh": _built(place, run, plan, "-f", "html", "--set", "quote.language=zh") for plan in (LONG, RACKS)
+    }
+    folders = {plan: quotes[plan] for plan in COLOURED} | quotes | chinese
+    pages = [folder / "quote.html" for folder in folders.values()]
+    environment = {"NODE_PATH": str(judge("npm:axe-core").parent)}
+    done = run("node", script, chromium, str(len(COLOURED)), *pages, environment=environment)
     assert done.returncode == 0, done.stderr
-    return dict(zip(quotes, json.loads(done.stdout), strict=True))
+    return dict(zip(folders, json.loads(done.stdout), strict=True))
+
+
+@pytest.fixture(scope="module")
+def used(quotes, judge, run) -> dict[str, Any]:
+    """What a quote with prices shows after each step of somebody with a keyboard and no mouse."""
+    chromium = judge("chromium")
+    environment = {"NODE_PATH": str(judge("npm:playwright-core").parent)}
+    script = Path(__file__).with_name("use.cjs")
+    done = run("node", script, chromium, quotes[PRICED] / "quote.html", environment=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def test_printed_quote_holds_the_numbers(printed):
@@ -143,12 +191,81 @@ def test_no_page_asks_for_anything(plan, visited):
     assert page["errors"] == []
 
 
+def test_pages_are_accessible(plan, visited):
+    """Axe finds nothing in a quote, however slight."""
+    assert visited[plan]["axe"] == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_accessible(plan, scheme, visited):
-    """Axe finds nothing serious or critical in a quote, in light or dark colours."""
-    assert visited[plan][scheme] == []
+@pytest.mark.parametrize("coloured", COLOURED)
+def test_colours_can_be_told_apart(coloured, scheme, visited):
+    """Axe finds enough contrast in light and dark, with everything unfolded; all quotes share one style sheet."""
+    assert visited[coloured][scheme] == []
 
 
 def test_pages_fit_a_narrow_screen(plan, visited):
     """On a telephone the page as a whole does not scroll sideways."""
     assert visited[plan]["overflow"] == 0
+
+
+def test_pages_fit_the_paper(plan, visited):
+    """Nothing is wider than an A4 page or its own room, and no word leaves its drawing."""
+    assert visited[plan]["misfits"] == []
+
+
+@pytest.mark.parametrize("name", [LONG, RACKS])
+def test_chinese_pages_are_as_good(name, visited):
+    """A quote in Chinese fits paper and telephone, and axe finds nothing in it."""
+    page = visited[f"{name}-zh"]
+    assert [page[key] for key in ("axe", "misfits", "requests", "errors", "overflow")] == [[], [], [], [], 0]
+
+
+def test_printed_words_stay_between_the_margins(long_print):
+    """Every word of a long quote stands between the margins of its page; below them the number of the page alone."""
+    left, right = MARGIN_POINTS - 1, A4_POINTS[0] - MARGIN_POINTS + 1
+    assert len(long_print) > 10
+    outside = [
+        (number, word)
+        for number, page in enumerate(long_print, 1)
+        for word in page
+        if word.left < left or word.right > right or word.top < 0 or word.bottom > A4_POINTS[1]
+    ]
+    assert outside == []
+
+
+def test_printed_pages_are_neither_empty_nor_begin_with_a_remainder(long_print):
+    """No page but the last holds next to nothing."""
+    assert [number for number, page in enumerate(long_print[:-1], 1) if len(page) < FEW_WORDS] == []
+
+
+def test_the_bill_is_filtered_and_sorted_with_the_keyboard(used):
+    """Tab reaches filter and headings with a focus that is seen; typing narrows, Escape clears, Enter sorts."""
+    assert [name for name in ("filter", "sorter", "folder", "number") if not used[name]["visible"]] == []
+    assert 0 < len(used["filtered"]) < len(used["grouped"])
+    assert used["count"] == f"{len(used['filtered'])} of {len(used['grouped'])} lines"
+    assert used["cleared"] == used["grouped"]
+    ordered = sorted(used["grouped"], key=lambda amount: Decimal(amount.replace(",", "")))
+    assert used["ascending"] == {"amounts": ordered, "order": "ascending", "groups": 0}
+    assert used["descending"] == {"amounts": ordered[::-1], "order": "descending", "groups": 0}
+    assert used["restored"] == {"amounts": used["grouped"], "order": "none", "groups": used["groups"]}
+
+
+def test_categories_of_the_bill_fold(used):
+    """Space on the heading of a category hides its lines and shows them again."""
+    assert used["folded"] == used["grouped"][len(used["grouped"]) - len(used["folded"]) :]
+    assert len(used["folded"]) < len(used["grouped"])
+    assert used["unfolded"] == used["grouped"]
+
+
+def test_a_number_leads_to_its_derivation_and_back(used):
+    """Enter on a number opens its derivation and goes there; the link back goes to the same number."""
+    assert used["derivation"]["open"]
+    assert used["derivation"]["inside"]
+    assert used["derivation"]["name"].startswith("<summary")
+    assert used["back"]["name"] == used["number"]["name"]
+    assert used["back"]["inside"]
+
+
+def test_the_page_is_complete_without_scripts(used):
+    """Where scripts do not run every line and category stands there, and no tool that would do nothing."""
+    assert used["bare"] == {"rows": len(used["grouped"]) + used["groups"], "tools": 0}

@@ -1,14 +1,43 @@
-// node visit.cjs BROWSER PAGE...: opens each page in light and dark colours; prints what axe finds, what was requested, what failed.
+// node visit.cjs BROWSER COLOURED PAGE...: opens each page; prints what axe finds, what was requested, what failed. Colours are
+// looked at in light and dark, with everything unfolded, on the first COLOURED pages: that takes long, and the style is one.
 const fs = require("fs");
 const path = require("path");
 const { chromium } = require("playwright-core");
 
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const grave = ["serious", "critical"];
+const contrast = "color-contrast";
+const alike = [[".derivations details:nth-child(n+9)"], ["tbody tr:nth-child(n+13)"]]; // as the first ones are
 const switches = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND"];
+const atOnce = 2;
+const a4 = 665; // pixels between the margins of the style sheet
 
-async function visit(browser, file) {
+async function judged(page, options) {
+  const { violations } = await page.evaluate(([except, chosen]) => window.axe.run({ include: [["html"]], exclude: except }, { resultTypes: ["violations"], ...chosen }), [alike, options]);
+  return violations.map((found) => `${found.impact} ${found.id}: ${found.help}; ${found.nodes.length} such as ${found.nodes[0].target}`);
+}
+
+// What is cut off, wider than the page or outside of its drawing where nothing can be scrolled.
+function misfits() {
+  const name = (element) => `${element.tagName.toLowerCase()}.${element.getAttribute("class")} ${element.textContent.trim().slice(0, 60)}`;
+  const shown = (element) => element.checkVisibility() && !element.closest(".hidden, .skip");
+  const found = [];
+  for (const element of document.body.querySelectorAll("*")) {
+    if (!shown(element)) continue;
+    const box = element.getBoundingClientRect();
+    if (box.right > innerWidth + 1 || box.left < -1) found.push(`off the page: ${name(element)}`);
+    const drawing = element.ownerSVGElement;
+    if (drawing) {
+      const frame = drawing.getBoundingClientRect();
+      if (element.tagName === "text" && (box.left < frame.left - 1 || box.right > frame.right + 1)) found.push(`off the drawing: ${name(element)}`);
+    } else if (element.tagName !== "svg" && getComputedStyle(element).display !== "inline" && element.scrollWidth > element.clientWidth + 1) {
+      found.push(`wider than its room: ${name(element)}`);
+    }
+  }
+  return found;
+}
+
+async function visit(browser, file, coloured) {
   const seen = { requests: [], errors: [] };
   // The page's own policy forbids foreign scripts; axe is let in, the page's requests are still all recorded.
   const context = await browser.newContext({ offline: true, bypassCSP: true, viewport: { width: 1280, height: 1600 } });
@@ -19,23 +48,30 @@ async function visit(browser, file) {
   page.on("console", (message) => { if (message.type() === "error") seen.errors.push(message.text()); });
   await page.goto(address, { waitUntil: "load" });
   await page.evaluate(axe);
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-    seen[colorScheme] = violations.filter((found) => grave.includes(found.impact))
-      .map((found) => `${found.impact} ${found.id}: ${found.help}; ${found.nodes.length} such as ${found.nodes[0].target}`);
+  seen.axe = await judged(page, { rules: { [contrast]: { enabled: false } } });
+  await page.evaluate(() => { for (const details of document.querySelectorAll("details")) details.open = true; });
+  if (coloured) {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      seen[colorScheme] = await judged(page, { runOnly: { type: "rule", values: [contrast] } });
+    }
   }
   await page.setViewportSize({ width: 390, height: 844 });
   seen.overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  await page.setViewportSize({ width: a4, height: 1000 });
+  await page.emulateMedia({ media: "print", colorScheme: "light" });
+  seen.misfits = await page.evaluate(misfits);
   await context.close();
   return seen;
 }
 
 (async () => {
-  const [executablePath, ...files] = process.argv.slice(2);
+  const [executablePath, coloured, ...files] = process.argv.slice(2);
   const browser = await chromium.launch({ executablePath, headless: true, args: switches });
   const found = [];
-  for (const file of files) found.push(await visit(browser, file));
+  let next = 0;
+  const work = async () => { for (let at = next++; at < files.length; at = next++) found[at] = await visit(browser, files[at], at < coloured); };
+  await Promise.all(Array.from({ length: atOnce }, work));
   await browser.close();
   console.log(JSON.stringify(found));
 })().catch((error) => { console.error(error.message); process.exit(2); });

@@ -22,7 +22,7 @@ ENGLISH = language("en")
 HOSTILE = '<b>x</b> | `y` *z* _q_ [l](javascript:alert(1)) &lt; $m$ ~s~\n# "q"\x00 \u202e{{ 7*7 }}'
 PATH = "fabrics.compute.switches.leaf"
 ODD_PATH = "fabrics.my fabric/é.switches.leaf"
-VOID = {"meta", "br", "hr", "img", "link", "input", "rect", "line"}
+VOID = {"meta", "br", "wbr", "hr", "img", "link", "input", "rect", "line"}
 COLUMNS = (
     Column("fabric", "Fabric", "text", 12),
     Column("category", "Category", "text", 12),
@@ -278,3 +278,81 @@ def test_tables_without_rows_are_left_out() -> None:
     """A table without rows is not shown."""
     document = replace(_document(), sections=(Section("bill", "Bill", tables=(Table("bill", "Bill", COLUMNS, ()),)),))
     assert _html(document).tags["table"] == 0
+
+
+def _page_of(*tables: Table, section: str = "sizing") -> str:
+    document = replace(_document(), sections=(Section(section, "Sizing", tables=tables),))
+    return text.html(document, ENGLISH).decode("utf-8")
+
+
+def _numbered(count: int) -> Table:
+    rows = tuple(Row((Cell(f"row {number}"), Cell(number))) for number in range(count))
+    return Table("long", "Many rows", (Column("name", "Name"), Column("value", "Value", "number")), rows, "A caption.")
+
+
+def test_long_tables_are_folded_away_and_complete() -> None:
+    """A table of many rows is inside a fold that says how many; a short one, and the bill, are not."""
+    long = _page_of(_numbered(16))
+    assert "<summary><span>Many rows</span> 16 rows</summary>\n<p>A caption.</p>" in long
+    assert long.count("<td") == 2 * 16
+    assert "<summary>" not in _page_of(_numbered(15))
+    bill = Table("bill", "Bill", COLUMNS, tuple(_line("x", 1, None, None, "Switches") for _ in range(40)))
+    assert "<summary>" not in _page_of(bill, section="bill")
+
+
+def test_the_bill_has_numbers_to_sort_by_and_sums_of_its_groups() -> None:
+    """Cells of the bill say their number without signs; a group says what it comes to, or a bound from below."""
+    page = text.html(_document(complete=False), ENGLISH).decode("utf-8")
+    assert '<td class="number" data-rank="32"><a href=' in page
+    assert '<td class="share" data-rank="0.15">15 %</td>' in page
+    sums = re.findall('<span class="group-sum">([^<]*)<', page)
+    assert sums == ["at least 25,000.00 USD", "1.50 USD"]
+    assert "data-rank" not in _page_of(_numbered(3))
+
+
+def test_tools_are_hidden_where_scripts_do_not_run() -> None:
+    """Filter and buttons stand in the page hidden, as they do nothing without the script."""
+    page = text.html(_document(), ENGLISH).decode("utf-8")
+    tools = re.findall('<div class="tools"[^>]*>', page)
+    assert len(tools) == 2
+    assert all(tag.endswith(" hidden>") for tag in tools)
+
+
+def test_derivations_lead_back_and_to_each_other() -> None:
+    """A derivation leads to where its number stands first, and a step that is explained elsewhere leads there."""
+    other = replace(_derivation("other"), steps=(Step(0, "a", 1, "", "see", PATH), Step(0, "b", 1, "", "see", "gone")))
+    document = _document()
+    document = replace(document, sections=(*document.sections, Section("more", "More", derivations=(other,))))
+    page = text.html(document, ENGLISH).decode("utf-8")
+    why = {path: page[page.index(f'<details id="why-{text.slug(path)}"') :] for path in (PATH, ODD_PATH, "other")}
+    back = {
+        path: re.findall(r'<p class="back"><a href="(.*?)"', each.split("</details>")[0]) for path, each in why.items()
+    }
+    assert back == {PATH: ["#key-figures"], ODD_PATH: ["#table-bill"], "other": []}
+    assert f'<a href="#why-{text.slug(PATH)}"><code>see</code></a>' in why["other"]
+    assert why["other"].count("<code>see</code>") == 2
+    assert why["other"].count("<a href") == 1
+
+
+def test_paths_break_at_their_joints_and_numbers_do_not() -> None:
+    """A path may be broken after a dot or an underscore, a number nowhere."""
+    rows = (Row((Cell("fabrics.compute.line_cards 1.25"), Cell(Fraction(5, 4)))),)
+    page = _page_of(Table("t", "T", (Column("name", "Name"), Column("value", "Value", "number")), rows))
+    assert '<td class="text">fabrics.<wbr>compute.<wbr>line_<wbr>cards 1.25</td><td class="number">1.25</td>' in page
+
+
+def test_columns_are_as_wide_as_their_texts() -> None:
+    """Of two columns of text the one with more in it is wider, up to the width that it may have."""
+    columns = (Column("a", "A", "text", 60), Column("b", "B", "text", 60), Column("c", "C", "text", 8))
+    page = _page_of(Table("t", "T", columns, (Row((Cell("x" * 50), Cell("y"), Cell("z" * 50))),)))
+    first, second, third = map(int, re.findall(r'class="text w(\d+)"', page))
+    assert first > third > second
+    assert first + second + third <= 20 + 2
+
+
+def test_data_of_a_drawing_is_a_table() -> None:
+    """The numbers of a drawing are folded below it, and Markdown has them as its table."""
+    drawing = Drawing("costs", "Costs", "<svg></svg>", "What it costs", data=_numbered(2))
+    document = replace(_document(), headline=(), sections=(Section("costs", "Costs", drawings=(drawing,)),))
+    assert "<summary>The same as a table</summary>" in text.html(document, ENGLISH).decode("utf-8")
+    assert _rows(_markdown(document))[-1] == [" row 1 ", " 1 "]
