@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from bomgen.bill import CATEGORIES
+from bomgen.breakdown import by_category
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Row, Section, Table
 from bomgen.money import Totals, minor_unit
-from bomgen.quote import Quote
 from bomgen.report import Report
 
 COUNTED = ("switch", "transceiver", "cable")
@@ -32,20 +32,27 @@ Amount = tuple[Decimal | None, bool]
 """What several lines come to, None where none of them has a price; and whether one has none."""
 
 
-def _net_by_category(quote: Quote) -> dict[str, Amount]:
-    """What each category comes to after discount."""
-    found: dict[str, Amount] = {}
-    for line in quote.lines:
-        before, least = found.get(line.line.category, (None, False))
-        known = before if line.amount is None else line.amount + (before or 0)
-        found[line.line.category] = known, least or line.amount is None
-    return found
+def alternatives(writer: Writer) -> Section | None:
+    """The plan and its alternatives side by side; None where there are none."""
+    report = writer.report
+    if not report.alternatives:
+        return None
+    named = [*zip((each.name for each in report.plan.quote.alternatives), report.alternatives, strict=True)]
+    tables = [_side_by_side(writer, named), _pieces(writer, named)]
+    tables += [_changes(writer, number, name, other) for number, (name, other) in enumerate(named, 1)]
+    text = (writer.word("alternatives-lead"),)
+    return Section("alternatives", writer.word("section-alternatives"), text=text, tables=tuple(tables))
+
+
+Amount = tuple[Decimal | None, bool]
+"""What several lines come to, None where none of them has a price; and whether one has none."""
 
 
 def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
     """Money by category: the plan, each alternative, and what it differs by."""
     word, own = writer.word, writer.report.quote
-    sums = [_net_by_category(each.quote) for each in (writer.report, *(other for _, other in named))]
+    quotes = [own, *(other.quote for _, other in named)]
+    sums = [{part.category: (part.amount, not part.complete) for part in by_category(each.lines)} for each in quotes]
     columns = [
         Column("name", word("xlsx-category"), "text", 30),
         Column("plan", word("column-as-planned"), "money", 20),
@@ -58,7 +65,6 @@ def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
         if any(category in each for each in sums):
             nothing: Amount = (Decimal(0) * minor_unit(own.totals.currency), False)
             rows.append(_compared(writer, word(f"category-{category}"), [each.get(category, nothing) for each in sums]))
-    quotes = [own, *(other.quote for _, other in named)]
     for label in ("xlsx-net", "ui-tax", "ui-total"):
         if label != "ui-tax" or own.totals.tax_share is not None:
             amounts: list[Amount] = [(_totals(each.totals)[label], not each.totals.complete) for each in quotes]
@@ -116,7 +122,7 @@ def _changes(writer: Writer, number: int, name: str, other: Report) -> Table:
         Row(
             (Cell(writer.word(f"category-{key[0]}")), Cell(key[1]), Cell(planned.get(key, 0)), Cell(wanted.get(key, 0)))
         )
-        for key in sorted({*planned, *wanted}, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
+        for key in sorted({*planned, *wanted}, key=_place)
         if planned.get(key, 0) != wanted.get(key, 0)
     )
     return Table(f"alternative-{number}", writer.word("table-alternative", name=name), columns, rows)
