@@ -270,7 +270,9 @@ def _plain(node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
         data = {str(key.value): _plain(value) for key, value in node.value}
         if len(data) < len(node.value):
-            raise ValueError(f"a key stands twice, after line {node.start_mark.line}: {', '.join(data)}")
+            keys = [str(key.value) for key, _ in node.value]
+            twice = dict.fromkeys(key for key in keys if keys.count(key) > 1)
+            raise ValueError(f"after line {node.start_mark.line} keys stand twice: {', '.join(twice)}")
         return data
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item) for item in node.value]

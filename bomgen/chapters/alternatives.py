@@ -16,18 +16,6 @@ COUNTED = ("switch", "transceiver", "cable")
 """Categories whose pieces stand beside their money."""
 
 
-def alternatives(writer: Writer) -> Section | None:
-    """The plan and its alternatives side by side; None where there are none."""
-    report = writer.report
-    if not report.alternatives:
-        return None
-    named = [*zip((each.name for each in report.plan.quote.alternatives), report.alternatives, strict=True)]
-    tables = [_side_by_side(writer, named), _pieces(writer, named)]
-    tables += [_changes(writer, number, name, other) for number, (name, other) in enumerate(named, 1)]
-    text = (writer.word("alternatives-lead"),)
-    return Section("alternatives", writer.word("section-alternatives"), text=text, tables=tuple(tables))
-
-
 Amount = tuple[Decimal | None, bool]
 """What several lines come to, None where none of them has a price; and whether one has none."""
 
@@ -42,10 +30,6 @@ def alternatives(writer: Writer) -> Section | None:
     tables += [_changes(writer, number, name, other) for number, (name, other) in enumerate(named, 1)]
     text = (writer.word("alternatives-lead"),)
     return Section("alternatives", writer.word("section-alternatives"), text=text, tables=tuple(tables))
-
-
-Amount = tuple[Decimal | None, bool]
-"""What several lines come to, None where none of them has a price; and whether one has none."""
 
 
 def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
