@@ -39,7 +39,7 @@ def test_categories_come_to_what_their_lines_do(tmp_path: Path) -> None:
     """Amounts after discounts and before tax, the dearest first; those without a price come last and are no zero."""
     report = _report(tmp_path, dgx_h100=300000, qm9700=25000)
     parts = by_category(report.quote.lines)
-    pieces = sum(line.pieces for line in report.quote.lines if line.line.category == "switch")
+    pieces = sum(line.line.pieces for line in report.quote.lines if line.line.category == "switch")
     assert [(part.category, part.amount) for part in parts[:2]] == [
         ("server", Decimal(SERVERS)),
         (
