@@ -26,7 +26,7 @@ def facts(writer: Writer) -> Iterator[tuple[str, str]]:
         yield word("fact-number"), quote.number
     if quote.revision:
         yield word("fact-revision"), quote.revision
-    if quote.customer:
+    if quote.customer and not parties(writer):
         yield word("fact-customer"), quote.customer.name
     if quote.date:
         yield word("fact-date"), language.date(quote.date)
@@ -74,6 +74,8 @@ def parties(writer: Writer) -> tuple[Party, ...]:
     """Vendor and customer with their addresses, where the plan says more than a name."""
     quote = writer.report.plan.quote
     sides = (("party-vendor", quote.vendor), ("fact-customer", quote.customer))
+    if quote.vendor is None and (quote.customer is None or quote.customer == Side(quote.customer.name)):
+        return ()
     return tuple(Party(writer.word(title), tuple(_lines(writer, side))) for title, side in sides if side)
 
 

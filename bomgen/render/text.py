@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from bomgen.document import Cell, Column, Derivation, Document, Row, Section, Step, Table
+from bomgen.document import Cell, Column, Derivation, Document, Logo, Row, Section, Step, Table
 from bomgen.language import Language
 from bomgen.resources import folder
 
@@ -131,6 +131,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "length": len,
         "line": _line,
         "nested": _nested,
+        "picture": _picture,
         "share": language.share,
         "slug": slug,
         "leads": view.leads,
@@ -143,7 +144,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "value": _value(language),
         "why": view.why,
     }
-    environment.globals = {"word": language.word, "bill": BILL, "key_figures": KEY_FIGURES}
+    environment.globals = {"line_break": _Raw("<br>"), "word": language.word, "bill": BILL, "key_figures": KEY_FIGURES}
     return environment
 
 
@@ -332,6 +333,11 @@ def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
 def _breakable(text: str) -> Markup:
     """Text that may be broken between the steps of a path, an address or the name of a number."""
     return Markup("<wbr>").join(_JOINTS.split(_plain(text)))
+
+
+def _picture(logo: Logo) -> str:
+    """A picture as an address that holds it whole."""
+    return f"data:{logo.media_type};base64,{b64encode(logo.content).decode()}"
 
 
 def _nested(deeper: int) -> Markup:
