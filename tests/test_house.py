@@ -34,10 +34,10 @@ FLOORS = {
     "design": 9,
     **dict.fromkeys(("bill", "wiring"), 10),
     **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
-    **dict.fromkeys(("proof", "remarks", "operation", "alternatives"), 12),
+    **dict.fromkeys(("proof", "remarks", "operation", "alternatives", "margin"), 12),
     "report": 13,
     **dict.fromkeys(("render", "chapters", "inputs"), 14),
-    "export": 15,
+    **dict.fromkeys(("export", "price_lists"), 15),
     "pipeline": 16,
     "cli": 17,
 }
@@ -47,7 +47,14 @@ THIRD_PARTY = {
     "jsonschema": ("schema",),
     "jinja2": ("render.text", "own_templates.sandbox"),
     "markupsafe": ("render.text",),
-    "openpyxl": ("render.xlsx_bill", "render.xlsx_sheet", "render.xlsx_finish", "export.xlsx"),
+    "openpyxl": (
+        "render.xlsx_bill",
+        "render.xlsx_sheet",
+        "render.xlsx_finish",
+        "export.xlsx",
+        "prices.xlsx",
+        "price_lists.xlsx",
+    ),
     "click": ("cli",),
     "numpy": (
         *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing"),
