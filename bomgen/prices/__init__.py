@@ -203,7 +203,7 @@ def _unreal_dates(source: Source) -> list[Problem]:
         try:
             date.fromisoformat(given or EARLIEST)
         except ValueError:
-            message = f"{given} is no date; write YYYY-MM-DD"
+            message = f"{given} is not in the calendar; write a day that is, as YYYY-MM-DD"
             found.append(Problem(source.mark(path), "error", message, "date"))
     return found
 
