@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, INTERRUPTED = 1, 2, 3, 130
 DEFAULT_FORMATS = "md,html,xlsx,json,csv"
 ALL_FORMATS = f"{DEFAULT_FORMATS},pdf,svg,dot"
+PRICE_FORMS = ("csv", "yaml", "xlsx")
 SCHEMAS = ("plan", "bom", "part", "prices")
 HELP_WIDTH = 100
+"""Characters a line of help at most."""
 NAME_WIDTH = 10
 """What a line of the summary begins with, at least so wide."""
-"""Characters a line of help at most."""
 COLLECT_AFTER = 200_000
 """New objects between two runs of the garbage collector."""
 
@@ -290,6 +291,121 @@ def _bar(length: int, wanted: bool) -> Iterator[Callable[[int], None]]:
 
 
 @main.command()
+@click.argument("book", required=False)
+@click.option("--for", "plan", metavar="PLAN", help="List the parts of a plan that have no price yet, to be filled in.")
+@click.option(
+    "-f", "--format", "form", type=click.Choice(PRICE_FORMS), help="[default: by the suffix of FILE, else csv]"
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@_set
+@_root
+def prices(
+    book: str | None,
+    plan: str | None,
+    form: str | None,
+    output: str | None,
+    settings: tuple[str, ...],
+    root: str | None,
+) -> None:
+    """Turn a price BOOK (YAML, CSV or a sheet) into another form, or list what a plan has no prices for.
+
+    What comes out is a price book again: send the list to a vendor, and name what comes back at quote.price_book.
+    """
+    from bomgen.price_lists import BINARY, form_of, written
+
+    if (book is None) == (plan is None):
+        raise click.UsageError("name a price book, or a plan with --for PLAN")
+    wanted = form or (form_of(output) if output else None) or PRICE_FORMS[0]
+    if output is None and wanted in BINARY:
+        raise click.UsageError(f"{wanted} goes to a file; name it with -o")
+    _not_itself(output, book or plan or "")
+    if plan:
+        from bomgen.pipeline import to_price
+
+        report = _worked_out(_one_opened(plan, root), settings)
+        if report is None:
+            sys.exit(WRONG_PLAN)
+        _written(written(to_price(report), wanted), output)
+    elif book:
+        name, entries = _prices_of(book)
+        _written(written(entries, wanted, name), output)
+
+
+def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
+    """The name of a price book and its prices; one that is wrong ends the command."""
+    from bomgen.prices import check, entries
+    from bomgen.prices.files import opened
+    from bomgen.problems import PlanErrors
+
+    try:
+        content = Path(book).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"cannot read the price book '{book}': {error.strerror}") from None
+    try:
+        source = opened(content, book)
+        check(source)
+    except PlanErrors as errors:
+        _print(errors.problems, lambda _: content.decode("utf-8", "replace"))
+        sys.exit(WRONG_PLAN)
+    return source.data.get("name"), entries(source)
+
+
+@main.command()
+@click.argument("plan")
+@click.option("-f", "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", show_default=True)
+@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@_set
+@_root
+def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], root: str | None) -> None:
+    """Show the seller what every line costs and earns, by the plan's quote.cost_book.
+
+    Amounts are after discount and before tax. No file of `bomgen build` has any of it.
+    """
+    from bomgen.margin.shown import SHOWN
+    from bomgen.pipeline import earned
+    from bomgen.problems import PlanErrors
+
+    file = _one_opened(plan, root)
+    _not_itself(output, plan)
+    try:
+        report, found = earned(file, settings)
+    except PlanErrors as errors:
+        _show(errors.problems, file)
+        sys.exit(WRONG_PLAN)
+    _show((*report.problems, *found.problems), file)
+    _written(SHOWN[form](found).encode(), output)
+
+
+def _one_opened(plan: str, root: str | None) -> PlanFile:
+    """The file of a plan; one that cannot be read ends the command."""
+    files, code = _opened((plan,), root)
+    if code:
+        sys.exit(code)
+    return files[0]
+
+
+def _not_itself(output: str | None, given: str) -> None:
+    """What is read is not written over: wrong usage."""
+    if output is not None and Path(output).resolve() == Path(given).resolve():
+        raise click.UsageError(f"{output} is what is read; name another file with -o")
+
+
+def _written(content: bytes, output: str | None) -> None:
+    """Write to a file and say so, or to standard output."""
+    from bomgen.pipeline import OutputError, write_one
+
+    if output is None:
+        click.echo(content, nl=False)
+        return
+    try:
+        write_one(content, Path(output))
+    except OutputError as error:
+        click.echo(f"bomgen: not written: {error}", err=True)
+        sys.exit(NOT_WRITTEN)
+    click.echo(output)
+
+
+@main.command()
 @click.argument("kind", required=False)
 @click.argument("id", required=False)
 def catalog(kind: str | None, id: str | None) -> None:
@@ -423,13 +539,20 @@ def _worked_out(
 
 
 def _show(problems: Sequence[Problem], file: PlanFile) -> None:
+    """Print problems, each error with the line of the plan, or of the file beside it, that it stands in."""
+    from bomgen.inputs import text_of
+
+    _print(problems, lambda name: text_of(file, name))
+
+
+def _print(problems: Sequence[Problem], text_of: Callable[[str], str]) -> None:
+    """Print problems, each error with its line of the text of its file."""
     from bomgen.problems import excerpt
 
-    text = file.content.decode("utf-8", "replace")
     for problem in problems:
         click.echo(str(problem), err=True)
-        if problem.mark.file == file.name and problem.severity == "error":
-            for line in excerpt(problem, text):
+        if problem.severity == "error":
+            for line in excerpt(problem, text_of(problem.mark.file)):
                 click.echo(line, err=True)
 
 

@@ -16,6 +16,7 @@ from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
 from bomgen.prices import PriceBook, price_book
+from bomgen.prices.files import XLSX, opened
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
 from bomgen.source import Source, decoded, override, read
@@ -112,7 +113,7 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
     books, inputs = [], []
     for given, mark in named:
         content = _content(file, given, mark, path, "price book")
-        books.append(price_book(read(decoded(content, given), given)))
+        books.append(price_book(opened(content, given)))
         inputs.append(Input(given, content))
     return books, inputs
 
@@ -125,6 +126,16 @@ def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> by
     except OSError as error:
         message = f"the {what} '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", path)]) from None
+
+
+def text_of(file: PlanFile, name: str) -> str:
+    """The text of a file that marks name: the plan's own, or of a price book beside it; empty where there is none."""
+    if name == file.name:
+        return file.content.decode("utf-8", "replace")
+    place = (file.folder / name).resolve()
+    if place.suffix.lower() == XLSX or not place.is_relative_to(file.root) or not place.is_file():
+        return ""
+    return place.read_bytes().decode("utf-8", "replace")
 
 
 def logo_of(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:

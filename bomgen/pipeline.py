@@ -21,14 +21,17 @@ from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
 from bomgen.figures import first_given
 from bomgen.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
+from bomgen.margin import Margin, margin
 from bomgen.medium import Stock
 from bomgen.network.attachment import attachments
 from bomgen.operation import running
 from bomgen.plan import COMPUTE, Plan
-from bomgen.prices import first
+from bomgen.price_lists import Entry, to_fill_in
+from bomgen.prices import PriceBook, first
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
 from bomgen.quote import part_price, quote
+from bomgen.quote.units import without_rate
 from bomgen.remarks import remarks, without_effect
 from bomgen.report import Input, Report, given_to_templates
 from bomgen.sizing import size
@@ -51,6 +54,10 @@ _TAKEN += [re.compile(re.escape(name).replace(r"\{name\}", ".*")) for name in DR
 """The names of files that are bomgen's own, of every plan."""
 
 
+COST_BOOK = ["quote", "cost_book"]
+"""The key that no result names."""
+
+
 class OutputError(Exception):
     """A file could not be written."""
 
@@ -64,7 +71,38 @@ def checked(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Problem, ...]
     report = work_out(file, settings)
     if problems := own_templates.parsed(report.templates):
         raise PlanErrors((*report.problems, *problems))
+    costs_of(file, report)
     return report.problems
+
+
+def costs_of(file: PlanFile, report: Report) -> list[PriceBook]:
+    """The seller's own costs, where the plan names them; `build` has no use for them and never opens their files.
+
+    Raises PlanErrors for a cost book that is wrong, cannot be read, or has a currency without a rate.
+    """
+    quoted = report.plan.quote
+    books, _ = price_books_of(file, quoted.cost_books, "quote.cost_book")
+    if wrong := without_rate(quoted, books):
+        raise PlanErrors(wrong)
+    return books
+
+
+def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin]:
+    """The result for a plan, and what its seller earns.
+
+    Raises PlanErrors as `work_out` and `costs_of`, and where the plan names no cost book.
+    """
+    report = work_out(file, settings)
+    quoted = report.plan.quote
+    if not quoted.cost_books:
+        message = "the plan names no cost book; name one at `quote.cost_book`, or with --set quote.cost_book=FILE"
+        raise PlanErrors([Problem(quoted.mark, "error", message, "no-cost-book", "quote.cost_book")])
+    return report, margin(report.quote.lines, quoted, costs_of(file, report))
+
+
+def to_price(report: Report) -> list[Entry]:
+    """The parts of a result that have no price yet, as prices to fill in."""
+    return list(to_fill_in(report.quote.lines, report.plan.quote.currency))
 
 
 def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
@@ -140,7 +178,7 @@ def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequ
     of_checks = _warnings(outcome, designed)
     problems = tuple(sorted((*noted, *of_checks), key=lambda problem: problem.mark))
     inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
-    inputs += [Input(f"--set {setting}", setting.encode()) for setting in settings]
+    inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_without_costs, settings) if setting]
     return Report(
         plan=plan,
         plan_file=file.name,
@@ -155,6 +193,14 @@ def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequ
         checks=(*outcome, *of_problems(noted)),
         problems=problems,
     )
+
+
+def _without_costs(setting: str) -> str:
+    """A setting as results may name it: nothing of the cost book, which is no customer's business."""
+    key, _, value = setting.partition("=")
+    if key.split(".")[: len(COST_BOOK)] == COST_BOOK:
+        return ""
+    return f"{key}=..." if COST_BOOK[-1] in value else setting
 
 
 def _on_floor(designed: Design, parts: Stock) -> Design:
@@ -393,6 +439,21 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
     except OSError as error:
         raise OutputError(f"{error.filename or out}: {error.strerror}") from error
     return [out.parent / name for name in written]
+
+
+def write_one(content: bytes, out: FilePath) -> None:
+    """Write a file whole or not at all; what a link points to is written, and a pipe or a device is written to.
+
+    Raises OutputError when it cannot be written.
+    """
+    out = out.resolve() if out.is_symlink() else out
+    if not out.exists() or out.is_file():
+        write({out.name: content}, out.parent)
+        return
+    try:
+        out.write_bytes(content)
+    except OSError as error:
+        raise OutputError(f"{out}: {error.strerror}") from error
 
 
 def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:

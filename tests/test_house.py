@@ -34,10 +34,10 @@ FLOORS = {
     "design": 9,
     **dict.fromkeys(("bill", "wiring"), 10),
     **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
-    **dict.fromkeys(("proof", "remarks", "operation", "alternatives", "breakdown"), 12),
+    **dict.fromkeys(("proof", "remarks", "operation", "alternatives", "breakdown", "margin"), 12),
     "report": 13,
     **dict.fromkeys(("render", "chapters", "inputs"), 14),
-    "export": 15,
+    **dict.fromkeys(("export", "price_lists"), 15),
     "pipeline": 16,
     "cli": 17,
 }
@@ -49,7 +49,14 @@ THIRD_PARTY = {
     "markupsafe": ("render.text",),
     "openpyxl": (
         *("render.xlsx_bill", "render.xlsx_cover", "render.xlsx_finish", "render.xlsx_groups", "render.xlsx_inputs"),
-        *("render.xlsx_notes", "render.xlsx_print", "render.xlsx_sheet", "export.xlsx"),
+        *(
+            "render.xlsx_notes",
+            "render.xlsx_print",
+            "render.xlsx_sheet",
+            "export.xlsx",
+            "prices.xlsx",
+            "price_lists.xlsx",
+        ),
     ),
     "click": ("cli",),
     "numpy": (

@@ -41,10 +41,7 @@ def units(lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]) ->
 
     The quantity that decides between price breaks is that of the part on all lines that are charged.
     """
-    of_part: dict[str, int] = {}
-    for line in lines:
-        if not line.in_stock:
-            of_part[line.part or line.id] = of_part.get(line.part or line.id, 0) + line.pieces
+    of_part = pieces_of_parts(lines)
     for line in lines:
         if line.in_stock:
             nothing = rounded(Fraction(0), plan.currency)
@@ -53,10 +50,20 @@ def units(lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]) ->
             yield Unit(line.charge.price, line.charge.price, line.charge.price)
         else:
             found = find(books, line.names, of_part[line.part or line.id])
-            yield _unit(*found, plan) if found else UNKNOWN
+            yield unit_of(*found, plan) if found else UNKNOWN
 
 
-def _unit(price: Price, book: PriceBook, plan: QuotePlan) -> Unit:
+def pieces_of_parts(lines: Sequence[Line]) -> dict[str, int]:
+    """The pieces of each part, or of a line that is none, on all lines that are charged."""
+    found: dict[str, int] = {}
+    for line in lines:
+        if not line.in_stock:
+            found[line.part or line.id] = found.get(line.part or line.id, 0) + line.pieces
+    return found
+
+
+def unit_of(price: Price, book: PriceBook, plan: QuotePlan) -> Unit:
+    """A price of a book in the currency of the quote. Raises KeyError when the plan pins no rate for its currency."""
     amount, low, high = (
         None if amount is None else converted(amount, price.currency, plan)
         for amount in (price.amount, price.low, price.high)

@@ -14,7 +14,12 @@ from bomgen.terms import QuotePlan
 
 def of_prices(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
     """What the reader must know of the prices of lines; ages and validity against the date of the quote."""
-    return (*_expired(found, lines, plan), *_old(found, plan), *_missing(found, lines, plan))
+    return (*of_ages(found, lines, plan), *_missing(found, lines, plan))
+
+
+def of_ages(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
+    """Prices that have run out, and old ones."""
+    return (*_expired(found, lines, plan), *_old(found, plan))
 
 
 def age_days(price: Price, plan: QuotePlan) -> int | None:

@@ -1,0 +1,208 @@
+"""What the seller earns: by hand on small bills, honest where something is missing, and nowhere in customers' files."""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bomgen.cli import main
+from bomgen.pipeline import DRAWINGS, FORMATS
+
+HIDDEN = "zebra"
+"""A word that stands nowhere else, and so does the number."""
+HIDDEN_COST = "31415.93"
+PLAN = """bomgen: 1
+name: sold
+cluster: {gpu: h100-sxm, server: dgx-h100, servers: 8}
+fabrics: {compute: {switch: qm9700}}
+quote:
+  currency: USD
+  date: 2026-11-20
+  price_book: list.csv
+  discount: {default: 10%}
+  charges:
+    - {kind: installation, name: Installation, price: 1000}
+"""
+COSTS = "  cost_book: zebra.csv\n"
+
+
+def run(*arguments: str) -> Any:
+    """What the command does."""
+    return CliRunner().invoke(main, list(arguments))
+
+
+@pytest.fixture
+def sold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a plan of eight servers and its price list; every part of it costs 100, a server 400 000."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.yaml").write_text(PLAN + COSTS, "utf-8")
+    (tmp_path / "list.csv").write_text("part,price,currency\ndgx-h100,400000,USD\n", "utf-8")
+    names = [row["part"] for row in rows_of(run("prices", "--for", "plan.yaml").stdout)]
+    text = "".join(f"{name},100,USD\n" for name in names)
+    (tmp_path / "list.csv").write_text(f"part,price,currency\ndgx-h100,400000,USD\n{text}", "utf-8")
+    text = "".join(f"{name},60,USD\n" for name in (*names, "service.installation"))
+    (tmp_path / "zebra.csv").write_text(f"part,price,currency\ndgx-h100,300000,USD\n{text}", "utf-8")
+    return tmp_path
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    """The rows of CSV."""
+    return list(csv.DictReader(io.StringIO(text, "")))
+
+
+def margins(*arguments: str) -> dict[str, Any]:
+    """The margins of the plan as JSON."""
+    outcome = run("margin", "plan.yaml", "-f", "json", *arguments)
+    assert 0 == outcome.exit_code, outcome.stderr
+    data: dict[str, Any] = json.loads(outcome.stdout)
+    return data
+
+
+@pytest.mark.usefixtures("sold")
+def test_a_margin_by_hand() -> None:
+    """Eight servers of 400 000 less 10 % at a cost of 300 000: 2 880 000 less 2 400 000 is a sixth."""
+    found = margins()
+    server, installation = found["lines"][0], found["lines"][-1]
+    assert ("2880000.00", "2400000.00", "480000.00", "0.1667") == tuple(
+        server[key] for key in ("amount", "cost", "margin", "share")
+    )
+    assert ("900.00", "60.00", "840.00", "0.9333") == tuple(
+        installation[key] for key in ("amount", "cost", "margin", "share")
+    )
+    assert "exact" == found["total"]["bound"]
+    amounts = {(row["of"], row["category"]): row for row in rows_of(run("margin", "plan.yaml", "-f", "csv").stdout)}
+    assert found["total"]["margin"] == amounts["total", ""]["margin"]
+    assert "480000.00" == amounts["category", "server"]["margin"]
+
+
+def test_the_bill_of_the_quote_is_what_is_earned_on(sold: Path) -> None:
+    """Net of all lines is the quote's total without tax."""
+    assert 0 == run("build", "plan.yaml", "-f", "json", "-o", "out").exit_code
+    bom = json.loads((sold / "out/sold/bom.json").read_text("utf-8"))
+    assert bom["totals"]["amount"] == margins()["total"]["amount"]
+
+
+def test_quantity_breaks_of_costs_count_the_part_on_all_lines(sold: Path) -> None:
+    """The cost of a part that stands on several lines is that of all its pieces together."""
+    larger = ("--set", "cluster.servers=70")
+    lines = margins(*larger)["lines"]
+    parts = [line["part"] for line in lines if line["part"]]
+    twice = next(part for part in parts if parts.count(part) > 1)
+    pieces = [line["pieces"] for line in lines if line["part"] == twice]
+    text = f"part,price,from_quantity,currency\n{twice},60,,USD\n{twice},50,{sum(pieces)},USD\n"
+    (sold / "breaks.csv").write_text(text, "utf-8")
+    found = margins(*larger, "--set", "quote.cost_book=[zebra.csv, breaks.csv]")["lines"]
+    assert [f"{50 * each}.00" for each in pieces] == [line["cost"] for line in found if line["part"] == twice]
+
+
+@pytest.mark.parametrize(
+    ("drop_price", "drop_cost", "bound"),
+    [(False, True, "at most"), (True, False, "at least"), (True, True, "unknown")],
+)
+def test_a_sum_without_a_line_is_a_bound(sold: Path, drop_price: bool, drop_cost: bool, bound: str) -> None:
+    """Without a cost the margin is at most what is shown, without a price at least; with neither nobody knows."""
+    exact = margins()
+    for drop, name in ((drop_price, "list.csv"), (drop_cost, "zebra.csv")):
+        if drop:
+            text = (sold / name).read_text("utf-8")
+            (sold / name).write_text("\n".join(line for line in text.split("\n") if "dgx" not in line), "utf-8")
+    found = margins()
+    server, total = found["lines"][0], found["total"]
+    assert [*["price"] * drop_price, *["cost"] * drop_cost] == server["missing"]
+    assert (None, None) == (server["margin"], server["share"])
+    assert bound == total["bound"]
+    assert (bound == "unknown") == (total["margin"] is None)
+    if bound == "at most":
+        assert float(total["margin"]) >= float(exact["total"]["margin"])
+    if bound == "at least":
+        assert float(total["margin"]) <= float(exact["total"]["margin"])
+    text = run("margin", "plan.yaml").stdout
+    assert ("no price" in text, "no cost" in text) == (drop_price, drop_cost)
+    assert ("≤" in text.split("total")[1].split("\n")[0]) == (bound == "at most")
+
+
+def test_costs_in_another_currency_need_a_rate(sold: Path) -> None:
+    """A cost is converted by the plan's rate, and refused without one."""
+    text = (sold / "zebra.csv").read_text("utf-8").replace("300000,USD", "250000,EUR")
+    (sold / "zebra.csv").write_text(text, "utf-8")
+    outcome = run("check", "plan.yaml")
+    assert (1, True) == (outcome.exit_code, "zebra.csv:2:17: error: " in outcome.stderr)
+    rate = ("--set", "quote.exchange={EUR: {rate: 1.2, date: 2026-11-01}}")
+    assert "2400000.00" == margins(*rate)["lines"][0]["cost"]
+
+
+def test_a_cost_that_has_run_out_is_said(sold: Path) -> None:
+    """Costs are warned of as prices are, to the seller alone."""
+    text = "part,price,valid_until,currency\ndgx-h100,1,2026-11-01,USD\n"
+    (sold / "zebra.csv").write_text(text, "utf-8")
+    assert "zebra.csv:2:1: warning: the price of dgx-h100 was valid until" in run("margin", "plan.yaml").stderr
+    assert HIDDEN not in run("check", "plan.yaml").stderr
+
+
+def test_check_reads_the_cost_book(sold: Path) -> None:
+    """A cost book that is wrong or not there is said by check, and by margin."""
+    (sold / "zebra.csv").write_text("part,price,currency\nx,much,USD\n", "utf-8")
+    for command in ("check", "margin"):
+        outcome = run(command, "plan.yaml")
+        assert (1, True) == (outcome.exit_code, "zebra.csv:2:3: error: 'much' is text" in outcome.stderr)
+    (sold / "zebra.csv").unlink()
+    assert "cannot be read" in run("check", "plan.yaml").stderr
+
+
+def test_a_plan_without_a_cost_book_has_no_margin(sold: Path) -> None:
+    """Nothing is earned on what nobody knows the cost of: the key is named."""
+    (sold / "plan.yaml").write_text(PLAN, "utf-8")
+    outcome = run("margin", "plan.yaml")
+    assert (1, True) == (outcome.exit_code, "names no cost book; name one at `quote.cost_book`" in outcome.stderr)
+
+
+def everything(folder: Path) -> bytes:
+    """All that is written in a folder, names of files and what is packed in workbooks."""
+    found = b""
+    for path in sorted(folder.rglob("*")):
+        found += str(path.relative_to(folder)).encode()
+        if path.suffix == ".xlsx":
+            with zipfile.ZipFile(path) as package:
+                found += b"".join(name.encode() + package.read(name) for name in package.namelist())
+        elif path.is_file():
+            found += path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("where", ["plan", "set", "mapping", "alternative"])
+@pytest.mark.parametrize("there", [True, False])
+def test_no_file_of_a_build_knows_the_cost(sold: Path, where: str, there: bool) -> None:
+    """Neither the cost book's name nor a cost is in anything that build writes or prints; it need not even be there."""
+    costs = f"part,price,source,currency\ndgx-h100,{HIDDEN_COST},{HIDDEN},USD\n"
+    (sold / "zebra.csv").write_text(costs, "utf-8") if there else (sold / "zebra.csv").unlink()
+    plan = PLAN
+    settings: list[str] = []
+    if where == "plan":
+        plan += COSTS
+    elif where == "set":
+        settings = ["--set", "quote.cost_book=zebra.csv"]
+    elif where == "mapping":
+        settings = ["--set", "quote={currency: USD, price_book: list.csv, cost_book: [zebra.csv]}"]
+    else:
+        plan += "  alternatives: [{name: other, set: {quote.cost_book: zebra.csv, cluster.servers: 9}}]\n"
+    (sold / "plan.yaml").write_text(plan, "utf-8")
+    (sold / "all.txt.j2").write_text("{{ bom }} {{ plan }}\n", "utf-8")
+    outcome = run(
+        *("build", "plan.yaml", "-o", "out", "-f", ",".join((*FORMATS, *DRAWINGS)), "--template", "all.txt.j2"),
+        *settings,
+    )
+    assert 0 == outcome.exit_code, outcome.stderr
+    content = everything(sold / "out")
+    assert len(content) > 100_000
+    for hidden in (HIDDEN, HIDDEN_COST, HIDDEN_COST.split(".")[0], "31,415", "31 415", "cost_book"):
+        assert hidden.encode() not in content
+        assert hidden not in outcome.output
