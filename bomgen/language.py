@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.document import Cell, Value
@@ -61,11 +62,11 @@ class Language(NamedTuple):
     thousands: str
     point: str
     date_format: str
-    messages: Mapping[str, str]
+    messages: Mapping[str, str] = MappingProxyType({})
     """What other stages say in English, as phrases with {places}, and each in this language."""
-    phrases: Phrases
+    phrases: Phrases = Phrases(())
     """The English ones."""
-    font: str | None
+    font: str | None = None
     """For workbooks, where a language needs one of its own."""
 
     def word(self, key: str, **values: object) -> str:

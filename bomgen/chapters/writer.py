@@ -73,8 +73,8 @@ class Writer:
         if comma and " " not in id and f"value-{kind}" in self.language.words:
             said = self.language.message(what)
             return self.word("cited-figure", kind=self.language.value(kind, "word"), id=id, what=said)
-        said = self.language.message(origin.of)
-        return self.language.name(said) if said == origin.of else said
+        said = self.language.name(origin.of)
+        return self.language.message(said) if said == origin.of else said
 
     def sources(self, origin: Assumed | Cited) -> str:
         """The documents of an origin with their addresses, in one line."""

@@ -6,11 +6,13 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from openpyxl import load_workbook
 
 from bomgen import language as languages_room
 from bomgen import resources, schema
@@ -223,3 +225,9 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             each.cache_clear()
     assert "## Resumo" in text
     assert "ĉiu linio havas prezon" in text
+
+
+def test_a_workbook_has_the_font_of_its_language() -> None:
+    """Chinese is not left to whatever a spreadsheet puts in place of a Latin font."""
+    book = load_workbook(BytesIO(render(reported(ROOT / "plans" / "llama65b.yaml"), ("xlsx",))["quote.xlsx"]))
+    assert {cell.font.name for row in book.worksheets[0].iter_rows() for cell in row if cell.value} == {CHINESE.font}
