@@ -45,6 +45,8 @@ _WORD = "word"
 """The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
 _LISTS = "names"
 """Places of phrases that end so hold a list."""
+_KEPT = "key"
+"""The place that holds a key of plans, which stays as it is written there."""
 _LAST = re.compile(" and | or ")
 """What stands before the last of a list; commas stand before the others."""
 _COMMA = ", "
@@ -90,6 +92,8 @@ class Language(NamedTuple):
 
     def _put(self, place: str, value: str) -> str:
         """What stands in a place of a phrase: a phrase itself, a word of plans, a list of such, or a name."""
+        if place == _KEPT:
+            return value
         if place.endswith(_LISTS):
             return self.words["list-comma"].join(each for part in _LAST.split(value) for each in self._listed(part))
         said = self.message(value)

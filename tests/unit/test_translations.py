@@ -192,6 +192,11 @@ def test_lists_and_names_within_messages_are_translated() -> None:
         "the weight of rack, rack PDU and DGX H100 is not known; the sum leaves it out: ask the vendor"
     )
     assert told == "机柜、机柜 PDU、DGX H100 的重量未知，未计入合计；请询问供应商"
+    said = (
+        "leaf-spine links run at 400 Gb/s like those below, both ends carry 800; `links: {leaf-spine: {rate: 800G}}` "
+    )
+    assert "叶—脊链路与下层链路同为 400 Gb/s" in (told := CHINESE.message(said + "may need fewer switches"))
+    assert "`links: {leaf-spine: {rate: 800G}}`" in told, "what is to be written in a plan stays"
     assert CHINESE.message("something that nobody says") == "something that nobody says"
 
 
