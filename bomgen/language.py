@@ -1,15 +1,23 @@
-"""The words and number formats of a report's language; a language is one file in `data/language/`."""
+"""The words, phrases and number formats of a report's language; a language is one file in `data/language/`.
+
+Chapters are written with the words of a language. What other stages say (warnings, checks, reasons of assumptions,
+names of generic parts) they say in English; a language gives each such phrase, with the same places for names and
+numbers.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.document import Cell, Value
 from bomgen.money import ANY_AMOUNT, minor_unit
+from bomgen.phrases import Phrases
 from bomgen.resources import folder
 from bomgen.source import read
 
@@ -35,6 +43,15 @@ _DAYS = "days"
 _SHARE = "share"
 _WORD = "word"
 """The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
+_LISTS = "names"
+"""Places of phrases that end so hold a list."""
+_KEPT = "key"
+"""The place that holds a key of plans, which stays as it is written there."""
+_LAST = re.compile(" and | or ")
+"""What stands before the last of a list; commas stand before the others."""
+_COMMA = ", "
+_BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+"""The space that a phrase leaves around Latin letters, where a name has none; Chinese and Japanese write none."""
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -47,10 +64,49 @@ class Language(NamedTuple):
     thousands: str
     point: str
     date_format: str
+    messages: Mapping[str, str] = MappingProxyType({})
+    """What other stages say in English, as phrases with {places}, and each in this language."""
+    phrases: Phrases = Phrases(())
+    """The English ones."""
+    font: str | None = None
+    """For workbooks, where a language needs one of its own."""
 
     def word(self, key: str, **values: object) -> str:
         """The text of a key with `values` put in. Raises KeyError for a key that the language file lacks."""
         return self.words[key].format(**values)
+
+    def message(self, text: str) -> str:
+        """What another stage says in English, in this language; a text that the language does not know as it is."""
+        found = self.phrases.find(text)
+        if found is None:
+            return text
+        template, values = found
+        said = self.messages[template].format(**{place: self._put(place, value) for place, value in values.items()})
+        return _BETWEEN_IDEOGRAPHS.sub("", said)
+
+    def name(self, text: str) -> str:
+        """The name of a part, or a table in words, whose pieces between commas may be prose: `rack, 48 U`."""
+        pieces = text.split(_COMMA)
+        said = [self.message(piece) for piece in pieces]
+        return text if said == pieces else self.words["name-comma"].join(said)
+
+    def _put(self, place: str, value: str) -> str:
+        """What stands in a place of a phrase: a phrase itself, a word of plans, a list of such, or a name."""
+        if place == _KEPT:
+            return value
+        if place.endswith(_LISTS):
+            return self.words["list-comma"].join(each for part in _LAST.split(value) for each in self._listed(part))
+        said = self.message(value)
+        return self.value(value, _WORD) if said == value else said
+
+    def _listed(self, text: str) -> list[str]:
+        """A part of a list: names or phrases with commas between, or one phrase that has a comma itself."""
+        pieces = text.split(_COMMA)
+        said = [self._put("", piece) for piece in pieces]
+        if all(new == old for new, old in zip(said, pieces, strict=True)):
+            whole = self.message(text)
+            return said if whole == text else [whole]
+        return said
 
     def unit(self, unit: str) -> str:
         """What a unit is called."""
@@ -179,4 +235,7 @@ def language(code: str) -> Language:
         thousands=str(data["thousands"]),
         point=str(data["point"]),
         date_format=str(data["date_format"]),
+        messages=data.get("messages", {}),
+        phrases=Phrases(data.get("messages", ())),
+        font=data.get("font"),
     )

@@ -250,7 +250,7 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
             _, of_kinds = kinds.setdefault(way.patch.panel.identity.id, (way.patch.panel, {}))
             of_kinds[way.kind] = of_kinds.get(way.kind, 0) + links
     for panel, of_kinds in kinds.values():
-        listed = Cited(f"{built.plan.name} over {panel.identity.name}", (LISTED,), "high")
+        listed = Cited(f"{built.plan.name} links over {panel.identity.name}", (LISTED,), "high")
         ports = Figure(ports_of_racks(wiring, built.plan.name, panel), "ports", listed)
         carried = {kind: Figure(links, "links", listed) for kind, links in of_kinds.items()}
         yield PanelUse(panel, panels_of_racks(ports, panel.ports), carried)

@@ -289,9 +289,9 @@ def explain_line(line: Line) -> str:
     return one_line(line.quantity, lambda figure: str(plain(figure.value)))
 
 
-def one_line(figure: Figure, show: Callable[[Figure], str]) -> str:
-    """A figure's formula and what went into it, or where it comes from; `show` writes a value."""
-    text = origin_text(figure)
+def one_line(figure: Figure, show: Callable[[Figure], str], origin: Callable[[Figure], str] = origin_text) -> str:
+    """A figure's formula and what went into it, or where it comes from; `show` writes a value, `origin` the latter."""
+    text = origin(figure)
     inputs = ", ".join(f"{name} = {show(step)}" for name, step in figure.inputs)
     return f"{text}; {inputs}" if inputs else text
 

@@ -19,3 +19,9 @@ def folder(name: str) -> Path:
         if place.is_dir():
             return place
     raise FileNotFoundError(f"the installation of bomgen lacks its folder {name}")
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The codes of the languages that there are: each is a file in `data/language/`."""
+    return tuple(sorted(path.stem for path in (folder("data") / "language").glob("*.yaml")))

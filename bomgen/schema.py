@@ -12,7 +12,7 @@ from jsonschema.exceptions import ValidationError
 
 from bomgen.fabric import described, topologies
 from bomgen.problems import Problem, nearest
-from bomgen.resources import folder
+from bomgen.resources import folder, languages
 from bomgen.source import Path, Source
 
 PLAN = "plan"
@@ -35,7 +35,7 @@ TYPES = {
 
 @cache
 def document(name: str) -> dict[str, Any]:
-    """The schema `name` (`plan`, `bom`, `part/switch`, ...): its file, and of plans the topologies that there are.
+    """The schema `name` (`plan`, `bom`, `part/switch`, ...): its file; of plans with all topologies and languages.
 
     Raises FileNotFoundError for another name.
     """
@@ -43,6 +43,7 @@ def document(name: str) -> dict[str, Any]:
     schema: dict[str, Any] = json.loads(text)
     if name == PLAN:
         _add_topologies(schema["$defs"]["fabric"]["properties"])
+        schema["properties"]["quote"]["properties"]["language"]["enum"] = list(languages())
     return schema
 
 

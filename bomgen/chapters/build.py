@@ -14,7 +14,6 @@ from bomgen.figures import Derived
 from bomgen.numbers import Path
 from bomgen.quote import QuoteLine
 from bomgen.records import slug
-from bomgen.report import one_line
 
 
 def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
@@ -39,7 +38,9 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
         Row((Cell(_label(writer, built, path[2:])), *row.cells[1:]))
         for path, row in zip([path for path in writer.numbers if path[:2] == base], writer.rows(base), strict=True)
     )
-    title = writer.word("table-fabric-named", name=built.plan.name, topology=built.fabric.topology)
+    title = writer.word(
+        "table-fabric-named", name=built.plan.name, topology=writer.language.value(built.fabric.topology, "word")
+    )
     return replace(writer.table("fabric", rows), id=f"fabric-{built.plan.name}", title=title)
 
 
@@ -49,7 +50,9 @@ def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
         path = (*path[:-1], "bisection_at_least_gbps")
     named: dict[Path, str] = {("hosts", slug(hosts.name)): hosts.name for hosts in built.hosts}
     if path[:2] in named:
-        return ": ".join((writer.label(path[:1]), named[path[:2]], writer.group_label(path[2:])))
+        return writer.joined(
+            writer.label(path[:1]), writer.language.name(named[path[:2]]), writer.group_label(path[2:])
+        )
     return writer.group_label(path)
 
 
@@ -88,10 +91,10 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         Cell(line.sku or ("" if line.charge else writer.word("no-part-number"))),
         Cell(writer.described(line)),
         Cell(line.quantity.value, "", why),
-        Cell(line.spare.value, note=one_line(line.spare, writer.shown)) if line.spare else Cell(0),
+        Cell(line.spare.value, note=writer.how(line.spare)) if line.spare else Cell(0),
         Cell(priced.unit.amount, currency),
         Cell(priced.discount, "share"),
         Cell(priced.amount, currency),
-        Cell(one_line(line.quantity, writer.shown)),
+        Cell(writer.how(line.quantity)),
     )
     return Row(cells, writer.word(f"category-{line.category}"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bomgen.chapters.writer import Writer, shown
+from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Derivation, Row, Section, Step, Table
-from bomgen.figures import Cited, Derived, Figure, origin_text, telling_inputs, walk
-from bomgen.report import assumptions, sources_text
+from bomgen.figures import Cited, Derived, Figure, telling_inputs, walk
+from bomgen.report import assumptions
 
 
 def assumption_section(writer: Writer) -> Section:
@@ -19,7 +19,14 @@ def assumption_section(writer: Writer) -> Section:
         Column("source", writer.word("column-source"), "text", 60),
     )
     rows = tuple(
-        Row((Cell(origin.name), Cell(shown(figure), figure.unit), Cell(origin.why), Cell(sources_text(origin))))
+        Row(
+            (
+                Cell(writer.language.message(origin.name)),
+                Cell(writer.held(figure), figure.unit),
+                Cell(writer.language.message(origin.why)),
+                Cell(writer.sources(origin)),
+            )
+        )
         for figure, origin in assumptions(writer.report, writer.numbers.values())
     )
     table = Table("assumptions", writer.word("table-assumptions"), columns, rows)
@@ -37,7 +44,14 @@ def check_section(writer: Writer) -> Section:
         Column("path", writer.word("column-path"), "text", 40),
     )
     rows = tuple(
-        Row((Cell(writer.word(f"status-{check.status}")), Cell(check.id), Cell(check.message), Cell(check.path)))
+        Row(
+            (
+                Cell(writer.word(f"status-{check.status}")),
+                Cell(check.id),
+                Cell(writer.language.message(check.message)),
+                Cell(check.path),
+            )
+        )
         for check in writer.report.checks
     )
     return Section(
@@ -64,9 +78,9 @@ def source_section(writer: Writer) -> Section:
         rows.append(
             Row(
                 (
-                    Cell(origin.of),
-                    Cell(shown(figure), figure.unit),
-                    Cell(sources_text(origin)),
+                    Cell(writer.cited(origin)),
+                    Cell(writer.held(figure), figure.unit),
+                    Cell(writer.sources(origin)),
                     Cell(confidence),
                 )
             )
@@ -94,7 +108,7 @@ def derivation_title(writer: Writer, path: str) -> str:
     """What a derivation is called: by its number, and for one of a fabric by the fabric as well."""
     steps = tuple(path.split("."))
     if steps[0] == "fabrics":
-        return f"{steps[1]}: {writer.group_label(steps[2:])}"
+        return writer.joined(steps[1], writer.group_label(steps[2:]))
     return writer.label(steps)
 
 
@@ -107,10 +121,10 @@ def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
         depth, label, node = stack.pop()
         own = writer.paths.of.get(id(node), "#")
         if depth and "#" not in own and isinstance(node.origin, Derived):
-            yield Step(depth, label, shown(node), node.unit, writer.word("see", path=own), own)
+            yield Step(depth, label, writer.held(node), node.unit, writer.word("see", path=own), own)
             continue
         again = id(node) in seen and bool(node.inputs)
-        yield Step(depth, label, shown(node), node.unit, writer.word("above") if again else origin_text(node))
+        yield Step(depth, label, writer.held(node), node.unit, writer.word("above") if again else writer.origin(node))
         if not again:
             seen.add(id(node))
             stack.extend((depth + 1, parameter, value) for parameter, value in reversed(telling_inputs(node)))

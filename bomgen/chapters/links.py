@@ -27,9 +27,9 @@ def links_table(writer: Writer, built: BuiltFabric) -> Table:
 
 def _row(writer: Writer, chosen: Chosen) -> Row:
     way = writer.language.value(chosen.way, "word")
-    parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
+    parts = writer.word("link-parts", names=writer.word("list-comma").join(chosen.parts)) if chosen.parts else ""
     reason = writer.word(f"chosen-{chosen.reason}")
-    others = "; ".join(_other(writer, each) for each in chosen.others)
+    others = writer.word("list-semicolon").join(_other(writer, each) for each in chosen.others)
     cells = (writer.place(chosen.kind), f"{way}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
     return Row(tuple(Cell(text) for text in cells))
 
@@ -37,8 +37,10 @@ def _row(writer: Writer, chosen: Chosen) -> Row:
 def _other(writer: Writer, way: Way) -> str:
     """Why a way was not taken."""
     key = f"not-chosen-{way.reason}"
-    reason = writer.word(key if key in writer.language.words else "not-chosen-rule", detail=way.detail)
-    return f"{writer.language.value(way.name, 'word')}: {reason}{_cost(writer, way.cost)}"
+    reason = writer.word(
+        key if key in writer.language.words else "not-chosen-rule", detail=writer.language.message(way.detail)
+    )
+    return writer.joined(writer.language.value(way.name, "word"), f"{reason}{_cost(writer, way.cost)}")
 
 
 def _cost(writer: Writer, cost: Fraction | None) -> str:

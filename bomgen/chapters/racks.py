@@ -42,7 +42,9 @@ def _text(writer: Writer, found: Elevations) -> Iterator[str]:
         yield writer.word("racks-not-listed", most=language.integer(MOST_GROUPS))
     for each in found.unplaced:
         missing, all_of_them = language.integer(each.number), language.integer(each.of)
-        yield writer.word(f"racks-without-{each.why}", number=missing, of=all_of_them, name=each.name)
+        yield writer.word(
+            f"racks-without-{each.why}", number=missing, of=all_of_them, name=writer.language.name(each.name)
+        )
 
 
 def _groups(writer: Writer, found: Elevations) -> Table:
@@ -110,8 +112,10 @@ def _sum(figures: Sequence[tuple[int, Figure | None]], unit: str) -> Cell:
 def _outlets(writer: Writer, group: Elevation) -> str:
     """Outlets that are needed, and those that its PDUs have."""
     sums = group.sums
-    needed = ", ".join(f"{int(each.value)} {form.upper()}" for form, each in sums.outlets.items())
-    offered = ", ".join(f"{int(each.value)} {writer.word(f'outlet-{form}')}" for form, each in sums.pdu_outlets.items())
+    needed = writer.word("list-comma").join(f"{int(each.value)} {form.upper()}" for form, each in sums.outlets.items())
+    offered = writer.word("list-comma").join(
+        f"{int(each.value)} {writer.word(f'outlet-{form}')}" for form, each in sums.pdu_outlets.items()
+    )
     if needed and "outlets" in sums.lower_bounds:
         needed = writer.word("ui-at-least", amount=needed)
     return writer.word("outlets-of", needed=needed or "–", offered=offered) if offered else needed or "–"
@@ -149,7 +153,7 @@ def _of_group(writer: Writer, group: Elevation) -> Iterator[Row]:
             _times(slot.pieces, slot.drawn_w, "W"),
             _times(slot.pieces, slot.weight_kg, "kg"),
             Cell(_names(slot)),
-            Cell(slot.identity.name if slot.identity else ""),
+            Cell(writer.language.name(slot.identity.name) if slot.identity else ""),
         )
         yield Row((*where, *cells))
     if group.pdus:

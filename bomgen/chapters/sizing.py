@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from bomgen.chapters.storage import time_lost
-from bomgen.chapters.writer import Writer, shown
+from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Note, Row, Section, Table
-from bomgen.figures import Assumed, Cited, Figure, Given, origin_text, walk
+from bomgen.figures import Assumed, Cited, Figure, Given, walk
 from bomgen.numbers import Path
-from bomgen.report import sources_text
 from bomgen.sizing.opinions import Opinions
 from bomgen.sizing.tuning import adapts
 
@@ -63,7 +62,7 @@ def _texts(writer: Writer) -> Iterator[str]:
 def _notes(writer: Writer) -> Iterator[Note]:
     found = writer.report.design.sizing
     if found.fit:
-        yield from (Note("info", reason) for reason in found.fit.reasons)
+        yield from (Note("info", writer.language.message(reason)) for reason in found.fit.reasons)
         if found.fit.fits is None:
             yield Note("info", writer.word("memory-unknown"))
         yield Note("info", writer.word("memory-not-counted"))
@@ -117,7 +116,7 @@ def _published(writer: Writer, said: Opinions) -> Table:
             **{"name": each.run.identity.name, "parameters": parameters, "tokens": tokens, "hours": hours},
             gpu=each.run.gpu,
         )
-        source = Cell(_where(each.run.gpu_hours))
+        source = Cell(_where(writer, each.run.gpu_hours))
         rows.append(Row((Cell(run), writer.cell((*base, "mfu")), writer.cell((*base, "days")), source)))
     caption = writer.word("caption-published-runs", mfu=writer.shown(said.effective_mfu))
     return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
@@ -137,14 +136,21 @@ def _basis(writer: Writer) -> Iterator[Table]:
         if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST, CONVENTIONS)
     ]
     rows = tuple(
-        Row((Cell(name), Cell(shown(figure), figure.unit), Cell(_kind(writer, figure)), Cell(_where(figure))))
-        for name, figure in _leaves(figures)
+        Row(
+            (
+                Cell(name),
+                Cell(writer.held(figure), figure.unit),
+                Cell(_kind(writer, figure)),
+                Cell(_where(writer, figure)),
+            )
+        )
+        for name, figure in _leaves(writer, figures)
     )
     caption = writer.word("caption-basis")
     yield Table("basis", writer.word("table-basis"), columns, rows, caption)
 
 
-def _leaves(figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
+def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
     """The figures that nothing was worked out for, each once, with a name for the reader."""
     seen: set[int] = set()
     for node in walk(*figures):
@@ -154,15 +160,16 @@ def _leaves(figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
                 continue
             seen.add(id(figure))
             if isinstance(origin, Cited):
-                yield origin.of, figure
+                yield writer.cited(origin), figure
             else:
-                yield (origin.name if isinstance(origin, Assumed) else origin.key or parameter), figure
+                named = writer.language.message(origin.name) if isinstance(origin, Assumed) else origin.key
+                yield named or parameter, figure
 
 
-def _where(figure: Figure) -> str:
+def _where(writer: Writer, figure: Figure) -> str:
     """The place or the documents that a figure comes from."""
     origin = figure.origin
-    return sources_text(origin) if isinstance(origin, Cited | Assumed) else origin_text(figure)
+    return writer.sources(origin) if isinstance(origin, Cited | Assumed) else writer.origin(figure)
 
 
 def _kind(writer: Writer, figure: Figure) -> str:

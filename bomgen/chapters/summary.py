@@ -14,7 +14,10 @@ from bomgen.plan import Training
 
 def summary(writer: Writer) -> Section:
     """What is proposed, with every warning."""
-    notes = tuple(Note("warning", problem.message, str(problem.mark)) for problem in writer.report.problems)
+    notes = tuple(
+        Note("warning", writer.language.message(problem.message), str(problem.mark))
+        for problem in writer.report.problems
+    )
     return Section("summary", writer.word("section-summary"), text=tuple(sentences(writer)), notes=notes)
 
 
@@ -26,9 +29,12 @@ def sentences(writer: Writer) -> Iterator[str]:
     if sizing.servers and cluster.server and cluster.server.trays:
         racks = sizing.servers.value / cluster.server.trays.value
         values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
-        yield writer.word("sentence-racks", server=cluster.server.identity.name, **values)
+        yield writer.word("sentence-racks", server=writer.language.name(cluster.server.identity.name), **values)
     elif sizing.servers and cluster.server:
-        values |= {"servers": number(sizing.servers.value), "server": cluster.server.identity.name}
+        values |= {
+            "servers": number(sizing.servers.value),
+            "server": writer.language.name(cluster.server.identity.name),
+        }
         yield writer.word("sentence-servers", **values)
     else:
         yield writer.word("sentence-gpus", **values)
@@ -63,12 +69,12 @@ def sentences(writer: Writer) -> Iterator[str]:
         if built.plan.switchless:
             yield _direct(writer, built)
             continue
-        parts = ", ".join(
+        parts = writer.word("list-comma").join(
             writer.word(
                 "sentence-tier",
                 count=number(tier.count.value),
                 tier=writer.label((tier.name,)),
-                switch=tier.switch.identity.name,
+                switch=writer.language.name(tier.switch.identity.name),
             )
             for tier in built.fabric.tiers
         )
@@ -77,7 +83,7 @@ def sentences(writer: Writer) -> Iterator[str]:
             "sentence-fabric-planes" if planes > 1 else "sentence-fabric",
             planes=number(planes),
             name=built.plan.name,
-            topology=built.fabric.topology,
+            topology=writer.language.value(built.fabric.topology, "word"),
             endpoints=number(built.fabric.endpoints.value),
             gbps=number(built.fabric.links[0].rate_gbps.value),
             switches=parts,
@@ -91,7 +97,7 @@ def _direct(writer: Writer, built: BuiltFabric) -> str:
     return writer.word(
         "sentence-direct",
         name=built.plan.name,
-        topology=fabric.topology,
+        topology=writer.language.value(fabric.topology, "word"),
         dimensions=f"{number(fabric.planes.value)} × ({shape})" if fabric.planes else shape,
         endpoints=number(fabric.endpoints.value),
         links=number(fabric.links[0].count.value),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 from bomgen.bill import Line
 from bomgen.document import Cell, Column, Row, Table
-from bomgen.figures import Derived, Figure
+from bomgen.figures import Assumed, Cited, Derived, Figure, Reference, origin_text
 from bomgen.language import Language, is_prefixed
 from bomgen.money import MONEY, rounded
 from bomgen.numbers import Path, Paths, dotted
@@ -39,10 +39,54 @@ class Writer:
         self.estimated = served is not None and served.need.estimate is not None
         """Whether the throughput of a model that is served is an estimate."""
 
+    def held(self, figure: Figure) -> Any:
+        """A figure's value as a cell holds it; a table or a shape in words."""
+        if isinstance(figure.value, bool | tuple):
+            return self.language.name(str(figure.value))
+        return figure.value
+
     def shown(self, figure: Figure) -> str:
         """A figure's value with its unit, in the language of the report."""
         unit = self.report.quote.totals.currency if figure.unit == MONEY else figure.unit
-        return self.language.value(shown(figure), unit)
+        return self.language.value(self.held(figure), unit)
+
+    def how(self, figure: Figure) -> str:
+        """How a figure came about, in one line: its formula with what went into it, or where it comes from."""
+        return one_line(figure, self.shown, self.origin)
+
+    def origin(self, figure: Figure) -> str:
+        """Where a figure comes from, in one line: its formula, its place in the plan, or its document."""
+        match figure.origin:
+            case Assumed() as assumed if assumed.chosen:
+                return self.word("origin-chosen", why=self.language.message(assumed.why))
+            case Assumed() as assumed:
+                return self.word("origin-assumed", sources=self._titles(assumed.references))
+            case Cited() as cited:
+                key = "origin-cited" if cited.confidence == "high" else f"origin-cited-{cited.confidence}"
+                return self.word(key, of=self.cited(cited), sources=self._titles(cited.references))
+        return origin_text(figure)
+
+    def cited(self, origin: Cited) -> str:
+        """What a cited figure is of: a part and what is said of it, or a constant of a published formula."""
+        subject, comma, what = origin.of.partition(", ")
+        kind, _, id = subject.partition(" ")
+        if comma and " " not in id and f"value-{kind}" in self.language.words:
+            said = self.language.message(what)
+            return self.word("cited-figure", kind=self.language.value(kind, "word"), id=id, what=said)
+        said = self.language.name(origin.of)
+        return self.language.message(said) if said == origin.of else said
+
+    def sources(self, origin: Assumed | Cited) -> str:
+        """The documents of an origin with their addresses, in one line."""
+        return self._titles([each._replace(title=self.title(each)) for each in origin.references], str)
+
+    def title(self, reference: Reference) -> str:
+        """What a source is called: documents by their own title."""
+        return self.language.messages.get(reference.title, reference.title)
+
+    def _titles(self, references: Sequence[Reference], show: Callable[[Reference], str] | None = None) -> str:
+        """Documents in one line; that there are none where there are none."""
+        return "; ".join(map(show or self.title, references)) or self.word("unverified")
 
     def place(self, role: str) -> str:
         """Where a line's part sits, in words: a tier, a kind of link, or the end of one."""
@@ -50,7 +94,8 @@ class Writer:
 
     def described(self, line: Line) -> str:
         """What a line is called: by vendor and name, or by what is charged; parts that the customer has say so."""
-        name = line.description if line.vendor in (None, GENERIC) else f"{line.vendor} {line.description}"
+        name = self.language.name(line.description)
+        name = name if line.vendor in (None, GENERIC) else f"{line.vendor} {name}"
         if line.charge and line.charge.name is None:
             name = self.word(f"charge-{line.charge.kind}")
         return self.word("in-stock", name=name) if line.in_stock else name
@@ -70,7 +115,11 @@ class Writer:
 
     def group_label(self, path: Path) -> str:
         """The labels of a path's steps, from the group to the number."""
-        return ": ".join(self.label((step,)) for step in path)
+        return self.joined(*(self.label((step,)) for step in path))
+
+    def joined(self, *names: str) -> str:
+        """Names from the group to the one that is meant."""
+        return self.word("name-in").join(names)
 
     def cell(self, path: Path) -> Cell:
         """The number at a path as a cell that leads to its derivation."""
@@ -79,7 +128,7 @@ class Writer:
         if figure.unit == MONEY:
             currency = self.report.quote.totals.currency
             return Cell(rounded(Fraction(figure.value), currency), currency, why, self._least(path))
-        return Cell(shown(figure), figure.unit, why, self._least(path))
+        return Cell(self.held(figure), figure.unit, why, self._least(path))
 
     def _least(self, path: Path) -> bool:
         """Whether a cost of running leaves something out."""
@@ -92,7 +141,7 @@ class Writer:
                 value = self.cell(path)
                 named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
                 unit = "" if named else self.language.unit(figure.unit)
-                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(one_line(figure, self.shown))))
+                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(self.how(figure))))
 
     def table(self, id: str, rows: tuple[Row, ...]) -> Table:
         """A table of numbers with how each came about."""
@@ -103,8 +152,3 @@ class Writer:
             Column("how", self.word("column-how"), "text", 70),
         )
         return Table(id, self.word(f"table-{id}"), columns, rows)
-
-
-def shown(figure: Figure) -> Any:
-    """A figure's value as a cell holds it."""
-    return str(figure.value) if isinstance(figure.value, bool | tuple) else figure.value

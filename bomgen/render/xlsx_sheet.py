@@ -114,7 +114,7 @@ class Book:
         key = (look, form, quoted)
         if key not in self._styles:
             cell._style = copy(cell._style)  # type: ignore[attr-defined]
-            cell.font = Font(name=FONT, size=look.size, bold=look.bold, color=look.color)
+            cell.font = Font(name=self.language.font or FONT, size=look.size, bold=look.bold, color=look.color)
             cell.alignment = Alignment(
                 horizontal="right" if look.right else "left",
                 vertical="center" if look.middle else "top",
