@@ -96,7 +96,7 @@ def build(
 
     Several plans are built each by itself; the worst exit code is returned.
     """
-    from bomgen.pipeline import DRAWINGS, FORMATS, PRINTED, OutputError, render, write
+    from bomgen.outputs import DRAWINGS, FORMATS, PRINTED, OutputError, render, write
     from bomgen.problems import PlanErrors
 
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
@@ -239,7 +239,8 @@ def wiring(
     files lays the others beside FILE.
     """
     from bomgen.export import Unsuitable, format_of, formats
-    from bomgen.pipeline import OutputError, compute_fabric, wired, write_wiring
+    from bomgen.outputs import OutputError, write_wiring
+    from bomgen.pipeline import compute_fabric, wired
     from bomgen.problems import PlanErrors
 
     if form not in formats():
@@ -392,7 +393,7 @@ def _not_itself(output: str | None, given: str) -> None:
 
 def _written(content: bytes, output: str | None) -> None:
     """Write to a file and say so, or to standard output."""
-    from bomgen.pipeline import OutputError, write_one
+    from bomgen.outputs import OutputError, write_one
 
     if output is None:
         click.echo(content, nl=False)

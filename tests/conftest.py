@@ -12,7 +12,8 @@ import pytest
 from hypothesis import settings
 
 from bomgen.inputs import PlanFile
-from bomgen.pipeline import render, work_out, write
+from bomgen.outputs import render, write
+from bomgen.pipeline import work_out
 from bomgen.report import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]

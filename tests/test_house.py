@@ -38,8 +38,9 @@ FLOORS = {
     "report": 13,
     **dict.fromkeys(("render", "chapters", "inputs"), 14),
     **dict.fromkeys(("export", "price_lists"), 15),
-    "pipeline": 16,
-    "cli": 17,
+    "outputs": 16,
+    "pipeline": 17,
+    "cli": 18,
 }
 """The floor of each room: a module, or a package whose inside is its own affair."""
 THIRD_PARTY = {

@@ -19,7 +19,8 @@ import yaml
 from bomgen.figures import Derived, Figure, walk
 from bomgen.inputs import open_plan
 from bomgen.numbers import Paths
-from bomgen.pipeline import DRAWINGS, FORMATS, work_out
+from bomgen.outputs import DRAWINGS, FORMATS
+from bomgen.pipeline import work_out
 from bomgen.report import Report, numbers_of, plain, result
 
 ROOT = Path(__file__).parent.parent.parent

@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bomgen.inputs import open_plan
-from bomgen.pipeline import render, wired, work_out, write_wiring
+from bomgen.outputs import render, write_wiring
+from bomgen.pipeline import wired, work_out
 from bomgen.problems import PlanErrors
 from bomgen.report import Report
 

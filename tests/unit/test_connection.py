@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from bomgen.inputs import PlanFile
-from bomgen.pipeline import render, work_out
+from bomgen.outputs import render
+from bomgen.pipeline import work_out
 from bomgen.problems import PlanErrors
 from bomgen.resources import folder
 

@@ -12,7 +12,8 @@ import pytest
 
 from bomgen.breakdown import Part, by_category
 from bomgen.language import language
-from bomgen.pipeline import PlanFile, render, work_out
+from bomgen.outputs import render
+from bomgen.pipeline import PlanFile, work_out
 from bomgen.render.cost_drawing import cost_svg
 from bomgen.report import Report
 

@@ -20,7 +20,8 @@ from openpyxl import load_workbook
 from bomgen.cli import main
 from bomgen.export import about, format_of, formats, xlsx
 from bomgen.inputs import PlanFile, open_plan
-from bomgen.pipeline import render, wired, work_out, write_wiring
+from bomgen.outputs import render, write_wiring
+from bomgen.pipeline import wired, work_out
 
 CHECKOUT = Path(__file__).parents[2]
 HOSTILE = """

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from bomgen.cli import main
-from bomgen.pipeline import DRAWINGS, FORMATS
+from bomgen.outputs import DRAWINGS, FORMATS
 
 HIDDEN = "zebra"
 """A word that stands nowhere else, and so does the number."""

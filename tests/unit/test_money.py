@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from bomgen.inputs import PlanFile
-from bomgen.pipeline import render, work_out
+from bomgen.outputs import render
+from bomgen.pipeline import work_out
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Report, result
 

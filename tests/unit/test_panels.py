@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from bomgen.pipeline import render, wired, write_wiring
+from bomgen.outputs import render, write_wiring
+from bomgen.pipeline import wired
 from bomgen.problems import PlanErrors
 from bomgen.report import Report
 from bomgen.wiring.checks import broken

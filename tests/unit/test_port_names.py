@@ -13,8 +13,9 @@ from bomgen.catalog import Catalog
 from bomgen.export import infragraph
 from bomgen.fabric.ports import group_radix, serves
 from bomgen.inputs import open_plan
+from bomgen.outputs import write_wiring
 from bomgen.parts import Switch
-from bomgen.pipeline import wired, work_out, write_wiring
+from bomgen.pipeline import wired, work_out
 from bomgen.problems import PlanErrors
 from bomgen.records import switches
 from bomgen.wiring.sockets import Wanted, sockets

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bomgen.pipeline import render
+from bomgen.outputs import render
 from bomgen.report import Report
 
 Worked = Callable[[Mapping[str, Any]], Report]

@@ -18,7 +18,8 @@ from bomgen.chapters import document
 from bomgen.elevations import dealt_text, named_text, spans_text
 from bomgen.inputs import open_plan
 from bomgen.language import language
-from bomgen.pipeline import render, work_out
+from bomgen.outputs import render
+from bomgen.pipeline import work_out
 from bomgen.render.floor_drawing import floor_svg
 from bomgen.render.rack_drawing import MOST_DRAWN, rack_svgs
 from bomgen.report import Report, result

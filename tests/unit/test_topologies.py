@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bomgen.fabric import described, topologies
-from bomgen.pipeline import render
+from bomgen.outputs import render
 from bomgen.report import Report
 from bomgen.schema import document
 

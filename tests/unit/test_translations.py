@@ -19,8 +19,9 @@ from bomgen import resources, schema
 from bomgen.figures import Assumed, Cited, Reference, walk
 from bomgen.inputs import open_plan
 from bomgen.language import Language, language
+from bomgen.outputs import render
 from bomgen.phrases import Phrases, places
-from bomgen.pipeline import render, work_out
+from bomgen.pipeline import work_out
 from bomgen.report import Report, assumptions, numbers_of
 
 ROOT = Path(__file__).parents[2]

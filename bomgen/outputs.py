@@ -1,0 +1,226 @@
+"""From a report to written files: every format of a quote and of a wiring, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
+
+from bomgen import own_templates
+from bomgen.report import Report, given_to_templates
+
+if TYPE_CHECKING:
+    from bomgen.document import Drawing
+    from bomgen.language import Language
+    from bomgen.wiring.columns import Wiring
+
+FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"}
+"""The formats that `build` writes of itself, each with its file name."""
+PRINTED = {"pdf": "quote.pdf"}
+"""The format that a browser prints, with its file name."""
+DRAWINGS = {"svg": "fabric-{name}.svg", "dot": "fabric-{name}.dot"}
+"""The formats that have a file for every fabric, by the fabric's name."""
+TAKEN = [re.compile(re.escape(name)) for name in (*FORMATS.values(), *PRINTED.values())]
+TAKEN += [re.compile(re.escape(name).replace(r"\{name\}", ".*")) for name in DRAWINGS.values()]
+"""The names of files that are bomgen's own, of every plan."""
+
+
+class OutputError(Exception):
+    """A file could not be written."""
+
+
+def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
+    """The files of a report by name, in the formats asked for, and those of the user's own templates.
+
+    Raises PlanErrors when a template fails, OutputError when there is no browser that prints the PDF.
+    """
+    files: dict[str, bytes] = {}
+    readers = [form for form in formats if form in ("md", "html", "xlsx", "pdf")]
+    if readers:
+        from bomgen.chapters import document
+        from bomgen.document import Drawing
+        from bomgen.language import language
+        from bomgen.render.diagrams import fabric_svg
+
+        words = language(report.plan.quote.language)
+        servers = _servers(report)
+        drawings = tuple(
+            Drawing(
+                f"drawing-{built.plan.name}",
+                words.word("drawing-title", name=built.plan.name),
+                fabric_svg(built.fabric, built.plan.name, words, servers),
+                words.word("drawing-title", name=built.plan.name),
+                DRAWINGS["svg"].format(name=built.plan.name) if "svg" in formats else None,
+            )
+            for built in report.design.fabrics
+        )
+        page = document(report, words, drawings, _racks_drawn(report, words), _costs_drawn(report, words))
+    for form in formats:
+        if form == "md":
+            from bomgen.render.text import markdown
+
+            files[FORMATS[form]] = markdown(page, words)
+        elif form == "html":
+            from bomgen.render.text import html
+
+            files[FORMATS[form]] = html(page, words)
+        elif form == "pdf":
+            from bomgen.render.pdf import NotPrinted, pdf
+            from bomgen.render.text import html
+
+            try:
+                files[PRINTED[form]] = pdf(files.get(FORMATS["html"]) or html(page, words))
+            except NotPrinted as error:
+                raise OutputError(f"{PRINTED[form]}: {error}") from error
+        elif form == "xlsx":
+            from bomgen.render.xlsx import workbook
+
+            files[FORMATS[form]] = workbook(page, words)
+        elif form in DRAWINGS:
+            files |= _drawings(report, form)
+        else:
+            from bomgen.render.data import bom_csv, bom_json
+
+            files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
+    if report.templates:
+        files |= own_templates.filled(report.templates, given_to_templates(report), report.plan.quote.language)
+    return files
+
+
+def _costs_drawn(report: Report, words: Language) -> Drawing | None:
+    """What each category of the bill costs; None where nothing has a price."""
+    from bomgen.breakdown import by_category
+    from bomgen.document import Drawing
+    from bomgen.render.cost_drawing import cost_svg
+
+    parts = by_category(report.quote.lines)
+    if not parts:
+        return None
+    title = words.word("drawing-costs")
+    return Drawing(
+        "costs", title, cost_svg(parts, report.quote.totals.currency, words, title), words.word("drawing-costs-text")
+    )
+
+
+def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:
+    """The floor, and racks from the front; the first of them says which racks are not drawn."""
+    found, site = report.elevations, report.plan.site
+    if found is None or site is None:
+        return ()
+    from bomgen.document import Drawing
+    from bomgen.elevations import left_out
+    from bomgen.render.floor_drawing import floor_svg
+    from bomgen.render.rack_drawing import drawn_of, rack_svgs
+
+    floor, text = words.word("drawing-floor"), words.word("drawing-racks-text")
+    if missing := left_out(found, drawn_of(found)):
+        text = words.word("drawing-racks-some", text=text, racks=missing)
+    fronts = (
+        Drawing(f"racks-{number}", title, svg, text if number == 1 else title)
+        for number, (title, svg) in enumerate(rack_svgs(found, words), 1)
+    )
+    return (Drawing("floor", floor, floor_svg(found, site, words), words.word("drawing-floor-text")), *fronts)
+
+
+def _servers(report: Report) -> int | None:
+    """The servers that hang on the fabrics."""
+    servers = report.design.sizing.servers
+    return None if servers is None else int(servers.value)
+
+
+def _drawings(report: Report, form: str) -> dict[str, bytes]:
+    """A file for every fabric."""
+    from bomgen.language import language
+    from bomgen.render.diagrams import fabric_svg
+    from bomgen.render.graphviz import fabric_dot
+
+    words, servers = language(report.plan.quote.language), _servers(report)
+    files = {}
+    for built in report.design.fabrics:
+        fabric, name = built.fabric, built.plan.name
+        text = (
+            fabric_dot(fabric, name, words, servers)
+            if form == "dot"
+            else fabric_svg(fabric, name, words, servers, True)
+        )
+        files[DRAWINGS[form].format(name=name)] = text.encode("utf-8")
+    return files
+
+
+def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Callable[[int], None]) -> list[FilePath]:
+    """Write a wiring in a format, its files whole or not at all; to standard output where no file is named.
+
+    Formats of several files lay the others beside the one that is named. What a link points to is written, and a pipe
+    or a device is written to. Raises OutputError when a file cannot be written.
+    """
+    import tempfile
+
+    from bomgen.export import format_of
+
+    module = format_of(form)
+    if out is None:
+        module.write(wiring, sys.stdout.buffer, progress)
+        sys.stdout.buffer.flush()
+        return []
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if out.is_dir():
+            raise OutputError(f"{out}: there is a folder of that name")
+        if out.exists() and not out.is_file() and not module.SEVERAL_FILES:
+            with out.open("wb") as stream:
+                module.write(wiring, stream, progress)
+            return [out]
+        out = out.resolve() if out.is_symlink() else out
+        with tempfile.TemporaryDirectory(prefix=".bomgen-", dir=out.parent) as folder:
+            waiting = FilePath(folder) / out.name
+            if module.SEVERAL_FILES:
+                module.write(wiring, waiting, progress)
+            else:
+                with waiting.open("wb") as stream:
+                    module.write(wiring, stream, progress)
+            written = sorted(path.name for path in FilePath(folder).iterdir())
+            for name in written:
+                os.replace(FilePath(folder) / name, out.parent / name)
+    except OSError as error:
+        raise OutputError(f"{error.filename or out}: {error.strerror}") from error
+    return [out.parent / name for name in written]
+
+
+def write_one(content: bytes, out: FilePath) -> None:
+    """Write a file whole or not at all; what a link points to is written, and a pipe or a device is written to.
+
+    Raises OutputError when it cannot be written.
+    """
+    out = out.resolve() if out.is_symlink() else out
+    if not out.exists() or out.is_file():
+        write({out.name: content}, out.parent)
+        return
+    try:
+        out.write_bytes(content)
+    except OSError as error:
+        raise OutputError(f"{out}: {error.strerror}") from error
+
+
+def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
+    """Write files into a folder, each whole or not at all: all are laid beside their places before the first moves.
+
+    Raises OutputError when the folder or a file cannot be written.
+    """
+    import tempfile
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in files:
+            if (folder / name).is_dir():
+                raise OutputError(f"{folder / name}: there is a folder of that name")
+        with tempfile.TemporaryDirectory(prefix=".bomgen-", dir=folder) as waiting:
+            for name, content in files.items():
+                (FilePath(waiting) / name).write_bytes(content)
+            for name in files:
+                os.replace(FilePath(waiting) / name, folder / name)
+    except OSError as error:
+        raise OutputError(f"{error.filename or folder}: {error.strerror}") from error
+    return [folder / name for name in files]
