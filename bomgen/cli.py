@@ -353,7 +353,15 @@ def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
 
 @main.command()
 @click.argument("plan")
-@click.option("-f", "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", show_default=True)
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "csv", "json"]),
+    default="text",
+    show_default=True,
+    help="What is written.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
 @_set
 @_root
