@@ -17,7 +17,7 @@ from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, Paragrap
 
 from bomgen.document import Cell, Column, Document, Section
 from bomgen.language import is_prefixed
-from bomgen.render.xlsx_bill import TOTAL_NAMES, Bill, decimals_of, results_of
+from bomgen.render.xlsx_bill import Bill, results_of
 from bomgen.render.xlsx_look import (
     BLACK,
     FONT,
@@ -31,8 +31,18 @@ from bomgen.render.xlsx_look import (
     PARAGRAPH,
     TEXT,
 )
+from bomgen.render.xlsx_names import TOTAL_NAMES
 from bomgen.render.xlsx_sheet import Sheet
-from bomgen.render.xlsx_text import SHARE_FORMAT, WHOLE, clean, fixed, money_format, number_format, storable
+from bomgen.render.xlsx_text import (
+    SHARE_FORMAT,
+    WHOLE,
+    clean,
+    decimals_of,
+    fixed,
+    money_format,
+    number_format,
+    storable,
+)
 
 _WIDTHS = (34, 26, 16, 24)
 _SHARE = 3
