@@ -18,6 +18,7 @@ from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, Paragrap
 from bomgen.document import Cell, Column, Document, Section
 from bomgen.language import is_prefixed
 from bomgen.render.xlsx_bill import Bill, results_of
+from bomgen.render.xlsx_logo import logo
 from bomgen.render.xlsx_look import (
     BLACK,
     FONT,
@@ -70,6 +71,7 @@ def cover(sheet: Sheet, document: Document, live: Bill) -> None:
     """Write what is proposed and what it costs, by formulas that refer to the bill, and the notes without a sheet."""
     section = document.section("summary")
     sheet.widths = list(_WIDTHS)
+    logo(sheet, document.logo)
     sheet.heading(document.title, document.subtitle)
     sheet.row += 1
     for text in section.text:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import struct
+import sys
 import zipfile
+import zlib
 from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -310,6 +313,41 @@ def test_charges_without_priced_hardware_have_no_price(recalculated):
     priced = [line for line in lines if isinstance(line[2].value, int | float)]
     assert {line[0].value for line in priced} == set(NO_HARDWARE)
     assert _cents(_named(workbook, "bom_net")) == sum(_cents(line[3].value) for line in priced)
+
+
+LOGO_PLAN = """bomgen: 1
+name: logo
+workload: {inference: {model: llama-2-7b, precision: fp16, context: 2048, output_tokens: 512, requests_per_minute: 600}}
+cluster: {gpu: a100-sxm-80}
+quote: {vendor: {name: Example Systems, logo: logo.png}, currency: USD}
+"""
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def test_the_logo_is_printed(judge, run, tmp_path):
+    """A PNG of the vendor is on the first page that LibreOffice prints, as wide and high as it is."""
+    soffice, pdfimages = judge("soffice"), judge("pdfimages")
+    width, height = 60, 30
+    picture = _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    picture += _chunk(b"IDAT", zlib.compress((b"\0" + b"\xff\0\0" * width) * height)) + _chunk(b"IEND", b"")
+    (tmp_path / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + picture)
+    (tmp_path / "plan.yaml").write_text(LOGO_PLAN, encoding="utf-8")
+    arguments = (tmp_path / "plan.yaml", "-f", "xlsx", "-o", tmp_path, "--root", tmp_path)
+    built = run(sys.executable, "-m", "bomgen.cli", "build", *arguments)
+    assert built.returncode == 0, built.stderr
+    profile = f"-env:UserInstallation=file://{tmp_path / 'profile'}"
+    printed = run(
+        soffice,
+        *(profile, "--headless", "--norestore", "--convert-to", "pdf", "--outdir", tmp_path),
+        tmp_path / "logo" / "quote.xlsx",
+        environment={"HOME": str(tmp_path)},
+    )
+    assert printed.returncode == 0, printed.stderr
+    listed = run(pdfimages, "-list", tmp_path / "quote.pdf").stdout.splitlines()[2:]
+    assert [line.split()[:5] for line in listed] == [["1", "0", "image", str(width), str(height)]]
 
 
 def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
+import struct
 import subprocess
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
@@ -20,7 +23,7 @@ from openpyxl.cell import Cell as SheetCell
 from openpyxl.worksheet.worksheet import Worksheet
 from python_calamine import CalamineWorkbook
 
-from bomgen.document import Cell, Column, Derivation, Document, Note, Party, Row, Section, Step, Table, Value
+from bomgen.document import Cell, Column, Derivation, Document, Logo, Note, Party, Row, Section, Step, Table, Value
 from bomgen.inputs import PlanFile
 from bomgen.language import Language, language
 from bomgen.money import Totals
@@ -708,6 +711,62 @@ def test_unit_prices_tell_where_they_come_from(code: str, notes: Mapping[str, st
     page = load_workbook(io.BytesIO(render(report, ("xlsx",))["quote.xlsx"])).worksheets[1]
     prices = {row[0].value: row[7].comment for row in page.iter_rows(min_row=FIRST) if row[7].comment}
     assert {category: comment.text for category, comment in prices.items() if comment} == notes
+
+
+def png(width: int, height: int) -> bytes:
+    """A red picture (PNG, second edition, W3C 2003)."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    rows = (b"\0" + b"\xff\0\0" * width) * height
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def jpeg(width: int, height: int, frame: int = 0xC0) -> bytes:
+    """The segments of a JPEG up to its frame (ITU-T T.81, annex B), with a fill byte before a table of codes."""
+    frame_header = struct.pack(">BBHBHHB", 0xFF, frame, 8, 8, height, width, 0)
+    return b"\xff\xd8\xff\xe0\x00\x04ab\xff\xff\xc4\x00\x03c" + frame_header + b"\xff\xd9"
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [
+        (Logo("image/png", png(30, 20)), (30, 20)),
+        (Logo("image/png", png(300, 90)), (150, 45)),
+        (Logo("image/png", png(640, 2)), (320, 1)),
+        (Logo("image/jpeg", jpeg(200, 100)), (90, 45)),
+        (Logo("image/jpeg", jpeg(10, 8, 0xC2)), (10, 8)),
+        (Logo("image/jpeg", jpeg(10, 0)), None),
+        (Logo("image/jpeg", jpeg(10, 8)[:16]), None),
+        (Logo("image/jpeg", b"\xff\xd8\xff\xe0\x00\x02nothing"), None),
+        (Logo("image/png", png(30, 20)[:20]), None),
+        (Logo("image/png", png(30, 20).replace(b"IHDR", b"IHDS")), None),
+        (Logo("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg' width='3' height='3'/>"), None),
+    ],
+)
+def test_the_logo_stands_above_the_title(given: Logo, size: tuple[int, int] | None) -> None:
+    """A picture whose size is known stands in a row of its own, small enough; others are left out."""
+    content = workbook(replace(make(), logo=given), ENGLISH)
+    assert content == workbook(replace(make(), logo=given), ENGLISH)
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    media = [name for name in archive.namelist() if name.startswith("xl/media/")]
+    summary = CalamineWorkbook.from_filelike(io.BytesIO(content)).get_sheet_by_name("Summary")
+    first, second, *_ = (row[0] for row in summary.to_python(skip_empty_area=False))
+    if size is None:
+        assert (media, first) == ([], "Cluster")
+        return
+    [name] = media
+    assert archive.read(name) == given.content
+    assert name.rpartition(".")[2].encode() in archive.read("[Content_Types].xml")
+    [drawing] = [archive.read(name).decode() for name in archive.namelist() if name.startswith("xl/drawings/drawing")]
+    [(wide, high)] = re.findall(r'<(?:xdr:)?ext cx="(\d+)" cy="(\d+)" ?/><(?:xdr:)?pic>', drawing)
+    # 914400 units an inch, 96 pixels an inch (ECMA-376, 20.1.2.1).
+    assert (int(wide), int(high)) == (size[0] * 9525, size[1] * 9525)
+    assert (first, second) == ("", "Cluster")
+    [height] = re.findall(r'<row r="1"[^>]* ht="([0-9.]+)"', archive.read("xl/worksheets/sheet1.xml").decode())
+    assert float(height) * 96 / 72 > size[1]
 
 
 def calculated(directory: Path, files: Mapping[str, bytes]) -> Mapping[str, Workbook]:
