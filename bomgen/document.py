@@ -33,6 +33,8 @@ class Cell:
     """A number that leaves something out, because it is not known: a lower bound."""
     note: str | None = None
     """How a value that has no derivation of its own came about."""
+    share_of_hardware: Fraction | None = None
+    """The share of what the hardware comes to that a unit price is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Row:
 
     cells: tuple[Cell, ...]
     group: str | None = None
+    in_stock: bool = False
+    """Whether the customer has what the row is about: no share of the hardware is taken of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,14 +50,8 @@ THIRD_PARTY = {
     "markupsafe": ("render.text",),
     "openpyxl": (
         *("render.xlsx_bill", "render.xlsx_cover", "render.xlsx_finish", "render.xlsx_groups", "render.xlsx_inputs"),
-        *(
-            "render.xlsx_notes",
-            "render.xlsx_print",
-            "render.xlsx_sheet",
-            "export.xlsx",
-            "prices.xlsx",
-            "price_lists.xlsx",
-        ),
+        *("render.xlsx_logo", "render.xlsx_names", "render.xlsx_notes", "render.xlsx_print", "render.xlsx_sheet"),
+        *("export.xlsx", "prices.xlsx", "price_lists.xlsx"),
     ),
     "click": ("cli",),
     "numpy": (

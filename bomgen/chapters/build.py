@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 from bomgen.bill import CATEGORIES
 from bomgen.chapters.links import links_table
+from bomgen.chapters.money import price_note
 from bomgen.chapters.writer import Writer
 from bomgen.design import BuiltFabric
 from bomgen.document import Cell, Column, Drawing, Row, Section, Table
@@ -85,6 +87,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         and isinstance(writer.paths.figures[line.path].origin, Derived)
     ):
         why = line.path
+    share = line.charge.share if line.charge else None
     cells = (
         Cell(line.fabric or ""),
         Cell(writer.place(line.role or "")),
@@ -92,9 +95,14 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         Cell(writer.described(line)),
         Cell(line.quantity.value, "", why),
         Cell(line.spare.value, note=writer.how(line.spare)) if line.spare else Cell(0),
-        Cell(priced.unit.amount, currency),
+        Cell(
+            priced.unit.amount,
+            currency,
+            note=price_note(writer, priced),
+            share_of_hardware=Fraction(share.value) if share else None,
+        ),
         Cell(priced.discount, "share"),
         Cell(priced.amount, currency),
         Cell(writer.how(line.quantity)),
     )
-    return Row(cells, writer.word(f"category-{line.category}"))
+    return Row(cells, writer.word(f"category-{line.category}"), line.in_stock)

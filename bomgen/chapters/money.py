@@ -11,6 +11,7 @@ from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Note, Party, Row, Section, Table
 from bomgen.money import minor_unit
 from bomgen.prices import Price
+from bomgen.quote import QuoteLine
 from bomgen.quote.confidence import REASONS, Confidence, confidence
 from bomgen.quote.warnings import age_days, is_old
 from bomgen.report import OPERATION
@@ -137,11 +138,6 @@ def _price_table(writer: Writer, used: list[tuple[Price, str]]) -> Table:
     rows = []
     for price, book in used:
         ranges = price.low != price.high
-        remarks = [
-            writer.word(f"price-{remark}")
-            for remark, holds in (("estimate", price.estimate), ("old", is_old(price, plan)))
-            if holds
-        ]
         age = age_days(price, plan)
         cells = (
             Cell(price.part),
@@ -151,11 +147,43 @@ def _price_table(writer: Writer, used: list[tuple[Price, str]]) -> Table:
             Cell(language.date(price.date) if price.date else ""),
             Cell("" if age is None else age),
             Cell(language.date(price.valid_until) if price.valid_until else ""),
-            Cell(writer.word("list-comma").join(remarks)),
-            Cell(writer.word("price-source", book=book, source=price.source) if price.source else book),
+            Cell(writer.word("list-comma").join(_remarks(writer, price))),
+            Cell(_source(writer, price, book)),
         )
         rows.append(Row(cells))
     return Table("prices", writer.word("table-prices"), columns, tuple(rows))
+
+
+def _remarks(writer: Writer, price: Price) -> list[str]:
+    """What makes a price doubtful."""
+    doubts = (("estimate", price.estimate), ("old", is_old(price, writer.report.plan.quote)))
+    return [writer.word(f"price-{doubt}") for doubt, holds in doubts if holds]
+
+
+def _source(writer: Writer, price: Price, book: str) -> str:
+    """The book that has a price, and where the book has it from."""
+    return writer.word("price-source", book=book, source=price.source) if price.source else book
+
+
+def price_note(writer: Writer, line: QuoteLine) -> str | None:
+    """In a line, where a unit price comes from, of when, and how sure it is; None where nobody knows one."""
+    charge, language = line.line.charge, writer.language
+    if charge and charge.share:
+        return writer.word("price-share", share=language.share(Fraction(charge.share.value)))
+    if charge and charge.price is not None:
+        return str(charge.mark)
+    if line.price is None or line.book is None:
+        return None
+    price, parts = line.price, [_source(writer, line.price, line.book.name)]
+    if price.date:
+        parts.append(language.date(price.date))
+    parts += _remarks(writer, price)
+    if price.low is not None and price.high is not None and price.low != price.high:
+        low, high = (language.money(end, price.currency) for end in (price.low, price.high))
+        parts.append(writer.word("range-ends", low=low, high=high))
+    elif price.currency != writer.report.quote.totals.currency and price.amount is not None:
+        parts.append(language.money(price.amount, price.currency))
+    return writer.word("list-semicolon").join(parts)
 
 
 def _rates(writer: Writer) -> Table:

@@ -5,7 +5,6 @@ What a formula comes to is not worked out here: it is the amount of the document
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -14,16 +13,16 @@ from openpyxl.formatting.rule import Rule
 from openpyxl.styles import PatternFill
 from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
-from openpyxl.workbook.defined_name import DefinedName
 
 from bomgen.document import Cell, Column, Row, Section
 from bomgen.language import Language
-from bomgen.money import Totals, minor_unit
-from bomgen.render import xlsx_inputs
+from bomgen.money import Totals
+from bomgen.render import xlsx_inputs, xlsx_shares
 from bomgen.render.xlsx_finish import Result
 from bomgen.render.xlsx_look import AMBER, EXPLANATION, GRAND, GRAND_LABEL, INPUT, INPUT_TEXT, NUMBER, TEXT, TOTAL_LABEL
+from bomgen.render.xlsx_names import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
 from bomgen.render.xlsx_sheet import Sheet
-from bomgen.render.xlsx_text import SHARE_FORMAT, WHOLE, clean, fixed, money_format, places
+from bomgen.render.xlsx_text import SHARE_FORMAT, WHOLE, clean, decimals_of, fixed, literal, money_format, places
 
 _MAX_WIDTH = 40
 """Wider columns would make the print of the bill too small."""
@@ -36,28 +35,6 @@ _EXPLANATION = EXPLANATION._replace(wrap=False)
 """It runs on to the right, so that lines stay low."""
 _EMPTY_LINES = 3
 """Lines that are ready for what the reader adds; more can be had by copying one."""
-COLUMN_NAMES = {
-    "category": "bom_categories",
-    "fabric": "bom_fabrics",
-    "role": "bom_roles",
-    "quantity": "bom_quantities",
-    "spare": "bom_spares",
-    "unit_price": "bom_prices",
-    "discount": "bom_discounts",
-    "amount": "bom_amounts",
-}
-"""The defined names of columns of the bill."""
-TOTAL_NAMES = {
-    "unpriced": "bom_unpriced",
-    "list": "bom_list",
-    "discount": "bom_discount",
-    "net": "bom_net",
-    "rate": "bom_tax_rate",
-    "tax": "bom_tax",
-    "amount": "bom_amount",
-}
-"""The defined names of the lines below the bill."""
-_ADDRESS = re.compile("([A-Z]+)([0-9]+)")
 
 
 class Line(NamedTuple):
@@ -69,6 +46,8 @@ class Line(NamedTuple):
     pieces: int
     amount: Decimal
     priced: bool
+    hardware: bool
+    """Whether shares of the hardware are taken of it."""
 
 
 class Subtotal(NamedTuple):
@@ -98,10 +77,16 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     book = sheet.book
     word, currency = book.language.word, book.document.totals.currency
     [table] = section.tables
-    columns = (Column("category", word("xlsx-category")), *table.columns)
+    columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
+    shares = xlsx_shares.shares(table)
+    if shares:
+        columns = xlsx_shares.with_hardware(sheet, columns)
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
+    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key == HARDWARE}
     sheet.printed = len([column for column in columns if column.key != _EXPLAIN])
     hints = [word("xlsx-currency", currency=currency), word("xlsx-inputs"), word("xlsx-additions")]
+    if shares:
+        hints.append(word("xlsx-shares"))
     if book.document.protected:
         hints.append(word("xlsx-protected"))
     sheet.heading(section.title, " ".join(filter(None, (table.caption, *hints))))
@@ -109,14 +94,15 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     sheet.freeze()
     first, end = sheet.row, sheet.row + len(table.rows) + _EMPTY_LINES
     letter = {column.key: get_column_letter(position) for position, column in enumerate(columns, 1)}
-    for key, name in COLUMN_NAMES.items():
+    for key in filter(letter.__contains__, COLUMN_NAMES):
         # The row behind the last line belongs to the areas, so that they grow when a row is inserted there.
-        _define(sheet, name, f"{letter[key]}{first}:{letter[key]}{end}")
-    lines = [_line(sheet, columns, row, letter) for row in table.rows]
+        define(sheet, COLUMN_NAMES[key], f"{letter[key]}{first}:{letter[key]}{end}")
+    numbers = {at: number for number, at in enumerate(shares, 1)}
+    lines = [_line(sheet, columns, row, letter, numbers.get(at)) for at, row in enumerate(table.rows)]
     for _ in range(_EMPTY_LINES):
         _empty_line(sheet, columns, letter)
     areas = {key: f"{name}{first}:{name}{end - 1}" for key, name in letter.items()}
-    _live_lines(sheet, columns, areas, letter)
+    _live_lines(sheet, columns, areas, letter, range(first, end))
     sheet.row += 1
     below = sheet.row
     column = 1 + [column.key for column in columns].index("amount")
@@ -124,8 +110,11 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     if subtotals:
         labels = f"{get_column_letter(column - 1)}{sheet.row - len(subtotals)}"
         labels += f":{get_column_letter(column - 1)}{sheet.row - 1}"
-        xlsx_inputs.one_of(sheet, areas["category"], columns[0].title, _absolute(labels))
+        xlsx_inputs.one_of(sheet, areas["category"], columns[0].title, absolute(labels))
     sheet.row += 1
+    if shares:
+        comes_to = sum((line.amount for line in lines if line.hardware), Decimal(0))
+        xlsx_shares.inputs(sheet, column, table, comes_to)
     labels_of_totals = _totals(sheet, column)
     sheet.together[below] = sheet.row - 1
     sheet.row += 1
@@ -145,19 +134,24 @@ def results_of(totals: Totals) -> dict[str, Decimal]:
     return {"list": totals.list, "discount": totals.discount, "net": net, "tax": totals.tax, "amount": totals.amount}
 
 
-def decimals_of(totals: Totals) -> int:
-    """How many decimal places the amounts of the bill have."""
-    return places(minor_unit(totals.currency))
-
-
-def _line(sheet: Sheet, columns: Sequence[Column], row: Row, letter: Mapping[str, str]) -> Line:
-    """Write a line of the bill and return it."""
+def _line(
+    sheet: Sheet, columns: Sequence[Column], row: Row, letter: Mapping[str, str], number: int | None = None
+) -> Line:
+    """Write a line of the bill and return it; `number` is that of its share of the hardware, where it has one."""
     decimals = decimals_of(sheet.book.document.totals)
-    cells = dict(zip([column.key for column in columns], (Cell(row.group or ""), *row.cells), strict=True))
+    keys = [column.key for column in columns if column.key != HARDWARE]
+    cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True))
     amount = cells["amount"].value
+    hardware = xlsx_shares.is_hardware(sheet, row, cells["amount"]) and number is None
     for position, column in enumerate(columns, 1):
+        if column.key == HARDWARE:
+            added = amount if hardware and isinstance(amount, Decimal) else ""
+            _hardware(sheet, position, letter, added, row.in_stock, number)
+            continue
         cell = cells[column.key]
-        if column.key in _INPUTS:
+        if column.key == "unit_price" and number is not None:
+            xlsx_shares.unit_price(sheet, position, number, cell)
+        elif column.key in _INPUTS:
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or fixed(max(decimals, finer))
             sheet.explain(sheet.put(position, cell.value, INPUT, form), cell)
@@ -172,7 +166,8 @@ def _line(sheet: Sheet, columns: Sequence[Column], row: Row, letter: Mapping[str
     pieces = sum(int(value) for key in ("quantity", "spare") if isinstance(value := cells[key].value, int))
     text = {key: clean(str(cells[key].value or "")) for key in ("category", "fabric", "role")}
     priced = isinstance(amount, Decimal)
-    return Line(**text, pieces=pieces, amount=amount if isinstance(amount, Decimal) else Decimal(0), priced=priced)
+    comes_to = amount if isinstance(amount, Decimal) else Decimal(0)
+    return Line(**text, pieces=pieces, amount=comes_to, priced=priced, hardware=hardware)
 
 
 def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, str]) -> None:
@@ -181,6 +176,8 @@ def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, st
     for position, column in enumerate(columns, 1):
         if column.key == "amount":
             _amount(sheet, position, letter, "")
+        elif column.key == HARDWARE:
+            _hardware(sheet, position, letter, "")
         elif column.key in _INPUTS:
             sheet.put(position, None, INPUT, _INPUT_FORMATS.get(column.kind) or fixed(decimals))
         else:
@@ -193,22 +190,39 @@ def _amount(sheet: Sheet, position: int, letter: Mapping[str, str], result: Resu
     at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
     decimals, unpriced = decimals_of(sheet.book.document.totals), sheet.book.language.word("xlsx-no-price")
     formula = (
-        f'IF({at["unit_price"]}="",IF({at["quantity"]}="","",{_literal(unpriced)}),'
+        f'IF({at["unit_price"]}="",IF({at["quantity"]}="","",{literal(unpriced)}),'
         f"ROUND(({at['quantity']}+{at['spare']})*{at['unit_price']}*(1-{at['discount']}),{decimals}))"
     )
     sheet.calculate(position, formula, result, NUMBER, fixed(decimals))
 
 
-def _live_lines(sheet: Sheet, columns: Sequence[Column], areas: Mapping[str, str], letter: Mapping[str, str]) -> None:
+def _hardware(
+    sheet: Sheet,
+    position: int,
+    letter: Mapping[str, str],
+    result: Result,
+    in_stock: bool = False,
+    number: int | None = None,
+) -> None:
+    """Write what a line adds to the hardware; the cell of a charge that is a share of it is empty."""
+    if number is None:
+        at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
+        xlsx_shares.hardware(sheet, position, at, result, in_stock)
+    else:
+        sheet.put(position, None, NUMBER)
+
+
+def _live_lines(
+    sheet: Sheet, columns: Sequence[Column], areas: Mapping[str, str], letter: Mapping[str, str], rows: range
+) -> None:
     """Let the lines of the bill be filtered, refuse what is no number, and mark lines without a price."""
     page, title = sheet.page, {column.key: column.title for column in columns}
-    first, last = (int(_ADDRESS.findall(areas["amount"])[end][1]) for end in (0, 1))
-    page.auto_filter.ref = f"A{first - 1}:{get_column_letter(len(letter))}{last}"
+    page.auto_filter.ref = f"A{rows.start - 1}:{get_column_letter(len(letter))}{rows.stop - 1}"
     for key in ("quantity", "spare"):
         xlsx_inputs.whole_numbers(sheet, areas[key], title[key])
     xlsx_inputs.amounts(sheet, areas["unit_price"], title["unit_price"])
     xlsx_inputs.shares(sheet, areas["discount"], title["discount"], "discount")
-    missing = f'AND(${letter["quantity"]}{first}<>"",${letter["unit_price"]}{first}="")'
+    missing = f'AND(${letter["quantity"]}{rows.start}<>"",${letter["unit_price"]}{rows.start}="")'
     mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=AMBER)), formula=[missing])
     page.conditional_formatting.add(" ".join(areas[key] for key in ("unit_price", "amount")), mark)
 
@@ -231,7 +245,7 @@ def _subtotals(sheet: Sheet, column: int, lines: Sequence[Line]) -> dict[str, Su
         label = sheet.put(column - 1, category, TOTAL_LABEL).coordinate
         its = f"EXACT(bom_categories,{label})"
         formula = (
-            f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{_literal(word('xlsx-no-price'))},"
+            f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{literal(word('xlsx-no-price'))},"
             f"SUMPRODUCT(--{its},bom_amounts))"
         )
         result = amount if amounts else word("xlsx-no-price")
@@ -250,7 +264,7 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     decimals, money, results = decimals_of(totals), money_format(totals.currency), results_of(totals)
     formulas = {
         "unpriced": 'SUMPRODUCT((bom_quantities<>"")*(bom_prices=""))',
-        "list": f"SUMPRODUCT(ROUND((bom_quantities+bom_spares)*bom_prices,{decimals}))",
+        "list": f"SUM(IF(ISNUMBER(bom_prices),ROUND((bom_quantities+bom_spares)*bom_prices,{decimals}),0))",
         "discount": f"ROUND(bom_list-SUM(bom_amounts),{decimals})",
         "net": f"ROUND(bom_list-bom_discount,{decimals})",
         "tax": f"ROUND(bom_tax_rate*bom_net,{decimals})",
@@ -271,8 +285,10 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
         elif key == "unpriced":
             address = sheet.calculate(column, formulas[key], _unpriced(totals), NUMBER, WHOLE)
         else:
-            address = sheet.calculate(column, formulas[key], results[key], GRAND if grand else NUMBER, money)
-        _define(sheet, name, address)
+            look = GRAND if grand else NUMBER
+            # A price may be an empty text, which no product can take: each line is looked at before it is multiplied.
+            address = sheet.formula(column, formulas[key], results[key], look, money, key == "list").coordinate
+        define(sheet, name, address)
         sheet.row += 1
     return labels
 
@@ -283,30 +299,14 @@ def _label(language: Language, totals: Totals, key: str) -> tuple[str, str | Non
     if key in ("unpriced", "discount", "rate"):
         return plain, None
     limit = language.word("xlsx-at-least", label=plain)
-    formula = f"IF(bom_unpriced>0,{_literal(limit)},{_literal(plain)})"
+    formula = f"IF(bom_unpriced>0,{literal(limit)},{literal(plain)})"
     text = limit if _unpriced(totals) else plain
     if key == "tax":
         missing = language.word("xlsx-no-tax")
-        formula = f'IF(bom_tax_rate="",{_literal(missing)},{formula})'
+        formula = f'IF(bom_tax_rate="",{literal(missing)},{formula})'
         text = missing if totals.tax_share is None else text
     return text, formula
 
 
 def _unpriced(totals: Totals) -> int:
     return totals.lines - totals.priced_lines
-
-
-def _define(sheet: Sheet, name: str, area: str) -> None:
-    """Give an area of the sheet a name that formulas of all sheets know."""
-    address = f"{sheet.quoted}!{_absolute(area)}"
-    sheet.book.workbook.defined_names[name] = DefinedName(name, attr_text=address)
-
-
-def _absolute(area: str) -> str:
-    """An address that stays when a formula is copied."""
-    return _ADDRESS.sub(r"$\1$\2", area)
-
-
-def _literal(text: str) -> str:
-    """A text inside a formula."""
-    return '"' + clean(text).replace('"', '""') + '"'

@@ -17,7 +17,8 @@ from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, Paragrap
 
 from bomgen.document import Cell, Column, Document, Section
 from bomgen.language import is_prefixed
-from bomgen.render.xlsx_bill import TOTAL_NAMES, Bill, decimals_of, results_of
+from bomgen.render.xlsx_bill import Bill, results_of
+from bomgen.render.xlsx_logo import logo
 from bomgen.render.xlsx_look import (
     BLACK,
     FONT,
@@ -31,8 +32,18 @@ from bomgen.render.xlsx_look import (
     PARAGRAPH,
     TEXT,
 )
+from bomgen.render.xlsx_names import TOTAL_NAMES
 from bomgen.render.xlsx_sheet import Sheet
-from bomgen.render.xlsx_text import SHARE_FORMAT, WHOLE, clean, fixed, money_format, number_format, storable
+from bomgen.render.xlsx_text import (
+    SHARE_FORMAT,
+    WHOLE,
+    clean,
+    decimals_of,
+    fixed,
+    money_format,
+    number_format,
+    storable,
+)
 
 _WIDTHS = (34, 26, 16, 24)
 _SHARE = 3
@@ -60,6 +71,7 @@ def cover(sheet: Sheet, document: Document, live: Bill) -> None:
     """Write what is proposed and what it costs, by formulas that refer to the bill, and the notes without a sheet."""
     section = document.section("summary")
     sheet.widths = list(_WIDTHS)
+    logo(sheet, document.logo)
     sheet.heading(document.title, document.subtitle)
     sheet.row += 1
     for text in section.text:

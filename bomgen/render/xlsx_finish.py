@@ -27,7 +27,9 @@ _CHARTS = "xl/charts/"
 _OWN_FORMAT = re.compile('(<numFmt formatCode="[^"]*") ?/>')
 _UNLINKED = r'\1 sourceLinked="0"/>'
 """A number format of a part of a chart; openpyxl leaves open whether it is that of the cells, which it is not."""
-_FORMULA = re.compile(r'<c r="([A-Z]+[0-9]+)"((?: s="[0-9]+")?)><f>(.*?)</f><v ?/></c>', re.DOTALL)
+_FORMULA = re.compile(
+    r'<c r="([A-Z]+[0-9]+)"((?: s="[0-9]+")?)><f((?: t="array" ref="[A-Z0-9]+")?)>(.*?)</f><v ?/></c>', re.DOTALL
+)
 
 
 def package(workbook: Workbook, results: Mapping[str, Mapping[str, Result]]) -> bytes:
@@ -63,12 +65,12 @@ def pack(workbook: Workbook, out: IO[bytes], results: Mapping[str, Mapping[str, 
 
 def _with_results(xml: str, results: Mapping[str, Result]) -> str:
     def cell(match: re.Match[str]) -> str:
-        address, style, formula = match.groups()
+        address, style, kind, formula = match.groups()
         result = results[address]
         if isinstance(result, str):
             text = result.replace("&", "&amp;").replace("<", "&lt;")
-            return f'<c r="{address}"{style} t="str"><f>{formula}</f><v>{text}</v></c>'
+            return f'<c r="{address}"{style} t="str"><f{kind}>{formula}</f><v>{text}</v></c>'
         number = f"{result:f}" if isinstance(result, Decimal) else repr(result)
-        return f'<c r="{address}"{style}><f>{formula}</f><v>{number}</v></c>'
+        return f'<c r="{address}"{style}><f{kind}>{formula}</f><v>{number}</v></c>'
 
     return _FORMULA.sub(cell, xml)

@@ -12,12 +12,12 @@ from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
 
 from bomgen.document import Column
-from bomgen.render.xlsx_bill import Bill, Line, decimals_of, results_of
+from bomgen.render.xlsx_bill import Bill, Line, results_of
 from bomgen.render.xlsx_finish import Result
 from bomgen.render.xlsx_inputs import one_of
 from bomgen.render.xlsx_look import AMBER, GRAND, GRAND_TEXT, LABEL, NUMBER, TEXT, TOTAL_LABEL, Look
 from bomgen.render.xlsx_sheet import Sheet
-from bomgen.render.xlsx_text import SHARE_FORMAT, WHOLE, fixed
+from bomgen.render.xlsx_text import SHARE_FORMAT, WHOLE, decimals_of, fixed
 
 _PIECES, _NET, _SHARE = 3, 4, 5
 """The columns of the table by role behind fabric and role."""

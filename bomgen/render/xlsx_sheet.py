@@ -14,6 +14,7 @@ from openpyxl.styles import Alignment, Border, Font, PatternFill, Protection, Si
 from openpyxl.utils import get_column_letter, quote_sheetname
 from openpyxl.utils.indexed_list import IndexedList
 from openpyxl.workbook.protection import WorkbookProtection
+from openpyxl.worksheet.formula import ArrayFormula
 from openpyxl.worksheet.hyperlink import Hyperlink
 
 from bomgen.document import Cell, Column, Derivation, Document, Note, Value
@@ -147,6 +148,8 @@ class Sheet:
         self.widths: list[float] = []
         self.printed: int | None = None
         """How many columns are printed, where that is not all of them."""
+        self.folded: set[int] = set()
+        """Columns out of sight that the reader can unfold."""
         self.together: dict[int, int] = {}
         """First and last row of what is not to be split by the end of a page."""
 
@@ -162,7 +165,8 @@ class Sheet:
             quoted = text.startswith(_FORMULA_STARTS)
             cell.value, cell.data_type = text, "s"
             if look.wrap:
-                room = sum(self.widths[column - 1 : column - 1 + columns]) - PADDING * (1 + look.indent)
+                widths = self._seen() if columns > 1 else self.widths
+                room = sum(widths[column - 1 : column - 1 + columns]) - PADDING * (1 + look.indent)
                 self._heighten(text, max(room, 1))
         elif value is not None:
             number = storable(value)
@@ -173,13 +177,24 @@ class Sheet:
 
     def calculate(self, column: int, formula: str, result: Result, look: Look, form: str = GENERAL) -> str:
         """Write a formula with what it comes to into the current row and return the address of its cell."""
+        return self.formula(column, formula, result, look, form).coordinate
+
+    def formula(
+        self, column: int, formula: str, result: Result, look: Look, form: str = GENERAL, each: bool = False
+    ) -> SheetCell:
+        """Write a formula with what it comes to into the current row and return its cell.
+
+        `each` has all parts of it worked out for each cell of an area, not just those of functions made for areas.
+        """
         cell = self._cell(column)
         cell.value = f"={formula}"
+        if each:
+            cell.value = ArrayFormula(cell.coordinate, cell.value)
         self.book.style(cell, look, form, False)
         self.results[cell.coordinate] = result
         if not isinstance(result, str):
             self._widen(column, result, form)
-        return cell.coordinate
+        return cell
 
     def value(self, position: int, column: Column, cell: Cell, named: bool = True) -> None:
         """Write a cell of a table, linked to its derivation; `named` puts the unit behind a number."""
@@ -263,9 +278,12 @@ class Sheet:
         """Set the widths of the columns and how the sheet is printed."""
         page, document = self.page, self.book.document
         for position, width in enumerate(self.widths, 1):
-            page.column_dimensions[get_column_letter(position)].width = width
+            dimension = page.column_dimensions[get_column_letter(position)]
+            dimension.width = width
+            if position in self.folded:
+                dimension.hidden, dimension.outlineLevel = True, 1
         page.sheet_view.showGridLines = False
-        arrange(page, self.widths[: self.printed], max(self.row - 1, 1), self.together)
+        arrange(page, self._seen()[: self.printed], max(self.row - 1, 1), self.together)
         for part, text in (
             (page.oddHeader.left, plain(document.title, _MAX_HEADER)),
             (page.oddHeader.right, plain(self.title, _MAX_HEADER)),
@@ -282,6 +300,10 @@ class Sheet:
         lock = self.page.protection
         lock.sheet = lock.objects = lock.scenarios = True
         lock.autoFilter = lock.sort = lock.formatColumns = lock.formatRows = False
+
+    def _seen(self) -> list[float]:
+        """The widths of the columns as they are seen."""
+        return [0 if position in self.folded else width for position, width in enumerate(self.widths, 1)]
 
     def _cell(self, column: int) -> SheetCell:
         return cast(SheetCell, self.page.cell(self.row, column))

@@ -10,7 +10,7 @@ from unicodedata import east_asian_width
 
 from bomgen.document import Value
 from bomgen.language import PREFIXED, PREFIXES, SIGNIFICANT_DIGITS, Language, is_prefixed
-from bomgen.money import minor_unit
+from bomgen.money import Totals, minor_unit
 
 GENERAL = "General"
 WHOLE = "#,##0"
@@ -67,6 +67,11 @@ def plain(text: str, most: int) -> str:
     return cut(words, max(most - words.count("&"), 1)).replace("&", "&&")
 
 
+def literal(text: str) -> str:
+    """A text inside a formula."""
+    return '"' + clean(text).replace('"', '""') + '"'
+
+
 def storable(value: int | float | Fraction | Decimal) -> int | float:
     """A number of the document in; the number that a sheet can hold out."""
     if isinstance(value, Fraction) and value.denominator == 1:
@@ -91,6 +96,11 @@ def number_format(value: Value, unit: str, language: Language, named: bool = Tru
 
 LEAST = r"\≥\ "
 """What the format of a lower bound begins with."""
+
+
+def decimals_of(totals: Totals) -> int:
+    """How many decimal places the amounts of a bill have."""
+    return places(minor_unit(totals.currency))
 
 
 def money_format(currency: str) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import struct
+import sys
 import zipfile
+import zlib
 from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -22,6 +25,9 @@ PLANTED = "planted"
 PRICED = "llama65b-linkx"
 CHANGED = "changed"
 """A copy of a workbook with other inputs and a line more, as a reader would type them."""
+CHARGED, SHARES, UNPRICED = "llama65b-quote", "shares", "unpriced"
+"""A plan whose freight and support are shares of the hardware; copies with other inputs, and without prices of it."""
+NO_HARDWARE = ("Software", "Services")
 COLUMNS = {
     "category": "bom_categories",
     "fabric": "bom_fabrics",
@@ -82,6 +88,37 @@ def _change(source: Path, target: Path) -> None:
     workbook.save(target)
 
 
+def _fill(columns: dict[str, list[Cell]], values: dict[str, Any]) -> None:
+    """Type a line into the first empty one."""
+    empty = next(at for at, cell in enumerate(columns["quantity"]) if cell.value is None)
+    for key, value in values.items():
+        columns[key][empty].value = value
+
+
+def _change_shares(source: Path, target: Path) -> None:
+    """Copy a workbook with more switches, a cheaper server, another share of freight, a cable and a service more."""
+    workbook = load_workbook(source)
+    columns = {key: _column(workbook, key) for key in COLUMNS}
+    at = {name: [cell.value for cell in columns["category"]].index(name) for name in ("Switches", "Servers")}
+    columns["quantity"][at["Switches"]].value += 7
+    columns["discount"][at["Servers"]].value = 0.035
+    _fill(columns, {"category": "Cables", "fabric": "compute", "role": "spare", "quantity": 3, "price": 999.99})
+    _fill(columns, {"category": "Services", "role": "training", "quantity": 2, "price": 5000})
+    [(sheet, place)] = workbook.defined_names["bom_share_1"].destinations
+    workbook[sheet][place.replace("$", "")].value = 0.0175
+    workbook.save(target)
+
+
+def _unprice(source: Path, target: Path) -> None:
+    """Copy a workbook without any price of hardware."""
+    workbook = load_workbook(source)
+    columns = {key: _column(workbook, key) for key in COLUMNS}
+    for category, price in zip(columns["category"], columns["price"], strict=True):
+        if category.value not in NO_HARDWARE:
+            price.value = None
+    workbook.save(target)
+
+
 @pytest.fixture(scope="module")
 def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     """Every workbook as LibreOffice saves it again, in one start with a fresh profile."""
@@ -94,6 +131,8 @@ def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
         shutil.copy(folder / "quote.xlsx", place / "in" / f"{name}.xlsx")
     assert _plant(quotes[PRICED] / "quote.xlsx", place / "in" / f"{PLANTED}.xlsx") > 0
     _change(quotes[PRICED] / "quote.xlsx", place / "in" / f"{CHANGED}.xlsx")
+    _change_shares(quotes[CHARGED] / "quote.xlsx", place / "in" / f"{SHARES}.xlsx")
+    _unprice(quotes[CHARGED] / "quote.xlsx", place / "in" / f"{UNPRICED}.xlsx")
     done = run(
         soffice,
         f"-env:UserInstallation=file://{place / 'profile'}",
@@ -103,7 +142,7 @@ def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
         environment={"HOME": str(place / "profile")},
     )
     assert done.returncode == 0, done.stderr
-    files = {name: place / "out" / f"{name}.xlsx" for name in (*quotes, PLANTED, CHANGED)}
+    files = {name: place / "out" / f"{name}.xlsx" for name in (*quotes, PLANTED, CHANGED, SHARES, UNPRICED)}
     assert [name for name, path in files.items() if not path.exists()] == [], done.stderr
     return files
 
@@ -235,6 +274,80 @@ def test_the_bill_by_fabric_and_role_follows_what_the_reader_types(recalculated)
     assert of_role == {names: amount for names, amount in sums["role"].items() if names[0]}
     checks = [row for row in rows if any(str(cell).startswith("Difference") for cell in row)]
     assert [cell for row in checks for cell in row if isinstance(cell, int | float)] == [0, 0]
+
+
+def _charges(workbook: Workbook) -> list[tuple[Decimal, Decimal]]:
+    """The unit prices of charges that are shares of the hardware: as the sheet has them, and as they come to here."""
+    lines = [[cell.value for cell in cells] for cells in zip(*(_column(workbook, key) for key in COLUMNS), strict=True)]
+    hardware = Decimal(0)
+    for category, _, _, quantity, spare, price, discount, _ in lines:
+        if category and category not in NO_HARDWARE and price is not None:
+            kept = Decimal(str(price)) * (1 - Decimal(str(discount or 0)))
+            hardware += (((quantity or 0) + (spare or 0)) * kept).quantize(CENT, ROUND_HALF_UP)
+    shares = [Decimal(str(_named(workbook, f"bom_share_{number}"))) for number in (1, 2)]
+    shown = [_cents(line[5]) for line in lines if line[2] in ("freight", "support")]
+    return list(zip(shown, [(share * hardware).quantize(CENT, ROUND_HALF_UP) for share in shares], strict=True))
+
+
+def test_charges_follow_the_hardware(quotes, recalculated):
+    """Freight and support follow a quantity, a discount, a share and a line more; a service more leaves them alone."""
+    before = _charges(load_workbook(quotes[CHARGED] / "quote.xlsx", data_only=True))
+    workbook = load_workbook(recalculated[SHARES], data_only=True)
+    after = _charges(workbook)
+    for shown, worked_out in (*before, *after):
+        assert shown == worked_out > 0
+    assert all(one != other for (one, _), (other, _) in zip(before, after, strict=True))
+    sums = _sums(workbook)
+    names = {**TOTALS, "bom_net": "net"}
+    assert {name: _cents(_named(workbook, name)) for name in names} == {name: sums[key] for name, key in names.items()}
+
+
+def test_charges_without_priced_hardware_have_no_price(recalculated):
+    """Without prices of hardware there is nothing to take a share of: the charges count as lines without a price."""
+    workbook = load_workbook(recalculated[UNPRICED], data_only=True)
+    lines = list(zip(*(_column(workbook, key) for key in ("category", "quantity", "price", "amount")), strict=True))
+    unpriced = [line for line in lines if line[1].value is not None and line[2].value in (None, "")]
+    assert [line[0].value for line in unpriced].count("Services") == len(("freight", "support"))
+    assert {line[3].value for line in unpriced} == {"No price"}
+    assert _named(workbook, "bom_unpriced") == len(unpriced)
+    priced = [line for line in lines if isinstance(line[2].value, int | float)]
+    assert {line[0].value for line in priced} == set(NO_HARDWARE)
+    assert _cents(_named(workbook, "bom_net")) == sum(_cents(line[3].value) for line in priced)
+
+
+LOGO_PLAN = """bomgen: 1
+name: logo
+workload: {inference: {model: llama-2-7b, precision: fp16, context: 2048, output_tokens: 512, requests_per_minute: 600}}
+cluster: {gpu: a100-sxm-80}
+quote: {vendor: {name: Example Systems, logo: logo.png}, currency: USD}
+"""
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def test_the_logo_is_printed(judge, run, tmp_path):
+    """A PNG of the vendor is on the first page that LibreOffice prints, as wide and high as it is."""
+    soffice, pdfimages = judge("soffice"), judge("pdfimages")
+    width, height = 60, 30
+    picture = _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    picture += _chunk(b"IDAT", zlib.compress((b"\0" + b"\xff\0\0" * width) * height)) + _chunk(b"IEND", b"")
+    (tmp_path / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + picture)
+    (tmp_path / "plan.yaml").write_text(LOGO_PLAN, encoding="utf-8")
+    arguments = (tmp_path / "plan.yaml", "-f", "xlsx", "-o", tmp_path, "--root", tmp_path)
+    built = run(sys.executable, "-m", "bomgen.cli", "build", *arguments)
+    assert built.returncode == 0, built.stderr
+    profile = f"-env:UserInstallation=file://{tmp_path / 'profile'}"
+    printed = run(
+        soffice,
+        *(profile, "--headless", "--norestore", "--convert-to", "pdf", "--outdir", tmp_path),
+        tmp_path / "logo" / "quote.xlsx",
+        environment={"HOME": str(tmp_path)},
+    )
+    assert printed.returncode == 0, printed.stderr
+    listed = run(pdfimages, "-list", tmp_path / "quote.pdf").stdout.splitlines()[2:]
+    assert [line.split()[:5] for line in listed] == [["1", "0", "image", str(width), str(height)]]
 
 
 def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes):

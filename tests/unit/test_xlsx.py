@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import re
 import shutil
+import struct
 import subprocess
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
@@ -19,9 +23,11 @@ from openpyxl.cell import Cell as SheetCell
 from openpyxl.worksheet.worksheet import Worksheet
 from python_calamine import CalamineWorkbook
 
-from bomgen.document import Cell, Column, Derivation, Document, Note, Party, Row, Section, Step, Table, Value
+from bomgen.document import Cell, Column, Derivation, Document, Logo, Note, Party, Row, Section, Step, Table, Value
+from bomgen.inputs import PlanFile
 from bomgen.language import Language, language
 from bomgen.money import Totals
+from bomgen.pipeline import render, work_out
 from bomgen.render.xlsx import workbook
 from bomgen.render.xlsx_print import page_ends
 
@@ -45,6 +51,7 @@ COLUMNS = (
 )
 CATEGORY, SKU, AMOUNT, QUANTITY, SPARE, PRICE, DISCOUNT, EXPLAIN, FABRIC, ROLE = "ABCDEFGHIJ"
 COLUMN_OF_SPARE = 3
+PRICE_PLACE = 4
 GROUPS = "Bill by fabric and role"
 EMPTY_LINES = 3
 """What follows the lines for additions."""
@@ -126,6 +133,40 @@ def make(
         totals,
         "bomgen & plan",
     )
+
+
+NAMES = Column("description", "Description", "text", 20)
+HARDWARE = "D"
+"""The column of what lines add to the hardware, behind the amounts."""
+
+
+def charged(document: Document, shares: Sequence[Fraction], in_stock: Sequence[int] = ()) -> Document:
+    """The document with descriptions, some rows in stock, and its last lines charged as shares of the hardware."""
+    [bill] = document.section("bill").tables
+    rows = []
+    for at, row in enumerate(bill.rows):
+        of_charges = at - len(bill.rows) + len(shares)
+        cells = list(row.cells)
+        if of_charges >= 0:
+            cells[PRICE_PLACE] = replace(cells[PRICE_PLACE], share_of_hardware=shares[of_charges])
+        rows.append(replace(row, cells=(*cells, Cell(f"charge of {row.cells[0].value}")), in_stock=at in in_stock))
+    changed = replace(bill, columns=(*COLUMNS, NAMES), rows=tuple(rows))
+    sections = tuple(replace(part, tables=(changed,)) if part.id == "bill" else part for part in document.sections)
+    return replace(document, sections=sections)
+
+
+SHARES = (Fraction(3, 200), Fraction(1, 25))
+"""Freight and support."""
+HARDWARE_COMES_TO = Decimal("701326.01")
+"""Of the lines above with prices: 33 x 25000 x 0.85, 3 x 0.335 x 0.9, 1.005 and 9 x 12.35 x 2 / 3, each rounded."""
+FREIGHT, SUPPORT = "10519.89", "28053.04"
+"""1.5 % and 4 % of that, rounded half up."""
+WITH_SHARES: tuple[Line, ...] = (
+    *LINES,
+    ("Software", "licence", 5, 0, "100.00", Fraction(0)),
+    ("Services", "freight", 1, 0, FREIGHT, Fraction(0)),
+    ("Services", "support", 3, 0, SUPPORT, Fraction(1, 10)),
+)
 
 
 def table(values: Sequence[Value], column: Column = CATEGORIES) -> Section:
@@ -483,18 +524,20 @@ def test_inputs_are_explained_and_wrong_ones_refused(words: Language) -> None:
 
 def test_areas_of_the_bill_have_names() -> None:
     """Columns and totals of the bill have defined names; those of columns reach one row below the last line."""
-    book = opened(make())
-    end = FIRST + len(LINES) + EMPTY_LINES
+    assert not [name for name in opened(make()).defined_names if "hardware" in name or "share" in name]
+    book = opened(charged(make(WITH_SHARES[:-1]), SHARES[:1]))
+    end = FIRST + len(WITH_SHARES) - 1 + EMPTY_LINES
     areas = {name: next(iter(book.defined_names[name].destinations))[1] for name in book.defined_names}
     columns = {
         "bom_categories": CATEGORY,
-        "bom_fabrics": FABRIC,
-        "bom_roles": ROLE,
-        "bom_quantities": QUANTITY,
-        "bom_spares": SPARE,
-        "bom_prices": PRICE,
-        "bom_discounts": DISCOUNT,
+        "bom_fabrics": "J",
+        "bom_roles": "K",
+        "bom_quantities": "E",
+        "bom_spares": "F",
+        "bom_prices": "G",
+        "bom_discounts": "H",
         "bom_amounts": AMOUNT,
+        "bom_hardware_amounts": HARDWARE,
     }
     assert {name: areas[name] for name in columns} == {
         name: f"${column}${FIRST}:${column}${end}" for name, column in columns.items()
@@ -502,7 +545,7 @@ def test_areas_of_the_bill_have_names() -> None:
     totals = ("bom_unpriced", "bom_list", "bom_discount", "bom_net", "bom_tax_rate", "bom_tax", "bom_amount")
     rows = [int(areas[name].rpartition("$")[2]) for name in totals]
     assert rows == list(range(rows[0], rows[0] + len(totals)))
-    assert {*columns, *totals} == set(areas)
+    assert {*columns, *totals, "bom_hardware", "bom_share_1"} == set(areas)
     page = (Path(__file__).parents[2] / "docs" / "workbook.md").read_text("utf-8")
     described = [
         name for row in page.splitlines() if row.startswith("| `bom_") for name in row.split("|")[1].split(", ")
@@ -600,6 +643,132 @@ def test_another_reader_sees_the_same() -> None:
     assert rows[-1][1:3] == ["Total amount, at least", float(document.totals.amount)]
 
 
+def test_charges_are_shares_of_the_hardware() -> None:
+    """The price of such a charge is a formula over its share, which is an input, and what hardware alone comes to."""
+    document = charged(make(WITH_SHARES), SHARES)
+    book, values = opened(replace(document, protected=True)), opened(document, values=True)
+    page, shown = sheet(book, BILL), sheet(values, BILL)
+    freight = FIRST + len(LINES) + 1
+    assert [shown[f"{HARDWARE}{row}"].value for row in range(FIRST, freight + 2)] == [
+        *(701250, 0.9, 1.01, 74.1, None),
+        *(None, None, None),
+    ]
+    assert [shown[f"G{row}"].value for row in (freight, freight + 1)] == [float(FREIGHT), float(SUPPORT)]
+    unknown = 'OR(bom_share_2="",COUNT(bom_hardware_amounts)=0)'
+    assert page[f"G{freight + 1}"].value == f'=IF({unknown},"",ROUND(bom_share_2*bom_hardware,2))'
+    assert page[f"{HARDWARE}{freight}"].value is None
+    assert page.column_dimensions[HARDWARE].hidden
+    assert page.row_dimensions[FIRST - 1].height == sheet(opened(make()), BILL).row_dimensions[FIRST - 1].height
+    places = {
+        name: next(iter(book.defined_names[name].destinations))[1].replace("$", "") for name in book.defined_names
+    }
+    assert shown[places["bom_hardware"]].value == float(HARDWARE_COMES_TO)
+    for number, (name, share) in enumerate(zip(("freight", "support"), (0.015, 0.04), strict=True), 1):
+        cell = page[places[f"bom_share_{number}"]]
+        assert (cell.value, cell.protection.locked) == (share, False)
+        assert page.cell(cell.row, cell.column - 1).value == f"charge of {name}: share of the hardware"
+    assert page[f"G{freight}"].protection.locked
+
+
+@pytest.mark.parametrize(
+    ("code", "notes"),
+    [
+        (
+            "en",
+            {
+                "Switches": "Book: a letter; 1 October 2026; estimate; old; 900.00 EUR to 1,100.00 EUR",
+                "Servers": "Book; 1,000.00 EUR",
+                "Services": "2 % of the hardware after discount",
+            },
+        ),
+        (
+            "zh",
+            {
+                "交换机": "Book：a letter；2026年10月1日；估算；过时；900.00 EUR 至 1,100.00 EUR",
+                "服务器": "Book；1,000.00 EUR",
+                "服务": "硬件折后金额的 2 %",
+            },
+        ),
+    ],
+)
+def test_unit_prices_tell_where_they_come_from(code: str, notes: Mapping[str, str], tmp_path: Path) -> None:
+    """The note of a unit price has source, date, doubts, range and its own currency, in the language of the quote."""
+    switch = "{part: qm9700, price: 1000, min: 900, max: 1100, date: 2026-10-01, source: a letter, estimate: true}"
+    server = "{part: dgx-h100, price: 1000}"
+    book = f"bomgen_prices: 1\nname: Book\ncurrency: EUR\nprices:\n  - {switch}\n  - {server}\n"
+    (tmp_path / "book.yaml").write_text(book, encoding="utf-8")
+    terms = {
+        "price_book": "book.yaml",
+        "currency": "USD",
+        "exchange": {"EUR": {"rate": 1.25, "date": "2026-12-01"}},
+        "charges": [{"kind": "freight", "share": "2%"}],
+        "language": code,
+        "date": "2027-02-01",
+    }
+    plan = {"bomgen": 1, "name": "p", "cluster": {"gpu": "h100-sxm", "server": "dgx-h100", "servers": 8}}
+    plan |= {"fabrics": {"compute": {"switch": "qm9700"}}, "quote": terms}
+    report = work_out(PlanFile("plan.yaml", json.dumps(plan).encode(), tmp_path, tmp_path))
+    page = load_workbook(io.BytesIO(render(report, ("xlsx",))["quote.xlsx"])).worksheets[1]
+    prices = {row[0].value: row[7].comment for row in page.iter_rows(min_row=FIRST) if row[7].comment}
+    assert {category: comment.text for category, comment in prices.items() if comment} == notes
+
+
+def png(width: int, height: int) -> bytes:
+    """A red picture (PNG, second edition, W3C 2003)."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    rows = (b"\0" + b"\xff\0\0" * width) * height
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def jpeg(width: int, height: int, frame: int = 0xC0) -> bytes:
+    """The segments of a JPEG up to its frame (ITU-T T.81, annex B), with a fill byte before a table of codes."""
+    frame_header = struct.pack(">BBHBHHB", 0xFF, frame, 8, 8, height, width, 0)
+    return b"\xff\xd8\xff\xe0\x00\x04ab\xff\xff\xc4\x00\x03c" + frame_header + b"\xff\xd9"
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [
+        (Logo("image/png", png(30, 20)), (30, 20)),
+        (Logo("image/png", png(300, 90)), (150, 45)),
+        (Logo("image/png", png(640, 2)), (320, 1)),
+        (Logo("image/jpeg", jpeg(200, 100)), (90, 45)),
+        (Logo("image/jpeg", jpeg(10, 8, 0xC2)), (10, 8)),
+        (Logo("image/jpeg", jpeg(10, 0)), None),
+        (Logo("image/jpeg", jpeg(10, 8)[:16]), None),
+        (Logo("image/jpeg", b"\xff\xd8\xff\xe0\x00\x02nothing"), None),
+        (Logo("image/png", png(30, 20)[:20]), None),
+        (Logo("image/png", png(30, 20).replace(b"IHDR", b"IHDS")), None),
+        (Logo("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg' width='3' height='3'/>"), None),
+    ],
+)
+def test_the_logo_stands_above_the_title(given: Logo, size: tuple[int, int] | None) -> None:
+    """A picture whose size is known stands in a row of its own, small enough; others are left out."""
+    content = workbook(replace(make(), logo=given), ENGLISH)
+    assert content == workbook(replace(make(), logo=given), ENGLISH)
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    media = [name for name in archive.namelist() if name.startswith("xl/media/")]
+    summary = CalamineWorkbook.from_filelike(io.BytesIO(content)).get_sheet_by_name("Summary")
+    first, second, *_ = (row[0] for row in summary.to_python(skip_empty_area=False))
+    if size is None:
+        assert (media, first) == ([], "Cluster")
+        return
+    [name] = media
+    assert archive.read(name) == given.content
+    assert name.rpartition(".")[2].encode() in archive.read("[Content_Types].xml")
+    [drawing] = [archive.read(name).decode() for name in archive.namelist() if name.startswith("xl/drawings/drawing")]
+    [(wide, high)] = re.findall(r'<(?:xdr:)?ext cx="(\d+)" cy="(\d+)" ?/><(?:xdr:)?pic>', drawing)
+    # 914400 units an inch, 96 pixels an inch (ECMA-376, 20.1.2.1).
+    assert (int(wide), int(high)) == (size[0] * 9525, size[1] * 9525)
+    assert (first, second) == ("", "Cluster")
+    [height] = re.findall(r'<row r="1"[^>]* ht="([0-9.]+)"', archive.read("xl/worksheets/sheet1.xml").decode())
+    assert float(height) * 96 / 72 > size[1]
+
+
 def calculated(directory: Path, files: Mapping[str, bytes]) -> Mapping[str, Workbook]:
     """What LibreOffice makes of workbooks whose formulas have lost their values."""
     program = shutil.which("soffice")
@@ -634,6 +803,19 @@ def test_libreoffice_comes_to_the_same_values(tmp_path: Path) -> None:
         "empty": make((), tax=None),
         "halves": make(halves, tax=Fraction(19, 100)),
         "yen": make(halves, "JPY", "1"),
+        "shares": charged(make(WITH_SHARES), SHARES),
+        "nothing to share": charged(
+            make(
+                [
+                    ("switch", "SN2201", 4, 0, None, Fraction(0)),
+                    ("switch", "QM9700", 4, 0, "0.00", Fraction(0)),
+                    ("Software", "licence", 5, 0, "100.00", Fraction(0)),
+                    ("Services", "freight", 1, 0, None, Fraction(0)),
+                ]
+            ),
+            SHARES[:1],
+            in_stock=[1],
+        ),
     }
     files = {name: workbook(document, ENGLISH) for name, document in documents.items()}
     changed = load_workbook(io.BytesIO(files["plain"]))
