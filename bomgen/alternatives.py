@@ -14,6 +14,13 @@ from bomgen.terms import Alternative
 COMPATIBLE = "compatible"
 ALTERNATIVES = ("quote", "alternatives")
 
+FIXED = (
+    *("bomgen", "name", "title", "catalog", "templates"),
+    *("quote.currency", "quote.language", "quote.alternatives", "quote.customer", "quote.vendor", "quote.date"),
+)
+"""Keys that an alternative may not set: what it could not be compared with, and what no quote has twice."""
+WHOLE = ("quote", "workload", "cluster", "fabrics")
+"""Keys that are set one by one."""
 MEDIUM, OF_MEDIUM = "medium", ("module", "fibre")
 """How a kind of link is built, and what names the parts of that."""
 
@@ -28,6 +35,11 @@ def varied(source: Source, place: int) -> Source:
     Raises PlanErrors for a key that nothing can be set at.
     """
     given = source.data["quote"]["alternatives"][place].get("set") or {}
+    for key in given:
+        if key.startswith(FIXED) or key in WHOLE:
+            mark = source.key_mark((*ALTERNATIVES, place, "set", key))
+            message = f"{key} is the same in every alternative; set other keys"
+            raise PlanErrors([Problem(mark, "error", message, "set", ".".join(ALTERNATIVES))])
     laid = overlay(source, (*ALTERNATIVES, place, "set")) if given else source
     for key in given:
         *link, last = key.split(".")
@@ -47,7 +59,7 @@ def _at(data: Any, path: Sequence[str]) -> Any:
 
 
 def substitutes(
-    alternative: Alternative, bill: Bill, catalog: Catalog, cheapest: Callable[[str, Sequence[str]], str]
+    alternative: Alternative, bill: Bill, catalog: Catalog, cheapest: Callable[[Line, Sequence[str]], str]
 ) -> Instead:
     """Which parts stand in for those of a bill.
 
@@ -59,11 +71,9 @@ def substitutes(
         lines = [line for line in bill.lines if line.identity and not line.identity.inline and _is(line, wanted)]
         if not lines:
             raise _wrong(alternative, f"no part of the bill is '{wanted}'; {_hint(wanted, bill)}", "unknown-part")
-        before = len(found)
-        for line in lines:
-            if line.identity and (id := _other(alternative, line, other, catalog, cheapest)):
-                found[line.identity.kind, line.identity.id] = id
-        if len(found) == before:
+        others = {line.identity: _other(alternative, line, other, catalog, cheapest) for line in lines}
+        found |= {(identity.kind, identity.id): id for identity, id in others.items() if identity and id}
+        if not any(others.values()):
             message = f"the catalogue has no part that `replaces:` {wanted}; add one, or name the part"
             raise _wrong(alternative, message, "no-compatible")
     return found
@@ -84,7 +94,7 @@ def _other(
     line: Line,
     other: str,
     catalog: Catalog,
-    cheapest: Callable[[str, Sequence[str]], str],
+    cheapest: Callable[[Line, Sequence[str]], str],
 ) -> str | None:
     """The id of what stands in for the part of a line; None where the catalogue has nothing compatible."""
     if line.identity is None:
@@ -92,7 +102,7 @@ def _other(
     kind = line.identity.kind
     if other == COMPATIBLE:
         fitting = catalog.replacing(kind, {line.identity.id, *line.names})
-        return cheapest(kind, fitting) if fitting else None
+        return cheapest(line, fitting) if fitting else None
     try:
         return catalog.listed(kind, other).id
     except UnknownPart as error:
@@ -111,12 +121,20 @@ def unused(alternative: Alternative, instead: Instead, bill: Bill) -> Iterator[P
 
 
 def of_alternative(alternative: Alternative, problems: Sequence[Problem]) -> list[Problem]:
-    """Errors of an alternative, said to be so."""
+    """Problems of an alternative, said to be so: its errors where there are any, else its warnings."""
+    errors = [problem for problem in problems if problem.severity == "error"]
     return [
         problem._replace(message=f"alternative '{alternative.name}': {problem.message}")
-        for problem in problems
-        if problem.severity == "error"
+        for problem in errors or problems
     ]
+
+
+def warnings_of(alternative: Alternative, found: Sequence[Problem], planned: Sequence[Problem]) -> tuple[Problem, ...]:
+    """What is to be said of an alternative that is not said of the plan."""
+    said = {(problem.rule, problem.message) for problem in planned}
+    return tuple(
+        problem._replace(mark=alternative.mark) for problem in found if (problem.rule, problem.message) not in said
+    )
 
 
 def _wrong(alternative: Alternative, message: str, rule: str) -> PlanErrors:

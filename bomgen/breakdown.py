@@ -19,11 +19,13 @@ class Part(NamedTuple):
     """Of the amounts of all categories."""
     lines: int
     priced_lines: int
+    least: bool
+    """Whether a line is a share of hardware that has no price in part."""
 
     @property
     def complete(self) -> bool:
-        """Whether every line has a price; else the amount is a lower bound."""
-        return self.priced_lines == self.lines
+        """Whether every line has a price that is no lower bound; else the amount is one."""
+        return self.priced_lines == self.lines and not self.least
 
 
 def by_category(lines: Sequence[QuoteLine]) -> tuple[Part, ...]:
@@ -42,6 +44,7 @@ def by_category(lines: Sequence[QuoteLine]) -> tuple[Part, ...]:
             sum(map(Fraction, priced), Fraction(0)) / whole if whole else Fraction(0),
             len(those),
             len(priced),
+            any(line.least for line in those),
         )
         for category, those in of.items()
     )

@@ -199,6 +199,10 @@ class Catalog:
         """The same catalogue, in which parts stand in for others."""
         return replace(self, instead=instead)
 
+    def stood_for(self, kind: str) -> dict[str, str]:
+        """The parts of a kind that stand in for others, each with the id of the first one."""
+        return {other: id for (of, id), other in reversed(list(self.instead.items())) if of == kind}
+
     def find(self, kind: str, name: str) -> Record:
         """The record of a kind, or of the part that stands in for it; otherwise as `listed`."""
         found = self.listed(kind, name)
@@ -249,10 +253,15 @@ class Catalog:
                 content = b"" if own else path.read_bytes()
                 if own or (wanted in content and besides in content):
                     record = self.find(kind, path.stem)
-                    fits = record.value(key) == word and (not figure or record.value(figure) == value)
+                    fits = self._held(record, key) == word and (not figure or self._held(record, figure) == value)
                     if fits and record.id not in seen:
                         seen.add(record.id)
                         yield record
+
+    def _held(self, record: Record, key: str) -> Any:
+        """The value at a key of a record, or else of the part that it replaces."""
+        replaced = record.value("replaces") if record.value(key) is None else None
+        return self.listed(record.kind, str(replaced[0])).value(key) if replaced else record.value(key)
 
     def replacing(self, kind: str, names: Collection[str]) -> list[str]:
         """The ids of the parts of a kind that say they replace one of these names, in alphabetical order."""

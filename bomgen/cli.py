@@ -316,7 +316,10 @@ def prices(
 
     if (book is None) == (plan is None):
         raise click.UsageError("name a price book, or a plan with --for PLAN")
-    wanted = form or (form_of(output) if output else None) or PRICE_FORMS[0]
+    by_suffix = form_of(output) if output else None
+    if output and form is None and by_suffix is None and Path(output).suffix:
+        raise click.UsageError(f"no form of price books has the suffix {Path(output).suffix}; name one with -f")
+    wanted = form or by_suffix or PRICE_FORMS[0]
     if output is None and wanted in BINARY:
         raise click.UsageError(f"{wanted} goes to a file; name it with -o")
     _not_itself(output, book or plan or "")

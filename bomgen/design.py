@@ -18,7 +18,7 @@ from bomgen.gpu_links import GpuLinks
 from bomgen.interconnect import Interconnect, Machines
 from bomgen.medium import RJ45, Stock, Wish
 from bomgen.network.attachment import Attachment
-from bomgen.parts import ANY, Cable, Nic
+from bomgen.parts import ANY, Cable, Module, Nic
 from bomgen.plan import COMPUTE, OUT_OF_BAND, RAILS, FabricPlan, Hosts, Plan
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.sizing import Sizing
@@ -100,8 +100,17 @@ def _cable(catalog: Catalog, name: str) -> Cable:
 
 def stock(catalog: Catalog) -> Stock:
     """The catalogue's modules and cables, each record turned into data once, when it is asked for."""
-    module = cache(lambda id: records.module(catalog.find("transceiver", id), catalog))
-    cable = cache(lambda id: _cable(catalog, id))
+    of_modules, of_cables = (catalog.stood_for(kind) for kind in ("transceiver", "cable"))
+
+    def of_module(id: str) -> Module:
+        found = records.module(catalog.find("transceiver", id), catalog)
+        return found._replace(stands_for=of_modules.get(found.identity.id))
+
+    def of_cable(id: str) -> Cable:
+        found = _cable(catalog, id)
+        return found._replace(stands_for=of_cables.get(found.identity.id))
+
+    module, cable = cache(of_module), cache(of_cable)
     return Stock(
         module=module,
         cable=cable,

@@ -141,13 +141,20 @@ class Language(NamedTuple):
         smaller = "< " if value and not steps else ""
         return smaller + self.share(Fraction(max(steps, 1 if smaller else 0), _STEP))
 
+    def exact_share(self, share: Fraction) -> str:
+        """A share in per cent with all its digits, where these end."""
+        percent = Decimal(share.numerator) * _PERCENT / Decimal(share.denominator)
+        return f"{percent.normalize():f} %".replace(".", self.point)
+
     def money(self, amount: Decimal, currency: str) -> str:
         """An amount with its currency, in its minor unit."""
         return f"{self.amount(amount, currency)} {currency}".rstrip()
 
     def amount(self, amount: Decimal, currency: str) -> str:
-        """An amount in the minor unit of a currency that is named elsewhere."""
-        return self._grouped(f"{amount.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT):,}")
+        """An amount in the minor unit of a currency that is named elsewhere; a finer one in full."""
+        unit = minor_unit(currency)
+        finest = Decimal(1).scaleb(int(amount.normalize(ANY_AMOUNT).as_tuple().exponent))
+        return self._grouped(f"{amount.quantize(min(unit, finest), ROUND_HALF_UP, ANY_AMOUNT):,f}")
 
     def date(self, iso: str) -> str:
         """A date from its ISO form."""

@@ -9,7 +9,13 @@ from bomgen.document import Logo
 MOST_LOGO = 10**6
 """Bytes of a picture that every quote carries."""
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
-_SVG = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<svg[\s>]", re.DOTALL)
+_SVG = re.compile(
+    rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?((<!--.*?-->|<!DOCTYPE[^>\[]*>)\s*)*<svg(\s[^<]*)?>", re.DOTALL
+)
+_PNG_SIZE = slice(16, 24)
+"""Where a PNG holds its width and height, four bytes each."""
+_MOST_PIXELS = 10**4
+"""Of width and height."""
 
 
 def logo(content: bytes) -> Logo | None:
@@ -20,7 +26,15 @@ def logo(content: bytes) -> Logo | None:
     if len(content) > MOST_LOGO:
         return None
     if content.startswith(_PNG):
-        return Logo("image/png", content)
+        return Logo("image/png", content) if _has_size(content) else None
     if content.startswith(_JPEG):
         return Logo("image/jpeg", content)
     return Logo("image/svg+xml", content) if _SVG.match(content) else None
+
+
+def _has_size(png: bytes) -> bool:
+    """Whether a PNG tells a width and a height that a page can show."""
+    size = png[_PNG_SIZE]
+    half = len(size) // 2
+    numbers = [int.from_bytes(side, "big") for side in (size[:half], size[half:])]
+    return all(0 < number <= _MOST_PIXELS for number in numbers)

@@ -8,7 +8,26 @@ from fractions import Fraction
 from math import floor
 from typing import NamedTuple
 
-MINOR_UNITS: Mapping[str, int] = {"JPY": 0, "KRW": 0, "CLP": 0, "VND": 0, "ISK": 0, "BHD": 3, "KWD": 3, "OMR": 3}
+_NO_PLACES = (
+    "BIF",
+    "CLP",
+    "DJF",
+    "GNF",
+    "ISK",
+    "JPY",
+    "KMF",
+    "KRW",
+    "PYG",
+    "RWF",
+    "UGX",
+    "VND",
+    "VUV",
+    "XAF",
+    "XOF",
+    "XPF",
+)
+_THREE_PLACES = ("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND")
+MINOR_UNITS: Mapping[str, int] = {**dict.fromkeys(_NO_PLACES, 0), **dict.fromkeys(_THREE_PLACES, 3)}
 """Decimal places of the currencies that do not have two (ISO 4217)."""
 _USUAL_PLACES = 2
 ANY_AMOUNT = Context(prec=1000)

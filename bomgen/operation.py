@@ -41,15 +41,15 @@ def cost_of(energy_kwh: Fraction, electricity: Fraction) -> Fraction:
 
 
 @formula(MONEY)
-def machines_part(energy_cost: Fraction, pue: Fraction) -> Fraction:
+def machines_part(facility_energy_cost: Fraction, pue: Fraction) -> Fraction:
     """What the machines themselves use of the energy of the facility: the rest is for cooling, and lost."""
-    return energy_cost / Fraction(pue)
+    return facility_energy_cost / Fraction(pue)
 
 
 @formula(MONEY)
-def cooling_part(energy_cost: Fraction, machines_cost: Fraction) -> Fraction:
+def cooling_part(facility_energy_cost: Fraction, machines_cost: Fraction) -> Fraction:
     """What cooling and losses use of the energy of the facility."""
-    return energy_cost - machines_cost
+    return facility_energy_cost - machines_cost
 
 
 @formula(MONEY)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bomgen import own_templates, rules, schema
-from bomgen.alternatives import of_alternative, substitutes, unused, varied
-from bomgen.bill import bill
+from bomgen.alternatives import of_alternative, substitutes, unused, varied, warnings_of
+from bomgen.bill import Line, bill
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
@@ -24,11 +24,10 @@ from bomgen.operation import running
 from bomgen.outputs import TAKEN
 from bomgen.plan import COMPUTE, Plan
 from bomgen.price_lists import Entry, to_fill_in
-from bomgen.prices import PriceBook, first
+from bomgen.prices import PriceBook
 from bomgen.problems import Infeasible, PlanErrors, Problem
 from bomgen.proof import Check, checks, of_problems
-from bomgen.quote import part_price, quote
-from bomgen.quote.units import without_rate
+from bomgen.quote import net_price, part_price, quote, without_rate
 from bomgen.remarks import remarks, without_effect
 from bomgen.report import Input, Report
 from bomgen.sizing import size
@@ -81,8 +80,12 @@ def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin
 
 
 def to_price(report: Report) -> list[Entry]:
-    """The parts of a result that have no price yet, as prices to fill in."""
-    return list(to_fill_in(report.quote.lines, report.plan.quote.currency))
+    """The parts of a result and of its alternatives that have no price yet, as prices to fill in."""
+    found: dict[str, Entry] = {}
+    for each in (report, *report.alternatives):
+        for entry in to_fill_in(each.quote.lines, report.plan.quote.currency):
+            found.setdefault(entry["part"], entry)
+    return list(found.values())
 
 
 def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
@@ -102,29 +105,42 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
     found = tuple(
         _alternative(file, source, catalog, report, place) for place in range(len(report.plan.quote.alternatives))
     )
-    return report._replace(inputs=inputs, logo=picture, templates=tuple(own), alternatives=found)
+    beside = zip(report.plan.quote.alternatives, found, strict=True)
+    noted = [problem for asked, other in beside for problem in of_alternative(asked, other.problems)]
+    return report._replace(
+        inputs=inputs,
+        logo=picture,
+        templates=tuple(own),
+        alternatives=found,
+        problems=tuple(sorted((*report.problems, *noted), key=lambda problem: problem.mark)),
+    )
 
 
 def _alternative(file: PlanFile, source: Source, catalog: Catalog, report: Report, place: int) -> Report:
     """The result for one alternative of a plan. Raises what `work_out` raises, said to be the alternative's."""
     alternative = report.plan.quote.alternatives[place]
 
-    def cheapest(kind: str, ids: Sequence[str]) -> str:
-        known = {id: first(report.books, [id, *_numbers(catalog, kind, id)]) for id in ids}
-        priced = {id: price.amount for id, price in known.items() if price and price.amount is not None}
-        return min(ids, key=lambda id: (id not in priced, priced.get(id, 0)))
+    def cheapest(line: Line, ids: Sequence[str]) -> str:
+        pieces = sum(each.pieces for each in report.bill.lines if each.part == line.part)
+        costs = {
+            id: net_price([id, *_numbers(catalog, line.category, id)], line.category, pieces, quoted, report.books)
+            for id in ids
+        }
+        return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0))
 
+    quoted = report.plan.quote
     try:
         other = varied(source, place)
         if problems := schema.check(other, "plan"):
             raise PlanErrors(problems)
-        instead = substitutes(alternative, report.bill, catalog, cheapest)
-        found = _worked_out(file, other, catalog.substituted(instead), ())
+        before = _worked_out(file, other, catalog, ()) if alternative.settings else report
+        instead = substitutes(alternative, before.bill, catalog, cheapest)
+        found = _worked_out(file, other, catalog.substituted(instead), ()) if instead else before
         if problems := list(unused(alternative, instead, found.bill)):
             raise PlanErrors(problems)
     except PlanErrors as errors:
         raise PlanErrors(of_alternative(alternative, errors.problems)) from None
-    return found
+    return found._replace(problems=warnings_of(alternative, found.problems, report.problems))
 
 
 def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
@@ -140,6 +156,8 @@ def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequ
     if any(problem.severity == "error" for problem in found):
         raise PlanErrors(found)
     books, inputs = price_books_of(file, plan.quote.price_books, "quote.price_book")
+    if wrong := without_rate(plan.quote, books):
+        raise PlanErrors(wrong)
     try:
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)

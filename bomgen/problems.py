@@ -47,6 +47,8 @@ class Infeasible(Exception):
 
 def excerpt(problem: Problem, text: str) -> list[str]:
     """The line a problem stands on and a caret below its column; empty when the place is not in `text`."""
+    if "\0" in text:
+        return []
     lines = text.splitlines()
     if not 1 <= problem.mark.line <= len(lines):
         return []

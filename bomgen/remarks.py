@@ -310,7 +310,17 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
 
 
 def _money_without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[tuple[Path, str]]:
-    """Discounts and stock of what is not on the bill, and rates of currencies that no price is in."""
+    """Discounts and stock of what is not on the bill, and the rate of the quote's own currency.
+
+    Alternatives may have other parts: nothing is said of those where there are some.
+    """
+    own = designed.plan.quote.currency
+    if own in designed.plan.quote.exchange:
+        yield ("quote", "exchange", own), "the quote is in that currency"
+    if designed.plan.operation and designed.plan.operation.rack_cost and designed.facility.racks is None:
+        yield ("operation", "rack_cost"), "no racks are counted"
+    if designed.plan.quote.alternatives:
+        return
     named = {name for line in billed.lines for name in line.names}
     ids = {line.id for line in billed.lines}
     quote = source.data.get("quote") or {}
@@ -322,8 +332,8 @@ def _money_without_effect(source: Source, designed: Design, billed: Bill) -> Ite
         yield from (((*path, name), "the bill has no such part") for name in names if name.lower() not in known)
     lines = given.get("lines") or {}
     yield from ((("quote", "discount", "lines", id), "the bill has no such line") for id in lines if id not in ids)
-    if designed.plan.operation and designed.plan.operation.rack_cost and designed.facility.racks is None:
-        yield ("operation", "rack_cost"), "no racks are counted"
+    categories = {line.category for line in billed.lines} | {"default", "parts", "lines"}
+    yield from ((("quote", "discount", name), "the bill has no such part") for name in given if name not in categories)
 
 
 def _switches_of_pods(source: Source, standing: set[str]) -> Iterator[tuple[Path, str]]:

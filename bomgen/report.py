@@ -137,7 +137,12 @@ def result(report: Report) -> dict[str, Any]:
     data["totals"] = _totals_data(report.quote.totals)
     data["confidence"] = _confidence_data(confidence(report.quote.lines, report.plan.quote))
     data["alternatives"] = [
-        {"name": asked.name, "totals": _totals_data(other.quote.totals), "lines": lines_data(other)}
+        {
+            "name": asked.name,
+            "totals": _totals_data(other.quote.totals),
+            "lines": lines_data(other),
+            "warnings": [problem.message for problem in other.problems],
+        }
         for asked, other in zip(report.plan.quote.alternatives, report.alternatives, strict=True)
     ]
     data["checks"] = [
@@ -222,10 +227,10 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
 def _totals_data(totals: Totals) -> dict[str, Any]:
     """What a bill comes to, and between which ends where prices are ranges or missing."""
     return {
-        "list": str(totals.list),
-        "discount": str(totals.discount),
-        "tax": str(totals.tax),
-        "amount": str(totals.amount),
+        "list": _text(totals.list),
+        "discount": _text(totals.discount),
+        "tax": _text(totals.tax),
+        "amount": _text(totals.amount),
         "currency": totals.currency,
         "complete": totals.complete,
         "low": _text(totals.low),
@@ -237,10 +242,10 @@ def _confidence_data(found: Confidence) -> dict[str, Any]:
     """How much of the money is doubtful, and why."""
 
     def part(amount: Decimal) -> dict[str, Any]:
-        return {"amount": str(amount), "share": float(found.share(amount))}
+        return {"amount": _text(amount), "share": float(found.share(amount))}
 
     reasons = {reason: part(amount) for reason, amount in found.by_reason.items()}
-    return {"net": str(found.net), **part(found.doubtful), **reasons, "unpriced_lines": found.unpriced}
+    return {"net": _text(found.net), **part(found.doubtful), **reasons, "unpriced_lines": found.unpriced}
 
 
 def lines_data(report: Report) -> list[dict[str, Any]]:
@@ -249,7 +254,7 @@ def lines_data(report: Report) -> list[dict[str, Any]]:
 
 
 def _text(amount: Decimal | None) -> str | None:
-    return None if amount is None else str(amount)
+    return None if amount is None else f"{amount:f}"
 
 
 def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
@@ -269,7 +274,7 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "discount": share_text(priced.discount),
         "amount": _text(priced.amount),
         "currency": plan.currency,
-        "explain": explain_line(line),
+        "explain": explain_line(line) if priced.of is None else _explain_share(priced, plan.currency),
         "unit_price_low": _text(priced.unit.low),
         "unit_price_high": _text(priced.unit.high),
         "price_date": price.date if price else None,
@@ -282,6 +287,14 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
 def share_text(share: Fraction) -> str:
     """A share as a decimal string."""
     return str(Decimal(share.numerator) / Decimal(share.denominator))
+
+
+def _explain_share(priced: QuoteLine, currency: str) -> str:
+    """Why a charge costs what it does: its share, and of how much."""
+    share = priced.line.charge.share if priced.line.charge else None
+    if share is None or priced.of is None:
+        raise ValueError("only a share is of something")
+    return f"{share_text(Fraction(share.value))} * {priced.of:f} {currency} of hardware; {explain_line(priced.line)}"
 
 
 def explain_line(line: Line) -> str:

@@ -305,6 +305,16 @@ def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
             yield Problem(exchange.mark, "error", message, "date", path)
 
 
+def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Alternatives are told apart by their names."""
+    seen: set[str] = set()
+    for each in plan.quote.alternatives:
+        if each.name in seen:
+            message = f"two alternatives are called {each.name}; give one another name"
+            yield Problem(each.mark, "error", message, "duplicate", "quote.alternatives")
+        seen.add(each.name)
+
+
 def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
     """The date of the quote is in the calendar."""
     if plan.quote.date:
@@ -421,6 +431,7 @@ _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
     one_protocol,
     real_date,
     real_rates,
+    names_of_alternatives,
     inline_parts,
     unavailable_parts,
     countable_storage,

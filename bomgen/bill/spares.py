@@ -70,16 +70,24 @@ def without_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterato
     """
     left = dict(stock)
     for line in lines:
-        name = next((name for name in line.names if name in left), None)
-        if name is None or not left[name].value:
-            yield line
-            continue
-        taken = from_stock(line.quantity, left[name])
-        left[name] = rest_of(left[name], taken)
-        owned = line._replace(id=f"{line.id}.stock", quantity=taken, spare=None, path=None, in_stock=True)
-        bought = line._replace(quantity=rest_of(line.quantity, taken), path=None)
-        if line.spare and left[name].value:
-            spare = from_stock(line.spare, left[name])
-            left[name] = rest_of(left[name], spare)
-            owned, bought = owned._replace(spare=spare), bought._replace(spare=rest_of(line.spare, spare))
-        yield from (each for each in (bought, owned) if each.pieces)
+        bought, number = line, 0
+        owned: list[Line] = []
+        for name in line.names:
+            if name not in left or not left[name].value or not bought.pieces:
+                continue
+            number += 1
+            taken = from_stock(bought.quantity, left[name])
+            left[name] = rest_of(left[name], taken)
+            own = line._replace(id=f"{line.id}.stock" + (f".{number}" if number > 1 else ""), path=None, in_stock=True)
+            own, bought = own._replace(quantity=taken, spare=None), _less(bought, taken)
+            if bought.spare and left[name].value:
+                spare = from_stock(bought.spare, left[name])
+                left[name] = rest_of(left[name], spare)
+                own, bought = own._replace(spare=spare), bought._replace(spare=rest_of(bought.spare, spare))
+            owned.append(own)
+        yield from (each for each in (bought, *owned) if each.pieces)
+
+
+def _less(line: Line, taken: Figure) -> Line:
+    """A line less pieces that are there."""
+    return line._replace(quantity=rest_of(line.quantity, taken), path=None) if taken.value else line

@@ -48,6 +48,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     site = _site(root.below("site")) if root.has("site") else None
     stored = storage(root.below("storage"))
     spares = _spares(root.below("spares"))
+    owned = stock(root.below("stock"))
+    run_for = operation(root.below("operation"))
     offer = quote(root.below("quote"))
     if problems or bought is None:
         unique = dict.fromkeys(problems)
@@ -65,8 +67,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         site=site,
         spares=spares,
         quote=offer,
-        stock=stock(root.below("stock")),
-        operation=operation(root.below("operation")),
+        stock=owned,
+        operation=run_for,
         templates=paths(root, "templates"),
     )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
+from itertools import count as numbered
 
 from bomgen.binding.section import Section
 from bomgen.figures import Figure, Given, Mark
 from bomgen.money import MONEY
-from bomgen.prices import decimal
+from bomgen.prices import MAX_PRICE, decimal
 from bomgen.records import slug
 from bomgen.terms import (
     ORDER,
@@ -23,6 +26,8 @@ from bomgen.terms import (
     QuotePlan,
 )
 
+MAX_RATE = 10**6
+"""No currency is worth a millionth of another; the largest rates are some 10^5."""
 LISTED = ("parts", "lines")
 """Keys of `discount` that hold discounts by name."""
 
@@ -63,8 +68,14 @@ def quote(section: Section) -> QuotePlan:
 
 def stock(section: Section) -> dict[str, Figure]:
     """Pieces that the customer has, by catalogue id or part number in lower case."""
-    found = {name: section.figure(name, "count") for name in section.data}
-    return {name.lower(): figure for name, figure in found.items() if figure is not None}
+    found: dict[str, Figure] = {}
+    for name in section.data:
+        figure = section.figure(name, "count")
+        if name.lower() in found:
+            section.problem(name, f"{name.lower()} stands twice in the stock; give all its pieces once", "duplicate")
+        elif figure is not None:
+            found[name.lower()] = figure
+    return found
 
 
 def operation(section: Section) -> Operation | None:
@@ -72,15 +83,13 @@ def operation(section: Section) -> Operation | None:
     years = section.figure("years", "years")
     if years is None:
         return None
-    rent = section.data.get("rack_cost")
+    rent = _amount(section, "rack_cost")
     cost = (
-        Figure(Fraction(decimal(rent)), MONEY, Given(section.value_mark("rack_cost"), "rack_cost"))
-        if rent is not None
-        else None
+        Figure(Fraction(rent), MONEY, Given(section.value_mark("rack_cost"), "rack_cost")) if rent is not None else None
     )
     return Operation(
         years=years,
-        load=section.quantity("load", "share", "operation-load"),
+        load=section.quantity("load", "share", "operation-load", zero=True),
         use=section.quantity("use", "share", "operation-use"),
         rack_cost=cost,
         mark=section.mark,
@@ -94,6 +103,16 @@ def paths(section: Section, key: str) -> tuple[tuple[str, Mark], ...]:
         return ((given, section.value_mark(key)),)
     below = section.below(key).path
     return tuple((path, section.source.mark((*below, place))) for place, path in enumerate(given))
+
+
+def _amount(section: Section, key: str) -> Decimal | None:
+    """The money at a key; None where there is none."""
+    given = section.data.get(key)
+    amount = None if given is None else decimal(given)
+    if amount is not None and amount >= MAX_PRICE:
+        section.problem(key, f"an amount of {MAX_PRICE} or more is a slip; give the price of one piece", "range")
+        return Decimal(1)
+    return amount
 
 
 def _lines(section: Section, key: str) -> tuple[str, ...]:
@@ -121,7 +140,10 @@ def _party(section: Section, key: str) -> Party | None:
 
 def _exchange(section: Section, currency: str) -> Exchange:
     given = section.below(currency)
-    return Exchange(decimal(given.data["rate"]), str(given.data["date"]), given.text("source"), given.mark)
+    rate = decimal(given.data["rate"])
+    if rate >= MAX_RATE or 0 < rate * MAX_RATE < 1:
+        given.problem("rate", f"a rate of {rate:.2g} is a slip; give what one {currency} is worth", "range")
+    return Exchange(rate, str(given.data["date"]), given.text("source"), given.mark)
 
 
 def _discounts(section: Section) -> Discounts:
@@ -139,22 +161,27 @@ def _shares(section: Section) -> dict[str, Figure]:
 
 
 def _charges(section: Section) -> Iterator[Charge]:
-    taken: dict[str, int] = {}
+    taken: set[str] = set()
     for at in range(len(section.data.get("charges") or ())):
         given = section.below("charges").below(at)
         kind, name = str(given.data["kind"]), given.text("name")
         category = SOFTWARE if kind == SOFTWARE else SERVICE
         own = f"{category}.{slug(name or '') or kind}"
-        taken[own] = taken.get(own, 0) + 1
-        price = given.data.get("price")
+        line_id = next(id for id in chain((own,), (f"{own}.{number}" for number in numbered(2))) if id not in taken)
+        taken.add(line_id)
+        if given.has("share") and given.has("per") and given.text("per") != ORDER:
+            given.problem(
+                "per", f"a share is of all hardware and counts once; write `per: {ORDER}` or leave it out", "charge"
+            )
+        price = _amount(given, "price")
         yield Charge(
-            id=own if taken[own] == 1 else f"{own}.{taken[own]}",
+            id=line_id,
             kind=kind,
             name=name,
             category=category,
             per=given.text("per") or ORDER,
             years=given.figure("years", "count"),
-            price=None if price is None else decimal(price),
+            price=price,
             part=given.text("part"),
             share=given.figure("share", "share", zero=True),
             once=Figure(1, "pieces", Given(given.mark, f"charges.{at}")),

@@ -8,7 +8,7 @@ from decimal import Decimal
 from bomgen.bill import CATEGORIES
 from bomgen.breakdown import by_category
 from bomgen.chapters.writer import Writer
-from bomgen.document import Cell, Column, Row, Section, Table
+from bomgen.document import Cell, Column, Note, Row, Section, Table
 from bomgen.money import Totals, minor_unit
 from bomgen.report import Report
 
@@ -29,7 +29,12 @@ def alternatives(writer: Writer) -> Section | None:
     tables = [_side_by_side(writer, named), _pieces(writer, named)]
     tables += [_changes(writer, number, name, other) for number, (name, other) in enumerate(named, 1)]
     text = (writer.word("alternatives-lead"),)
-    return Section("alternatives", writer.word("section-alternatives"), text=text, tables=tuple(tables))
+    notes = tuple(
+        Note("warning", writer.word("warning-of", name=name, text=writer.language.message(problem.message)))
+        for name, other in named
+        for problem in other.problems
+    )
+    return Section("alternatives", writer.word("section-alternatives"), text=text, tables=tuple(tables), notes=notes)
 
 
 def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:

@@ -76,6 +76,16 @@ def bill_table(writer: Writer) -> Table:
     return Table("bill", writer.word("table-bill"), columns, tuple(bill_row(writer, line) for line in ordered))
 
 
+def _how(writer: Writer, priced: QuoteLine) -> str:
+    """Why a line has its quantity; of a charge that is a share, of how much."""
+    how = writer.how(priced.line.quantity)
+    share = priced.line.charge.share if priced.line.charge else None
+    if share is None or priced.of is None:
+        return how
+    whole = writer.language.money(priced.of, writer.report.quote.totals.currency)
+    return writer.word("share-of", share=writer.language.exact_share(Fraction(share.value)), amount=whole, how=how)
+
+
 def bill_row(writer: Writer, priced: QuoteLine) -> Row:
     """One line of the bill."""
     line, currency = priced.line, writer.report.quote.totals.currency
@@ -102,7 +112,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
             share_of_hardware=Fraction(share.value) if share else None,
         ),
         Cell(priced.discount, "share"),
-        Cell(priced.amount, currency),
-        Cell(writer.how(line.quantity)),
+        Cell(priced.amount, currency, least=priced.least),
+        Cell(_how(writer, priced)),
     )
     return Row(cells, writer.word(f"category-{line.category}"), line.in_stock)

@@ -22,7 +22,7 @@ def assumption_section(writer: Writer) -> Section:
         Row(
             (
                 Cell(writer.language.message(origin.name)),
-                Cell(writer.held(figure), figure.unit),
+                Cell(writer.held(figure), writer.unit(figure)),
                 Cell(writer.language.message(origin.why)),
                 Cell(writer.sources(origin)),
             )
@@ -79,7 +79,7 @@ def source_section(writer: Writer) -> Section:
             Row(
                 (
                     Cell(writer.cited(origin)),
-                    Cell(writer.held(figure), figure.unit),
+                    Cell(writer.held(figure), writer.unit(figure)),
                     Cell(writer.sources(origin)),
                     Cell(confidence),
                 )
@@ -121,10 +121,12 @@ def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
         depth, label, node = stack.pop()
         own = writer.paths.of.get(id(node), "#")
         if depth and "#" not in own and isinstance(node.origin, Derived):
-            yield Step(depth, label, writer.held(node), node.unit, writer.word("see", path=own), own)
+            yield Step(depth, label, writer.held(node), writer.unit(node), writer.word("see", path=own), own)
             continue
         again = id(node) in seen and bool(node.inputs)
-        yield Step(depth, label, writer.held(node), node.unit, writer.word("above") if again else writer.origin(node))
+        yield Step(
+            depth, label, writer.held(node), writer.unit(node), writer.word("above") if again else writer.origin(node)
+        )
         if not again:
             seen.add(id(node))
             stack.extend((depth + 1, parameter, value) for parameter, value in reversed(telling_inputs(node)))

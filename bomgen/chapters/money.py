@@ -41,7 +41,7 @@ def facts(writer: Writer) -> Iterator[tuple[str, str]]:
     yield word("fact-plan"), writer.report.plan_file
     yield word("fact-currency"), quote.currency
     totals = writer.report.quote.totals
-    if totals.priced_lines:
+    if totals.priced_lines or totals.low:
         if totals.low is not None and totals.low != totals.high:
             low = language.money(totals.low, totals.currency)
             if totals.high is not None:
@@ -49,7 +49,8 @@ def facts(writer: Writer) -> Iterator[tuple[str, str]]:
                 yield word("fact-range"), word("range-ends", low=low, high=high)
             elif totals.low != totals.amount:
                 yield word("fact-range"), word("ui-at-least", amount=low)
-        yield word("fact-confidence"), _how_sure(writer)
+        if totals.priced_lines:
+            yield word("fact-confidence"), _how_sure(writer)
 
 
 def _how_sure(writer: Writer) -> str:

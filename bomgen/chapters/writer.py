@@ -47,8 +47,11 @@ class Writer:
 
     def shown(self, figure: Figure) -> str:
         """A figure's value with its unit, in the language of the report."""
-        unit = self.report.quote.totals.currency if figure.unit == MONEY else figure.unit
-        return self.language.value(self.held(figure), unit)
+        return self.language.value(self.held(figure), self.unit(figure))
+
+    def unit(self, figure: Figure) -> str:
+        """A figure's unit; of money the currency of the quote."""
+        return self.report.quote.totals.currency if figure.unit == MONEY else figure.unit
 
     def how(self, figure: Figure) -> str:
         """How a figure came about, in one line: its formula with what went into it, or where it comes from."""

@@ -31,7 +31,12 @@ def sold_at(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | None:
 def _rank(module: Module) -> tuple[bool, Fraction, bool, str]:
     """Multimode first, then the shortest reach, then originals before the parts that replace them."""
     longest = module.reach_m.value if module.reach_m else 0
-    return module.fibre != MULTIMODE, Fraction(longest), bool(module.replaces), module.identity.id
+    return module.fibre != MULTIMODE, Fraction(longest), *_original(module)
+
+
+def _original(part: Module | Cable) -> tuple[bool, str]:
+    """Originals before those that replace them, then by id; what stands for another part counts as that."""
+    return bool(part.replaces) and part.stands_for is None, part.stands_for or part.identity.id
 
 
 def _fitting(cage: Cage, rate: int, stock: Stock) -> list[Module]:
@@ -120,7 +125,7 @@ def parts_ways(cable: Cable, span: Span) -> bool:
 
 def _preference(cable: Cable) -> tuple[bool, bool, str]:
     """Cables with a part number first, then originals before those that replace them."""
-    return cable.identity.part_number is None, bool(cable.replaces), cable.identity.id
+    return cable.identity.part_number is None, *_original(cable)
 
 
 def _orderable(medium: str, cable: Cable) -> bool:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from bomgen.bill import Bill, Line
 from bomgen.money import Totals, minor_unit, rounded
 from bomgen.prices import Price, PriceBook
-from bomgen.problems import PlanErrors, Problem
-from bomgen.quote.units import Unit, discount_of, off, part_price, units, without_rate
+from bomgen.problems import Problem
+from bomgen.quote.units import Unit, before_and_after, discount_of, net_price, part_price, units, without_rate
 from bomgen.quote.warnings import of_prices
 from bomgen.terms import CHARGED, QuotePlan
 
-__all__ = ["Quote", "QuoteLine", "part_price", "quote"]
+__all__ = ["Quote", "QuoteLine", "net_price", "part_price", "quote", "without_rate"]
 
 
 class QuoteLine(NamedTuple):
@@ -30,6 +30,13 @@ class QuoteLine(NamedTuple):
     discount: Fraction
     list_amount: Decimal | None
     amount: Decimal | None
+    of: Decimal | None = None
+    """What a charge is a share of: the hardware after discount."""
+
+    @property
+    def least(self) -> bool:
+        """Whether the amount is a lower bound, because it is a share of hardware that has no price in part."""
+        return self.of is not None and self.unit.high is None
 
     @property
     def price(self) -> Price | None:
@@ -58,22 +65,24 @@ class Quote(NamedTuple):
 def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     """The bill with money.
 
-    Raises PlanErrors when a price book is in a currency that the plan pins no rate for.
+    Raises KeyError when a price is in a currency that the plan pins no rate for, which `without_rate` finds before.
     """
-    if wrong := without_rate(plan, books):
-        raise PlanErrors(wrong)
     found = list(units(bill.lines, plan, books))
     usual, low, high = ([getattr(unit, end) for unit in found] for end in ("amount", "low", "high"))
     lines = _priced(bill.lines, found, usual, plan)
     totals = _totals(lines, plan)
-    if totals.complete and not any(unit.ranges for unit in found):
-        ends = totals
-    else:
-        ends = totals._replace(
-            low=_totals(_priced(bill.lines, found, low, plan), plan).amount,
-            high=_upper(_totals(_priced(bill.lines, found, high, plan), plan)),
-        )
-    return Quote(tuple(lines), ends, of_prices([line.unit for line in lines], bill.lines, plan))
+    if not totals.complete or any(unit.ranges for unit in found):
+        lowest, highest = (_priced(bill.lines, found, ends, plan) for ends in (low, high))
+        lines = [_between(*each) for each in zip(lines, lowest, highest, strict=True)]
+        totals = totals._replace(low=_totals(lowest, plan).amount, high=_upper(_totals(highest, plan)))
+    return Quote(tuple(lines), totals, of_prices([line.unit for line in lines], bill.lines, plan))
+
+
+def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLine:
+    """A line with the ends of its unit price; a share of hardware that has no price has no upper end."""
+    if line.line.charge is None or line.line.charge.share is None:
+        return line
+    return line._replace(unit=line.unit._replace(low=lowest.unit.amount, high=highest.unit.high))
 
 
 def _upper(totals: Totals) -> Decimal | None:
@@ -88,13 +97,16 @@ def _priced(
     priced: list[QuoteLine] = []
     for line, unit, amount in zip(lines, found, amounts, strict=True):
         priced.append(_line(line, unit, amount, plan))
-    hardware = [each.amount for each in priced if each.hardware and each.amount is not None and not each.line.in_stock]
-    if not hardware:
+    hardware = [each for each in priced if each.hardware]
+    known = [each.amount for each in hardware if each.amount is not None]
+    if not known:
         return priced
+    whole, complete = sum(known), len(known) == len(hardware)
     for at, each in enumerate(priced):
         if each.line.charge and each.line.charge.share and not each.line.in_stock:
-            share = rounded(Fraction(sum(hardware)) * Fraction(each.line.charge.share.value), plan.currency)
-            priced[at] = _line(each.line, each.unit._replace(amount=share, low=share, high=share), share, plan)
+            share = rounded(Fraction(whole) * Fraction(each.line.charge.share.value), plan.currency)
+            unit = Unit(share, share, share if complete else None)
+            priced[at] = _line(each.line, unit, share, plan)._replace(of=Decimal(whole))
     return priced
 
 
@@ -102,7 +114,7 @@ def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> Qu
     discount = discount_of(line, plan)
     if amount is None:
         return QuoteLine(line, unit, discount, None, None)
-    return QuoteLine(line, unit, discount, *off(amount, line.pieces, discount, plan.currency))
+    return QuoteLine(line, unit, discount, *before_and_after(amount, line.pieces, discount, plan.currency))
 
 
 def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:

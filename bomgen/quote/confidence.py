@@ -39,7 +39,7 @@ def doubts(priced: QuoteLine, plan: QuotePlan) -> tuple[str, ...]:
         return ()
     price = priced.price
     holds = {
-        UNVERIFIED: _unverified(priced),
+        UNVERIFIED: _unverified(priced) or (price is not None and price.source is None),
         ESTIMATED: price is not None and (price.estimate or priced.unit.ranges),
         OLD: price is not None and (is_old(price, plan) or has_expired(price, plan)),
     }

@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.bill import Line, names_of
-from bomgen.figures import Figure
 from bomgen.money import rounded
 from bomgen.parts import Cable, Module
 from bomgen.prices import Price, PriceBook, find, first
 from bomgen.problems import Problem
-from bomgen.terms import DEFAULT, QuotePlan
+from bomgen.terms import CHARGED, DEFAULT, QuotePlan
 
 NOTHING = Decimal(0)
 
@@ -95,15 +94,20 @@ def without_rate(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
 
 
 def discount_of(line: Line, plan: QuotePlan) -> Fraction:
-    """The share that is taken off a line: its own, else that of its part, of its category, or the default."""
+    """The share that is taken off a line: its own, else that of what stands on it; nothing where it is not charged."""
+    own = plan.discounts.lines.get(line.id)
+    if line.in_stock:
+        return Fraction(0)
+    return Fraction(own.value) if own else discount_on(line.names, line.category, plan)
+
+
+def discount_on(names: Sequence[str], category: str, plan: QuotePlan) -> Fraction:
+    """The share that is taken off a part: its own, else that of its category, else the default, but for charges."""
     given = plan.discounts
-    of_part = next((given.parts[name] for name in line.names if name in given.parts), None)
-    found = given.lines.get(line.id) or of_part or _of_category(line.category, plan)
+    default = None if category in CHARGED else given.categories.get(DEFAULT)
+    of_part = next((given.parts[name] for name in names if name in given.parts), None)
+    found = of_part or given.categories.get(category, default)
     return Fraction(found.value) if found else Fraction(0)
-
-
-def _of_category(category: str, plan: QuotePlan) -> Figure | None:
-    return plan.discounts.categories.get(category, plan.discounts.categories.get(DEFAULT))
 
 
 def part_price(
@@ -113,17 +117,29 @@ def part_price(
 
     def price(part: Module | Cable, length_m: Fraction | None) -> Fraction | None:
         names = names_of(part, length_m)
-        found = first(books, names)
-        if found is None or found.amount is None:
-            return None
-        own = next((plan.discounts.parts[name] for name in names if name in plan.discounts.parts), None)
-        off = own or _of_category(part.identity.kind, plan)
-        return Fraction(converted(found.amount, found.currency, plan)) * (1 - (Fraction(off.value) if off else 0))
+        return _net(first(books, names), names, part.identity.kind, plan)
 
     return price
 
 
-def off(amount: Decimal, pieces: int, discount: Fraction, currency: str) -> tuple[Decimal, Decimal]:
+def net_price(
+    names: Sequence[str], category: str, pieces: int, plan: QuotePlan, books: Sequence[PriceBook]
+) -> Fraction | None:
+    """What a piece of a part costs after discount, for so many pieces; None where no book has a price.
+
+    `names` are the part's id and numbers in lower case, the most exact first.
+    """
+    found = find(books, names, pieces)
+    return _net(found[0] if found else None, names, category, plan)
+
+
+def _net(price: Price | None, names: Sequence[str], category: str, plan: QuotePlan) -> Fraction | None:
+    if price is None or price.amount is None:
+        return None
+    return Fraction(converted(price.amount, price.currency, plan)) * (1 - discount_on(names, category, plan))
+
+
+def before_and_after(amount: Decimal, pieces: int, discount: Fraction, currency: str) -> tuple[Decimal, Decimal]:
     """What pieces of a unit price come to before and after a discount, rounded half up each."""
     before = pieces * Fraction(amount)
     return rounded(before, currency), rounded(before * (1 - discount), currency)

@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from hashlib import sha256
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
@@ -30,6 +31,8 @@ _PAGE = 130
 """Characters that fit side by side on a page; in a wider table of numbers the texts of a row stand below each other."""
 _WIDE = 24
 """From here on the text of a column has a line of its own where texts stand below each other."""
+_DISCOUNT = "discount"
+"""The column whose shares are shown with all their digits."""
 _GROUP_COLUMN = "category"
 """The column that says what the heading of a group says."""
 _UNIT_COLUMN = "unit"
@@ -176,9 +179,11 @@ class _View:
         return self.language.money(amount, self.document.totals.currency)
 
     def sum(self, amount: Decimal) -> str:
-        """An amount that is a lower bound as long as a price is missing."""
-        text = self.amount(amount)
-        return text if self.document.totals.complete else self.language.word("ui-at-least", amount=text)
+        """An amount that is a lower bound as long as a price is missing: that at the lowest prices."""
+        totals = self.document.totals
+        if totals.complete:
+            return self.amount(amount)
+        return self.language.word("ui-at-least", amount=self.amount(amount if totals.low is None else totals.low))
 
     def headline(self, cell: Cell) -> str:
         """A number of the cover; money on it is a lower bound as long as a price is missing."""
@@ -258,7 +263,7 @@ class _View:
             text = self.language.amount(value, currency)
             text = self.language.word("ui-at-least", amount=text) if cell.least else text
         elif kind == "share" and value is not None and not isinstance(value, Decimal):
-            text = self.language.share(value)
+            text = self.language.exact_share(Fraction(value)) if column.key == _DISCOUNT else self.language.share(value)
         else:
             text = self.language.cell(cell)
         title = self.language.word("ui-derived", value=text) if link else ""

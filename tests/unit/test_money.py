@@ -46,7 +46,7 @@ def quoted(tmp_path: Path) -> Any:
     def build(quote: Mapping[str, Any], *books: Mapping[str, Any], **keys: Any) -> Report:
         given = books or ({"prices": entries()},)
         for number, book in enumerate(given):
-            content = {"bomgen_prices": 1, "currency": "USD", **book}
+            content = {"bomgen_prices": 1, "currency": "USD", "source": "the test", **book}
             (tmp_path / f"{number}.yaml").write_text(json.dumps(content, indent=1), encoding="utf-8")
         named = [f"{number}.yaml" for number in range(len(given))]
         plan = {
@@ -356,3 +356,140 @@ def test_a_part_that_no_cage_takes_is_refused(quoted: Any) -> None:
             fabrics={"compute": LINKX},
         )
     assert all(problem.message.startswith("alternative 'No': ") for problem in errors.value.problems)
+
+
+# findings of those who tried to break it --------------------------------------------------------------------------
+
+
+def test_warnings_of_an_alternative_are_said(quoted: Any) -> None:
+    """A planning part that only the alternative has is pointed out there, by the check, and in bom.json."""
+    given = {"name": "AOC", "set": {"fabrics.compute.links.server-leaf.medium": "aoc"}}
+    report = quoted({"alternatives": [given]})
+    said = [problem.message for problem in report.problems if problem.message.startswith("alternative 'AOC': ")]
+    assert any("generic-400g-aoc is a planning part" in message for message in said)
+    assert len(said) == len(result(report)["alternatives"][0]["warnings"])
+    assert "AOC: generic-400g-aoc is a planning part" in render(report, ("md",))["quote.md"].decode()
+
+
+@pytest.mark.parametrize("key", ["quote", "quote.currency", "catalog", "name"])
+def test_an_alternative_sets_what_can_be_compared(quoted: Any, key: str) -> None:
+    """Another currency, name or catalogue is no alternative."""
+    assert "set" == refused(quoted, {"alternatives": [{"name": "No", "set": {key: None}}]}).rule
+
+
+def test_a_missing_rate_is_found_before_links_are_chosen(quoted: Any) -> None:
+    """Where prices decide about media, too: at the book, not at the fabric."""
+    problem = refused(
+        quoted,
+        {"currency": "EUR"},
+        fabrics={"compute": {"switch": "qm9700"}},
+        cluster={"gpu": "h100-sxm", "servers": 64},
+    )
+    assert ("currency", "0.yaml") == (problem.rule, problem.mark.file)
+
+
+def test_compatible_parts_are_compared_in_one_currency_after_discount(quoted: Any, tmp_path: Path) -> None:
+    """700 EUR at 1.2 are 840 USD, more than 750; with 20 % off only 672."""
+    for id in ("a-euro", "b-dollar"):
+        with_part(tmp_path, id, {**COMPATIBLE, "part_number": id})
+    euro = {"part": "a-euro", "price": 700, "currency": "EUR"}
+    book = {"prices": [*entries(), euro, {"part": "b-dollar", "price": 750}]}
+    quote = {
+        "exchange": {"EUR": {"rate": 1.2, "date": "2026-11-01"}},
+        "alternatives": [{"name": "Other", "substitute": {"transceiver": "compatible"}}],
+    }
+    for discount, wanted in (({}, "b-dollar"), ({"parts": {"a-euro": "20%"}}, "a-euro")):
+        report = quoted({**quote, "discount": discount}, book, catalog=["parts"], fabrics={"compute": LINKX})
+        assert wanted in {each["part"] for each in result(report)["alternatives"][0]["lines"]}
+
+
+def test_compatible_parts_take_the_place_of_what_was_chosen(quoted: Any, tmp_path: Path) -> None:
+    """Modules that nobody named are replaced as well, and nothing else changes."""
+    with_part(tmp_path, "other-twin", COMPATIBLE)
+    report = quoted(
+        {"alternatives": [{"name": "Other", "substitute": {"transceiver": "compatible"}}]},
+        {"prices": []},
+        catalog=["parts"],
+        cluster={"gpu": "h100-sxm", "servers": 64},
+        fabrics={"compute": {"switch": "qm9700", "topology": "rail-optimized"}, "storage": "default"},
+    )
+    before, after = result(report)["lines"], result(report)["alternatives"][0]["lines"]
+    swapped = {"mma4z00-ns": "other-twin"}
+    assert [(swapped.get(each["part"], each["part"]), each["quantity"]) for each in before] == [
+        (each["part"], each["quantity"]) for each in after
+    ]
+
+
+def test_a_load_of_nought_is_meant(quoted: Any) -> None:
+    """No energy at no load; a use of nought divides by nothing and is refused."""
+    site = {"rack": {"units": 48, "power": "40 kW"}, "electricity": 0.1}
+    report = quoted({}, site=site, operation={"years": 1, "load": "0%"})
+    assert 0 == result(report)["operation"]["energy_kwh"]
+    assert "range" == refused(quoted, {}, operation={"years": 1, "use": "0%"}).rule
+
+
+def test_all_hardware_in_stock_needs_no_freight(quoted: Any) -> None:
+    """One per cent of nothing is nothing, and known."""
+    stock = {part.replace("_", "-"): 10**5 for part in PRICES}
+    totals = result(quoted({"charges": [{"kind": "freight", "share": "1%"}]}, stock=stock))["totals"]
+    assert (True, "0.00") == (totals["complete"], totals["amount"])
+
+
+def test_a_share_of_hardware_without_a_price_is_a_lower_bound(quoted: Any) -> None:
+    """Servers unpriced: 2 % of the rest, 1 313 760, is 26 275.20 at least."""
+    report = quoted({"charges": [{"kind": "freight", "share": "2%"}]}, {"prices": entries()[1:]})
+    freight = line(report, "service.freight")
+    assert ("26275.20", None) == (freight["amount"], freight["unit_price_high"])
+    assert "at least 26,275.20" in render(report, ("md",))["quote.md"].decode()
+
+
+def test_the_default_discount_is_for_parts(quoted: Any) -> None:
+    """Freight is a share of what is already discounted: 2 % of 90 % of 14 113 760."""
+    report = quoted({"discount": {"default": "10%"}, "charges": [{"kind": "freight", "share": "2%"}]})
+    assert ("0", "254047.68") == tuple(line(report, "service.freight")[key] for key in ("discount", "amount"))
+
+
+def test_small_prices_are_written_in_full(quoted: Any) -> None:
+    """A tenth of a millionth is no power of ten in bom.json, and no nought on the page."""
+    report = quoted({}, {"prices": entries(**{"generic-mpo12-om4": "0.0000001"})})
+    assert "0.0000001" == line(report, "compute.cable.server-leaf")["unit_price"]
+    assert "0.0000001" in render(report, ("md",))["quote.md"].decode()
+
+
+@pytest.mark.parametrize(("currency", "amount"), [("XOF", "14113760"), ("JOD", "14113760.000"), ("EUR", "14113760.00")])
+def test_minor_units_are_those_of_iso_4217(quoted: Any, currency: str, amount: str) -> None:
+    """The West African franc has none, the Jordanian dinar three (ISO 4217, list one)."""
+    report = quoted({"currency": currency}, {"currency": currency, "prices": entries()})
+    assert amount == result(report)["totals"]["amount"]
+
+
+def test_stock_under_two_names_is_one_stock(quoted: Any) -> None:
+    """By id and by part number: both are taken."""
+    report = quoted({}, stock={"qm9700": 1, "MQM9700-NS2F": 1})
+    bought = [each["quantity"] for each in result(report)["lines"] if each["part"] == "qm9700" and not each["in_stock"]]
+    assert 10 == sum(bought)
+
+
+def test_charges_have_ids_of_their_own(quoted: Any) -> None:
+    """Whatever they are called."""
+    charges = [
+        {"kind": "freight", "price": 10},
+        {"kind": "freight", "price": 20},
+        {"kind": "support", "name": "freight.2", "price": 30},
+    ]
+    ids = [each["id"] for each in result(quoted({"charges": charges}))["lines"]]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(
+    ("quote", "rule"),
+    [
+        ({"charges": [{"kind": "support", "share": "1%", "per": "gpu"}]}, "charge"),
+        ({"charges": [{"kind": "support", "price": "9" * 39}]}, "range"),
+        ({"exchange": {"EUR": {"rate": "0.00000000001", "date": "2026-11-01"}}}, "range"),
+        ({"alternatives": [{"name": "A", "set": {"fabrics.compute.tiers": 2}}] * 2}, "duplicate"),
+    ],
+)
+def test_slips_in_terms_are_refused(quoted: Any, quote: dict[str, Any], rule: str) -> None:
+    """What nobody can mean."""
+    assert rule == refused(quoted, quote).rule

@@ -27,7 +27,8 @@ from bomgen.document import Cell, Column, Derivation, Document, Logo, Note, Part
 from bomgen.inputs import PlanFile
 from bomgen.language import Language, language
 from bomgen.money import Totals
-from bomgen.pipeline import render, work_out
+from bomgen.outputs import render
+from bomgen.pipeline import work_out
 from bomgen.render.xlsx import workbook
 from bomgen.render.xlsx_print import page_ends
 
