@@ -19,7 +19,7 @@ class Part(NamedTuple):
     """Of the amounts of all categories."""
     lines: int
     priced_lines: int
-    least: bool
+    least: bool = False
     """Whether a line is a share of hardware that has no price in part."""
 
     @property

@@ -259,8 +259,9 @@ class Catalog:
                         yield record
 
     def _held(self, record: Record, key: str) -> Any:
-        """The value at a key of a record, or else of the part that it replaces."""
-        replaced = record.value("replaces") if record.value(key) is None else None
+        """The value at a key of a record; of one that stands in for another, else that of the part it replaces."""
+        stands_in = record.value(key) is None and record.id in self.instead.values()
+        replaced = record.value("replaces") if stands_in else None
         return self.listed(record.kind, str(replaced[0])).value(key) if replaced else record.value(key)
 
     def replacing(self, kind: str, names: Collection[str]) -> list[str]:

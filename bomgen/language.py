@@ -151,10 +151,13 @@ class Language(NamedTuple):
         return f"{self.amount(amount, currency)} {currency}".rstrip()
 
     def amount(self, amount: Decimal, currency: str) -> str:
-        """An amount in the minor unit of a currency that is named elsewhere; a finer one in full."""
-        unit = minor_unit(currency)
-        finest = Decimal(1).scaleb(int(amount.normalize(ANY_AMOUNT).as_tuple().exponent))
-        return self._grouped(f"{amount.quantize(min(unit, finest), ROUND_HALF_UP, ANY_AMOUNT):,f}")
+        """An amount in the minor unit of a currency that is named elsewhere."""
+        return self._grouped(f"{amount.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT):,f}")
+
+    def unit_price(self, amount: Decimal, currency: str) -> str:
+        """A unit price in the minor unit of a currency that is named elsewhere, or finer where it is."""
+        exact = Decimal(1).scaleb(int(amount.normalize(ANY_AMOUNT).as_tuple().exponent))
+        return self._grouped(f"{amount.quantize(min(minor_unit(currency), exact), context=ANY_AMOUNT):,f}")
 
     def date(self, iso: str) -> str:
         """A date from its ISO form."""

@@ -31,8 +31,8 @@ _PAGE = 130
 """Characters that fit side by side on a page; in a wider table of numbers the texts of a row stand below each other."""
 _WIDE = 24
 """From here on the text of a column has a line of its own where texts stand below each other."""
-_DISCOUNT = "discount"
-"""The column whose shares are shown with all their digits."""
+_UNIT_PRICE, _DISCOUNT = "unit_price", "discount"
+"""The columns whose numbers are shown with all their digits."""
 _GROUP_COLUMN = "category"
 """The column that says what the heading of a group says."""
 _UNIT_COLUMN = "unit"
@@ -260,7 +260,8 @@ class _View:
             if _ADDRESS.fullmatch(value):
                 return Field("address", (("", value),), link or value, "", False)
         elif isinstance(value, Decimal) and currency:
-            text = self.language.amount(value, currency)
+            write = self.language.unit_price if column.key == _UNIT_PRICE else self.language.amount
+            text = write(value, currency)
             text = self.language.word("ui-at-least", amount=text) if cell.least else text
         elif kind == "share" and value is not None and not isinstance(value, Decimal):
             text = self.language.exact_share(Fraction(value)) if column.key == _DISCOUNT else self.language.share(value)

@@ -103,6 +103,8 @@ def half_up(amount: Fraction, places: int) -> Decimal:
     return Decimal((2 * minor.numerator + minor.denominator) // (2 * minor.denominator)).scaleb(-places)
 
 
+EVERYTHING = ("default", "service", "software")
+"""The default, and the categories that it leaves out."""
 PLACES = {"USD": 2, "EUR": 2, "JPY": 0, "KWD": 3}
 """Minor units of ISO 4217."""
 
@@ -167,7 +169,9 @@ def _pieces(count: int) -> Figure:
 def test_no_discount_and_a_whole_one(report: Report, prices: list[Decimal | None]) -> None:
     """Without discount the list price is paid; with all of it nothing is, and no tax either; no price goes missing."""
     none, all_ = (
-        priced(report, {"discounts": Discounts({"default": share(Fraction(part))}, {}, {})}, prices).totals
+        priced(
+            report, {"discounts": Discounts(dict.fromkeys(EVERYTHING, share(Fraction(part))), {}, {})}, prices
+        ).totals
         for part in (0, 1)
     )
     assert none.discount == 0
