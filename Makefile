@@ -22,7 +22,7 @@ build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
 
 test: $(INSTALLED_DEV) ## run every check: ruff, formatting, types, tests
-	@$(MAKE) --no-print-directory --keep-going lint format types pytest
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint format types pytest
 
 lint: $(INSTALLED_DEV) ## ruff check
 	$(BIN)/ruff check .
