@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Literal
 
 from bomgen.money import Totals
+from bomgen.terms import Logo
 
 Value = str | int | float | Fraction | Decimal | None
 
@@ -135,14 +136,6 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True)
-class Logo:
-    """A picture of the vendor."""
-
-    media_type: str
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Document:
     """A whole report."""
 
@@ -167,18 +160,3 @@ class Document:
             if section.id == id:
                 return section
         raise KeyError(id)
-
-
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-
-
-def kept_text(value: object) -> object:
-    """A value for a field of CSV: text that a spreadsheet would run as a formula is kept text by an apostrophe.
-
-    Truths are words, lists their items with blanks between.
-    """
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from bomgen import own_templates, schema
 from bomgen.catalog import Catalog
-from bomgen.document import Logo
 from bomgen.figures import Mark
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
@@ -20,6 +19,7 @@ from bomgen.prices.files import XLSX, opened
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
 from bomgen.source import Source, decoded, override, read
+from bomgen.terms import Logo
 
 STANDARD_INPUT = "-"
 MAX_PATH = 1000

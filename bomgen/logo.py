@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bomgen.document import Logo
+from bomgen.terms import Logo
 
 MOST_LOGO = 10**6
 """Bytes of a picture that every quote carries."""

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from bomgen import __version__
 from bomgen.bill import Bill, Line
 from bomgen.design import Design
-from bomgen.document import Logo
 from bomgen.elevations import Elevations
 from bomgen.elevations.data import as_data
 from bomgen.figures import Assumed, Cited, Derived, Figure, Given, origin_text, walk
@@ -25,7 +24,7 @@ from bomgen.problems import Problem
 from bomgen.proof import Check
 from bomgen.quote import Quote, QuoteLine
 from bomgen.quote.confidence import Confidence, confidence, doubts
-from bomgen.terms import QuotePlan
+from bomgen.terms import Logo, QuotePlan
 
 FORMAT = 1
 """Version of bom.json's format."""

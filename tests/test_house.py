@@ -23,7 +23,7 @@ PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 FLOORS = {
     "figures": 0,
-    **dict.fromkeys(("problems", "resources", "money", "packing", "terms", "phrases"), 1),
+    **dict.fromkeys(("problems", "resources", "money", "packing", "terms", "phrases", "csv_fields"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
     **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape", "logo"), 3),
     **dict.fromkeys(("schema", "medium", "own_templates"), 4),

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.document import kept_text
+from bomgen.csv_fields import kept_text
 from bomgen.language import Language, language
 from bomgen.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, Sum
 

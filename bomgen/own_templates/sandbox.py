@@ -18,7 +18,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from bomgen.document import kept_text
+from bomgen.csv_fields import kept_text
 from bomgen.language import Language, language
 from bomgen.own_templates.process import Fault, Limits, too_large, too_long, too_slow
 from bomgen.problems import nearest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from bomgen.document import FORMULA_STARTS
+from bomgen.csv_fields import FORMULA_STARTS
 from bomgen.price_lists import Entry, named
 
 SPECIAL = set('",;\t\r\n')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bomgen.document import FORMULA_STARTS
+from bomgen.csv_fields import FORMULA_STARTS
 from bomgen.figures import Mark
 from bomgen.prices.table import Cell
 from bomgen.problems import PlanErrors, Problem

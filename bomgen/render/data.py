@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from bomgen.document import kept_text
+from bomgen.csv_fields import kept_text
 from bomgen.report import Report, lines_data, result
 
 

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from bomgen.document import Cell, Column, Derivation, Document, Logo, Row, Section, Step, Table
+from bomgen.document import Cell, Column, Derivation, Document, Row, Section, Step, Table
 from bomgen.language import Language
 from bomgen.resources import folder
+from bomgen.terms import Logo
 
 BILL = "bill"
 """The section that the totals stand in."""
