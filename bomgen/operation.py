@@ -8,12 +8,12 @@ from functools import reduce
 from typing import NamedTuple
 
 from bomgen.design import Design
+from bomgen.facility.power import DAYS_A_YEAR, cost_of_energy
 from bomgen.figures import Cited, Figure, Reference, formula
 from bomgen.money import MONEY
 from bomgen.quantities import HOURS_A_DAY, MONTHS_A_YEAR
 from bomgen.quote import Quote
 
-DAYS_A_YEAR = 365
 SUMMED = Reference("the totals of this quote: what is left after discount, before tax")
 
 
@@ -32,12 +32,6 @@ class Running(NamedTuple):
 def energy_over(energy_kwh_per_year: Fraction, load: Fraction, years: Fraction) -> Fraction:
     """Energy of the facility over the years, at a mean power that is a share of the maximum."""
     return energy_kwh_per_year * load * years
-
-
-@formula(MONEY)
-def cost_of(energy_kwh: Fraction, electricity: Fraction) -> Fraction:
-    """Price of all energy of the facility."""
-    return energy_kwh * electricity
 
 
 @formula(MONEY)
@@ -105,7 +99,7 @@ def running(design: Design, quote: Quote) -> Running:
     if facility.energy_kwh_per_year:
         found["energy_kwh"] = energy_over(facility.energy_kwh_per_year, asked.load, asked.years)
     if site and site.electricity and "energy_kwh" in found:
-        cost = cost_of(found["energy_kwh"], site.electricity)
+        cost = cost_of_energy(found["energy_kwh"], site.electricity)
         found["energy_cost"] = machines_part(cost, site.pue) if site.pue else cost
         if site.pue:
             found["cooling_cost"] = cooling_part(cost, found["energy_cost"])

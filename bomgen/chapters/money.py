@@ -10,6 +10,7 @@ from fractions import Fraction
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Note, Party, Row, Section, Table
 from bomgen.money import minor_unit
+from bomgen.operation import PARTS
 from bomgen.prices import Price
 from bomgen.quote import QuoteLine
 from bomgen.quote.confidence import REASONS, Confidence, confidence
@@ -218,9 +219,7 @@ def operation(writer: Writer) -> Section | None:
     word, running = writer.word, writer.report.running
     notes = []
     if "total_cost" in running.lower_bounds:
-        missing = [
-            name for name in ("purchase", "energy_cost", "cooling_cost", "space_cost") if name not in running.figures
-        ]
+        missing = [name for name in PARTS if name not in running.figures]
         left_out = word("list-comma").join(writer.label((OPERATION, name)) for name in missing)
         notes.append(Note("info", word("operation-without", names=left_out) if missing else word("operation-least")))
     text = (word("operation-lead"),)

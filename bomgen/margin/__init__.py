@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from bomgen.bill import CATEGORIES
 from bomgen.money import minor_unit, rounded
-from bomgen.prices import PriceBook, find
+from bomgen.prices import PriceBook
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quote import QuoteLine
-from bomgen.quote.units import Unit, pieces_of_parts, unit_of, without_rate
+from bomgen.quote.units import Unit, pieces_of_parts, unit_for, without_rate
 from bomgen.quote.warnings import of_ages
 from bomgen.terms import QuotePlan
 
@@ -108,8 +108,7 @@ def margin(lines: Sequence[QuoteLine], plan: QuotePlan, books: Sequence[PriceBoo
     earned = []
     for priced in charged:
         line = priced.line
-        found = find(books, [*line.names, line.id.lower()], pieces[line.part or line.id])
-        unit = unit_of(*found, plan) if found else Unit(None, None, None)
+        unit = unit_for([*line.names, line.id.lower()], pieces[line.part or line.id], plan, books)
         cost = None if unit.amount is None else rounded(line.pieces * Fraction(unit.amount), plan.currency)
         earned.append(Earned(priced, unit, cost))
     by_category = {

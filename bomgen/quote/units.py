@@ -14,8 +14,6 @@ from bomgen.prices import Price, PriceBook, find, first
 from bomgen.problems import Problem
 from bomgen.terms import CHARGED, DEFAULT, QuotePlan
 
-NOTHING = Decimal(0)
-
 
 class Unit(NamedTuple):
     """What a piece costs in the currency of the quote, before discount; None where nobody knows."""
@@ -48,8 +46,7 @@ def units(lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]) ->
         elif line.charge and line.charge.price is not None:
             yield Unit(line.charge.price, line.charge.price, line.charge.price)
         else:
-            found = find(books, line.names, of_part[line.part or line.id])
-            yield unit_of(*found, plan) if found else UNKNOWN
+            yield unit_for(line.names, of_part[line.part or line.id], plan, books)
 
 
 def pieces_of_parts(lines: Sequence[Line]) -> dict[str, int]:
@@ -61,8 +58,15 @@ def pieces_of_parts(lines: Sequence[Line]) -> dict[str, int]:
     return found
 
 
-def unit_of(price: Price, book: PriceBook, plan: QuotePlan) -> Unit:
-    """A price of a book in the currency of the quote. Raises KeyError when the plan pins no rate for its currency."""
+def unit_for(names: Sequence[str], pieces: int, plan: QuotePlan, books: Sequence[PriceBook]) -> Unit:
+    """What a piece costs in the currency of the quote, where so many are bought.
+
+    `names` as in `find`. Raises KeyError when the plan pins no rate for the currency of the price.
+    """
+    found = find(books, names, pieces)
+    if found is None:
+        return UNKNOWN
+    price, book = found
     amount, low, high = (
         None if amount is None else converted(amount, price.currency, plan)
         for amount in (price.amount, price.low, price.high)
