@@ -53,7 +53,10 @@ THIRD_PARTY = {
         *("render.xlsx_logo", "render.xlsx_names", "render.xlsx_notes", "render.xlsx_print", "render.xlsx_sheet"),
         *("export.xlsx", "prices.xlsx", "price_lists.xlsx"),
     ),
-    "click": ("cli",),
+    "click": (
+        *("cli", "cli.build", "cli.catalog", "cli.check", "cli.common", "cli.explain", "cli.margin", "cli.prices"),
+        *("cli.schema", "cli.summary", "cli.wiring"),
+    ),
     "numpy": (
         *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing"),
         *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.panels", "wiring.places"),

@@ -1,0 +1,5 @@
+"""`python -m bomgen.cli` is the command."""
+
+from bomgen.cli import run
+
+run()

@@ -1,0 +1,50 @@
+"""`bomgen catalog`: what parts, models and topologies there are."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("kind", required=False)
+@click.argument("id", required=False)
+def catalog(kind: str | None, id: str | None) -> None:
+    """List the kinds of part, the parts of a KIND, or all that is known of one with its sources."""
+    from bomgen.catalog import KINDS, Catalog, UnknownPart
+    from bomgen.listing import kinds, part, parts_of
+
+    shelves = Catalog()
+    if kind is None:
+        for line in kinds(shelves):
+            click.echo(line)
+        return
+    if kind == "topology":
+        _echo_topologies(id)
+        return
+    if kind not in KINDS:
+        from bomgen.problems import nearest
+
+        close = nearest(kind, KINDS)
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join((*KINDS, 'topology'))}"
+        raise click.UsageError(f"no kind '{kind}'; {hint}")
+    try:
+        lines = parts_of(shelves, kind) if id is None else part(shelves, kind, id)
+        for line in lines:
+            click.echo(line)
+    except UnknownPart as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _echo_topologies(name: str | None) -> None:
+    """Every topology, or all of one."""
+    from bomgen.fabric import topologies
+    from bomgen.listing import topologies_listed, topology
+
+    if name is not None and name not in topologies():
+        from bomgen.problems import nearest
+
+        close = nearest(name, topologies())
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(topologies())}"
+        raise click.UsageError(f"no topology '{name}'; {hint}")
+    for line in topology(name) if name else topologies_listed():
+        click.echo(line)

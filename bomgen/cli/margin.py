@@ -1,0 +1,43 @@
+"""`bomgen margin`: what the seller earns."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bomgen.cli.common import WRONG_PLAN, not_itself, one_opened, root_option, set_option, show, write_out
+
+
+@click.command()
+@click.argument("plan")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "csv", "json"]),
+    default="text",
+    show_default=True,
+    help="What is written.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@set_option
+@root_option
+def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], root: str | None) -> None:
+    """Show the seller what every line costs and earns, by the plan's quote.cost_book.
+
+    Amounts are after discount and before tax. No file of `bomgen build` has any of it.
+    """
+    from bomgen.margin.shown import SHOWN
+    from bomgen.pipeline import earned
+    from bomgen.problems import PlanErrors
+
+    file = one_opened(plan, root)
+    not_itself(output, plan)
+    try:
+        report, found = earned(file, settings)
+    except PlanErrors as errors:
+        show(errors.problems, file)
+        sys.exit(WRONG_PLAN)
+    show((*report.problems, *found.problems), file)
+    write_out(SHOWN[form](found).encode(), output)

@@ -1,0 +1,85 @@
+"""`bomgen prices`: price books in other forms, and what has no price yet."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bomgen.cli.common import (
+    WRONG_PLAN,
+    not_itself,
+    one_opened,
+    print_problems,
+    root_option,
+    set_option,
+    worked_out,
+    write_out,
+)
+
+PRICE_FORMS = ("csv", "yaml", "xlsx")
+
+
+@click.command()
+@click.argument("book", required=False)
+@click.option("--for", "plan", metavar="PLAN", help="List the parts of a plan that have no price yet, to be filled in.")
+@click.option(
+    "-f", "--format", "form", type=click.Choice(PRICE_FORMS), help="[default: by the suffix of FILE, else csv]"
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@set_option
+@root_option
+def prices(
+    book: str | None,
+    plan: str | None,
+    form: str | None,
+    output: str | None,
+    settings: tuple[str, ...],
+    root: str | None,
+) -> None:
+    """Turn a price BOOK (YAML, CSV or a sheet) into another form, or list what a plan has no prices for.
+
+    What comes out is a price book again: send the list to a vendor, and name what comes back at quote.price_book.
+    """
+    from bomgen.price_lists import BINARY, form_of, written
+
+    if (book is None) == (plan is None):
+        raise click.UsageError("name a price book, or a plan with --for PLAN")
+    by_suffix = form_of(output) if output else None
+    if output and form is None and by_suffix is None and Path(output).suffix:
+        raise click.UsageError(f"no form of price books has the suffix {Path(output).suffix}; name one with -f")
+    wanted = form or by_suffix or PRICE_FORMS[0]
+    if output is None and wanted in BINARY:
+        raise click.UsageError(f"{wanted} goes to a file; name it with -o")
+    not_itself(output, book or plan or "")
+    if plan:
+        from bomgen.pipeline import to_price
+
+        report = worked_out(one_opened(plan, root), settings)
+        if report is None:
+            sys.exit(WRONG_PLAN)
+        write_out(written(to_price(report), wanted), output)
+    elif book:
+        name, entries = _prices_of(book)
+        write_out(written(entries, wanted, name), output)
+
+
+def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
+    """The name of a price book and its prices; one that is wrong ends the command."""
+    from bomgen.prices import check, entries
+    from bomgen.prices.files import opened
+    from bomgen.problems import PlanErrors
+
+    try:
+        content = Path(book).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"cannot read the price book '{book}': {error.strerror}") from None
+    try:
+        source = opened(content, book)
+        check(source)
+    except PlanErrors as errors:
+        print_problems(errors.problems, lambda _: content.decode("utf-8", "replace"))
+        sys.exit(WRONG_PLAN)
+    return source.data.get("name"), entries(source)

@@ -1,0 +1,92 @@
+"""`bomgen wiring`: every cable, port to port."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from bomgen.cli.common import NOT_WRITTEN, WRONG_PLAN, one_opened, root_option, set_option, show, worked_out
+
+
+class _Wiring(click.Command):
+    """A command whose help ends with the formats that there are."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Add what every format is."""
+        from bomgen.export import about, formats
+
+        with formatter.section("Formats"):
+            formatter.write_dl([(name, about(name)) for name in formats()])
+        super().format_epilog(ctx, formatter)
+
+
+@click.command(cls=_Wiring)
+@click.argument("plan")
+@click.option("-f", "--format", "form", default="csv", show_default=True, metavar="FORMAT", help="See below.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@click.option(
+    "--fabric", "fabrics", multiple=True, metavar="NAME", help="Only the cables of a fabric; can be given again."
+)
+@set_option
+@root_option
+def wiring(
+    plan: str, form: str, output: str | None, fabrics: tuple[str, ...], settings: tuple[str, ...], root: str | None
+) -> None:
+    """List every cable once, port to port, in a format that other programs read.
+
+    A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
+    files lays the others beside FILE.
+    """
+    from bomgen.export import Unsuitable, format_of, formats
+    from bomgen.outputs import OutputError, write_wiring
+    from bomgen.pipeline import compute_fabric, wired
+    from bomgen.problems import PlanErrors
+
+    if form not in formats():
+        from bomgen.problems import nearest
+
+        close = nearest(form, formats())
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(formats())}"
+        raise click.UsageError(f"unknown format: {form}; {hint}")
+    module = format_of(form)
+    if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
+        raise click.UsageError(f"{form} goes to a file; name it with -o")
+    file = one_opened(plan, root)
+    if output is not None and Path(output).resolve() == Path(plan).resolve():
+        raise click.UsageError(f"{output} is the plan itself; name another file with -o")
+    report = worked_out(file, settings)
+    if report is None:
+        sys.exit(WRONG_PLAN)
+    known = [built.plan.name for built in report.design.fabrics]
+    if unknown := [name for name in fabrics if name not in known]:
+        raise click.UsageError(f"no fabric '{unknown[0]}'; there are {', '.join(known) or 'none'}")
+    if module.ONE_FABRIC and not fabrics:
+        fabrics = compute_fabric(report)
+    try:
+        cables = wired(report, fabrics)
+        with _bar(cables.each_cable.pieces, output is not None) as step:
+            written = write_wiring(cables, form, Path(output) if output else None, step)
+    except PlanErrors as errors:
+        show(errors.problems, file)
+        sys.exit(WRONG_PLAN)
+    except Unsuitable as error:
+        raise click.UsageError(f"{form}: {error}") from None
+    except OutputError as error:
+        click.echo(f"bomgen: not written: {error}", err=True)
+        sys.exit(NOT_WRITTEN)
+    for path in written:
+        click.echo(f"{path}")
+
+
+@contextmanager
+def _bar(length: int, wanted: bool) -> Iterator[Callable[[int], None]]:
+    """What is told of progress; a bar on standard error when that is a terminal."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with click.progressbar(length=length, label="cables", file=sys.stderr) as bar:
+        yield bar.update
