@@ -175,6 +175,7 @@ def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequ
     noted += _of_racks(elevated, plan)
     of_checks = _warnings(outcome, designed)
     problems = tuple(sorted((*noted, *of_checks), key=lambda problem: problem.mark))
+    inputs = [*(Input(name, content) for name, content in source.files), *inputs]
     inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
     inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_without_costs, settings) if setting]
     return Report(

@@ -64,6 +64,8 @@ class Source(NamedTuple):
     """The mark of each mapping key, by the path of its value."""
     values: dict[Path, Mark]
     """The mark of each value; the root's is the empty path."""
+    files: tuple[tuple[str, bytes], ...] = ()
+    """Other files that data were taken from, each with its name and bytes."""
 
     def mark(self, path: Path) -> Mark:
         """The mark of the value at a path, or of the nearest enclosing value that is there."""
@@ -125,6 +127,43 @@ def override(source: Source, settings: Sequence[str]) -> Source:
             raise PlanErrors([Problem(mark, "error", message, "set")])
         _lay(data, keys, values, key, _read_setting(text, number, len(key) + 1), mark)
     return source._replace(data=data, keys=keys, values=values)
+
+
+def merged(under: Source, over: Source) -> Source:
+    """A source laid over another: mappings key by key, everything else as a whole; nothing takes a key of `under` away.
+
+    Every value keeps the mark of the file that it stands in. Keys come in the order of `under`.
+    """
+    keys, values = dict[Path, Mark](), dict[Path, Mark]()
+
+    def take(source: Source, data: Any, path: Path) -> Any:
+        values[path] = source.values[path]
+        if path in source.keys:
+            keys[path] = source.keys[path]
+        below = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+        for step, value in below:
+            take(source, value, (*path, step))
+        return data
+
+    def lay(below: Any, above: Any, path: Path) -> Any:
+        if not isinstance(below, dict) or not isinstance(above, dict):
+            return take(over, above, path)
+        values[path] = over.values[path]
+        if path in over.keys:
+            keys[path] = over.keys[path]
+        data = {}
+        for key in (*below, *(key for key in above if key not in below)):
+            at = (*path, key)
+            if key not in above:
+                data[key] = take(under, below[key], at)
+            elif key not in below:
+                data[key] = take(over, above[key], at)
+            elif above[key] is not None:
+                data[key] = lay(below[key], above[key], at)
+        return data
+
+    data = lay(under.data, over.data, ())
+    return over._replace(data=data, keys=keys, values=values, files=(*under.files, *over.files))
 
 
 def overlay(source: Source, path: Path) -> Source:
