@@ -11,7 +11,7 @@ from bomgen import own_templates, schema
 from bomgen.catalog import Catalog
 from bomgen.figures import Mark
 from bomgen.inputs.bases import extended, given_name
-from bomgen.inputs.files import PlanFile, inside
+from bomgen.inputs.files import PlanFile, inside, lock_name
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
@@ -25,6 +25,7 @@ from bomgen.terms import Logo
 __all__ = [
     "PlanFile",
     "catalog_of",
+    "lock_name",
     "logo_of",
     "name_of",
     "open_plan",
@@ -50,7 +51,9 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     place = FilePath(path)
     content = place.read_bytes()
     folder = place.resolve().parent
-    return PlanFile(path, content, folder, FilePath(root).resolve() if root else _checkout(folder))
+    pinned = FilePath(lock_name(path))
+    lock = (str(pinned), pinned.read_bytes()) if pinned.is_file() else None
+    return PlanFile(path, content, folder, FilePath(root).resolve() if root else _checkout(folder), lock)
 
 
 def _checkout(folder: FilePath) -> FilePath:
@@ -119,6 +122,8 @@ def text_of(file: PlanFile, name: str) -> str:
     """The text of a file that marks name: the plan's own, of a price book or a plan beside it; empty where none is."""
     if name == file.name:
         return file.content.decode("utf-8", "replace")
+    if file.lock and name == file.lock[0]:
+        return file.lock[1].decode("utf-8", "replace")
     for given in (name, given_name(file, name)):
         place = (file.folder / given).resolve()
         if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from bomgen.figures import Mark
 from bomgen.problems import PlanErrors, Problem
 
+LOCK = ".lock"
+PLAN_SUFFIXES = (".yaml", ".yml")
 MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
 
@@ -19,6 +21,14 @@ class PlanFile(NamedTuple):
     content: bytes
     folder: FilePath
     root: FilePath
+    lock: tuple[str, bytes] | None = None
+    """Name and bytes of its lock; None where there is none."""
+
+
+def lock_name(path: str) -> str:
+    """The path of the lock of a plan: beside it, `plan.lock` for `plan.yaml`."""
+    place = FilePath(path)
+    return str(place.with_suffix(LOCK) if place.suffix in PLAN_SUFFIXES else place.with_name(place.name + LOCK))
 
 
 def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
