@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
@@ -127,12 +126,13 @@ def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:
     floor, text = words.word("drawing-floor"), words.word("drawing-racks-text")
     if missing := left_out(found, drawn_of(found)):
         text = words.word("drawing-racks-some", text=text, racks=missing)
+    name, of_floor = _drawn_name(report, "racks"), _drawn_name(report, "floor")
     fronts = (
-        Drawing(f"racks-{number}", title, svg, text if number == 1 else title)
-        for number, (title, svg) in enumerate(rack_svgs(found, words), 1)
+        Drawing(f"{name}-{number}", title, svg, text if number == 1 else title)
+        for number, (title, svg) in enumerate(rack_svgs(found, words, name), 1)
     )
-    drawn = (Drawing("floor", floor, floor_svg(found, site, words), words.word("drawing-floor-text")), *fronts)
-    return tuple(replace(each, id=_drawn_name(report, each.id)) for each in drawn)
+    plan = floor_svg(found, site, words, of_floor)
+    return (Drawing(of_floor, floor, plan, words.word("drawing-floor-text")), *fronts)
 
 
 def _servers(report: Report) -> int | None:

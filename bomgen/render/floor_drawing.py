@@ -42,8 +42,11 @@ class _Scale(NamedTuple):
     """From one row to the next."""
 
 
-def floor_svg(found: Elevations, site: Site, language: Language) -> str:
-    """The floor as an SVG element. Rows and racks that find no room are named where they would stand."""
+def floor_svg(found: Elevations, site: Site, language: Language, name: str = "floor") -> str:
+    """The floor as an SVG element, whose ids begin with the name.
+
+    Rows and racks that find no room are named where they would stand.
+    """
     canvas = Canvas()
     widest = max(sum(block.racks for block in row) for row in found.rows)
     scale = _scale(site, widest, len(found.rows))
@@ -66,7 +69,7 @@ def floor_svg(found: Elevations, site: Site, language: Language) -> str:
         "scale", 0, below + _LINE, language.word("ui-floor-scale", racks=racks, rows=rows), WIDTH, anchor="start"
     )
     canvas.bottom = below
-    return canvas.text("floor", language.word("ui-floor"), False)
+    return canvas.text(name, language.word("ui-floor"), False)
 
 
 def _scale(site: Site, widest: int, rows: int) -> _Scale:

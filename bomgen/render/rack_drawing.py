@@ -42,8 +42,11 @@ def drawn_of(found: Elevations) -> tuple[Elevation, ...]:
     return tuple(found.groups[index] for index in sorted(order[:MOST_DRAWN]))
 
 
-def rack_svgs(found: Elevations, language: Language) -> Iterator[tuple[str, str]]:
-    """The drawings of the racks, some of them side by side in each: title and SVG element."""
+def rack_svgs(found: Elevations, language: Language, name: str = "racks") -> Iterator[tuple[str, str]]:
+    """The drawings of the racks, some of them side by side in each: title and SVG element.
+
+    The name makes their ids unique within a page.
+    """
     drawn = drawn_of(found)
     for start in range(0, len(drawn), BESIDE):
         beside = drawn[start : start + BESIDE]
@@ -54,7 +57,7 @@ def rack_svgs(found: Elevations, language: Language) -> Iterator[tuple[str, str]
         title = language.word(
             "ui-racks-drawn", racks="; ".join(spans_text(group.racks, _MOST_SPANS) for group in beside)
         )
-        yield title, canvas.text(f"racks-{start // BESIDE + 1}", title, False)
+        yield title, canvas.text(f"{name}-{start // BESIDE + 1}", title, False)
 
 
 class _Front:
