@@ -30,7 +30,7 @@ from bomgen.proof import Check, checks, of_problems
 from bomgen.quote import net_price, part_price, quote, without_rate
 from bomgen.remarks import remarks, without_effect
 from bomgen.report import Input, Report
-from bomgen.sizing import size
+from bomgen.sizing import Sizing, size
 from bomgen.source import Source
 
 if TYPE_CHECKING:
@@ -114,6 +114,14 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
         alternatives=found,
         problems=tuple(sorted((*report.problems, *noted), key=lambda problem: problem.mark)),
     )
+
+
+def sized(file: PlanFile) -> tuple[Plan, Sizing]:
+    """A plan and how many GPUs it has or needs; its fabrics are not designed. Raises PlanErrors as `work_out`."""
+    source = source_of(file)
+    catalog = catalog_of(file, source)
+    plan = bind(source, catalog)
+    return plan, size(plan, attachments(plan, catalog.assumption("bmc-port-rate")))
 
 
 def _alternative(file: PlanFile, source: Source, catalog: Catalog, report: Report, place: int) -> Report:

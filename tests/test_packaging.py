@@ -16,7 +16,7 @@ import pytest
 from bomgen.schema import document
 
 CHECKOUT = Path(__file__).parents[1]
-CARRIED = {"bomgen": "bomgen", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
+CARRIED = {"bomgen": "bomgen", "plans": "bomgen/plans", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
 """The folders that a wheel carries, and where in it they lie."""
 FOLDERS = """
 import json, bomgen.resources
@@ -98,7 +98,7 @@ def _files(folder: Path) -> set[str]:
 
 
 def test_wheel_carries_everything_and_nothing_else(wheel: Path) -> None:
-    """A wheel holds every file of the package, the schemas and the templates, and no other file."""
+    """A wheel holds every file of the package, the plans, the schemas and the templates, and no other file."""
     carried = {f"{place}/{name}" for folder, place in CARRIED.items() for name in _files(CHECKOUT / folder)}
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == carried
@@ -135,6 +135,16 @@ def test_plan_is_built(installation: Installation) -> None:
     bom = json.loads((written / "bom.json").read_text("utf-8"))
     assert bom["cluster"]["gpus"] == 2048
     assert bom["fabrics"]["compute"]["transceivers"]["total"] == 4096
+
+
+def test_plan_is_begun(installation: Installation) -> None:
+    """`bomgen init` finds its starter and its designs, and what it writes can be built."""
+    installation.run("bomgen", "init", "own")
+    installation.run("bomgen", "init", "pod", "--from", "superpod-h100-4su")
+    own, pod = installation.run("bomgen", "check", "own.yaml", "pod.yaml").splitlines()
+    assert own == "own.yaml: can be built"
+    assert pod.startswith("pod.yaml: can be built, ")
+    assert "superpod-b300-xdr-8su" in installation.run("bomgen", "init", "--list")
 
 
 def test_template_is_filled_in(installation: Installation) -> None:

@@ -12,6 +12,7 @@ from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
 from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN
 from bomgen.cli.explain import explain
+from bomgen.cli.init import init
 from bomgen.cli.margin import margin
 from bomgen.cli.prices import prices
 from bomgen.cli.schema import schema
@@ -32,6 +33,7 @@ def main() -> None:
     NICs, switches, modules, cables, racks, power and price, and writes quotes with the reason for every number.
 
     \b
+      bomgen init my-cluster                           a commented plan to begin with
       bomgen build plans/llama65b.yaml                 quote and bill into dist/llama65b/
       bomgen check plans/*.yaml                        only say what is wrong
       bomgen explain plans/llama65b.yaml fabrics.compute.switches.spine
@@ -41,7 +43,7 @@ def main() -> None:
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
-for _command in (build, check, explain, wiring, prices, margin, catalog, schema):
+for _command in (init, build, check, explain, wiring, prices, margin, catalog, schema):
     main.add_command(_command)
 
 
