@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.document import Cell, Value
+from bomgen.figures import Figure
 from bomgen.money import ANY_AMOUNT, minor_unit
 from bomgen.phrases import Phrases
 from bomgen.resources import folder
@@ -182,6 +183,12 @@ class Language(NamedTuple):
         if unit in COUNTED and value >= _STEP**2:
             return f"{self._short(value)} {self.unit(unit)}".rstrip()
         return f"{self.number(value)} {self.unit(unit)}".rstrip()
+
+    def shown(self, figure: Figure) -> str:
+        """A figure's value with its unit; words and shapes as they are."""
+        if isinstance(figure.value, bool | str | tuple):
+            return str(figure.value)
+        return self.value(figure.value, figure.unit)
 
     def cell(self, cell: Cell) -> str:
         """A cell's value with its unit; a lower bound as one."""

@@ -35,6 +35,7 @@ from bomgen.source import Source
 
 if TYPE_CHECKING:
     from bomgen.elevations import Elevations
+    from bomgen.reasons import Reason
     from bomgen.wiring.columns import Wiring
 
 COST_BOOK = ["quote", "cost_book"]
@@ -263,6 +264,20 @@ def _raise_broken(outcome: tuple[Check, ...]) -> None:
     failed = [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]
     if failed:
         raise BrokenResult("; ".join(failed))
+
+
+def reasons_of(
+    file: PlanFile, settings: Sequence[str], report: Report, path: str | None = None, wide: bool = True
+) -> list[Reason]:
+    """Why what stands at a path of a result was chosen, and why not otherwise; without a path all that was chosen.
+
+    `wide`: also the reasons for what lies below the path.
+    """
+    from bomgen.language import language
+    from bomgen.reasons import Asked, reasons
+
+    source = source_of(file, settings)
+    return reasons(Asked(report, source, catalog_of(file, source), language("en")), path, wide)
 
 
 def compute_fabric(report: Report) -> tuple[str, ...]:
