@@ -157,6 +157,29 @@ def test_template_is_filled_in(installation: Installation) -> None:
     assert written == "2048 LLaMA-65B pre-training cluster\n"
 
 
+def test_types_are_those_of_the_package(wheel: Path, installation: Installation) -> None:
+    """A program that uses the library is checked against the types that come with it."""
+    assert "bomgen/py.typed" in zipfile.ZipFile(wheel).namelist()
+    (installation.work / "program.py").write_text(
+        "from bomgen import PlanErrors, Problem, Result, build, check\n\n"
+        "result: Result = build('llama65b.yaml', set={'cluster.gpus': 2048})\n"
+        "problems: list[Problem] = check('llama65b.yaml')\n"
+        "lines: list[int] = [problem.line for problem in problems]\n"
+        "reveal_type(result.number('cluster.gpus'))\n",
+        encoding="utf-8",
+    )
+    python = installation.programs / "python"
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "program.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=installation.work,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'Revealed type is "int | float | str"' in done.stdout
+
+
 def test_version_is_that_of_the_package(installation: Installation) -> None:
     """`bomgen --version` names the version in the package."""
     version = installation.run("python", "-c", "import bomgen; print(bomgen.__version__)").strip()
