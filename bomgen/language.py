@@ -23,6 +23,8 @@ from bomgen.resources import folder
 from bomgen.source import read
 
 SIGNIFICANT_DIGITS = 4
+BEST = "★"
+"""What stands before the best value of a row."""
 GROUPED = 10**4
 """From here on the thousands of a number stand apart; shorter ones (2048, 2026) are found by a plain search."""
 LARGE = 10**9
@@ -193,7 +195,8 @@ class Language(NamedTuple):
     def cell(self, cell: Cell) -> str:
         """A cell's value with its unit; a lower bound as one."""
         text = self.value(cell.value, cell.unit)
-        return self.word("ui-at-least", amount=text) if cell.least and cell.value is not None else text
+        text = self.word("ui-at-least", amount=text) if cell.least and cell.value is not None else text
+        return f"{BEST} {text}" if cell.best else text
 
     def _grouped(self, text: str) -> str:
         """Python's `1,234.5` in this language."""

@@ -37,7 +37,7 @@ FLOORS = {
     **dict.fromkeys(("proof", "remarks", "operation", "alternatives", "breakdown", "margin"), 12),
     "report": 13,
     **dict.fromkeys(("render", "chapters", "inputs", "reasons"), 14),
-    **dict.fromkeys(("export", "price_lists", "explanation"), 15),
+    **dict.fromkeys(("export", "price_lists", "explanation", "comparison"), 15),
     "outputs": 16,
     "pipeline": 17,
     **dict.fromkeys(("cli", "library"), 18),
@@ -56,7 +56,7 @@ THIRD_PARTY = {
     "click": (
         *("cli", "cli.build", "cli.catalog", "cli.check", "cli.common", "cli.explain", "cli.margin", "cli.prices"),
         *("cli.schema", "cli.summary", "cli.wiring"),
-        *("cli.init",),
+        *("cli.compare", "cli.init"),
     ),
     "numpy": (
         *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing"),

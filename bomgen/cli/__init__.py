@@ -11,6 +11,7 @@ from bomgen.cli.build import build
 from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
 from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN
+from bomgen.cli.compare import compare
 from bomgen.cli.explain import explain
 from bomgen.cli.init import init
 from bomgen.cli.margin import margin
@@ -43,7 +44,7 @@ def main() -> None:
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
-for _command in (init, build, check, explain, wiring, prices, margin, catalog, schema):
+for _command in (init, build, check, explain, compare, wiring, prices, margin, catalog, schema):
     main.add_command(_command)
 
 
