@@ -38,6 +38,7 @@ def main() -> None:
       bomgen build plans/llama65b.yaml                 quote and bill into dist/llama65b/
       bomgen check plans/*.yaml                        only say what is wrong
       bomgen explain plans/llama65b.yaml fabrics.compute.switches.spine
+      bomgen compare plans/llama65b*.yaml              plans side by side
       bomgen catalog switch qm9700                     what is known of a part, with sources
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written.

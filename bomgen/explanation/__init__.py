@@ -63,8 +63,8 @@ def explained(
     reasons = tuple(why())
     known = [*figures, *(line.line.id for line in report.quote.lines), *_TOTALS]
     chosen = (reason.subject for reason in reasons)
-    if path and not any(is_below(name, path) for name in (*known, *chosen)):
-        close = nearest(path or "", known, count=SUGGESTED)
+    if path is not None and not any(is_below(name, path) for name in (*known, *chosen)):
+        close = nearest(path, known, count=SUGGESTED)
         raise NotKnown(f"the result has no number '{path}'; near: {', '.join(close) or ', '.join(known)}")
     return Explanation(found, reasons)
 

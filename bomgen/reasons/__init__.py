@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bomgen.reasons import fabrics, links, machines, splits
+from bomgen.reasons import cards, fabrics, links, machines, splits
 from bomgen.reasons.model import Asked, Other, Reason, Topic
 
 __all__ = ["Asked", "Other", "Reason", "Topic", "reasons", "subjects"]
@@ -12,7 +12,7 @@ __all__ = ["Asked", "Other", "Reason", "Topic", "reasons", "subjects"]
 
 def topics(asked: Asked) -> Iterator[Topic]:
     """Everything that was chosen for a plan."""
-    for module in (splits, machines, fabrics, links):
+    for module in (splits, machines, fabrics, cards, links):
         yield from module.topics(asked)
 
 

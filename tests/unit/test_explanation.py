@@ -220,6 +220,16 @@ def test_one_more_server_in_a_rack_is_too_much() -> None:
     assert reason.others[0].reason == "they take 51,000 W, a rack has 40,000 W"
 
 
+def test_one_line_card_fewer_is_too_few() -> None:
+    """Arista 7808R3 with 36 ports a card: 192 + 28 links take seven cards of eight slots; six hold 216."""
+    reason = why(worked("meta-24k-28-cores"), "fabrics.compute.chassis.spine.line_cards")
+    assert reason.chosen.startswith("7 line cards")
+    assert [(other.name, other.reason) for other in reason.others] == [
+        ("6 line cards", "hold 216 links, 220 are needed"),
+        ("a line card in every slot", "would add 36 ports that nothing is plugged into"),
+    ]
+
+
 def test_splits_that_do_not_fit_are_named() -> None:
     """A replica needs tensor parallelism; less does not fit, and says what is missing."""
     reason = why(worked("h100-127"), "workload.parallelism")
