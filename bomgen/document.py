@@ -36,6 +36,8 @@ class Cell:
     """How a value that has no derivation of its own came about."""
     share_of_hardware: Fraction | None = None
     """The share of what the hardware comes to that a unit price is."""
+    best: bool = False
+    """Whether it is the best of its row, where plans stand side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     caption: str | None = None
+    open: bool = False
+    """Whether a page never folds it away, however long it is."""
 
 
 @dataclass(frozen=True, slots=True)

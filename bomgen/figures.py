@@ -249,20 +249,3 @@ def telling_inputs(figure: Figure) -> tuple[tuple[str, Figure], ...]:
 
 def _is_constant(figure: Figure) -> bool:
     return isinstance(figure.origin, Derived) and not figure.origin.inputs
-
-
-def explain(name: str, figure: Figure, show: Callable[[Figure], str]) -> Iterator[str]:
-    """The derivation of a figure as indented lines: name, value and origin of it and of all that it rests on.
-
-    `show` writes a figure's value with its unit. A derived figure that was already explained is only named again.
-    """
-    explained: set[int] = set()
-    stack = [(0, name, figure)]
-    while stack:
-        depth, label, node = stack.pop()
-        again = id(node) in explained and bool(node.inputs)
-        origin = "(explained above)" if again else origin_text(node)
-        yield f"{'  ' * depth}{label} = {show(node)}    {origin}"
-        if not again:
-            explained.add(id(node))
-            stack.extend((depth + 1, parameter, value) for parameter, value in reversed(telling_inputs(node)))

@@ -16,12 +16,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.document import Cell, Value
+from bomgen.figures import Figure
 from bomgen.money import ANY_AMOUNT, minor_unit
 from bomgen.phrases import Phrases
 from bomgen.resources import folder
 from bomgen.source import read
 
 SIGNIFICANT_DIGITS = 4
+BEST = "★"
+"""What stands before the best value of a row."""
 GROUPED = 10**4
 """From here on the thousands of a number stand apart; shorter ones (2048, 2026) are found by a plain search."""
 LARGE = 10**9
@@ -183,10 +186,17 @@ class Language(NamedTuple):
             return f"{self._short(value)} {self.unit(unit)}".rstrip()
         return f"{self.number(value)} {self.unit(unit)}".rstrip()
 
+    def shown(self, figure: Figure) -> str:
+        """A figure's value with its unit; words and shapes as they are."""
+        if isinstance(figure.value, bool | str | tuple):
+            return str(figure.value)
+        return self.value(figure.value, figure.unit)
+
     def cell(self, cell: Cell) -> str:
         """A cell's value with its unit; a lower bound as one."""
         text = self.value(cell.value, cell.unit)
-        return self.word("ui-at-least", amount=text) if cell.least and cell.value is not None else text
+        text = self.word("ui-at-least", amount=text) if cell.least and cell.value is not None else text
+        return f"{BEST} {text}" if cell.best else text
 
     def _grouped(self, text: str) -> str:
         """Python's `1,234.5` in this language."""

@@ -98,6 +98,27 @@ def _drawn_name(report: Report, fabric: str) -> str:
     return f"{report.plan.pool}-{fabric}" if report.plan.pool else fabric
 
 
+def render_comparison(reports: Sequence[Report], words: Language, form: str, alternatives: bool = False) -> bytes:
+    """Reports side by side in a format: text, md, html, xlsx or json; with `alternatives` those of each behind it."""
+    from bomgen.comparison import compared, data, document
+
+    found = compared(reports, words, alternatives)
+    if form == "json":
+        return data(found).encode("utf-8")
+    page = document(found, words)
+    if form == "xlsx":
+        from bomgen.render.xlsx import tables
+
+        return tables(page, words)
+    if form == "text":
+        from bomgen.render.plain import text
+
+        return text(page, words)
+    from bomgen.render.text import html, markdown
+
+    return html(page, words) if form == "html" else markdown(page, words)
+
+
 def _costs_drawn(report: Report, words: Language) -> Drawing | None:
     """What each category of the bill costs; None where nothing has a price."""
     from bomgen.breakdown import by_category

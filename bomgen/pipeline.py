@@ -31,12 +31,13 @@ from bomgen.proof import Check, checks, of_money, of_problems
 from bomgen.quote import Quote, net_price, of_pool, part_price, quote, without_rate
 from bomgen.remarks import remarks, without_effect
 from bomgen.report import Input, Report
-from bomgen.sizing import size
+from bomgen.sizing import Sizing, size
 from bomgen.source import Source
 
 if TYPE_CHECKING:
     from bomgen.elevations import Elevations
     from bomgen.lock import Books, Lock
+    from bomgen.reasons import Reason
     from bomgen.wiring.columns import Wiring
 
 COST_BOOK = ["quote", "cost_book"]
@@ -155,6 +156,14 @@ def locked(file: PlanFile) -> tuple[str, Report]:
     file = file._replace(lock=None)
     report = work_out(file)
     return text(report, source_of(file).files), report
+
+
+def sized(file: PlanFile) -> tuple[Plan, Sizing]:
+    """A plan and how many GPUs it has or needs; its fabrics are not designed. Raises PlanErrors as `work_out`."""
+    source = source_of(file)
+    catalog = catalog_of(file, source)
+    plan = bind(source, catalog)
+    return plan, size(plan, attachments(plan, catalog.assumption("bmc-port-rate")))
 
 
 def _alternative(
@@ -372,6 +381,30 @@ def _raise_broken(outcome: tuple[Check, ...]) -> None:
     failed = [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]
     if failed:
         raise BrokenResult("; ".join(failed))
+
+
+def reasons_of(
+    file: PlanFile, settings: Sequence[str], report: Report, path: str | None = None, wide: bool = True
+) -> list[Reason]:
+    """Why what stands at a path of a result was chosen, and why not otherwise; without a path all that was chosen.
+
+    `wide`: also the reasons for what lies below the path.
+    """
+    from bomgen.language import language
+    from bomgen.reasons import Asked, reasons
+
+    source = source_of(file, settings)
+    catalog, found = catalog_of(file, source), list["Reason"]()
+    for (name, each), own in zip(split(source), report.each_pool, strict=True):
+        place = "".join(f"{step}." for step in pool_path(name))
+        inner = None if path is None or place.startswith(f"{path}.") else path.removeprefix(place)
+        if name and inner == path and path is not None:
+            if not path.startswith(f"{name}."):
+                continue
+            inner = path.removeprefix(f"{name}.")
+        about = reasons(Asked(own, each, catalog, language("en")), inner, wide)
+        found += [reason._replace(subject=f"{place}{reason.subject}") for reason in about]
+    return found
 
 
 def compute_fabric(report: Report) -> tuple[str, ...]:

@@ -23,6 +23,21 @@ class Problem(NamedTuple):
     path: str = ""
     """The plan key or bom.json path that it is about, dotted; may be empty."""
 
+    @property
+    def file(self) -> str:
+        """The file that it stands in."""
+        return self.mark.file
+
+    @property
+    def line(self) -> int:
+        """Its line, from 1 on."""
+        return self.mark.line
+
+    @property
+    def column(self) -> int:
+        """Its column, from 1 on."""
+        return self.mark.column
+
     def __str__(self) -> str:
         return f"{self.mark}: {self.severity}: {self.message} [{self.rule}]"
 

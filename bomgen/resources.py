@@ -1,7 +1,7 @@
 """Where the schemas, templates and data files lie.
 
-In a checkout (and so in an editable install) `schemas/` and `templates/` lie beside the package; a wheel carries them
-inside it. `data/` is always inside.
+In a checkout (and so in an editable install) `schemas/`, `templates/` and `plans/` lie beside the package; a wheel
+carries them inside it. `data/` is always inside.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent
 
 @cache
 def folder(name: str) -> Path:
-    """The folder `schemas`, `templates` or `data`. Raises FileNotFoundError when the installation lacks it."""
+    """The folder `schemas`, `templates`, `plans` or `data`. Raises FileNotFoundError when the installation lacks it."""
     for place in (PACKAGE / name, PACKAGE.parent / name):
         if place.is_dir():
             return place

@@ -306,13 +306,14 @@ def test_check_of_several_plans_reports_all(tmp_path: Path, run: Run) -> None:
 
 
 def test_explain_one_number(run: Run) -> None:
-    """A number's formula, inputs and their places, indented below it."""
+    """A number's formula, inputs and their places, as a tree below it."""
     outcome = run("explain", "-", "fabrics.compute.switches.leaf", stdin=PLAN)
     assert 0 == outcome.exit_code
     lines = outcome.stdout.splitlines()
     assert lines[0].startswith("leaf = 4 switches    ceil(attached / down)")
     assert any("<stdin>:5:12" in line for line in lines)
-    assert [] == [line for line in lines[1:] if not line.startswith("  ")]
+    tree = lines[1 : lines.index("")]
+    assert [] == [line for line in tree if line[:4] not in ("├── ", "└── ", "│   ", "    ")]
 
 
 def test_explain_below_a_path(run: Run) -> None:

@@ -25,7 +25,7 @@ FLOORS = {
     "figures": 0,
     **dict.fromkeys(("problems", "resources", "money", "packing", "terms", "phrases", "csv_fields"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
-    **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape", "logo", "pools"), 3),
+    **dict.fromkeys(("quantities", "language", "starters", "fabric", "connection", "shape", "logo", "pools"), 3),
     **dict.fromkeys(("schema", "medium", "own_templates"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),
@@ -36,11 +36,11 @@ FLOORS = {
     **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
     **dict.fromkeys(("proof", "remarks", "operation", "alternatives", "breakdown", "margin"), 12),
     "report": 13,
-    **dict.fromkeys(("render", "chapters", "inputs"), 14),
-    **dict.fromkeys(("export", "price_lists"), 15),
+    **dict.fromkeys(("render", "chapters", "inputs", "reasons"), 14),
+    **dict.fromkeys(("export", "price_lists", "explanation", "comparison"), 15),
     **dict.fromkeys(("outputs", "lock"), 16),
     "pipeline": 17,
-    "cli": 18,
+    **dict.fromkeys(("cli", "library"), 18),
 }
 """The floor of each room: a module, or a package whose inside is its own affair."""
 THIRD_PARTY = {
@@ -53,10 +53,7 @@ THIRD_PARTY = {
         *("render.xlsx_logo", "render.xlsx_names", "render.xlsx_notes", "render.xlsx_print", "render.xlsx_sheet"),
         *("export.xlsx", "prices.xlsx", "price_lists.xlsx"),
     ),
-    "click": (
-        *("cli", "cli.build", "cli.catalog", "cli.check", "cli.common", "cli.explain", "cli.lock", "cli.margin"),
-        *("cli.prices", "cli.schema", "cli.summary", "cli.wiring"),
-    ),
+    "click": ("cli.*",),
     "numpy": (
         *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing"),
         *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.panels", "wiring.places"),
@@ -64,7 +61,7 @@ THIRD_PARTY = {
     ),
     "pyarrow": ("export.columns", "export.csv", "export.parquet", "export.xlsx"),
 }
-"""The modules that may import a third-party library."""
+"""The modules that may import a third-party library; `room.*` is every module of a room."""
 LITERALS = (0, 1, 2)
 KEYWORDS = ("indent", "count")
 TABLES = ("Column",)
@@ -121,7 +118,7 @@ def test_the_architecture_shows_the_same_floors() -> None:
 
 
 def test_rooms_import_lower_floors_only() -> None:
-    """A room imports rooms of lower floors; rooms of one floor do not know each other."""
+    """A room imports rooms of lower floors; rooms of one floor do not know each other. The package is above all."""
     found, wrong = 0, []
     for path in MODULES:
         room = room_of(name_of(path))
@@ -130,7 +127,7 @@ def test_rooms_import_lower_floors_only() -> None:
             if not imported.startswith("bomgen.") or below == "__version__" or room_of(below) == room:
                 continue
             found += 1
-            if FLOORS[room_of(below)] >= FLOORS[room]:
+            if room and FLOORS[room_of(below)] >= FLOORS[room]:
                 wrong.append(f"{path.relative_to(ROOT)}:{line} imports {imported}")
     assert found > 50
     assert [] == wrong
@@ -157,7 +154,7 @@ def test_third_party_libraries_stay_in_their_rooms() -> None:
             if library == "bomgen" or library in sys.stdlib_module_names:
                 continue
             seen.add(library)
-            if module not in THIRD_PARTY.get(library, ()):
+            if not {module, f"{room_of(module)}.*"} & set(THIRD_PARTY.get(library, ())):
                 wrong.append(f"{path.relative_to(ROOT)}:{line} imports {imported}")
     assert [] == wrong
     assert sorted(THIRD_PARTY) == sorted(seen)

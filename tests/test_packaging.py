@@ -16,7 +16,7 @@ import pytest
 from bomgen.schema import document
 
 CHECKOUT = Path(__file__).parents[1]
-CARRIED = {"bomgen": "bomgen", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
+CARRIED = {"bomgen": "bomgen", "plans": "bomgen/plans", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
 """The folders that a wheel carries, and where in it they lie."""
 FOLDERS = """
 import json, bomgen.resources
@@ -98,7 +98,7 @@ def _files(folder: Path) -> set[str]:
 
 
 def test_wheel_carries_everything_and_nothing_else(wheel: Path) -> None:
-    """A wheel holds every file of the package, the schemas and the templates, and no other file."""
+    """A wheel holds every file of the package, the plans, the schemas and the templates, and no other file."""
     carried = {f"{place}/{name}" for folder, place in CARRIED.items() for name in _files(CHECKOUT / folder)}
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == carried
@@ -137,6 +137,16 @@ def test_plan_is_built(installation: Installation) -> None:
     assert bom["fabrics"]["compute"]["transceivers"]["total"] == 4096
 
 
+def test_plan_is_begun(installation: Installation) -> None:
+    """`bomgen init` finds its starter and its designs, and what it writes can be built."""
+    installation.run("bomgen", "init", "own")
+    installation.run("bomgen", "init", "pod", "--from", "superpod-h100-4su")
+    own, pod = installation.run("bomgen", "check", "own.yaml", "pod.yaml").splitlines()
+    assert own == "own.yaml: can be built"
+    assert pod.startswith("pod.yaml: can be built, ")
+    assert "superpod-b300-xdr-8su" in installation.run("bomgen", "init", "--list")
+
+
 def test_template_is_filled_in(installation: Installation) -> None:
     """The process of a template of one's own finds the package, its data and Jinja2."""
     (installation.work / "order.txt.j2").write_text(
@@ -145,6 +155,29 @@ def test_template_is_filled_in(installation: Installation) -> None:
     installation.run("bomgen", "build", "llama65b.yaml", "-f", "json", "-o", "order", "--template", "order.txt.j2")
     written = (installation.work / "order" / "llama65b" / "order.txt").read_text("utf-8")
     assert written == "2048 LLaMA-65B pre-training cluster\n"
+
+
+def test_types_are_those_of_the_package(wheel: Path, installation: Installation) -> None:
+    """A program that uses the library is checked against the types that come with it."""
+    assert "bomgen/py.typed" in zipfile.ZipFile(wheel).namelist()
+    (installation.work / "program.py").write_text(
+        "from bomgen import PlanErrors, Problem, Result, build, check\n\n"
+        "result: Result = build('llama65b.yaml', set={'cluster.gpus': 2048})\n"
+        "problems: list[Problem] = check('llama65b.yaml')\n"
+        "lines: list[int] = [problem.line for problem in problems]\n"
+        "reveal_type(result.number('cluster.gpus'))\n",
+        encoding="utf-8",
+    )
+    python = installation.programs / "python"
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "program.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=installation.work,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'Revealed type is "int | float | str"' in done.stdout
 
 
 def test_version_is_that_of_the_package(installation: Installation) -> None:

@@ -16,7 +16,10 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[1]
 README = (CHECKOUT / "README.md").read_text("utf-8")
-PAGES = ("README.md", "docs/wiring.md", "docs/templates.md", "docs/quote.md", "docs/prices.md", "docs/sharing.md")
+PAGES = (
+    *("README.md", "docs/wiring.md", "docs/templates.md", "docs/quote.md", "docs/prices.md", "docs/sharing.md"),
+    *("docs/explain.md", "docs/compare.md"),
+)
 EMPTY_UP_TO = 20
 """A README of at most so many lines is not written yet."""
 COPIED = ("plans", "prices", "parts", "schemas")

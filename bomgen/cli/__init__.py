@@ -11,7 +11,9 @@ from bomgen.cli.build import build
 from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
 from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN
+from bomgen.cli.compare import compare
 from bomgen.cli.explain import explain
+from bomgen.cli.init import init
 from bomgen.cli.lock import lock
 from bomgen.cli.margin import margin
 from bomgen.cli.prices import prices
@@ -33,16 +35,18 @@ def main() -> None:
     NICs, switches, modules, cables, racks, power and price, and writes quotes with the reason for every number.
 
     \b
+      bomgen init my-cluster                           a commented plan to begin with
       bomgen build plans/llama65b.yaml                 quote and bill into dist/llama65b/
       bomgen check plans/*.yaml                        only say what is wrong
       bomgen explain plans/llama65b.yaml fabrics.compute.switches.spine
+      bomgen compare plans/llama65b*.yaml              plans side by side
       bomgen catalog switch qm9700                     what is known of a part, with sources
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
-for _command in (build, check, explain, wiring, prices, margin, lock, catalog, schema):
+for _command in (init, build, check, explain, compare, wiring, prices, margin, lock, catalog, schema):
     main.add_command(_command)
 
 

@@ -139,6 +139,4 @@ def value_text(figure: Figure) -> str:
     """A figure's value with its unit, as a person writes it."""
     from bomgen.language import language
 
-    if isinstance(figure.value, bool | str | tuple):
-        return str(figure.value)
-    return language("en").value(figure.value, figure.unit)
+    return language("en").shown(figure)

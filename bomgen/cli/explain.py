@@ -1,44 +1,94 @@
-"""`bomgen explain`: how numbers were worked out."""
+"""`bomgen explain`: how numbers were worked out, and why things were chosen."""
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.common import WRONG_PLAN, one_opened, root_option, set_option, value_text, worked_out
+from bomgen.cli.common import WRONG_PLAN, one_opened, root_option, set_option, worked_out
+
+if TYPE_CHECKING:
+    from bomgen.explanation.shown import Line
+
+COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
+"""How pieces of a line look on a terminal."""
+NO_COLOUR = "NO_COLOR"
+"""The variable of the environment by which a user wants no colours (no-color.org)."""
 
 
 @click.command()
 @click.argument("plan")
 @click.argument("path", required=False)
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "md"]),
+    default="text",
+    show_default=True,
+    help="What is written.",
+)
+@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show N levels of what a number rests on.")
+@click.option("--why", "only_why", is_flag=True, help="Only say why things were chosen, and why not others.")
 @set_option
 @root_option
-def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | None) -> None:
+def explain(
+    plan: str,
+    path: str | None,
+    form: str,
+    depth: int | None,
+    only_why: bool,
+    settings: tuple[str, ...],
+    root: str | None,
+) -> None:
     """Show how a number of bom.json was worked out, down to the plan and the documents; without PATH all of them.
 
-    PATH is dotted, such as fabrics.compute.switches.leaf; the start of a path explains all numbers below it.
+    PATH is dotted, such as fabrics.compute.switches.leaf, the id of a line of the bill, such as compute.switch.leaf, or
+    totals.amount; the start of a path explains all below it. What a part was chosen for, and why others were not,
+    stands behind it; --why says only that, for PATH or for everything that was chosen.
     """
-    from bomgen.figures import explain as derivation
-    from bomgen.numbers import Paths, dotted
-    from bomgen.report import numbers_of
+    from bomgen.explanation import NotKnown, explained
+    from bomgen.explanation.shown import DRAWN, INDENTED, data, lines, markdown
+    from bomgen.language import language
+    from bomgen.pipeline import reasons_of
 
-    report = worked_out(one_opened(plan, root), settings, quiet=True)
+    file = one_opened(plan, root)
+    report = worked_out(file, settings, quiet=True)
     if report is None:
         sys.exit(WRONG_PLAN)
-    found = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
-    if path and "#" in path:
-        found = Paths(numbers_of(report)).figures
-    wanted = {
-        name: figure for name, figure in found.items() if path is None or name == path or name.startswith(f"{path}.")
-    }
-    if not wanted:
-        from bomgen.problems import nearest
+    try:
+        found = explained(
+            report,
+            path,
+            language("en"),
+            depth,
+            lambda: reasons_of(file, settings, report, path, only_why) if path or only_why else [],
+            not only_why,
+        )
+    except NotKnown as error:
+        raise click.UsageError(str(error)) from None
+    if form != "text":
+        click.echo((data if form == "json" else markdown)(found), nl=False)
+        return
+    colours = NO_COLOUR not in os.environ
+    for line in lines(found, DRAWN if _can_draw() else INDENTED):
+        click.echo(_styled(line) if colours else "".join(piece.text for piece in line))
 
-        close = nearest(path or "", found, count=3)
-        raise click.UsageError(f"the result has no number '{path}'; near: {', '.join(close) or ', '.join(found)}")
-    for position, (name, figure) in enumerate(wanted.items()):
-        if len(wanted) > 1:
-            click.echo(("\n" if position else "") + f"{name}:")
-        for line in derivation(name.rpartition(".")[2], figure, value_text):
-            click.echo(f"  {line}" if len(wanted) > 1 else line)
+
+def _can_draw() -> bool:
+    """Whether what is written to can take the signs of a tree."""
+    try:
+        "├└│─".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _styled(line: Line) -> str:
+    return "".join(
+        click.style(piece.text, **COLOURS[piece.kind]) if piece.kind in COLOURS else piece.text  # type: ignore[arg-type]
+        for piece in line
+    )

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.bill import Line, names_of
+from bomgen.figures import Figure
 from bomgen.money import rounded
 from bomgen.parts import Cable, Module
 from bomgen.prices import Price, PriceBook, find, first
@@ -99,19 +100,28 @@ def without_rate(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
 
 def discount_of(line: Line, plan: QuotePlan) -> Fraction:
     """The share that is taken off a line: its own, else that of what stands on it; nothing where it is not charged."""
-    own = plan.discounts.lines.get(line.id)
+    found = discount_given(line, plan)
+    return Fraction(found.value) if found else Fraction(0)
+
+
+def discount_given(line: Line, plan: QuotePlan) -> Figure | None:
+    """What the plan takes off a line; None: nothing, as where it is not charged."""
     if line.in_stock:
-        return Fraction(0)
-    return Fraction(own.value) if own else discount_on(line.names, line.category, plan)
+        return None
+    return plan.discounts.lines.get(line.id) or _discount_given_on(line.names, line.category, plan)
 
 
 def discount_on(names: Sequence[str], category: str, plan: QuotePlan) -> Fraction:
     """The share that is taken off a part: its own, else that of its category, else the default, but for charges."""
+    found = _discount_given_on(names, category, plan)
+    return Fraction(found.value) if found else Fraction(0)
+
+
+def _discount_given_on(names: Sequence[str], category: str, plan: QuotePlan) -> Figure | None:
     given = plan.discounts
     default = None if category in CHARGED else given.categories.get(DEFAULT)
     of_part = next((given.parts[name] for name in names if name in given.parts), None)
-    found = of_part or given.categories.get(category, default)
-    return Fraction(found.value) if found else Fraction(0)
+    return of_part or given.categories.get(category, default)
 
 
 def part_price(

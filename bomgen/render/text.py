@@ -72,6 +72,8 @@ class Field(NamedTuple):
     unknown: bool
     rank: str = ""
     """A number by which rows can be sorted."""
+    best: bool = False
+    """Whether it is the best of its row."""
 
 
 def markdown(document: Document, language: Language) -> bytes:
@@ -139,7 +141,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "share": language.share,
         "slug": slug,
         "leads": view.leads,
-        "long": lambda table: len(table.rows) > _LONG,
+        "long": lambda table: len(table.rows) > _LONG and not table.open,
         "steps": _steps,
         "sum": view.sum,
         "svg": Markup,
@@ -271,7 +273,7 @@ class _View:
         title = self.language.word("ui-derived", value=text) if link else ""
         look = f"{kind} long" if kind == "number" and len(text) > _WIDE else kind
         rank = "" if value is None or isinstance(value, str) else f"{float(value):.15g}"
-        return Field(look, (("", text),), link, title, False, rank)
+        return Field(f"{look} best" if cell.best else look, (("", text),), link, title, False, rank, cell.best)
 
     def _stack(self, row: Row, columns: Sequence[Column]) -> Field:
         """All texts of a row: wide ones before the numbers as lines, narrow ones on one line, remarks last."""

@@ -42,6 +42,19 @@ def workbook(document: Document, language: Language) -> bytes:
     return package(book.workbook, book.results)
 
 
+def tables(document: Document, language: Language) -> bytes:
+    """A document of tables in, a sheet for each of its sections; the bytes of an .xlsx file out.
+
+    Equal documents give equal bytes.
+    """
+    book = Book(document, language)
+    for section in document.sections:
+        sheet = book.sheet(section.title)
+        _tables(sheet, section)
+        sheet.finish()
+    return package(book.workbook, book.results)
+
+
 def _tables(sheet: Sheet, section: Section) -> None:
     """A sheet of tables. Tables of the same columns stand under one header that stays in sight."""
     tables = section.tables

@@ -18,7 +18,7 @@ from openpyxl.worksheet.formula import ArrayFormula
 from openpyxl.worksheet.hyperlink import Hyperlink
 
 from bomgen.document import Cell, Column, Derivation, Document, Note, Value
-from bomgen.language import Language
+from bomgen.language import BEST, Language
 from bomgen.render.xlsx_finish import Result
 from bomgen.render.xlsx_look import (
     CAPTION,
@@ -31,6 +31,7 @@ from bomgen.render.xlsx_look import (
     LINE,
     NUMBER,
     NUMBER_HEADER,
+    PALE,
     TEXT,
     TEXT_SIZE,
     TITLE,
@@ -208,6 +209,8 @@ class Sheet:
         form = number_format(cell.value, cell.unit, language, named)
         if cell.least and form != GENERAL:
             form = LEAST + form
+        if cell.best:
+            look, form = look._replace(bold=True, fill=PALE), f'"{BEST} "{form}'
         self.link(self.put(position, value, look, form), cell)
 
     def link(self, cell: SheetCell, source: Cell) -> None:

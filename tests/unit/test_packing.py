@@ -8,7 +8,10 @@ from random import Random
 
 import pytest
 
-from bomgen.figures import Figure, Given, Mark, explain
+from bomgen.explanation import Explanation
+from bomgen.explanation.shown import text
+from bomgen.explanation.tree import Trees
+from bomgen.figures import Figure, Given, Mark
 from bomgen.packing import Kind, Room, Run, packed, racks_of
 
 WHERE = Given(Mark("plan.yaml", 1, 1))
@@ -105,9 +108,9 @@ def test_the_count_of_racks_explains_itself() -> None:
     """Every step down to the plan has a formula."""
     found = racks([(29, 0, 3), (1, 500, 90)], 48, 40_000)
     assert found is not None
-    text = "\n".join(explain("racks", found, lambda each: f"{each.value} {each.unit}"))
+    node = Trees(lambda each: f"{each.value} {each.unit}").tree("racks", found)
     for word in ("fit(", "ceil(", "plan.yaml:1:1"):
-        assert word in text
+        assert word in text(Explanation({"racks": node}, ()))
 
 
 def test_half_units_are_exact() -> None:

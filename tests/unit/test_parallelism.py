@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.figures import Assumed, Cited, Derived, Figure, Given, Mark, explain, walk
+from bomgen.explanation import Explanation
+from bomgen.explanation.shown import text
+from bomgen.explanation.tree import Trees
+from bomgen.figures import Assumed, Cited, Derived, Figure, Given, Mark, walk
 from bomgen.parts import Gpu, Identity, Model
 from bomgen.plan import Parallelism, Training
 from bomgen.problems import Infeasible
@@ -427,5 +430,5 @@ def test_every_number_has_an_origin_and_follows_from_its_formula() -> None:
                 assert formula.plain(*(value.value for _, value in inputs)) == figure.value
             case Cited(references=references) | Assumed(references=references):
                 assert references
-    lines = list(explain("total", found.per_gpu.total, lambda figure: f"{figure.value} {figure.unit}"))
-    assert any("Korthikanti" in line for line in lines)
+    node = Trees(lambda figure: f"{figure.value} {figure.unit}").tree("total", found.per_gpu.total)
+    assert "Korthikanti" in text(Explanation({"total": node}, ()))

@@ -1,0 +1,77 @@
+"""`bomgen compare`: plans side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from bomgen.cli.common import (
+    WRONG_PLAN,
+    not_itself,
+    opened,
+    plans_argument,
+    progress,
+    root_option,
+    set_option,
+    worked_out,
+    write_out,
+)
+
+FORMATS = ("text", "md", "html", "xlsx", "json")
+SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}
+
+
+@click.command()
+@plans_argument
+@click.option("-f", "--format", "form", type=click.Choice(FORMATS), help="[default: by the suffix of FILE, else text]")
+@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@click.option("--alternatives", is_flag=True, help="Show the alternatives of each plan behind it.")
+@click.option("--language", "code", metavar="CODE", help="Language, such as en or zh. [default: the first plan's]")
+@set_option
+@root_option
+def compare(
+    plans: tuple[str, ...],
+    form: str | None,
+    output: str | None,
+    alternatives: bool,
+    code: str | None,
+    settings: tuple[str, ...],
+    root: str | None,
+) -> None:
+    """Show plans side by side: workload, networks, power, racks, money; the best value of a row has a star.
+
+    What is not known is a dash, what leaves something out is said to be a lower bound and never the best. A plan that
+    is wrong is left out, and its exit code returned.
+    """
+    from bomgen.resources import languages
+
+    if len(plans) == 1 and not alternatives:
+        raise click.UsageError("name two plans or more, or one with --alternatives")
+    if code is not None and code not in languages():
+        raise click.UsageError(f"no language '{code}'; there are {', '.join(languages())}")
+    for plan in plans:
+        not_itself(output, plan)
+    by_suffix = SUFFIXES.get(Path(output).suffix.lower()) if output else None
+    if output and form is None and by_suffix is None and Path(output).suffix:
+        raise click.UsageError(f"no format has the suffix {Path(output).suffix}; name one with -f")
+    form = form or by_suffix or FORMATS[0]
+    if form == "xlsx" and output is None:
+        raise click.UsageError("xlsx goes to a file; name it with -o")
+    files, worst = opened(plans, root)
+    reports = []
+    for number, file in enumerate(files, start=1):
+        progress(number, len(files), file.name)
+        report = worked_out(file, settings, quiet=True)
+        if report is None:
+            worst = max(worst, WRONG_PLAN)
+        else:
+            reports.append(report)
+    if reports:
+        from bomgen.language import language
+        from bomgen.outputs import render_comparison
+
+        words = language(code or reports[0].plan.quote.language)
+        write_out(render_comparison(reports, words, form, alternatives), output)
+    sys.exit(worst)

@@ -1,0 +1,90 @@
+"""`bomgen init`: a plan to begin with."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from bomgen.cli.common import NOT_WRITTEN
+
+
+def _completed(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The designs whose names begin so."""
+    from bomgen.starters import designs
+
+    return [CompletionItem(name) for name in designs() if name.startswith(begun)]
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--from",
+    "design",
+    metavar="DESIGN",
+    shell_complete=_completed,
+    help="Begin with a design that bomgen carries; see --list.",
+)
+@click.option("--list", "listed", is_flag=True, help="List the designs with their GPUs and titles; write nothing.")
+def init(name: str | None, design: str | None, listed: bool) -> None:
+    """Write NAME.yaml into the current folder: a commented plan that builds as it is.
+
+    Nothing is asked, and no file is ever written over. Where the schema of plans lies beside it (bomgen schema plan >
+    bomgen.schema.json), the first line of the plan leads editors to it.
+    """
+    if listed:
+        _echo_designs()
+        return
+    from bomgen.starters import (
+        RULE,
+        SCHEMA_FILE,
+        designs,
+        is_name,
+        nearest_designs,
+        nearest_name,
+        started_from,
+        starter,
+    )
+
+    if name is None:
+        raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list has the designs to begin with")
+    if not is_name(name):
+        close = nearest_name(name)
+        hint = f"; '{close}' would do" if close else ""
+        raise click.UsageError(f"'{name}' is no name of a plan: {RULE}{hint}")
+    if design is not None and design not in designs():
+        near = nearest_designs(design)
+        meant = " or ".join(f"'{each}'" for each in near)
+        hint = f"did you mean {meant}?" if near else f"there are {', '.join(designs())}"
+        raise click.UsageError(f"no design '{design}'; {hint}")
+    beside = Path(SCHEMA_FILE).is_file()
+    text = started_from(design, name, beside) if design else starter(name, beside)
+    path = Path(f"{name}.yaml")
+    try:
+        with path.open("xb") as stream:
+            stream.write(text.encode())
+    except FileExistsError:
+        raise click.UsageError(f"{path} is there already and is not written over; choose another name") from None
+    except OSError as error:
+        click.echo(f"bomgen: not written: {path}: {error.strerror}", err=True)
+        sys.exit(NOT_WRITTEN)
+    click.echo(f"{path}")
+
+
+def _echo_designs() -> None:
+    """Each design with the GPUs that it has or needs, and its title."""
+    from bomgen.inputs import open_plan
+    from bomgen.language import language
+    from bomgen.pipeline import sized
+    from bomgen.starters import designs
+
+    words, rows = language("en"), list[tuple[str, str, str]]()
+    for name, path in designs().items():
+        plan, sizing = sized(open_plan(str(path), str(path.parent)))
+        gpus = words.number(sizing.gpus.value) if sizing.gpus else ""
+        rows.append((name, f"{gpus} x {plan.cluster.gpu.identity.name}", plan.title))
+    names, counts = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for name, count, title in rows:
+        click.echo(f"{name:{names}}  {count:>{counts}}  {title}")

@@ -1,0 +1,38 @@
+"""Which of several values is the best: only where a row has a better direction, and only where it is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+Better = Literal["less", "more", ""]
+"""Which direction is better; empty: neither."""
+LESS: Better = "less"
+MORE: Better = "more"
+NEITHER: Better = ""
+
+
+class Known(NamedTuple):
+    """A value; None: nobody knows it. `least`: a lower bound, because something is left out."""
+
+    value: int | float | Fraction | Decimal | None
+    least: bool = False
+
+
+def best_of(values: Sequence[Known], better: Better) -> list[bool]:
+    """For each value whether it is the best; none is where all known ones are equal, or fewer than two are known.
+
+    A lower bound is never the best, and where the value behind one may be better than all others, nothing is.
+    """
+    nothing = [False] * len(values)
+    known = [Fraction(each.value) for each in values if each.value is not None]
+    whole = [Fraction(each.value) for each in values if each.value is not None and not each.least]
+    bounds = [Fraction(each.value) for each in values if each.value is not None and each.least]
+    if better == NEITHER or len(known) < 2 or not whole or len({*known}) == 1:
+        return nothing
+    target = min(whole) if better == LESS else max(whole)
+    if any(bound < target for bound in bounds) or (bounds and better == MORE):
+        return nothing
+    return [each.value is not None and not each.least and Fraction(each.value) == target for each in values]

@@ -1,0 +1,206 @@
+"""`bomgen init`: what it writes is a plan that can be built, in a folder that holds nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner, Result
+
+from bomgen import cli, schema, starters
+from bomgen.inputs import open_plan
+from bomgen.pipeline import work_out
+from bomgen.source import read
+
+ROOT = Path(__file__).parents[2]
+Init = Callable[..., Result]
+
+
+@pytest.fixture
+def init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Init:
+    """`bomgen init` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(cli.main, ["init", *arguments])
+
+
+def blocks(text: str) -> Iterator[tuple[int, int]]:
+    """The lines of every block that is commented out: `#key`, and what follows as `#  key` at the same column."""
+    lines = text.splitlines()
+    for first, line in enumerate(lines):
+        if found := re.match(r"( *)#[a-z]", line):
+            last = first + 1
+            while last < len(lines) and re.match(f"{found[1]}#  +[a-z]", lines[last]):
+                last += 1
+            yield first, last
+
+
+def uncommented(text: str, first: int, last: int) -> str:
+    """The text with one block made part of it."""
+    lines = text.splitlines()
+    lines[first:last] = [line.replace("#", "", 1) for line in lines[first:last]]
+    return "\n".join(lines) + "\n"
+
+
+STARTER = starters.starter("own")
+BLOCKS = list(blocks(STARTER))
+
+
+def test_the_starter_can_be_built_without_a_word(init: Init) -> None:
+    """It is written, builds at once in every format of `build`, and nothing of it needs attention."""
+    assert init("own").stdout == "own.yaml\n"
+    done = CliRunner().invoke(cli.main, ["build", "own.yaml"])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert re.search(r"price +none of \d+ lines has a price", done.stdout)
+    assert sorted(path.name for path in Path("dist/own").iterdir()) == [
+        *("bom.csv", "bom.json", "quote.html", "quote.md", "quote.xlsx")
+    ]
+
+
+def test_the_starter_says_its_own_name() -> None:
+    """Commands in its comments name the file as it is called."""
+    assert "bomgen build own.yaml" in STARTER
+    assert starters.STARTER_NAME not in STARTER
+
+
+def test_the_starter_has_what_can_be_switched_on() -> None:
+    """The blocks of every kind are there: options of a workload, networks, storage, site, running, quote."""
+    keys = {STARTER.splitlines()[first].strip().removeprefix("#").partition(":")[0] for first, _ in BLOCKS}
+    assert {"goodput", "storage", "in_band", "out_of_band", "site", "operation", "spares", "tax"} <= keys
+    assert len(STARTER.splitlines()) <= 70
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: STARTER.splitlines()[block[0]].strip()[:24])
+def test_each_block_is_valid_by_itself(block: tuple[int, int], tmp_path: Path) -> None:
+    """A block without its # makes a plan that can be built, and changes what the plan says."""
+    text = uncommented(STARTER, *block)
+    assert read(text, "plan").data != read(STARTER, "plan").data
+    (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
+    work_out(open_plan(str(tmp_path / "own.yaml"), None))
+
+
+def test_all_blocks_together_are_valid(tmp_path: Path) -> None:
+    """Nobody has to choose between the blocks."""
+    text = STARTER
+    for first, last in BLOCKS:
+        text = uncommented(text, first, last)
+    (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
+    work_out(open_plan(str(tmp_path / "own.yaml"), None))
+
+
+@pytest.mark.parametrize("design", starters.designs())
+def test_a_design_can_be_built_where_nothing_else_is(design: str, tmp_path: Path) -> None:
+    """A copy has the name, keeps comments, names no file, and has the numbers of the design."""
+    path = tmp_path / "copy.yaml"
+    path.write_text(starters.started_from(design, "copy"), encoding="utf-8")
+    report = work_out(open_plan(str(path), None))
+    original = (ROOT / "plans" / f"{design}.yaml").read_text("utf-8")
+    assert report.plan.name == "copy"
+    assert [entry.name for entry in report.inputs] == []
+    assert path.read_text("utf-8").splitlines()[0] == original.splitlines()[0]
+    before = work_out(open_plan(str(ROOT / "plans" / f"{design}.yaml"), str(ROOT)))
+    assert [(line.part, line.pieces) for line in report.bill.lines] == [
+        (line.part, line.pieces) for line in before.bill.lines
+    ]
+
+
+def test_a_file_left_behind_is_named() -> None:
+    """Who copies a design sees which price book it had, and switches one of his own on by taking away the #."""
+    text = starters.started_from("superpod-h100-4su", "copy")
+    assert "  #price_book: FILE    # one of your own, relative to this plan" in text
+    named = text.replace("#price_book: FILE", "price_book: prices.csv")
+    assert read(named, "plan").data["quote"]["price_book"] == "prices.csv"
+
+
+def test_the_list_has_every_design(init: Init) -> None:
+    """Each with its GPUs, those of the published design, and its title; nothing is written."""
+    done = init("--list")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(starters.designs())
+    assert re.search(r"superpod-b300-xdr-8su +4608 x B300 .* 576 DGX B300", done.stdout)
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["123", "1e5", "null", "true", "0x1f"])
+def test_a_name_that_yaml_reads_otherwise_is_quoted(name: str) -> None:
+    """The name is the text that was asked for."""
+    for text in (starters.starter(name), starters.started_from("llama65b", name)):
+        source = read(text, "plan")
+        assert source.data["name"] == name
+        assert not schema.check(source, "plan")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("Big Cluster", "'big-cluster'"),
+        ("plans/one.yaml", "'one'"),
+        ("-x", "'x'"),
+        ("a_b", "'a-b'"),
+        ("a" * 65, "'aaa"),
+    ],
+)
+def test_a_wrong_name_is_wrong_usage(name: str, near: str, init: Init) -> None:
+    """The message has the rule and a name that would do; nothing is written."""
+    done = init("--", name)
+    assert done.exit_code == 2
+    assert "lower-case letters, digits and hyphens" in done.stderr
+    assert near in done.stderr
+    assert list(Path().iterdir()) == []
+
+
+def test_what_is_near_a_name_is_one() -> None:
+    """The name that would do does; of signs alone none is made."""
+    assert starters.is_name(starters.nearest_name("A" * 63 + " b") or "")
+    assert starters.nearest_name("...") is None
+
+
+def test_nothing_is_written_over(init: Init) -> None:
+    """A file that is there stays as it is, also one that a link without a target stands for: wrong usage."""
+    Path("own.yaml").write_text("mine", encoding="utf-8")
+    Path("link.yaml").symlink_to("nowhere")
+    for name in ("own", "link"):
+        done = init(name)
+        assert done.exit_code == 2
+        assert f"{name}.yaml is there already" in done.stderr
+    assert Path("own.yaml").read_text("utf-8") == "mine"
+    assert not Path("nowhere").exists()
+
+
+def test_a_folder_that_takes_no_file(init: Init, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be written is exit code 3, with the reason."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    done = init("own")
+    assert done.exit_code == 3
+    assert done.stderr == "bomgen: not written: own.yaml: No such file or directory\n"
+
+
+def test_an_unknown_design_is_wrong_usage(init: Init) -> None:
+    """Close names are offered, else all."""
+    assert "did you mean 'meta-24k'" in init("own", "--from", "meta-24").stderr
+    assert "there are 1000P-dense, " in init("own", "--from", "zzz").stderr
+    assert init("own", "--from", "zzz").exit_code == 2
+    assert init().exit_code == 2
+
+
+def test_the_schema_beside_is_named(init: Init) -> None:
+    """Editors are led to the schema where it lies beside the plan, and only there."""
+    init("before")
+    Path("bomgen.schema.json").write_text(json.dumps(schema.document("plan")), encoding="utf-8")
+    init("after")
+    init("copy", "--from", "llama65b")
+    first = {name: Path(f"{name}.yaml").read_text("utf-8").splitlines()[0] for name in ("before", "after", "copy")}
+    assert first["after"] == first["copy"] == "# yaml-language-server: $schema=bomgen.schema.json"
+    assert "yaml-language-server" not in Path("before.yaml").read_text("utf-8")
+
+
+def test_designs_are_completed() -> None:
+    """A shell completes the name of a design."""
+    shell = ShellComplete(cli.main, {}, "bomgen", "_BOMGEN_COMPLETE")
+    found = shell.get_completions(["init", "own", "--from"], "superpod-h")
+    assert [item.value for item in found] == ["superpod-h100-4su", "superpod-h100-floor"]
