@@ -48,11 +48,12 @@ UNVERIFIED = "unverified"
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
-_LENGTH_CODE = re.compile(r"(?<=[nhcewvx])([0-9]{2}[0-9a])(?=v?$)")
+LENGTH_CODE = re.compile(r"(?<=[nhcewvx])([0-9]{2}[0-9a])(?=v?$)")
 """The length in a cable's part number: `030` is 30 m, `01a` is 1.5 m."""
 
 
-_ANY_LENGTH = "xxx"
+ANY_LENGTH = "xxx"
+"""What stands for the length in the id of a family of cables."""
 
 
 _HALF = Fraction(1, 2)
@@ -220,6 +221,11 @@ class Catalog:
             self._records[key] = self._by_id(kind, wanted) or self._by_alias(kind, wanted, name)
         return self._records[key]
 
+    def read(self) -> tuple[Record, ...]:
+        """Every record that was asked for so far, each once, by kind and id."""
+        found = {(record.kind, record.id): record for record in self._records.values()}
+        return tuple(found[key] for key in sorted(found))
+
     def ids(self, kind: str) -> list[str]:
         """The ids of a kind, in alphabetical order."""
         return sorted({path.stem for place in self._places(kind) for path in _files(place)})
@@ -281,7 +287,7 @@ class Catalog:
     def _by_id(self, kind: str, id: str) -> Record | None:
         if not _ID.fullmatch(id):
             return None
-        family = _LENGTH_CODE.sub(_ANY_LENGTH, id) if kind == "cable" else id
+        family = LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id
         for place in self._places(kind):
             for stem in (id, family):
                 path = place / f"{stem}.yaml"
@@ -355,13 +361,13 @@ def at_length(id: str, length_m: Fraction | int | float) -> str:
     """
     whole, rest = divmod(Fraction(length_m), 1)
     code = f"{whole:03d}" if rest == 0 else f"{whole:02d}a"
-    return id.replace(_ANY_LENGTH, code)
+    return id.replace(ANY_LENGTH, code)
 
 
 def length_of(id: str, wanted: str) -> Fraction | None:
     """The length [m] that the name of a cable asks for, when it names one length of the family `id`."""
-    match = _LENGTH_CODE.search(wanted.lower())
-    if match is None or id == wanted.lower() or _ANY_LENGTH not in id:
+    match = LENGTH_CODE.search(wanted.lower())
+    if match is None or id == wanted.lower() or ANY_LENGTH not in id:
         return None
     code = match.group(1)
     return Fraction(code) if code.isdecimal() else Fraction(code[:-1]) + _HALF

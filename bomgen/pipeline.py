@@ -35,6 +35,7 @@ from bomgen.source import Source
 
 if TYPE_CHECKING:
     from bomgen.elevations import Elevations
+    from bomgen.lock import Books, Lock
     from bomgen.wiring.columns import Wiring
 
 COST_BOOK = ["quote", "cost_book"]
@@ -45,13 +46,18 @@ class BrokenResult(Exception):
     """A check of the program on its own result failed: a mistake of the program, nothing may be written."""
 
 
-def checked(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Problem, ...]:
-    """What is to be said of a plan that can be built. Raises PlanErrors as `work_out`, and for wrong templates."""
+def checked(file: PlanFile, settings: Sequence[str] = (), locked: bool = False) -> tuple[Problem, ...]:
+    """What is to be said of a plan that can be built, and of its lock.
+
+    Raises PlanErrors as `work_out`, for wrong templates, and, where it is to be locked, as `as_locked`.
+    """
     report = work_out(file, settings)
+    if locked:
+        as_locked(file, report)
     if problems := own_templates.parsed(report.templates):
         raise PlanErrors((*report.problems, *problems))
     costs_of(file, report)
-    return report.problems
+    return (*report.problems, *report.stale)
 
 
 def costs_of(file: PlanFile, report: Report) -> list[PriceBook]:
@@ -98,25 +104,61 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
     """
     source = source_of(file, settings)
     catalog = catalog_of(file, source)
-    report = _worked_out(file, source, catalog, settings)
+    lock = _lock_of(file)
+    report, books = _worked_out(file, source, catalog, settings, lock)
     picture, of_picture = logo_of(file, report.plan)
     own, of_templates = templates_of(file, report.plan, templates, TAKEN)
     inputs = (*report.inputs, *of_picture, *of_templates)
     found = tuple(
-        _alternative(file, source, catalog, report, place) for place in range(len(report.plan.quote.alternatives))
+        _alternative(file, source, catalog, report, place, lock) for place in range(len(report.plan.quote.alternatives))
     )
     beside = zip(report.plan.quote.alternatives, found, strict=True)
     noted = [problem for asked, other in beside for problem in of_alternative(asked, other.problems)]
-    return report._replace(
+    whole = report._replace(
         inputs=inputs,
         logo=picture,
         templates=tuple(own),
         alternatives=found,
         problems=tuple(sorted((*report.problems, *noted), key=lambda problem: problem.mark)),
+        records=catalog.read(),
     )
+    if lock is None or books is None:
+        return whole
+    from bomgen.lock.stale import stale
+
+    return whole._replace(stale=tuple(stale(lock, whole, books, source, bool(settings))))
 
 
-def _alternative(file: PlanFile, source: Source, catalog: Catalog, report: Report, place: int) -> Report:
+def _lock_of(file: PlanFile) -> Lock | None:
+    """The lock beside a plan. Raises PlanErrors when it cannot be read."""
+    if file.lock is None:
+        return None
+    from bomgen.lock import lock_of
+
+    return lock_of(*file.lock)
+
+
+def as_locked(file: PlanFile, report: Report) -> None:
+    """Raise PlanErrors unless a result rests on a lock that is not stale."""
+    if file.lock is None:
+        message = "the plan has no lock; write one with `bomgen lock`"
+        raise PlanErrors([Problem(report.plan.mark, "error", message, "no-lock")])
+    if report.stale:
+        raise PlanErrors([problem._replace(severity="error") for problem in report.stale])
+
+
+def locked(file: PlanFile) -> tuple[str, Report]:
+    """The lock of a plan by what there is now, and the result that it rests on. Raises PlanErrors as `work_out`."""
+    from bomgen.lock.text import text
+
+    file = file._replace(lock=None)
+    report = work_out(file)
+    return text(report, source_of(file).files), report
+
+
+def _alternative(
+    file: PlanFile, source: Source, catalog: Catalog, report: Report, place: int, lock: Lock | None
+) -> Report:
     """The result for one alternative of a plan. Raises what `work_out` raises, said to be the alternative's."""
     alternative = report.plan.quote.alternatives[place]
 
@@ -133,9 +175,9 @@ def _alternative(file: PlanFile, source: Source, catalog: Catalog, report: Repor
         other = varied(source, place)
         if problems := schema.check(other, "plan"):
             raise PlanErrors(problems)
-        before = _worked_out(file, other, catalog, ()) if alternative.settings else report
+        before = _worked_out(file, other, catalog, (), lock)[0] if alternative.settings else report
         instead = substitutes(alternative, before.bill, catalog, cheapest)
-        found = _worked_out(file, other, catalog.substituted(instead), ()) if instead else before
+        found = _worked_out(file, other, catalog.substituted(instead), (), lock)[0] if instead else before
         if problems := list(unused(alternative, instead, found.bill)):
             raise PlanErrors(problems)
     except PlanErrors as errors:
@@ -149,13 +191,15 @@ def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
     return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
 
 
-def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequence[str]) -> Report:
-    """The result for a source; `settings` are what was laid over it."""
+def _worked_out(
+    file: PlanFile, source: Source, catalog: Catalog, settings: Sequence[str], lock: Lock | None
+) -> tuple[Report, Books | None]:
+    """The result for a source, and the price books of a lock; `settings` are what was laid over it."""
     plan = bind(source, catalog)
     found = rules.check(plan, source)
     if any(problem.severity == "error" for problem in found):
         raise PlanErrors(found)
-    books, inputs = price_books_of(file, plan.quote.price_books, "quote.price_book")
+    plan, books, inputs, pinned = _priced_by(file, plan, lock)
     if wrong := without_rate(plan.quote, books):
         raise PlanErrors(wrong)
     try:
@@ -175,9 +219,10 @@ def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequ
     noted += _of_racks(elevated, plan)
     of_checks = _warnings(outcome, designed)
     problems = tuple(sorted((*noted, *of_checks), key=lambda problem: problem.mark))
+    inputs = [*(Input(name, content) for name, content in source.files), *inputs]
     inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
     inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_without_costs, settings) if setting]
-    return Report(
+    report = Report(
         plan=plan,
         plan_file=file.name,
         content=file.content,
@@ -191,6 +236,20 @@ def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequ
         checks=(*outcome, *of_problems(noted)),
         problems=problems,
     )
+    return report, pinned
+
+
+def _priced_by(
+    file: PlanFile, plan: Plan, lock: Lock | None
+) -> tuple[Plan, list[PriceBook], list[Input], Books | None]:
+    """A plan with the rates that hold, its price books, the files that these are, and what its lock has of them."""
+    if lock is None:
+        return plan, *price_books_of(file, plan.quote.price_books, "quote.price_book"), None
+    from bomgen.lock import books_of
+
+    books = books_of(file, lock, plan.quote)
+    quoted = plan.quote._replace(exchange=lock.rates_for(plan.quote))
+    return plan._replace(quote=quoted), books.used, books.inputs, books
 
 
 def _without_costs(setting: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from bomgen import __version__
 from bomgen.bill import Bill, Line
+from bomgen.catalog import Record
 from bomgen.design import Design
 from bomgen.elevations import Elevations
 from bomgen.elevations.data import as_data
@@ -65,6 +66,10 @@ class Report(NamedTuple):
     """The same plan with other parts or values, in the order of the plan."""
     templates: tuple[Template, ...] = ()
     """The user's own, to be filled in."""
+    records: tuple[Record, ...] = ()
+    """What was read of the catalogue."""
+    stale: tuple[Problem, ...] = ()
+    """What has changed since the plan was locked. No document has it: they are the same as long as the lock holds."""
 
     @property
     def sha256(self) -> str:

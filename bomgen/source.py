@@ -64,6 +64,8 @@ class Source(NamedTuple):
     """The mark of each mapping key, by the path of its value."""
     values: dict[Path, Mark]
     """The mark of each value; the root's is the empty path."""
+    files: tuple[tuple[str, bytes], ...] = ()
+    """Other files that data were taken from, each with its name and bytes."""
 
     def mark(self, path: Path) -> Mark:
         """The mark of the value at a path, or of the nearest enclosing value that is there."""
@@ -99,6 +101,18 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
     return Source(file, text, data, builder.keys, builder.values or {(): Mark(file, 1, 1)})
 
 
+def below(source: Source, path: Path) -> Source:
+    """What stands at a path of a source, as a source of its own."""
+    data, depth = source.data, len(path)
+    for step in path:
+        data = data[step]
+    keys, values = (
+        {place[depth:]: mark for place, mark in marks.items() if place[:depth] == path}
+        for marks in (source.keys, source.values)
+    )
+    return Source(source.file, source.text, data, keys, values)
+
+
 def decoded(content: bytes, file: str) -> str:
     """The text of a file's bytes. Raises PlanErrors at the first byte that is no UTF-8."""
     try:
@@ -127,6 +141,43 @@ def override(source: Source, settings: Sequence[str]) -> Source:
     return source._replace(data=data, keys=keys, values=values)
 
 
+def merged(under: Source, over: Source) -> Source:
+    """A source laid over another: mappings key by key, everything else as a whole; nothing takes a key of `under` away.
+
+    Every value keeps the mark of the file that it stands in. Keys come in the order of `under`.
+    """
+    keys, values = dict[Path, Mark](), dict[Path, Mark]()
+
+    def take(source: Source, data: Any, path: Path) -> Any:
+        values[path] = source.values[path]
+        if path in source.keys:
+            keys[path] = source.keys[path]
+        inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+        for step, value in inside:
+            take(source, value, (*path, step))
+        return data
+
+    def lay(first: Any, above: Any, path: Path) -> Any:
+        if not isinstance(first, dict) or not isinstance(above, dict):
+            return take(over, above, path)
+        values[path] = over.values[path]
+        if path in over.keys:
+            keys[path] = over.keys[path]
+        data = {}
+        for key in (*first, *(key for key in above if key not in first)):
+            at = (*path, key)
+            if key not in above:
+                data[key] = take(under, first[key], at)
+            elif key not in first:
+                data[key] = take(over, above[key], at)
+            elif above[key] is not None:
+                data[key] = lay(first[key], above[key], at)
+        return data
+
+    data = lay(under.data, over.data, ())
+    return over._replace(data=data, keys=keys, values=values, files=(*under.files, *over.files))
+
+
 def overlay(source: Source, path: Path) -> Source:
     """The source with the mapping at a path of its own laid over it: dotted keys, values of any kind, their own marks.
 
@@ -139,14 +190,9 @@ def overlay(source: Source, path: Path) -> Source:
         settings = settings[step]
     for key, value in settings.items():
         at = (*path, key)
-        below = {
-            name: {place[len(at) :]: mark for place, mark in marks.items() if place[: len(at)] == at}
-            for name, marks in (("keys", source.keys), ("values", source.values))
-        }
-        inner = {place: mark for place, mark in below["keys"].items() if place}
-        _lay(
-            data, keys, values, key, Source(source.file, "", _copy(value), inner, below["values"]), source.key_mark(at)
-        )
+        given = below(source, at)
+        inner = {place: mark for place, mark in given.keys.items() if place}
+        _lay(data, keys, values, key, given._replace(data=_copy(value), keys=inner), source.key_mark(at))
     return source._replace(data=data, keys=keys, values=values)
 
 

@@ -38,7 +38,7 @@ FLOORS = {
     "report": 13,
     **dict.fromkeys(("render", "chapters", "inputs"), 14),
     **dict.fromkeys(("export", "price_lists"), 15),
-    "outputs": 16,
+    **dict.fromkeys(("outputs", "lock"), 16),
     "pipeline": 17,
     "cli": 18,
 }
@@ -54,8 +54,8 @@ THIRD_PARTY = {
         *("export.xlsx", "prices.xlsx", "price_lists.xlsx"),
     ),
     "click": (
-        *("cli", "cli.build", "cli.catalog", "cli.check", "cli.common", "cli.explain", "cli.margin", "cli.prices"),
-        *("cli.schema", "cli.summary", "cli.wiring"),
+        *("cli", "cli.build", "cli.catalog", "cli.check", "cli.common", "cli.explain", "cli.lock", "cli.margin"),
+        *("cli.prices", "cli.schema", "cli.summary", "cli.wiring"),
     ),
     "numpy": (
         *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing"),

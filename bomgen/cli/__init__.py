@@ -12,6 +12,7 @@ from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
 from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN
 from bomgen.cli.explain import explain
+from bomgen.cli.lock import lock
 from bomgen.cli.margin import margin
 from bomgen.cli.prices import prices
 from bomgen.cli.schema import schema
@@ -41,7 +42,7 @@ def main() -> None:
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
-for _command in (build, check, explain, wiring, prices, margin, catalog, schema):
+for _command in (build, check, explain, wiring, prices, margin, lock, catalog, schema):
     main.add_command(_command)
 
 

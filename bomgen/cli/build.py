@@ -11,6 +11,7 @@ from bomgen.cli.common import (
     NOT_WRITTEN,
     WRONG_PLAN,
     check_names,
+    locked_option,
     opened,
     plans_argument,
     progress,
@@ -43,6 +44,7 @@ ALL_FORMATS = f"{DEFAULT_FORMATS},pdf,svg,dot"
     metavar="FILE",
     help="Fill in a template of your own, NAME.j2, and write NAME; can be given again.",
 )
+@locked_option
 @set_option
 @root_option
 def build(
@@ -50,6 +52,7 @@ def build(
     output: str,
     formats: str,
     templates: tuple[str, ...],
+    locked: bool,
     settings: tuple[str, ...],
     root: str | None,
 ) -> None:
@@ -72,7 +75,7 @@ def build(
     check_names(files, settings)
     for number, file in enumerate(files, start=1):
         progress(number, len(files), file.name)
-        report = worked_out(file, settings, templates=templates)
+        report = worked_out(file, settings, templates=templates, locked=locked)
         if report is None:
             code = max(code, WRONG_PLAN)
             continue

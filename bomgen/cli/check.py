@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bomgen.cli.common import WRONG_PLAN, opened, plans_argument, progress, root_option, set_option, show
+from bomgen.cli.common import WRONG_PLAN, locked_option, opened, plans_argument, progress, root_option, set_option, show
 
 if TYPE_CHECKING:
     from bomgen.problems import Problem
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="How problems are written: for people, programs, or annotations of a code host.",
 )
+@locked_option
 @set_option
 @root_option
-def check(plans: tuple[str, ...], form: str, settings: tuple[str, ...], root: str | None) -> None:
+def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, ...], root: str | None) -> None:
     """Say what is wrong with plans, and whether they can be built; write nothing."""
     from bomgen.pipeline import checked
     from bomgen.problems import PlanErrors
@@ -36,7 +37,7 @@ def check(plans: tuple[str, ...], form: str, settings: tuple[str, ...], root: st
     for number, file in enumerate(files, start=1):
         progress(number, len(files), file.name)
         try:
-            problems: Sequence[Problem] = checked(file, settings)
+            problems: Sequence[Problem] = checked(file, settings, locked)
         except PlanErrors as errors:
             problems = errors.problems
             code = max(code, WRONG_PLAN)

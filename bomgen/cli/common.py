@@ -27,6 +27,9 @@ root_option = click.option(
     type=click.Path(exists=True, file_okay=False),
     help="Folder that the plan's paths must stay below. [default: its checkout]",
 )
+locked_option = click.option(
+    "--locked", is_flag=True, help="Take it for an error when a plan has no lock, or when its lock is stale."
+)
 plans_argument = click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
 
 
@@ -66,19 +69,24 @@ def check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
 
 
 def worked_out(
-    file: PlanFile, settings: Sequence[str], quiet: bool = False, templates: Sequence[str] = ()
+    file: PlanFile, settings: Sequence[str], quiet: bool = False, templates: Sequence[str] = (), locked: bool = False
 ) -> Report | None:
-    """The report of a plan; its problems are shown, and None is returned when there is an error among them."""
-    from bomgen.pipeline import work_out
+    """The report of a plan; its problems are shown, and None is returned when there is an error among them.
+
+    `locked` makes errors of what keeps the result from resting on a lock.
+    """
+    from bomgen.pipeline import as_locked, work_out
     from bomgen.problems import PlanErrors
 
     try:
         report = work_out(file, settings, templates)
+        if locked:
+            as_locked(file, report)
     except PlanErrors as errors:
         show(errors.problems, file)
         return None
     if not quiet:
-        show(report.problems, file)
+        show((*report.problems, *report.stale), file)
     return report
 
 

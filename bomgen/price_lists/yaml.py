@@ -25,16 +25,17 @@ def text(entries: Sequence[Entry], name: str | None = None) -> str:
         if entries and all(key in entry and entry[key] == entries[0][key] for entry in entries)
     }
     head = {"bomgen_prices": 1, "name": name, **shared}
-    lines = [f"{key}: {_scalar(value)}" for key, value in head.items() if value is not None]
+    lines = [f"{key}: {scalar(value)}" for key, value in head.items() if value is not None]
     lines.append("prices:" if entries else "prices: []")
     for entry in entries:
-        own = (f"{key}: {_scalar(entry[key])}" for key in entry if key not in shared and key != DESCRIPTION)
+        own = (f"{key}: {scalar(entry[key])}" for key in entry if key not in shared and key != DESCRIPTION)
         comment = "".join(letter if letter.isprintable() else " " for letter in entry.get(DESCRIPTION, ""))
         lines.append(f"  - {{{', '.join(own)}}}" + (f" # {comment}" if comment else ""))
     return "\n".join(lines) + "\n"
 
 
-def _scalar(value: str | int | bool | Decimal | None) -> str:
+def scalar(value: str | int | bool | Decimal | None) -> str:
+    """A value as YAML writes it on a line."""
     if value is None:
         return "null"
     if isinstance(value, bool):

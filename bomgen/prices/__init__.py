@@ -43,6 +43,11 @@ class Price(NamedTuple):
     source: str | None
     mark: Mark
 
+    @property
+    def said(self) -> tuple[object, ...]:
+        """All that is said of it, wherever that stands."""
+        return tuple(self._replace(mark=Mark("", 0, 0)))
+
 
 class PriceBook(NamedTuple):
     """The prices of one file."""

@@ -1,4 +1,4 @@
-"""The files that a plan names: its own text, part folders, price books, the vendor's picture, templates."""
+"""The files that a plan names: plans that it extends, part folders, price books, the vendor's picture, templates."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path as FilePath
-from typing import NamedTuple
 
 from bomgen import own_templates, schema
 from bomgen.catalog import Catalog
 from bomgen.figures import Mark
+from bomgen.inputs.bases import extended, given_name
+from bomgen.inputs.files import PlanFile, inside, lock_name
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
@@ -18,22 +19,24 @@ from bomgen.prices import PriceBook, price_book
 from bomgen.prices.files import XLSX, opened
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
-from bomgen.source import Source, decoded, override, read
+from bomgen.source import Source, override
 from bomgen.terms import Logo
 
+__all__ = [
+    "PlanFile",
+    "catalog_of",
+    "lock_name",
+    "logo_of",
+    "name_of",
+    "open_plan",
+    "price_books_of",
+    "source_of",
+    "templates_of",
+    "text_of",
+]
+
 STANDARD_INPUT = "-"
-MAX_PATH = 1000
-"""Characters of a path in a plan; file systems take about four times as many."""
 STANDARD_INPUT_NAME = "<stdin>"
-
-
-class PlanFile(NamedTuple):
-    """The text of a plan, what messages call it, and where the paths in it start and end."""
-
-    name: str
-    content: bytes
-    folder: FilePath
-    root: FilePath
 
 
 def open_plan(path: str, root: str | None) -> PlanFile:
@@ -48,7 +51,9 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     place = FilePath(path)
     content = place.read_bytes()
     folder = place.resolve().parent
-    return PlanFile(path, content, folder, FilePath(root).resolve() if root else _checkout(folder))
+    pinned = FilePath(lock_name(path))
+    lock = (str(pinned), pinned.read_bytes()) if pinned.is_file() else None
+    return PlanFile(path, content, folder, FilePath(root).resolve() if root else _checkout(folder), lock)
 
 
 def _checkout(folder: FilePath) -> FilePath:
@@ -61,10 +66,7 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
 
     Raises PlanErrors with all problems that the schema finds.
     """
-    source = read(decoded(file.content, file.name), file.name)
-    if not isinstance(source.data, dict):
-        message = "no plan: a mapping with `bomgen: 1`, `name:` and `cluster:` must stand here"
-        raise PlanErrors([Problem(source.mark(()), "error", message, "type")])
+    source = extended(file, settings)
     if settings:
         source = override(source, settings)
     problems = schema.check(source, "plan")
@@ -81,25 +83,13 @@ def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
         return None
 
 
-def _inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
-    """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
-    if "\0" in given or len(given) > MAX_PATH:
-        message = "this is no path; give one relative to the plan"
-        raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
-    place = (file.folder / given).resolve()
-    if not place.is_relative_to(file.root):
-        message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
-        raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])
-    return place
-
-
 def catalog_of(file: PlanFile, source: Source) -> Catalog:
     """The catalogue with the part folders that the plan names. Raises PlanErrors for a folder that is not there."""
     folders: list[FilePath] = []
     shown: dict[FilePath, str] = {}
     for index, given in enumerate(source.data.get("catalog") or ()):
         mark = source.mark(("catalog", index))
-        place = _inside(file, given, mark, "catalog")
+        place = inside(file, given, mark, "catalog")
         if not place.is_dir():
             message = f"there is no folder '{given}'; part folders lie relative to the plan"
             raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
@@ -120,7 +110,7 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
 
 def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
     """A file that the plan names at a key. Raises PlanErrors when it cannot be read."""
-    place = _inside(file, given, mark, path)
+    place = inside(file, given, mark, path)
     try:
         return place.read_bytes()
     except OSError as error:
@@ -129,13 +119,16 @@ def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> by
 
 
 def text_of(file: PlanFile, name: str) -> str:
-    """The text of a file that marks name: the plan's own, or of a price book beside it; empty where there is none."""
+    """The text of a file that marks name: the plan's own, of a price book or a plan beside it; empty where none is."""
     if name == file.name:
         return file.content.decode("utf-8", "replace")
-    place = (file.folder / name).resolve()
-    if place.suffix.lower() == XLSX or not place.is_relative_to(file.root) or not place.is_file():
-        return ""
-    return place.read_bytes().decode("utf-8", "replace")
+    if file.lock and name == file.lock[0]:
+        return file.lock[1].decode("utf-8", "replace")
+    for given in (name, given_name(file, name)):
+        place = (file.folder / given).resolve()
+        if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():
+            return place.read_bytes().decode("utf-8", "replace")
+    return ""
 
 
 def logo_of(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:
@@ -164,7 +157,7 @@ def templates_of(
     templates, inputs, problems = list[Template](), [], list[Problem]()
     for shown, input, given, mark in named:
         try:
-            place = _inside(file, given, mark, own_templates.PATH) if given else FilePath(shown)
+            place = inside(file, given, mark, own_templates.PATH) if given else FilePath(shown)
             template, content = own_templates.opened(place, shown, mark)
         except PlanErrors as errors:
             problems += errors.problems

@@ -1,0 +1,55 @@
+"""`bomgen lock`: prices and rates as they are now, for as long as the lock lies beside its plan."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bomgen.cli.common import (
+    NOT_WRITTEN,
+    WRONG_PLAN,
+    opened,
+    plans_argument,
+    progress,
+    root_option,
+    show,
+)
+
+
+@click.command()
+@plans_argument
+@root_option
+def lock(plans: tuple[str, ...], root: str | None) -> None:
+    """Pin what the quotes of plans rest on: PLAN.lock beside each has the prices, rates and catalogue of now.
+
+    While it lies there, `bomgen build` takes prices and rates from it, whatever the price books say, and `bomgen check`
+    says when it is stale. Run it again to take what there is now; remove the file to unlock. Commit it with the plan.
+    """
+    from pathlib import Path
+
+    from bomgen.inputs import STANDARD_INPUT, lock_name
+    from bomgen.outputs import OutputError, write_one
+    from bomgen.pipeline import locked
+    from bomgen.problems import PlanErrors
+
+    if STANDARD_INPUT in plans:
+        raise click.UsageError("a plan from standard input has no place for a lock; name its file")
+    files, code = opened(plans, root)
+    for number, file in enumerate(files, start=1):
+        progress(number, len(files), file.name)
+        try:
+            text, report = locked(file)
+        except PlanErrors as errors:
+            show(errors.problems, file)
+            code = max(code, WRONG_PLAN)
+            continue
+        show(report.problems, file)
+        try:
+            write_one(text.encode(), Path(lock_name(file.name)))
+        except OutputError as error:
+            click.echo(f"bomgen: not written: {error}", err=True)
+            code = max(code, NOT_WRITTEN)
+            continue
+        click.echo(lock_name(file.name))
+    sys.exit(code)

@@ -1,0 +1,43 @@
+"""A plan file, and the paths in it."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+from typing import NamedTuple
+
+from bomgen.figures import Mark
+from bomgen.problems import PlanErrors, Problem
+
+LOCK = ".lock"
+PLAN_SUFFIXES = (".yaml", ".yml")
+MAX_PATH = 1000
+"""Characters of a path in a plan; file systems take about four times as many."""
+
+
+class PlanFile(NamedTuple):
+    """The text of a plan, what messages call it, and where the paths in it start and end."""
+
+    name: str
+    content: bytes
+    folder: FilePath
+    root: FilePath
+    lock: tuple[str, bytes] | None = None
+    """Name and bytes of its lock; None where there is none."""
+
+
+def lock_name(path: str) -> str:
+    """The path of the lock of a plan: beside it, `plan.lock` for `plan.yaml`."""
+    place = FilePath(path)
+    return str(place.with_suffix(LOCK) if place.suffix in PLAN_SUFFIXES else place.with_name(place.name + LOCK))
+
+
+def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
+    """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
+    if "\0" in given or len(given) > MAX_PATH:
+        message = "this is no path; give one relative to the plan"
+        raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
+    place = (file.folder / given).resolve()
+    if not place.is_relative_to(file.root):
+        message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
+        raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])
+    return place

@@ -1,0 +1,184 @@
+"""The lock of a plan: prices, rates and catalogue records that a quote rested on, so that it comes out again.
+
+While a lock lies beside its plan, the prices and rates in it hold, whatever the price books say now. The catalogue is
+pinned by the digests of the records that were read: what they say belongs to a version of bomgen, or to a part folder
+in the plan's own repository, and is not copied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from bomgen import schema
+from bomgen.catalog import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
+from bomgen.figures import Mark
+from bomgen.inputs import PlanFile, price_books_of
+from bomgen.prices import Price, PriceBook, decimal, price_book
+from bomgen.problems import PlanErrors, Problem
+from bomgen.report import Input
+from bomgen.source import Source, below, decoded, read
+from bomgen.terms import Exchange, QuotePlan
+
+RULE = "lock"
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+class LockedBook(NamedTuple):
+    """The prices of one price book as they were."""
+
+    book: PriceBook
+    mark: Mark
+
+
+class Lock(NamedTuple):
+    """What stands in a lock."""
+
+    file: str
+    content: bytes
+    mark: Mark
+    version: str
+    plan: str
+    lines: str
+    currency: str
+    amount: Decimal
+    rates: dict[str, Exchange]
+    books: dict[str, LockedBook]
+    """By the path that the plan names them with."""
+    parts: frozenset[str]
+    """Names of the parts whose prices it pins; cable families without their length."""
+    records: dict[str, str]
+
+    def covers(self, part: str) -> bool:
+        """Whether it says what a part costs, or that it has no price."""
+        return part in self.parts or family(part) in self.parts
+
+    def rates_for(self, quote: QuotePlan) -> dict[str, Exchange]:
+        """The rates of a quote: the pinned ones of the currencies that it has rates for."""
+        if quote.currency != self.currency:
+            return dict(quote.exchange)
+        return {currency: self.rates.get(currency, given) for currency, given in quote.exchange.items()}
+
+
+class Books(NamedTuple):
+    """The price books of a plan."""
+
+    used: list[PriceBook]
+    inputs: list[Input]
+    now: dict[str, PriceBook]
+    """Those of a lock as they are read now, by path; one that cannot be read is not there."""
+    rates: Mapping[str, Exchange]
+    """What the plan itself says of exchange rates."""
+
+
+def family(part: str) -> str:
+    """The name of a part, of a cable without its length."""
+    return LENGTH_CODE.sub(ANY_LENGTH, part)
+
+
+def names_of(records: Iterable[Record]) -> set[str]:
+    """What price books may call the parts of records, in lower case."""
+    found = set[str]()
+    for record in records:
+        if record.kind in NOT_PARTS or record.kind not in KINDS:
+            continue
+        numbers = (record.value(key) for key in ("part_number", "ordering_number"))
+        found |= {str(name).lower() for name in (record.id, *numbers) if name}
+    return found
+
+
+def lock_of(name: str, content: bytes) -> Lock:
+    """The lock in the bytes of a file. Raises PlanErrors when it is none."""
+    source = read(decoded(content, name), name)
+    problems = schema.check(source, "lock") or list(_slips(source))
+    if problems:
+        raise PlanErrors([_as_lock(problem) for problem in problems[:1]])
+    data = source.data
+    rates = {
+        currency: Exchange(
+            decimal(given["rate"]), str(given["date"]), given.get("source"), source.mark(("rates", currency))
+        )
+        for currency, given in data["rates"].items()
+    }
+    return Lock(
+        file=name,
+        content=content,
+        mark=source.mark(()),
+        version=data["version"],
+        plan=data["plan"],
+        lines=data["lines"],
+        currency=data["currency"],
+        amount=decimal(data["amount"]),
+        rates=rates,
+        books={entry["file"]: _book(source, at) for at, entry in enumerate(data["books"])},
+        parts=frozenset(data["parts"]),
+        records=data["records"],
+    )
+
+
+def _slips(source: Source) -> Iterable[Problem]:
+    """Amounts and rates that are none."""
+    paths: list[tuple[str, ...]] = [("amount",), *(("rates", currency, "rate") for currency in source.data["rates"])]
+    for path in paths:
+        value: Any = source.data
+        for step in path:
+            value = value[step]
+        if isinstance(value, str) and not _NUMBER.fullmatch(value):
+            yield Problem(source.mark(path), "error", f"'{value}' is no amount; a decimal number stands here", "number")
+
+
+def _as_lock(problem: Problem) -> Problem:
+    """A problem of a lock, with what to do about it."""
+    wrong = problem.message.partition(";")[0]
+    return problem._replace(message=f"{wrong}; write the lock anew with `bomgen lock`, or remove it", rule=RULE)
+
+
+def _book(source: Source, at: int) -> LockedBook:
+    """A pinned book; its prices have their places in the lock."""
+    inner = below(source, ("books", at, "book"))
+    inner = inner._replace(data={"bomgen_prices": 1, **inner.data}, file=source.data["books"][at]["file"])
+    try:
+        return LockedBook(price_book(inner), inner.mark(()))
+    except PlanErrors as errors:
+        raise PlanErrors([_as_lock(problem) for problem in errors.problems[:1]]) from None
+
+
+def books_of(file: PlanFile, lock: Lock, quote: QuotePlan) -> Books:
+    """The price books that a plan names, with the prices of its lock where that has them.
+
+    Of a part that the lock does not cover the book itself says the price. Raises PlanErrors for a book that is wrong
+    or cannot be read, unless it is pinned.
+    """
+    found = Books([], [], {}, quote.exchange)
+    for given, mark in quote.price_books:
+        try:
+            (book,), inputs = price_books_of(file, [(given, mark)], "quote.price_book")
+        except PlanErrors:
+            if given not in lock.books:
+                raise
+            book, inputs = None, []
+        if given not in lock.books or book is None:
+            found.used.append(book or lock.books[given].book)
+            found.inputs.extend(inputs)
+            continue
+        found.now[given] = book
+        pinned = lock.books[given].book
+        others = tuple(price for price in book.prices if not lock.covers(price.part))
+        found.used.append(pinned._replace(prices=(*pinned.prices, *others), currencies=_currencies(pinned, others)))
+    found.inputs.append(Input(file_name(lock.file), lock.content))
+    return found
+
+
+def file_name(path: str) -> str:
+    """The last part of a path: what a lock is called from its plan."""
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _currencies(book: PriceBook, others: Sequence[Price]) -> tuple[tuple[str, Mark], ...]:
+    """The currencies of a pinned book and of the prices beside it, each with the place that names it first."""
+    found = dict(book.currencies)
+    for price in others:
+        found.setdefault(price.currency, price.mark)
+    return tuple(found.items())

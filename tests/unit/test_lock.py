@@ -1,0 +1,203 @@
+"""Locks: the same quote later, whatever price books say, and what is said of a lock that is stale."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bomgen.cli import main
+from bomgen.inputs import lock_name, open_plan
+from bomgen.pipeline import locked, work_out
+from bomgen.report import Report
+
+PLAN = """\
+bomgen: 1
+name: x
+cluster: {gpu: h100-sxm, servers: 32}
+fabrics:
+  compute: {topology: rail-optimized, switch: qm9700}
+quote:
+  currency: EUR
+  price_book: [list.yaml, dollars.csv]
+  exchange: {USD: {rate: 0.9, date: 2026-11-02, source: ECB}}
+  alternatives: [{name: more, set: {cluster.servers: 64}}]
+"""
+LIST = """\
+bomgen_prices: 1
+name: List
+currency: EUR
+prices:
+  - {part: dgx-h100, price: 300000}
+  - {part: qm9700, price: 20000}
+  - {part: qm9700, price: 18000, from_quantity: 10}
+  - {part: mqm8700-hs2f, price: 7000}
+"""
+DOLLARS = "part,price,currency\nmfp7e10-n030,100,USD\n"
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A plan with two price books and a rate, in the current folder."""
+    for name, text in (("x.yaml", PLAN), ("list.yaml", LIST), ("dollars.csv", DOLLARS)):
+        (tmp_path / name).write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "x.yaml"
+
+
+def run(*arguments: str) -> Result:
+    """The outcome of a command."""
+    return CliRunner().invoke(main, list(arguments))
+
+
+def result_of(plan: Path) -> Report:
+    """The result of a plan, with its lock where there is one."""
+    return work_out(open_plan(plan.name, None))
+
+
+def amended(path: Path, old: str, new: str) -> None:
+    """Replace a text that stands in a file."""
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def warnings_of(plan: Path) -> list[str]:
+    """What is said of a stale lock."""
+    return [problem.message for problem in result_of(plan).stale]
+
+
+def test_a_lock_keeps_the_quote_byte_for_byte(plan: Path) -> None:
+    """Other prices, another rate's source, a book that is gone: every file of the build stays as it was."""
+    assert run("lock", "x.yaml").exit_code == 0
+    assert run("build", "x.yaml", "-o", "then").exit_code == 0
+    amended(plan.with_name("list.yaml"), "20000", "25000")
+    amended(plan.with_name("list.yaml"), "prices:\n", "prices:\n  - {part: mma4z00-ns, price: 1}\n")
+    plan.with_name("dollars.csv").unlink()
+    assert run("build", "x.yaml", "-o", "now").exit_code == 0
+    files = sorted(path.name for path in Path("then/x").iterdir())
+    assert {"bom.csv", "bom.json", "quote.html", "quote.md", "quote.xlsx"} <= set(files)
+    assert [Path("then/x", name).read_bytes() for name in files] == [Path("now/x", name).read_bytes() for name in files]
+    assert sorted(entry["name"] for entry in json.loads(Path("now/x/bom.json").read_bytes())["plan"]["inputs"]) == [
+        "x.lock"
+    ]
+
+
+def test_a_lock_costs_what_the_books_cost(plan: Path) -> None:
+    """A fresh lock changes no amount, of the plan or its alternatives, and is not stale."""
+    free = result_of(plan)
+    assert run("lock", "x.yaml").exit_code == 0
+    pinned = result_of(plan)
+    amounts = [[line.amount for line in each.quote.lines] for each in (free, *free.alternatives)]
+    assert amounts == [[line.amount for line in each.quote.lines] for each in (pinned, *pinned.alternatives)]
+    assert pinned.stale == ()
+    assert run("check", "--locked", "x.yaml").exit_code == 0
+    # 32 servers at 300 000, 8 leaves and 4 spines of the price break from ten: 12 x 18 000.
+    by_part = {line.line.part: line.amount for line in pinned.quote.lines}
+    assert by_part["dgx-h100"] == Decimal(9_600_000)
+    assert sum(line.amount or 0 for line in pinned.quote.lines if line.line.part == "qm9700") == 12 * 18_000
+
+
+def test_writing_a_lock_twice_gives_the_same_bytes_and_takes_what_is_new(plan: Path) -> None:
+    """The second lock does not rest on the first."""
+    assert run("lock", "x.yaml").exit_code == 0
+    first = Path("x.lock").read_bytes()
+    assert run("lock", "x.yaml").exit_code == 0
+    assert Path("x.lock").read_bytes() == first
+    amended(plan.with_name("list.yaml"), "300000", "310000")
+    assert warnings_of(plan)
+    assert run("lock", "x.yaml").exit_code == 0
+    assert warnings_of(plan) == []
+
+
+def test_what_is_stale_is_said(plan: Path) -> None:
+    """Prices, price breaks, rates, books and currencies that changed, each with then and now."""
+    assert run("lock", "x.yaml").exit_code == 0
+    books = {name: plan.with_name(name).read_text("utf-8") for name in ("x.yaml", "list.yaml", "dollars.csv")}
+    changes = (
+        ("list.yaml", "price: 300000", "price: 310000", "dgx-h100 300000 EUR -> 310000 EUR"),
+        ("list.yaml", "price: 18000", "price: 18500", "qm9700 from 10 18000 EUR -> 18500 EUR"),
+        ("list.yaml", "price: 20000}", "price: 20000, source: a}", "qm9700 (date, source or validity)"),
+        ("list.yaml", "  - {part: qm9700, price: 20000}\n", "", "qm9700 20000 EUR -> no price"),
+        ("list.yaml", "prices:\n", "prices:\n  - {part: mma4z00-ns, price: 9}\n", "no price -> 9 EUR"),
+        ("x.yaml", "rate: 0.9", "rate: 0.8", "the pinned 0.9 of 2026-11-02 is taken"),
+        ("x.yaml", "[list.yaml, dollars.csv]", "[list.yaml]", "no longer names the price book dollars.csv"),
+        ("x.yaml", "switch: qm9700", "switch: mqm8700-hs2f", "prices that are not pinned: mqm8700-hs2f"),
+        ("x.yaml", "currency: EUR", "currency: GBP", "they are not taken"),
+    )
+    for name, old, new, wanted in changes:
+        amended(plan.with_name(name), old, new)
+        if "GBP" in new:
+            amended(plan, "{USD:", "{EUR: {rate: 0.85, date: 2026-11-02}, USD:")
+        if "8700" in new:
+            amended(plan, "{topology: rail-optimized,", "{topology: rail-optimized, link: 200G,")
+        assert [message for message in warnings_of(plan) if wanted in message], wanted
+        checked = run("check", "x.yaml")
+        assert (checked.exit_code, "[stale-lock]" in checked.stderr) == (0, True)
+        refused = run("check", "--locked", "x.yaml")
+        assert (refused.exit_code, refused.stdout, ": error: " in refused.stderr) == (1, "", True)
+        assert run("build", "--locked", "x.yaml", "-o", "none").exit_code == 1
+        assert not Path("none").exists()
+        for file, text in books.items():
+            plan.with_name(file).write_text(text, "utf-8")
+        assert warnings_of(plan) == []
+
+
+def test_what_nothing_rests_on_makes_no_lock_stale(plan: Path) -> None:
+    """A price of a part that the plan knows nothing of, or another title, leaves the lock as it is."""
+    assert run("lock", "x.yaml").exit_code == 0
+    amended(plan.with_name("list.yaml"), "price: 7000", "price: 8000")
+    amended(plan, "name: x\n", "name: x\ntitle: another\n")
+    assert warnings_of(plan) == []
+
+
+def test_a_changed_record_of_the_catalogue_is_stale(plan: Path) -> None:
+    """A part folder of the plan's own, where a figure of the switch changes."""
+    parts = plan.with_name("parts") / "switch"
+    parts.mkdir(parents=True)
+    data = Path(__file__).parents[2] / "bomgen" / "data" / "switch" / "qm9700.yaml"
+    shutil.copy(data, parts / "own-switch.yaml")
+    amended(plan, "switch: qm9700", "switch: own-switch")
+    amended(plan, "name: x\n", "name: x\ncatalog: [parts/]\n")
+    assert run("lock", "x.yaml").exit_code == 0
+    assert warnings_of(plan) == []
+    (parts / "own-switch.yaml").write_text(data.read_text("utf-8") + "# looked up again\n", "utf-8")
+    (message,) = warnings_of(plan)
+    assert "the catalogue has changed: switch/own-switch" in message
+
+
+def test_another_program_that_counts_otherwise_is_told(plan: Path) -> None:
+    """The same plan on the same prices and records, and another bill: the lock says what it was."""
+    text, _ = locked(open_plan("x.yaml", None))
+    lines = next(line for line in text.splitlines() if line.startswith("lines: "))
+    Path("x.lock").write_text(text.replace(lines, f'lines: "{"0" * 64}"').replace("version: ", "version: 1"), "utf-8")
+    Path("x.lock").write_text(Path("x.lock").read_text("utf-8").replace('version: 1"', 'version: "1'), "utf-8")
+    (message,) = warnings_of(plan)
+    assert "the bill is not the one of this lock, which bomgen 1" in message
+
+
+def test_a_lock_stands_beside_its_plan(tmp_path: Path) -> None:
+    """Its name is the plan's; a plan from standard input has none."""
+    assert [lock_name(name) for name in ("a/x.yaml", "x.yml", "x.y", "x")] == [
+        "a/x.lock",
+        "x.lock",
+        "x.y.lock",
+        "x.lock",
+    ]
+    refused = run("lock", "-")
+    assert (refused.exit_code, "name its file" in refused.stderr) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_sellers_costs_are_in_no_lock(plan: Path) -> None:
+    """A cost book is neither pinned nor named."""
+    amended(plan, "  currency: EUR\n", "  currency: EUR\n  cost_book: secret.yaml\n")
+    plan.with_name("secret.yaml").write_text(LIST.replace("300000", "123456"), "utf-8")
+    assert run("lock", "x.yaml").exit_code == 0
+    text = Path("x.lock").read_text("utf-8")
+    assert "secret" not in text
+    assert "123456" not in text
