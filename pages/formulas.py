@@ -1,0 +1,101 @@
+"""Pages of the formulas, one a room: expression, unit, meaning and source; and of the assumptions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from importlib import import_module
+from pkgutil import walk_packages
+
+import bomgen
+from bomgen.catalog import Catalog
+from bomgen.figures import Formula
+from bomgen.resources import folder
+from bomgen.source import read
+from text import code, html, plain, table
+
+LEFT_OUT = ("bomgen.cli.__main__", "bomgen.own_templates.child")
+"""Programs, which importing would run."""
+SUBJECTS = {
+    "sizing": "Sizing: training, fine-tuning, serving, storage",
+    "fabric": "Fabrics",
+    "facility": "Racks, power, weight, energy",
+    "interconnect": "Modules and cables",
+    "shape": "Parameters of a model from its shape",
+}
+
+
+def rooms() -> dict[str, list[Formula]]:
+    """The formulas of each room, in the order of its modules."""
+    found: dict[str, list[Formula]] = {}
+    for module in walk_packages(bomgen.__path__, "bomgen."):
+        if module.name not in LEFT_OUT:
+            own = (each for each in vars(import_module(module.name)).values() if isinstance(each, Formula))
+            for each in own:
+                if each.__module__ == module.name:
+                    found.setdefault(module.name.split(".")[1], []).append(each)
+    return found
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """The page of each room with many formulas, one of all others, and the one that leads to them."""
+    found = rooms()
+    others = [room for room in found if room not in SUBJECTS]
+    lines = "".join(
+        f"- [{title}](formulas/{room}.md): {len(found[room])} formulas\n" for room, title in SUBJECTS.items()
+    )
+    count = sum(map(len, found.values()))
+    yield "reference/formulas.md", (
+        f"# Formulas\n\nThe {count} formulas that numbers are worked out with. The expression is the program's own: it "
+        "is read from the source that runs, and `bomgen explain` shows it with the numbers of a plan. Names of inputs "
+        f"end in their unit.\n\n{lines}- [Other rooms](formulas/others.md): {sum(len(found[room]) for room in others)} "
+        "formulas\n"
+    )
+    for room, title in SUBJECTS.items():
+        yield f"reference/formulas/{room}.md", f"# {title}\n\n" + "".join(map(_formula, found[room]))
+    told = "".join(f"## {room}\n\n" + "".join(map(_formula, found[room])) for room in others)
+    yield "reference/formulas/others.md", f"# Formulas of other rooms\n\n{told}"
+
+
+def _formula(each: Formula) -> str:
+    """A formula as a section; its text is HTML, because hundreds of Markdown blocks take their time."""
+    module = each.__module__.removeprefix("bomgen.")
+    meaning = html(" ".join((each.__doc__ or "").split()))
+    source = f"<p>Source: {html(each.source)}</p>\n" if each.source else ""
+    unit = f" [{escape(_unit(each.unit))}]" if _unit(each.unit) else ""
+    return (
+        f"### {each.name.replace('_', ' ')} {{#{module}.{each.name}}}\n\n"
+        f'<div class="formula">\n<pre><code>{escape(each.name)}{unit} = {escape(each.text)}</code></pre>\n'
+        f"<p>{meaning}</p>\n{source}</div>\n\n"
+    )
+
+
+def _unit(unit: str) -> str:
+    taken = re.fullmatch("<(.+)>", unit)
+    return f"unit of {taken[1]}" if taken else unit
+
+
+def assumptions() -> Iterator[tuple[str, str]]:
+    """The page of all that is taken where a plan is silent."""
+    parts = [
+        "# Assumptions\n\nWhat bomgen takes where a plan is silent, why, and after which document. A quote lists those "
+        "that it rests on, and a plan that says otherwise replaces them.\n"
+    ]
+    for path in sorted((folder("data") / "assumption").glob("*.yaml")):
+        data = read(path.read_text(encoding="utf-8"), path.name, trusted=True).data
+        value = data["value"]
+        shown = ("yes" if value else "no") if isinstance(value, bool) else f"{value}"
+        unit = data.get("unit", "")
+        sources = "".join(
+            f"<li>{html(source['title'])}"
+            + (f', <a href="{escape(source["url"])}">{escape(source["url"])}</a>' if "url" in source else "")
+            + "</li>\n"
+            for source in (data.get("sources") or {}).values()
+        )
+        parts.append(
+            f"## {plain(data['name'])} {{#{path.stem}}}\n\n**{plain(shown)}"
+            f"{f' {plain(unit)}' if unit and unit not in ('word', 'count') else ''}**, confidence {data['confidence']}\n\n"
+            f"{plain(data['why'])}\n\n" + (f"<ul>\n{sources}</ul>\n" if sources else "")
+        )
+    yield "reference/assumptions.md", "\n".join(parts)
