@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 from written import pages
 
 CHINESE = "zh/"
+TABLE = re.compile(r"<table>\n.*?</table>\n", re.DOTALL)
+PLACE = re.compile(r'<div data-table="([0-9]+)"></div>')
+_TABLES: list[str] = []
+"""Tables of written pages, which are HTML already: Markdown would look at each of their ten thousand cells."""
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made of the package's data."""
+    _TABLES.clear()
     for path, text in pages():
-        files.append(File.generated(config, path, content=text))
+        files.append(File.generated(config, path, content=TABLE.sub(_kept, text)))
     return files
 
 
-def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001 - MkDocs passes it
+def _kept(table: re.Match[str]) -> str:
+    _TABLES.append(table[0])
+    return f'<div data-table="{len(_TABLES) - 1}"></div>\n'
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001 - MkDocs passes them
+    """Put the tables in."""
+    return PLACE.sub(lambda place: _TABLES[int(place[1])], html)
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001
     """Say in which language a page is, for screen readers and search."""
     return output.replace('lang="en"', 'lang="zh"', 1) if page.file.src_uri.startswith(CHINESE) else output

@@ -99,7 +99,7 @@ class Reference:
                 yield f"{path}[]", resolved
 
     def _references(self, entry: dict[str, Any]) -> Iterator[str]:
-        for data in (entry, entry.get("then"), entry.get("items"), entry.get("additionalProperties")):
+        for data in (entry, entry.get("then"), entry.get("items")):
             if isinstance(data, dict) and "$ref" in data:
                 yield data["$ref"]
 
