@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
+from text import code, html, plain, sources, table
+
 from bomgen import fabric, listing
 from bomgen.catalog import KINDS, Catalog, Record
 from bomgen.resources import folder
-from text import code, html, plain, table
 
 WORDS = {
     "gpu": "GPUs and accelerators",
@@ -57,7 +58,8 @@ def _topologies() -> str:
         parts.append(f"## {each.name}\n\n{plain(each.limits)}.\n\n{code(each.drawing, 'text')}")
         if each.options:
             rows = (
-                (f"<code>{key}</code>", html(schema["description"])) for key, schema in each.options["properties"].items()
+                (f"<code>{key}</code>", html(schema["description"]))
+                for key, schema in each.options["properties"].items()
             )
             parts.append(f"Under `{each.name}:` of a fabric:\n\n{table(('Key', 'Meaning'), rows)}")
     return "\n".join(parts)
@@ -78,7 +80,9 @@ def _kind(catalog: Catalog, kind: str) -> str:
 
 
 def _described(kind: str) -> dict[str, Any]:
-    place = folder("schemas") / (f"{kind}.schema.json" if kind in ("model", "run", "connection") else f"part/{kind}.schema.json")
+    place = folder("schemas") / (
+        f"{kind}.schema.json" if kind in ("model", "run", "connection") else f"part/{kind}.schema.json"
+    )
     described: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     return described
 
@@ -91,27 +95,25 @@ def _told(catalog: Catalog, kind: str) -> Iterator[str]:
 
 def _part(record: Record, keys: dict[str, Any]) -> str:
     rows = [row for key, raw in record.data.items() if key not in ("sources", "name") for row in _rows(key, raw, keys)]
-    sources = record.data.get("sources") or {}
-    cited = "".join(f"<li><b>{escape(id)}</b>: {_source(source)}</li>\n" for id, source in sources.items())
-    listed = f"<ul>\n{cited}</ul>\n" if cited else ""
-    return f"## {plain(str(record.value('name')))} {{#{record.id}}}\n\n{table(HEADS, rows)}\n{listed}"
-
-
-def _source(source: dict[str, Any]) -> str:
-    said = [html(str(source["title"]))]
-    if "url" in source:
-        said.append(f'<a href="{escape(source["url"])}">{escape(source["url"])}</a>')
-    said += [f"{word} {html(str(source[word]))}" for word in ("licence", "read") if word in source]
-    return ", ".join(said)
+    listed = sources(record.data.get("sources") or {})
+    named = (record.value("vendor"), record.value("part_number"), *(record.value("aliases") or ()))
+    found = ", ".join(dict.fromkeys(plain(str(each)) for each in (record.id, *named) if each))
+    return f"## {plain(str(record.value('name')))} {{#{record.id}}}\n\n{found}\n\n{table(HEADS, rows)}\n{listed}"
 
 
 def _rows(path: str, raw: Any, keys: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     """A row for each figure at a key and below it."""
     if isinstance(raw, dict) and "value" in raw:
         names = raw.get("source", [])
-        sources = ", ".join([names] if isinstance(names, str) else names)
+        cited = ", ".join([names] if isinstance(names, str) else names)
         shown = _shown(raw["value"], keys.get(path.partition(".")[0], {}))
-        yield f"<code>{escape(path)}</code>", shown, str(raw.get("confidence", "")), html(sources), html(str(raw.get("note") or ""))
+        yield (
+            f"<code>{escape(path)}</code>",
+            shown,
+            str(raw.get("confidence", "")),
+            html(cited),
+            html(str(raw.get("note") or "")),
+        )
     elif isinstance(raw, dict):
         for key, value in raw.items():
             yield from _rows(f"{path}.{key}", value, {})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
+from text import code, html, table
 
 from bomgen.cli import main
-from text import code, html, table
 
 WIDTH = 100
 
@@ -24,7 +24,9 @@ def pages() -> Iterator[tuple[str, str]]:
         usage = command.get_usage(context).removeprefix("Usage: ")
         said = "\n".join(f"<p>{html(' '.join(each.split()))}</p>" for each in _paragraphs(command.help or ""))
         parts.append(f"## bomgen {name} {{#{name}}}\n\n{code(usage, 'text')}\n{said}\n")
-        rows = [record for each in command.get_params(context) if (record := each.get_help_record(context))]
+        rows = [
+            record for each in command.get_params(context) if (record := each.get_help_record(context)) and record[1]
+        ]
         if rows:
             parts.append(table(("Option", "Meaning"), ((f"<code>{html(a)}</code>", html(b)) for a, b in rows)))
     yield "reference/commands.md", "\n".join(parts)

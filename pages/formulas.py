@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 from html import escape
 from importlib import import_module
+from itertools import groupby
 from pkgutil import walk_packages
 
+from text import html, plain, sources
+
 import bomgen
-from bomgen.catalog import Catalog
 from bomgen.figures import Formula
 from bomgen.resources import folder
 from bomgen.source import read
-from text import code, html, plain, table
 
 LEFT_OUT = ("bomgen.cli.__main__", "bomgen.own_templates.child")
 """Programs, which importing would run."""
@@ -45,17 +46,26 @@ def pages() -> Iterator[tuple[str, str]]:
     lines = "".join(
         f"- [{title}](formulas/{room}.md): {len(found[room])} formulas\n" for room, title in SUBJECTS.items()
     )
-    count = sum(map(len, found.values()))
-    yield "reference/formulas.md", (
+    count, rest = sum(map(len, found.values())), sum(len(found[room]) for room in others)
+    told = (
         f"# Formulas\n\nThe {count} formulas that numbers are worked out with. The expression is the program's own: it "
         "is read from the source that runs, and `bomgen explain` shows it with the numbers of a plan. Names of inputs "
-        f"end in their unit.\n\n{lines}- [Other rooms](formulas/others.md): {sum(len(found[room]) for room in others)} "
-        "formulas\n"
+        f"end in their unit.\n\n{lines}- [Other rooms](formulas/others.md): {rest} formulas\n"
     )
+    yield "reference/formulas.md", told
     for room, title in SUBJECTS.items():
-        yield f"reference/formulas/{room}.md", f"# {title}\n\n" + "".join(map(_formula, found[room]))
-    told = "".join(f"## {room}\n\n" + "".join(map(_formula, found[room])) for room in others)
+        yield f"reference/formulas/{room}.md", f"# {title}\n\n" + _by_module(found[room])
+    told = "".join(_by_module(found[room]) for room in others)
     yield "reference/formulas/others.md", f"# Formulas of other rooms\n\n{told}"
+
+
+def _by_module(found: list[Formula]) -> str:
+    """Formulas under headings of their modules, each with what the module says of itself."""
+    parts = []
+    for module, own in groupby(found, lambda each: each.__module__):
+        said = " ".join((import_module(module).__doc__ or "").partition("\n\n")[0].split())
+        parts.append(f"## {module.removeprefix('bomgen.')}\n\n{plain(said)}\n\n" + "".join(map(_formula, own)))
+    return "".join(parts)
 
 
 def _formula(each: Formula) -> str:
@@ -87,15 +97,9 @@ def assumptions() -> Iterator[tuple[str, str]]:
         value = data["value"]
         shown = ("yes" if value else "no") if isinstance(value, bool) else f"{value}"
         unit = data.get("unit", "")
-        sources = "".join(
-            f"<li>{html(source['title'])}"
-            + (f', <a href="{escape(source["url"])}">{escape(source["url"])}</a>' if "url" in source else "")
-            + "</li>\n"
-            for source in (data.get("sources") or {}).values()
-        )
+        counted = f" {plain(unit)}" if unit and unit not in ("word", "count") else ""
         parts.append(
-            f"## {plain(data['name'])} {{#{path.stem}}}\n\n**{plain(shown)}"
-            f"{f' {plain(unit)}' if unit and unit not in ('word', 'count') else ''}**, confidence {data['confidence']}\n\n"
-            f"{plain(data['why'])}\n\n" + (f"<ul>\n{sources}</ul>\n" if sources else "")
+            f"## {plain(data['name'])} {{#{path.stem}}}\n\n**{plain(shown)}{counted}**, confidence "
+            f"{data['confidence']}\n\n{plain(data['why'])}\n\n{sources(data.get('sources') or {})}"
         )
     yield "reference/assumptions.md", "\n".join(parts)

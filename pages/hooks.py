@@ -28,11 +28,7 @@ def _kept(table: re.Match[str]) -> str:
     return f'<div data-table="{len(_TABLES) - 1}"></div>\n'
 
 
-def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001 - MkDocs passes them
-    """Put the tables in."""
-    return PLACE.sub(lambda place: _TABLES[int(place[1])], html)
-
-
-def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001
-    """Say in which language a page is, for screen readers and search."""
-    return output.replace('lang="en"', 'lang="zh"', 1) if page.file.src_uri.startswith(CHINESE) else output
+def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001 - MkDocs passes it
+    """Put the tables in, after the search has read the rest, and say in which language a page is."""
+    whole = PLACE.sub(lambda place: _TABLES[int(place[1])], output)
+    return whole.replace('lang="en"', 'lang="zh"', 1) if page.file.src_uri.startswith(CHINESE) else whole

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from text import as_yaml, code, plain, under
+
 from bomgen import schema
 from bomgen.resources import folder
-from text import as_yaml, code, plain
 
 PLAN = "reference/plan"
 APART = {
@@ -81,7 +82,9 @@ class Reference:
             for key, entry in inner.get("properties", {}).items():
                 yield from self.key(f"{at}.{key}" if at else key, entry, key in required, depth + 1)
             open_ended = inner.get("additionalProperties")
-            if isinstance(open_ended, dict) and (open_ended.get("properties") or "$ref" in open_ended or "title" in open_ended):
+            if isinstance(open_ended, dict) and (
+                open_ended.get("properties") or "$ref" in open_ended or "title" in open_ended
+            ):
                 if self.apart.get(open_ended.get("$ref", "")) and f"{at}.NAME" != self.apart[open_ended["$ref"]][1]:
                     continue
                 described = {"description": f"What stands under each name in {at}.", **open_ended}
@@ -90,7 +93,11 @@ class Reference:
     def _inner(self, path: str, whole: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield path, whole
         then = whole.get("then")
-        if isinstance(then, dict) and ("properties" in then or "$ref" in then) and not self.apart.get(then.get("$ref", "")):
+        if (
+            isinstance(then, dict)
+            and ("properties" in then or "$ref" in then)
+            and not self.apart.get(then.get("$ref", ""))
+        ):
             yield path, self.resolved(then)
         items = whole.get("items")
         if isinstance(items, dict):
@@ -132,7 +139,7 @@ class Reference:
         named = key.removesuffix("[]")
         if all(not isinstance(each, dict | list) for each in examples):
             return f"Examples: {', '.join(f'`{_word(each)}`' for each in examples)}\n"
-        return "\n".join(code(as_yaml({named: each}), "yaml") for each in examples)
+        return "\n".join(code(under(named, each), "yaml") for each in examples)
 
 
 def _word(value: Any) -> str:
@@ -155,16 +162,18 @@ def pages() -> Iterator[tuple[str, str]]:
     for kind, title in PARTS.items():
         part = json.loads((folder("schemas") / "part" / f"{kind}.schema.json").read_text(encoding="utf-8"))
         sections = "\n".join(Reference(part, {}).key(kind, part, False, 2))
-        yield f"reference/parts/{kind}.md", (
+        told = (
             f"# {title}: keys of a part\n\nThe keys of `parts/{kind}/ID.yaml` in a folder that a plan names with "
             f"`catalog:`, and of a mapping where a plan would name a {kind}. Figures may carry where they were read: "
             f"`{{value: ..., source: [...], confidence: high}}`.\n\n{sections}"
         )
+        yield f"reference/parts/{kind}.md", told
     bom = json.loads((folder("schemas") / "bom.schema.json").read_text(encoding="utf-8"))
-    yield "reference/bom.md", (
+    told = (
         "# bom.json\n\nEvery path of the result, which `bomgen explain` takes and templates see. "
-        "`bomgen schema bom` prints the schema.\n\n" + "\n".join(Reference(bom, {}).below("", bom, 1))
+        "`bomgen schema bom` prints the schema.\n\n"
     )
+    yield "reference/bom.md", told + "\n".join(Reference(bom, {}).below("", bom, 1))
 
 
 def _plan_index(plan: dict[str, Any], reference: Reference) -> str:

@@ -1,4 +1,4 @@
-"""Blocks of a page as a reader takes them: commands with what they print, files to write, lines to add and to change."""
+"""Blocks of a page as a reader takes them: commands with what they print, files to write, lines to change."""
 
 from __future__ import annotations
 

@@ -68,7 +68,9 @@ def test_every_formula_is_there() -> None:
 def test_every_assumption_is_there() -> None:
     """By its id."""
     page = WRITTEN["reference/assumptions.md"]
-    assert [path.stem for path in (folder("data") / "assumption").glob("*.yaml") if f"{{#{path.stem}}}" not in page] == []
+    assert [
+        path.stem for path in (folder("data") / "assumption").glob("*.yaml") if f"{{#{path.stem}}}" not in page
+    ] == []
 
 
 def test_every_rule_of_the_transcripts_is_there() -> None:

@@ -62,7 +62,7 @@ def test_commands_print_what_is_shown(page: str, steps: list[Step], folder: Path
 
 def test_reading_of_blocks() -> None:
     """Commands, their continuation lines and their output are told apart; files have titles; others are left alone."""
-    text = 'a\n```console\n$ one \\\n> two\nout\n...\n$ three\n```\n```yaml\n$ no\n```\n```sh\nplain\n```\n'
+    text = "a\n```console\n$ one \\\n> two\nout\n...\n$ three\n```\n```yaml\n$ no\n```\n```sh\nplain\n```\n"
     assert list(blocks(text)) == [[Step(3, "one two", ("out", "...")), Step(7, "three", ())]]
     assert list(blocks('```yaml title="a.yaml"\na: 1\n```\n')) == [Written(2, "a.yaml", "yaml", "a: 1\n")]
 

@@ -19,7 +19,7 @@ def _line(block: list[Step] | Written) -> str:
 
 @pytest.fixture(scope="module")
 def new_user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    """bomgen from its wheel, and an empty folder."""
+    """Bomgen from its wheel, and an empty folder."""
     return installed("wheel", wheel, tmp_path_factory.mktemp("tutorial"))
 
 
