@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from bomgen.figures import Cited, Figure, Reference, formula
 from bomgen.money import MONEY
 from bomgen.quantities import HOURS_A_DAY, MONTHS_A_YEAR
 from bomgen.quote import Quote
+from bomgen.terms import Operation
 
 SUMMED = Reference("the totals of this quote: what is left after discount, before tax")
 
@@ -82,42 +83,65 @@ def of_run(cost_per_gpu_hour: Fraction, gpus: int, run_days: Fraction) -> Fracti
     return cost_per_gpu_hour * gpus * run_days * HOURS_A_DAY
 
 
-def running(design: Design, quote: Quote) -> Running:
-    """The costs of running the cluster as the plan asks, empty where it does not.
+@formula("<amount>")
+def over_clusters(amount: Fraction, more_amount: Fraction) -> Fraction:
+    """What several clusters of a plan have together."""
+    return amount + more_amount
+
+
+def together(figures: Sequence[Figure | None]) -> Figure | None:
+    """What all clusters of a plan have, as far as it is known; None where no cluster has any."""
+    known = [figure for figure in figures if figure]
+    return reduce(over_clusters, known) if known else None
+
+
+def running(designs: Sequence[Design], quote: Quote) -> Running:
+    """The costs of running the clusters of a plan as it asks, empty where it does not.
 
     Money is in the currency of the quote, before tax. What nobody gives a price for is left out, and the sums are lower
     bounds then.
     """
-    asked, site, facility = design.plan.operation, design.plan.site, design.facility
-    if asked is None:
+    asked, gpus = designs[0].plan.operation, together([design.sizing.gpus for design in designs])
+    if asked is None or gpus is None:
         return Running({}, frozenset())
     found: dict[str, Figure] = {"years": asked.years}
     purchase = _purchase(quote)
     if purchase:
         found["purchase"] = purchase
-        found["cost_per_gpu"] = by_gpu(purchase, design.sizing.gpus)
-    if facility.energy_kwh_per_year:
-        found["energy_kwh"] = energy_over(facility.energy_kwh_per_year, asked.load, asked.years)
+        found["cost_per_gpu"] = by_gpu(purchase, gpus)
+    energy = [_energy(design, asked) for design in designs]
+    for name in ("energy_kwh", "energy_cost", "cooling_cost"):
+        if figure := together([each.get(name) for each in energy]):
+            found[name] = figure
+    racks = together([design.facility.racks for design in designs])
+    if asked.rack_cost and racks:
+        found["space_cost"] = rent_of(racks, asked.rack_cost, asked.years)
+    known = [found[name] for name in PARTS if name in found]
+    least = {"purchase", "cost_per_gpu"} if not quote.totals.complete else set()
+    unpowered = any(design.facility.lower_bounds & {"power_w", "energy_kwh_per_year"} for design in designs)
+    least |= {"energy_kwh", "energy_cost", "cooling_cost"} if unpowered else set()
+    if known:
+        found["total_cost"] = reduce(sum_of_costs, known)
+        found["gpu_hours"] = gpu_hours(gpus, asked.years, asked.use)
+        found["cost_per_gpu_hour"] = by_hour(found["total_cost"], found["gpu_hours"])
+        if len(designs) == 1 and (days := designs[0].sizing.days):
+            found["cost_per_run"] = of_run(found["cost_per_gpu_hour"], gpus, days)
+        if least or len(known) < len(PARTS):
+            least |= {"total_cost", "cost_per_gpu_hour", "cost_per_run"}
+    return Running(found, frozenset(least))
+
+
+def _energy(design: Design, asked: Operation) -> dict[str, Figure]:
+    """Energy of a cluster over the years, and what its machines and its cooling cost."""
+    site, found = design.plan.site, dict[str, Figure]()
+    if design.facility.energy_kwh_per_year:
+        found["energy_kwh"] = energy_over(design.facility.energy_kwh_per_year, asked.load, asked.years)
     if site and site.electricity and "energy_kwh" in found:
         cost = cost_of_energy(found["energy_kwh"], site.electricity)
         found["energy_cost"] = machines_part(cost, site.pue) if site.pue else cost
         if site.pue:
             found["cooling_cost"] = cooling_part(cost, found["energy_cost"])
-    if asked.rack_cost and facility.racks:
-        found["space_cost"] = rent_of(facility.racks, asked.rack_cost, asked.years)
-    known = [found[name] for name in PARTS if name in found]
-    least = {"purchase", "cost_per_gpu"} if not quote.totals.complete else set()
-    unpowered = facility.lower_bounds & {"power_w", "energy_kwh_per_year"}
-    least |= {"energy_kwh", "energy_cost", "cooling_cost"} if unpowered else set()
-    if known:
-        found["total_cost"] = reduce(sum_of_costs, known)
-        found["gpu_hours"] = gpu_hours(design.sizing.gpus, asked.years, asked.use)
-        found["cost_per_gpu_hour"] = by_hour(found["total_cost"], found["gpu_hours"])
-        if design.sizing.days:
-            found["cost_per_run"] = of_run(found["cost_per_gpu_hour"], design.sizing.gpus, design.sizing.days)
-        if least or len(known) < len(PARTS):
-            least |= {"total_cost", "cost_per_gpu_hour", "cost_per_run"}
-    return Running(found, frozenset(least))
+    return found
 
 
 def _purchase(quote: Quote) -> Figure | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
@@ -41,23 +42,13 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     readers = [form for form in formats if form in ("md", "html", "xlsx", "pdf")]
     if readers:
         from bomgen.chapters import document
-        from bomgen.document import Drawing
         from bomgen.language import language
-        from bomgen.render.diagrams import fabric_svg
 
         words = language(report.plan.quote.language)
-        servers = _servers(report)
-        drawings = tuple(
-            Drawing(
-                f"drawing-{built.plan.name}",
-                words.word("drawing-title", name=built.plan.name),
-                fabric_svg(built.fabric, built.plan.name, words, servers),
-                words.word("drawing-title", name=built.plan.name),
-                DRAWINGS["svg"].format(name=built.plan.name) if "svg" in formats else None,
-            )
-            for built in report.design.fabrics
-        )
-        page = document(report, words, drawings, _racks_drawn(report, words), _costs_drawn(report, words))
+        pools = {each.plan.pool: each for each in report.each_pool}
+        drawings = {name: tuple(_fabrics_drawn(each, words, "svg" in formats)) for name, each in pools.items()}
+        of_racks = {name: _racks_drawn(each, words) for name, each in pools.items()}
+        page = document(report, words, drawings, of_racks, _costs_drawn(report, words))
     for form in formats:
         if form == "md":
             from bomgen.render.text import markdown
@@ -88,6 +79,24 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     if report.templates:
         files |= own_templates.filled(report.templates, given_to_templates(report), report.plan.quote.language)
     return files
+
+
+def _fabrics_drawn(report: Report, words: Language, as_files: bool) -> Iterator[Drawing]:
+    """The drawings of the fabrics of one cluster; `as_files` says that each is a file of its own as well."""
+    from bomgen.document import Drawing
+    from bomgen.render.diagrams import fabric_svg
+
+    servers = _servers(report)
+    for built in report.design.fabrics:
+        name = _drawn_name(report, built.plan.name)
+        title = words.word("drawing-title", name=name)
+        svg = fabric_svg(built.fabric, name, words, servers)
+        yield Drawing(f"drawing-{name}", title, svg, title, DRAWINGS["svg"].format(name=name) if as_files else None)
+
+
+def _drawn_name(report: Report, fabric: str) -> str:
+    """What the drawing of a fabric is called: the fabric, behind its cluster where there are several."""
+    return f"{report.plan.pool}-{fabric}" if report.plan.pool else fabric
 
 
 def _costs_drawn(report: Report, words: Language) -> Drawing | None:
@@ -122,7 +131,8 @@ def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:
         Drawing(f"racks-{number}", title, svg, text if number == 1 else title)
         for number, (title, svg) in enumerate(rack_svgs(found, words), 1)
     )
-    return (Drawing("floor", floor, floor_svg(found, site, words), words.word("drawing-floor-text")), *fronts)
+    drawn = (Drawing("floor", floor, floor_svg(found, site, words), words.word("drawing-floor-text")), *fronts)
+    return tuple(replace(each, id=_drawn_name(report, each.id)) for each in drawn)
 
 
 def _servers(report: Report) -> int | None:
@@ -137,16 +147,17 @@ def _drawings(report: Report, form: str) -> dict[str, bytes]:
     from bomgen.render.diagrams import fabric_svg
     from bomgen.render.graphviz import fabric_dot
 
-    words, servers = language(report.plan.quote.language), _servers(report)
-    files = {}
-    for built in report.design.fabrics:
-        fabric, name = built.fabric, built.plan.name
-        text = (
-            fabric_dot(fabric, name, words, servers)
-            if form == "dot"
-            else fabric_svg(fabric, name, words, servers, True)
-        )
-        files[DRAWINGS[form].format(name=name)] = text.encode("utf-8")
+    words, files = language(report.plan.quote.language), {}
+    for each in report.each_pool:
+        servers = _servers(each)
+        for built in each.design.fabrics:
+            fabric, name = built.fabric, _drawn_name(each, built.plan.name)
+            text = (
+                fabric_dot(fabric, name, words, servers)
+                if form == "dot"
+                else fabric_svg(fabric, name, words, servers, True)
+            )
+            files[DRAWINGS[form].format(name=name)] = text.encode("utf-8")
     return files
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bomgen import own_templates, rules, schema
 from bomgen.alternatives import of_alternative, substitutes, unused, varied, warnings_of
-from bomgen.bill import Line, bill
+from bomgen.bill import Bill, Line, bill, pool_path
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
@@ -20,14 +20,15 @@ from bomgen.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_
 from bomgen.margin import Margin, margin
 from bomgen.medium import Stock
 from bomgen.network.attachment import attachments
-from bomgen.operation import running
+from bomgen.operation import Running, running
 from bomgen.outputs import TAKEN
 from bomgen.plan import COMPUTE, Plan
+from bomgen.pools import split
 from bomgen.price_lists import Entry, to_fill_in
 from bomgen.prices import PriceBook
 from bomgen.problems import Infeasible, PlanErrors, Problem
-from bomgen.proof import Check, checks, of_problems
-from bomgen.quote import net_price, part_price, quote, without_rate
+from bomgen.proof import Check, checks, of_money, of_problems
+from bomgen.quote import Quote, net_price, of_pool, part_price, quote, without_rate
 from bomgen.remarks import remarks, without_effect
 from bomgen.report import Input, Report
 from bomgen.sizing import size
@@ -195,48 +196,105 @@ def _worked_out(
     file: PlanFile, source: Source, catalog: Catalog, settings: Sequence[str], lock: Lock | None
 ) -> tuple[Report, Books | None]:
     """The result for a source, and the price books of a lock; `settings` are what was laid over it."""
-    plan = bind(source, catalog)
-    found = rules.check(plan, source)
-    if any(problem.severity == "error" for problem in found):
-        raise PlanErrors(found)
-    plan, books, inputs, pinned = _priced_by(file, plan, lock)
-    if wrong := without_rate(plan.quote, books):
+    pools = split(source)
+    plans = _bound(pools, catalog)
+    warned = [rules.check(plan, each) for plan, (_, each) in zip(plans, pools, strict=True)]
+    if any(problem.severity == "error" for problems in warned for problem in problems):
+        raise PlanErrors(_ordered([problem for problems in warned for problem in problems]))
+    priced_by = [_priced_by(file, plan, lock) for plan in plans[:1]]
+    _, books, inputs, pinned = priced_by[0]
+    quoted = priced_by[0][0].quote
+    if wrong := without_rate(quoted, books):
         raise PlanErrors(wrong)
+    designs = [_designed(plan._replace(quote=quoted), catalog, books) for plan in plans]
+    billed = bill(*designs)
+    priced = quote(billed, quoted, books)
+    found = [
+        _of_pool(file, each, designed, problems, billed, priced)
+        for (_, each), designed, problems in zip(pools, designs, warned, strict=True)
+    ]
+    inputs = [*(Input(name, content) for name, content in source.files), *inputs]
+    inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
+    inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_without_costs, settings) if setting]
+    problems = _ordered([*(problem for each in found for problem in each.problems), *priced.problems])
+    whole = found[0]._replace(
+        inputs=tuple(inputs),
+        bill=billed,
+        quote=priced,
+        books=tuple(books),
+        running=running(designs, priced),
+        checks=(*(check for each in found for check in each.checks), *of_money(priced), *of_problems(priced.problems)),
+        problems=problems,
+    )
+    if len(found) == 1:
+        return whole, pinned
+    whole = whole._replace(plan=whole.plan._replace(pool=""), pools=tuple(found), elevations=None)
+    return whole, pinned
+
+
+def _bound(pools: Sequence[tuple[str, Source]], catalog: Catalog) -> list[Plan]:
+    """The plans of pools. Raises PlanErrors with the problems of all of them, each once."""
+    plans, problems = list[Plan](), list[Problem]()
+    for name, each in pools:
+        try:
+            plans.append(bind(each, catalog)._replace(pool=name))
+        except PlanErrors as errors:
+            problems += errors.problems
+    if problems:
+        raise PlanErrors(_ordered(problems))
+    return plans
+
+
+def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Problems by their place, each once, though it concern several clusters."""
+    found = dict[Problem, Problem]()
+    for problem in problems:
+        found.setdefault(problem._replace(path=""), problem)
+    return tuple(sorted(found.values(), key=lambda problem: problem.mark))
+
+
+def _designed(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Design:
+    """What is built for a plan. Raises PlanErrors at the place of what makes it impossible."""
     try:
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)
         parts = stock(catalog)._replace(price=part_price(plan.quote, books))
-        designed = _on_floor(design(plan, sizing, parts, attached), parts)
+        return _on_floor(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
-    billed = bill(designed)
-    priced = quote(billed, plan.quote, books)
+
+
+def _of_pool(
+    file: PlanFile, source: Source, designed: Design, warned: Sequence[Problem], billed: Bill, priced: Quote
+) -> Report:
+    """The result for one cluster of a plan: its share of the bill, and what is to be said of it.
+
+    Raises BrokenResult when a check on it fails.
+    """
+    plan = designed.plan
+    own = of_pool(priced, plan.quote, plan.pool) if plan.pool else priced
+    own_bill = Bill(tuple(line.line for line in own.lines)) if plan.pool else billed
     elevated = _elevations(designed)
-    outcome = checks(designed, billed, priced)
+    outcome = checks(designed, own_bill, own)
     _raise_broken(outcome)
-    noted = [*found, *remarks(designed), *without_effect(source, designed, billed), *priced.problems]
-    noted += _of_racks(elevated, plan)
-    of_checks = _warnings(outcome, designed)
-    problems = tuple(sorted((*noted, *of_checks), key=lambda problem: problem.mark))
-    inputs = [*(Input(name, content) for name, content in source.files), *inputs]
-    inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
-    inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_without_costs, settings) if setting]
-    report = Report(
+    noted = [*warned, *remarks(designed), *without_effect(source, designed, billed), *_of_racks(elevated, plan)]
+    problems = [*noted, *_warnings(outcome, designed)]
+    place = pool_path(plan.pool)
+    return Report(
         plan=plan,
         plan_file=file.name,
         content=file.content,
-        inputs=tuple(inputs),
+        inputs=(),
         design=designed,
-        bill=billed,
-        quote=priced,
-        books=tuple(books),
-        running=running(designed, priced),
+        bill=own_bill,
+        quote=own,
+        books=(),
+        running=Running({}, frozenset()),
         elevations=elevated,
-        checks=(*outcome, *of_problems(noted)),
-        problems=problems,
+        checks=tuple(check._replace(path=".".join((*place, check.path))) for check in (*outcome, *of_problems(noted))),
+        problems=_ordered([problem._replace(path=".".join((*place, problem.path))) for problem in problems]),
     )
-    return report, pinned
 
 
 def _priced_by(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen import __version__
-from bomgen.bill import Bill, Line
+from bomgen.bill import Bill, Line, pool_path
 from bomgen.catalog import Record
 from bomgen.design import Design
 from bomgen.elevations import Elevations
@@ -17,7 +17,7 @@ from bomgen.figures import Assumed, Cited, Derived, Figure, Given, origin_text, 
 from bomgen.interconnect import Chosen
 from bomgen.money import Totals, rounded
 from bomgen.numbers import Path, Paths, numbers
-from bomgen.operation import Running
+from bomgen.operation import Running, together
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
 from bomgen.prices import PriceBook
@@ -66,6 +66,9 @@ class Report(NamedTuple):
     """The same plan with other parts or values, in the order of the plan."""
     templates: tuple[Template, ...] = ()
     """The user's own, to be filled in."""
+    pools: tuple[Report, ...] = ()
+    """The results of the clusters of a plan that has several, each as if it were the only one; what is about all of
+    them, and only that, stands here: plan, bill, quote, running, checks, problems."""
     records: tuple[Record, ...] = ()
     """What was read of the catalogue."""
     stale: tuple[Problem, ...] = ()
@@ -76,14 +79,35 @@ class Report(NamedTuple):
         """The digest of the plan's bytes."""
         return digest(self.content)
 
+    @property
+    def each_pool(self) -> tuple[Report, ...]:
+        """The results of the clusters of the plan: this one where there is one."""
+        return self.pools or (self,)
 
+
+SUMS = (
+    *(("cluster", key) for key in ("gpus", "servers", "spare_servers", "nics", "power_w")),
+    *(("site", key) for key in ("racks", "compute_racks", "management_racks", "compute_pdus", "management_pdus")),
+    *(("site", key) for key in ("power_w", "facility_power_w", "energy_kwh_per_year")),
+    *(("site", key) for key in ("weight_kg", "heat_btu_per_hour")),
+)
+"""The numbers that the clusters of a plan have together, by their path."""
+CLUSTERS = "clusters"
+"""Where the clusters of a plan with several stand in bom.json."""
 OPERATION = "operation"
 """Where the costs of running stand in bom.json."""
 
 
 def numbers_of(report: Report) -> dict[Path, Figure]:
     """Every number of a result by its path in bom.json: of the design, and of what it costs to run it."""
-    return numbers(report.design) | {(OPERATION, name): figure for name, figure in report.running.figures.items()}
+    if report.pools:
+        below = {pool_path(each.plan.pool): numbers(each.design) for each in report.pools}
+        sums = {path: together([figures.get(path) for figures in below.values()]) for path in SUMS}
+        found: dict[Path, Figure] = {path: figure for path, figure in sums.items() if figure}
+        found |= {(*place, *path): figure for place, figures in below.items() for path, figure in figures.items()}
+    else:
+        found = numbers(report.design)
+    return found | {(OPERATION, name): figure for name, figure in report.running.figures.items()}
 
 
 def digest(content: bytes) -> str:
@@ -112,30 +136,24 @@ def result(report: Report) -> dict[str, Any]:
             "sha256": report.sha256,
             "inputs": [{"name": entry.name, "sha256": entry.sha256} for entry in report.inputs],
         },
-        "cluster": {"gpu": report.plan.cluster.gpu.identity.id, "server": None},
-        "fabrics": {},
     }
-    if report.plan.cluster.server:
-        data["cluster"]["server"] = report.plan.cluster.server.identity.id
-    for built in report.design.fabrics:
-        data["fabrics"][built.plan.name] = {
-            "role": built.plan.role,
-            "topology": built.fabric.topology,
-            "exact_bisection": built.fabric.exact_bisection,
-        }
-        data["fabrics"][built.plan.name]["links_chosen"] = {
-            chosen.kind: _chosen_data(chosen, report.quote.totals.currency) for chosen in built.interconnect.choices
-        }
+    if report.pools:
+        data |= {"cluster": {"gpu": None, "server": None}, CLUSTERS: {}}
+    for each in report.each_pool:
+        inner = data[CLUSTERS].setdefault(each.plan.pool, {}) if report.pools else data
+        inner |= _named_data(each)
     for path, figure in found.items():
         place = data
         for step in path[:-1]:
             place = place.setdefault(step, {})
         place[path[-1]] = plain(figure.value)
-    _name_what_is_not_there(data)
-    if report.elevations:
-        data["site"] |= as_data(report.elevations)
-    data["cluster"].setdefault("spare_servers", 0)
-    data["cluster"].setdefault("nics", 0)
+    for each in report.each_pool:
+        inner = data[CLUSTERS][each.plan.pool] if report.pools else data
+        _name_what_is_not_there(inner)
+        _without_servers(inner)
+        if each.elevations:
+            inner["site"] |= as_data(each.elevations)
+    _without_servers(data)
     paths = Paths(found)
     data["lines"] = lines_data(report)
     data["totals"] = _totals_data(report.quote.totals)
@@ -163,6 +181,27 @@ def result(report: Report) -> dict[str, Any]:
         for figure, origin in assumptions(report, found.values())
     ]
     return data
+
+
+def _named_data(report: Report) -> dict[str, Any]:
+    """What a cluster and its fabrics are built of, by name: all that is no number."""
+    cluster, fabrics = report.plan.cluster, {}
+    for built in report.design.fabrics:
+        chosen = {each.kind: _chosen_data(each, report.quote.totals.currency) for each in built.interconnect.choices}
+        fabrics[built.plan.name] = {
+            "role": built.plan.role,
+            "topology": built.fabric.topology,
+            "exact_bisection": built.fabric.exact_bisection,
+            "links_chosen": chosen,
+        }
+    server = cluster.server.identity.id if cluster.server else None
+    return {"cluster": {"gpu": cluster.gpu.identity.id, "server": server}, "fabrics": fabrics}
+
+
+def _without_servers(data: dict[str, Any]) -> None:
+    """Nought for spare servers and NICs where there are none."""
+    data["cluster"].setdefault("spare_servers", 0)
+    data["cluster"].setdefault("nics", 0)
 
 
 def given_to_templates(report: Report) -> dict[str, Any]:
@@ -285,6 +324,7 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "price_valid_until": price.valid_until if price else None,
         "in_stock": line.in_stock,
         "doubts": list(doubts(priced, plan)),
+        "cluster": line.pool or None,
     }
 
 
@@ -352,6 +392,13 @@ def choices(report: Report) -> Iterator[Figure]:
         yield plan.quote.assumed_currency
     if plan.quote.date and any(line.price and line.price.date for line in report.quote.lines):
         yield plan.quote.old_after
+    for each in report.each_pool:
+        yield from _choices_of(each)
+
+
+def _choices_of(report: Report) -> Iterator[Figure]:
+    """Those of one cluster."""
+    plan = report.plan
     if report.design.sizing.run and plan.training:
         training = plan.training
         yield from (training.precision, training.attention, training.recompute, training.flash_attention)

@@ -25,7 +25,7 @@ FLOORS = {
     "figures": 0,
     **dict.fromkeys(("problems", "resources", "money", "packing", "terms", "phrases", "csv_fields"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
-    **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape", "logo"), 3),
+    **dict.fromkeys(("quantities", "language", "fabric", "connection", "shape", "logo", "pools"), 3),
     **dict.fromkeys(("schema", "medium", "own_templates"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),

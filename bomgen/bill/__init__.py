@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bomgen.beside import boxes_of
 from bomgen.bill.charges import charges
-from bomgen.bill.line import CATEGORIES, Line, cable_id, cable_sku, names_of
+from bomgen.bill.line import CATEGORIES, Line, cable_id, cable_sku, names_of, pool_path
 from bomgen.bill.spares import with_spares, without_stock
 from bomgen.chassis import WORDS, CardUse, FittedTier
 from bomgen.design import BuiltFabric, Design
@@ -19,7 +19,7 @@ from bomgen.interconnect import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUs
 from bomgen.parts import Identity
 from bomgen.records import slug
 
-__all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "names_of"]
+__all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "names_of", "pool_path"]
 
 NO_PART = "no part known"
 PANEL = "panel"
@@ -32,15 +32,25 @@ class Bill(NamedTuple):
     lines: tuple[Line, ...]
 
 
-def bill(design: Design) -> Bill:
-    """The parts of a design with their quantities and spares, less what the customer has; charges come last.
+def bill(*designs: Design) -> Bill:
+    """The parts of the designs of a plan with their quantities and spares, less what the customer has.
+
+    Charges come last. Spares, stock and charges are counted over all designs.
 
     Raises PlanErrors for a charge that is counted by what the plan does not have.
     """
-    of_fabrics = (line for fabric in design.fabrics for line in _fabric(fabric))
-    lines = [*_servers(design), *of_fabrics, *_storage(design), *_racks(design)]
-    spared = with_spares([line for line in lines if line.quantity.value], design.plan.spares)
-    return Bill(tuple(without_stock((*spared, *charges(design)), design.plan.stock)))
+    plan = designs[0].plan
+    lines = [line.in_pool(each.plan.pool) for each in designs for line in _parts(each) if line.quantity.value]
+    return Bill(tuple(without_stock((*with_spares(lines, plan.spares), *charges(designs)), plan.stock)))
+
+
+def _parts(design: Design) -> Iterator[Line]:
+    """The parts of a design in the order of the bill."""
+    yield from _servers(design)
+    for fabric in design.fabrics:
+        yield from _fabric(fabric)
+    yield from _storage(design)
+    yield from _racks(design)
 
 
 def _part(line_id: str, category: str, identity: Identity, quantity: Figure, **place: str | None) -> Line:

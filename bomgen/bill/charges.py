@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from bomgen.beside import boxes_of, sum_of_boxes
@@ -13,19 +13,25 @@ from bomgen.problems import PlanErrors, Problem
 from bomgen.terms import ORDER, Charge
 
 
+@formula("<pieces>")
+def over_clusters(pieces: int, more_pieces: int) -> int:
+    """What several clusters of a plan have together."""
+    return pieces + more_pieces
+
+
 @formula("pieces")
 def over_years(pieces: int, years: int) -> int:
     """Pieces that are bought anew for each year."""
     return pieces * years
 
 
-def charges(design: Design) -> Iterator[Line]:
-    """A line for each charge of the plan.
+def charges(designs: Sequence[Design]) -> Iterator[Line]:
+    """A line for each charge of a plan with these designs.
 
     Raises PlanErrors for a charge that is counted by what the plan does not have.
     """
-    for charge in design.plan.quote.charges:
-        counted = _counted(charge, design)
+    for charge in designs[0].plan.quote.charges:
+        counted = _counted(charge, designs)
         if counted is None or not counted.value:
             message = f"nothing to charge by the {charge.per}: the plan has none; count it by the {ORDER}"
             raise PlanErrors([Problem(charge.mark, "error", message, "charge", "quote.charges")])
@@ -44,15 +50,20 @@ def charges(design: Design) -> Iterator[Line]:
         )
 
 
-def _counted(charge: Charge, design: Design) -> Figure | None:
+def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
     """How many of what a charge is counted by; None where the plan does not have it."""
+    if charge.per == ORDER:
+        return charge.once
+    counted = [figure for design in designs if (figure := _counted_in(charge, design))]
+    return reduce(over_clusters, counted) if counted else None
+
+
+def _counted_in(charge: Charge, design: Design) -> Figure | None:
     if charge.per == "gpu":
         return design.sizing.gpus
     if charge.per == "server":
         return design.sizing.servers
     if charge.per == "rack":
         return design.facility.racks
-    if charge.per == "switch":
-        boxes = [boxes_of(tier) for built in design.fabrics for tier in built.fabric.tiers]
-        return reduce(sum_of_boxes, boxes) if boxes else None
-    return charge.once
+    boxes = [boxes_of(tier) for built in design.fabrics for tier in built.fabric.tiers]
+    return reduce(sum_of_boxes, boxes) if boxes else None

@@ -38,6 +38,19 @@ class Line(NamedTuple):
     """What the plan says of a line that is no part."""
     in_stock: bool = False
     """Whether the customer has it: it is shown and not charged."""
+    pool: str = ""
+    """The cluster that it is for, of a plan with several."""
+
+    def in_pool(self, pool: str) -> Line:
+        """The line as one of several clusters: its id and its path begin with the cluster's name."""
+        path = self.path and ".".join((*pool_path(pool), self.path))
+        return self._replace(id=f"{pool}.{self.id}", path=path, pool=pool) if pool else self
+
+    def alone(self) -> Line:
+        """The line as if its cluster were the only one of the plan."""
+        place = "".join(f"{step}." for step in pool_path(self.pool))
+        path = self.path and self.path.removeprefix(place)
+        return self._replace(id=self.id.removeprefix(f"{self.pool}."), path=path, pool="")
 
     @property
     def pieces(self) -> int:
@@ -51,6 +64,11 @@ class Line(NamedTuple):
         if self.identity:
             names += [self.identity.id, self.identity.part_number, self.identity.ordering_number]
         return _lower(names)
+
+
+def pool_path(pool: str) -> tuple[str, ...]:
+    """Where the numbers of a cluster begin in bom.json, of a plan with several; nothing where there is one."""
+    return ("clusters", pool) if pool else ()
 
 
 def cable_id(cable: Cable | None, length_m: Fraction) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from bomgen import __version__
 from bomgen.chapters import alternatives, build, costs, evidence, money, racks, serving, site, sizing, storage, summary
@@ -12,6 +14,8 @@ from bomgen.language import Language
 from bomgen.numbers import Path
 from bomgen.report import Report
 
+EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
+"""No drawings."""
 PROTECTED = "protected"
 """What a plan calls a workbook whose inputs alone may be changed."""
 
@@ -19,22 +23,26 @@ PROTECTED = "protected"
 def document(
     report: Report,
     language: Language,
-    drawings: tuple[Drawing, ...],
-    of_racks: tuple[Drawing, ...] = (),
+    drawings: Mapping[str, tuple[Drawing, ...]] = EMPTY,
+    of_racks: Mapping[str, tuple[Drawing, ...]] = EMPTY,
     of_costs: Drawing | None = None,
 ) -> Document:
     """The report for readers, in a language.
 
-    `drawings` are those of the fabrics, `of_racks` of floor and racks, `of_costs` the one of what is paid for.
+    `drawings` are those of the fabrics of each cluster by its name, `of_racks` of floor and racks, `of_costs` the one
+    of what is paid for. The name of the only cluster of a plan is empty.
     """
     writer = Writer(report, language)
+    pools = writer.of_pools()
+    whole = [*_total(writer)] if report.pools else []
+    sections = _sections(writer, pools, drawings, of_racks, of_costs)
     return Document(
         title=report.plan.title,
         subtitle=_subtitle(writer),
         language=language.code,
         facts=tuple(money.facts(writer)),
-        headline=tuple(_headline(writer)),
-        sections=tuple(section for section in _sections(writer, drawings, of_racks, of_costs) if section is not None),
+        headline=(*whole, *(fact for pool in pools for fact in _headline(pool))),
+        sections=tuple(section for section in sections if section is not None),
         totals=report.quote.totals,
         footer=language.word("footer", version=__version__, sha=report.sha256),
         parties=money.parties(writer),
@@ -48,6 +56,13 @@ def _subtitle(writer: Writer) -> str:
     return writer.word("subtitle-customer", customer=customer.name) if customer else writer.word("subtitle")
 
 
+def _total(writer: Writer) -> Iterator[tuple[str, Cell]]:
+    """What the clusters of a plan have together."""
+    for path in (("cluster", "gpus"), ("site", "power_w")):
+        if path in writer.numbers:
+            yield writer.label(path), writer.cell(path)
+
+
 def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
     for path in (
         ("cluster", "gpus"),
@@ -58,36 +73,52 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         ("cluster", "nics"),
     ):
         if path in writer.numbers:
-            yield writer.label(path), writer.cell(path)
+            yield writer.named(writer.label(path)), writer.cell(path)
     for name in (built.plan.name for built in writer.report.design.fabrics):
         for last in (("switches", "total"), ("transceivers", "total")):
             of_fabric: Path = ("fabrics", name, *last)
             if of_fabric in writer.numbers:
-                yield writer.joined(name, writer.label(of_fabric)), writer.cell(of_fabric)
+                yield writer.named(writer.joined(name, writer.label(of_fabric))), writer.cell(of_fabric)
         cables: Path = ("fabrics", name, "cables_total")
         if cables in writer.numbers:
-            yield writer.joined(name, writer.word("headline-cables")), writer.cell(cables)
+            yield writer.named(writer.joined(name, writer.word("headline-cables"))), writer.cell(cables)
     if ("site", "power_w") in writer.numbers:
-        yield writer.label(("site", "power_w")), writer.cell(("site", "power_w"))
+        yield writer.named(writer.label(("site", "power_w"))), writer.cell(("site", "power_w"))
 
 
 def _sections(
-    writer: Writer, drawings: tuple[Drawing, ...], of_racks: tuple[Drawing, ...], of_costs: Drawing | None
+    writer: Writer,
+    pools: Sequence[Writer],
+    drawings: Mapping[str, tuple[Drawing, ...]],
+    of_racks: Mapping[str, tuple[Drawing, ...]],
+    of_costs: Drawing | None,
 ) -> Iterator[Section | None]:
-    yield summary.summary(writer)
+    yield summary.summary(writer, pools)
     yield costs.costs(writer, of_costs)
     yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
     yield alternatives.alternatives(writer)
     yield money.operation(writer)
     yield money.terms(writer)
-    yield serving.serving(writer)
-    yield sizing.sizing(writer)
-    yield build.network(writer, drawings)
-    yield storage.storage(writer)
-    yield site.site(writer)
-    yield racks.racks(writer, of_racks)
+    for pool in pools:
+        name = pool.report.plan.pool
+        for section in (
+            serving.serving(pool),
+            sizing.sizing(pool),
+            build.network(pool, drawings.get(name, ())),
+            storage.storage(pool),
+            site.site(pool),
+            racks.racks(pool, of_racks.get(name, ())),
+        ):
+            yield _of_pool(pool, section) if section and name else section
     yield money.prices(writer)
     yield evidence.assumption_section(writer)
     yield evidence.check_section(writer)
     yield evidence.source_section(writer)
-    yield evidence.derivation_section(writer)
+    yield evidence.derivation_section(writer, pools)
+
+
+def _of_pool(writer: Writer, section: Section) -> Section:
+    """A chapter about one of several clusters, which its title and those of its tables name."""
+    name = writer.report.plan.pool
+    tables = tuple(replace(table, id=f"{table.id}-{name}", title=writer.named(table.title)) for table in section.tables)
+    return replace(section, id=f"{section.id}-{name}", title=writer.named(section.title), tables=tables)

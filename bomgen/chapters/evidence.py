@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Derivation, Row, Section, Step, Table
 from bomgen.figures import Cited, Derived, Figure, telling_inputs, walk
-from bomgen.report import assumptions
+from bomgen.numbers import Path, dotted
+from bomgen.report import CLUSTERS, assumptions
 
 
 def assumption_section(writer: Writer) -> Section:
@@ -89,10 +90,13 @@ def source_section(writer: Writer) -> Section:
     return Section("sources", writer.word("section-sources"), text=(writer.word("sources-lead"),), tables=(table,))
 
 
-def derivation_section(writer: Writer) -> Section:
-    """How every number was worked out."""
+def derivation_section(writer: Writer, pools: Sequence[Writer]) -> Section:
+    """How every number was worked out; those of a cluster of several are called so."""
+    titles = {dotted(path): derivation_title(writer, path) for path in writer.numbers if path[0] != CLUSTERS}
+    for pool in pools:
+        titles |= {dotted((*pool.within, *path)): derivation_title(pool, path) for path in pool.numbers}
     derivations = tuple(
-        Derivation(path, derivation_title(writer, path), tuple(steps(writer, path, figure)))
+        Derivation(path, titles[path], tuple(steps(writer, path, figure)))
         for path, figure in writer.paths.figures.items()
         if "#" not in path and isinstance(figure.origin, Derived)
     )
@@ -104,12 +108,11 @@ def derivation_section(writer: Writer) -> Section:
     )
 
 
-def derivation_title(writer: Writer, path: str) -> str:
+def derivation_title(writer: Writer, path: Path) -> str:
     """What a derivation is called: by its number, and for one of a fabric by the fabric as well."""
-    steps = tuple(path.split("."))
-    if steps[0] == "fabrics":
-        return writer.joined(steps[1], writer.group_label(steps[2:]))
-    return writer.label(steps)
+    if path[0] == "fabrics":
+        return writer.named(writer.joined(path[1], writer.group_label(path[2:])))
+    return writer.named(writer.label(path))
 
 
 def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:

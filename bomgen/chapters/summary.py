@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
 
 from bomgen.chapters.serving import sentences as of_serving
@@ -12,13 +12,14 @@ from bomgen.document import Note, Section
 from bomgen.plan import Training
 
 
-def summary(writer: Writer) -> Section:
-    """What is proposed, with every warning."""
+def summary(writer: Writer, pools: Sequence[Writer]) -> Section:
+    """What is proposed for each cluster of the plan, with every warning."""
     notes = tuple(
         Note("warning", writer.language.message(problem.message), str(problem.mark))
         for problem in writer.report.problems
     )
-    return Section("summary", writer.word("section-summary"), text=tuple(sentences(writer)), notes=notes)
+    text = tuple(pool.named(sentence) for pool in pools for sentence in sentences(pool))
+    return Section("summary", writer.word("section-summary"), text=text, notes=notes)
 
 
 def sentences(writer: Writer) -> Iterator[str]:

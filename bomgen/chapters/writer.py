@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from bomgen.bill import Line
+from bomgen.bill import Line, pool_path
 from bomgen.document import Cell, Column, Row, Table
 from bomgen.figures import Assumed, Cited, Derived, Figure, Reference, origin_text
 from bomgen.language import Language, is_prefixed
@@ -27,13 +27,15 @@ class Writer:
 
     def __init__(self, report: Report, language: Language) -> None:
         self.report, self.language = report, language
+        self.within = pool_path(report.plan.pool)
+        """Where the numbers of the report begin in bom.json."""
         self.word = language.word
         self.numbers = numbers_of(report)
         self.paths = Paths(self.numbers)
         compute = report.plan.compute
         self.sparse = compute is not None and compute.sparsity.value == SPARSE
         """Whether the peak asked for is the sparse one."""
-        self.lower_bounds = report.design.facility.lower_bounds
+        self.lower_bounds = frozenset[str]().union(*(each.design.facility.lower_bounds for each in report.each_pool))
         """Figures of the site that leave out machines whose power is not known."""
         served = report.design.sizing.serving
         self.estimated = served is not None and served.need.estimate is not None
@@ -120,6 +122,14 @@ class Writer:
         """The labels of a path's steps, from the group to the number."""
         return self.joined(*(self.label((step,)) for step in path))
 
+    def of_pools(self) -> tuple[Writer, ...]:
+        """A writer for each cluster of the plan: this one where there is one."""
+        return tuple(Writer(each, self.language) for each in self.report.pools) or (self,)
+
+    def named(self, name: str) -> str:
+        """A name, with the cluster that it is of where the plan has several."""
+        return self.joined(self.report.plan.pool, name) if self.report.plan.pool else name
+
     def joined(self, *names: str) -> str:
         """Names from the group to the one that is meant."""
         return self.word("name-in").join(names)
@@ -127,7 +137,7 @@ class Writer:
     def cell(self, path: Path) -> Cell:
         """The number at a path as a cell that leads to its derivation."""
         figure = self.numbers[path]
-        why = dotted(path) if isinstance(figure.origin, Derived) else None
+        why = dotted((*self.within, *path)) if isinstance(figure.origin, Derived) else None
         if figure.unit == MONEY:
             currency = self.report.quote.totals.currency
             return Cell(rounded(Fraction(figure.value), currency), currency, why, self._least(path))

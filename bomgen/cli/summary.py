@@ -22,6 +22,24 @@ NAME_WIDTH = 10
 def summary(report: Report) -> Iterator[str]:
     """The result on a few lines: what fits a screen."""
     from bomgen.language import language
+
+    yield click.style(f"{report.plan.name}  {report.plan.title}", bold=True)
+    for each in report.each_pool:
+        if each.plan.pool:
+            yield f"  {each.plan.pool}:"
+        yield from _of_pool(each)
+    words, totals = language("en"), report.quote.totals
+    if totals.priced_lines == 0:
+        yield f"  price      none of {totals.lines} lines has a price"
+    else:
+        least = "" if totals.complete else "at least "
+        amount = words.money(totals.amount, totals.currency)
+        yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
+
+
+def _of_pool(report: Report) -> Iterator[str]:
+    """What one cluster of a plan comes to."""
+    from bomgen.language import language
     from bomgen.numbers import dotted
     from bomgen.report import numbers_of
 
@@ -32,7 +50,6 @@ def summary(report: Report) -> Iterator[str]:
     def shown(path: str) -> str:
         return words.number(found[path].value)
 
-    yield click.style(f"{report.plan.name}  {report.plan.title}", bold=True)
     text = f"{shown('cluster.gpus')} x {cluster.gpu.identity.name}"
     if cluster.server and cluster.server.trays:
         text += f" in {shown('cluster.servers')} trays of {cluster.server.identity.name}"
@@ -63,13 +80,6 @@ def summary(report: Report) -> Iterator[str]:
         left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
         known = f"at least {watts} W: the power of {left_out} is not known"
         yield f"  power      {known if unknown else f'{watts} W at most'}"
-    totals = report.quote.totals
-    if totals.priced_lines == 0:
-        yield f"  price      none of {totals.lines} lines has a price"
-    else:
-        least = "" if totals.complete else "at least "
-        amount = words.money(totals.amount, totals.currency)
-        yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
 
 
 def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:

@@ -6,10 +6,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bomgen.cli.common import NOT_WRITTEN, WRONG_PLAN, one_opened, root_option, set_option, show, worked_out
+
+if TYPE_CHECKING:
+    from bomgen.report import Report
 
 
 class _Wiring(click.Command):
@@ -31,10 +35,17 @@ class _Wiring(click.Command):
 @click.option(
     "--fabric", "fabrics", multiple=True, metavar="NAME", help="Only the cables of a fabric; can be given again."
 )
+@click.option("--cluster", "pool", metavar="NAME", help="The cluster whose cables are listed, of a plan with several.")
 @set_option
 @root_option
 def wiring(
-    plan: str, form: str, output: str | None, fabrics: tuple[str, ...], settings: tuple[str, ...], root: str | None
+    plan: str,
+    form: str,
+    output: str | None,
+    fabrics: tuple[str, ...],
+    pool: str | None,
+    settings: tuple[str, ...],
+    root: str | None,
 ) -> None:
     """List every cable once, port to port, in a format that other programs read.
 
@@ -61,6 +72,7 @@ def wiring(
     report = worked_out(file, settings)
     if report is None:
         sys.exit(WRONG_PLAN)
+    report = _chosen(report, pool)
     known = [built.plan.name for built in report.design.fabrics]
     if unknown := [name for name in fabrics if name not in known]:
         raise click.UsageError(f"no fabric '{unknown[0]}'; there are {', '.join(known) or 'none'}")
@@ -80,6 +92,19 @@ def wiring(
         sys.exit(NOT_WRITTEN)
     for path in written:
         click.echo(f"{path}")
+
+
+def _chosen(report: Report, pool: str | None) -> Report:
+    """The result for the cluster that is meant. Raises UsageError where that is none, or one of several."""
+    pools = {each.plan.pool: each for each in report.pools}
+    if pool in pools:
+        return pools[pool]
+    if pools:
+        wrong = f"no cluster '{pool}'" if pool else "the plan has several clusters, and each has cables of its own"
+        raise click.UsageError(f"{wrong}; name one with --cluster: {', '.join(pools)}")
+    if pool:
+        raise click.UsageError("the plan has a single cluster, which has no name; leave out --cluster")
+    return report
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from bomgen.quote.units import Unit, before_and_after, discount_of, net_price, p
 from bomgen.quote.warnings import of_prices
 from bomgen.terms import CHARGED, QuotePlan
 
-__all__ = ["Quote", "QuoteLine", "net_price", "part_price", "quote", "without_rate"]
+__all__ = ["Quote", "QuoteLine", "net_price", "of_pool", "part_price", "quote", "without_rate"]
 
 
 class QuoteLine(NamedTuple):
@@ -76,6 +76,12 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
         lines = [_between(*each) for each in zip(lines, lowest, highest, strict=True)]
         totals = totals._replace(low=_totals(lowest, plan).amount, high=_upper(_totals(highest, plan)))
     return Quote(tuple(lines), totals, of_prices([line.unit for line in lines], bill.lines, plan))
+
+
+def of_pool(found: Quote, plan: QuotePlan, pool: str) -> Quote:
+    """The lines that are for one of several clusters, as if it were the only one, and what they come to."""
+    lines = [line._replace(line=line.line.alone()) for line in found.lines if line.line.pool == pool]
+    return Quote(tuple(lines), _totals(lines, plan), ())
 
 
 def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLine:

@@ -311,7 +311,7 @@ def test_half_of_an_odd_number_of_feeds_is_the_larger_half() -> None:
 def test_the_chapter_has_a_table_for_each_question(code: str, worked: Worked) -> None:
     """Racks, power, weight and heat, and supply apart; every row named in words."""
     report = worked(plan(four(rack={"part": "apc-ar3357", "pdu": "apc-apdu11450me"})))
-    tables = {table.id: table for table in document(report, language(code), ()).section("site").tables}
+    tables = {table.id: table for table in document(report, language(code)).section("site").tables}
     assert list(tables) == ["site", "site-power", "site-load", "site-supply"]
     names = [str(row.cells[0].value) for table in tables.values() for row in table.rows]
     assert len(names) == len(set(names))

@@ -373,7 +373,7 @@ def plan(**keys: Any) -> dict[str, Any]:
 
 def words(report: Report, code: str = "en") -> Document:
     """The document of a report."""
-    return document(report, language(code), ())
+    return document(report, language(code))
 
 
 def texts(page: Document) -> str:

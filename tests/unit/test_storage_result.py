@@ -44,7 +44,7 @@ def rules(report: Report, *wanted: str) -> list[str]:
 
 def page(report: Report, code: str = "en") -> Document:
     """A report as a document in a language."""
-    return document(report, language(code), ())
+    return document(report, language(code))
 
 
 def tables(page: Document, section: str) -> dict[str, Table]:
