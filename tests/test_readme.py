@@ -7,6 +7,8 @@ import shlex
 import shutil
 import sys
 import sysconfig
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,15 +35,20 @@ BLOCKS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what the commands work on; later blocks see what earlier ones wrote."""
-    place = tmp_path_factory.mktemp("readme")
-    for name in COPIED:
-        if (CHECKOUT / name).is_dir():
-            shutil.copytree(CHECKOUT / name, place / name)
-    (place / ".venv").symlink_to(sys.prefix)
-    (place / ".git").mkdir()  # a checkout: paths of a plan may lead to its root
-    return place
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """For each page a copy of what its commands work on; later blocks of a page see what earlier ones wrote."""
+
+    @cache
+    def of(page: str) -> Path:
+        place = tmp_path_factory.mktemp(Path(page).stem)
+        for name in COPIED:
+            if (CHECKOUT / name).is_dir():
+                shutil.copytree(CHECKOUT / name, place / name)
+        (place / ".venv").symlink_to(sys.prefix)
+        (place / ".git").mkdir()  # a checkout: paths of a plan may lead to its root
+        return place
+
+    return of
 
 
 def test_readme_has_commands() -> None:
@@ -50,14 +57,14 @@ def test_readme_has_commands() -> None:
 
 
 @pytest.mark.parametrize(("page", "steps"), BLOCKS, ids=[f"{page}-line-{steps[0].line}" for page, steps in BLOCKS])
-def test_commands_print_what_is_shown(page: str, steps: list[Step], folder: Path) -> None:
+def test_commands_print_what_is_shown(page: str, steps: list[Step], folders: Callable[[str], Path]) -> None:
     """The commands of a block print what the block shows; of a `make` command the target exists."""
     for step in steps:
         words = shlex.split(step.command, comments=True)
         if words[:1] == ["make"]:
             assert {word for word in words[1:] if "=" not in word and not word.startswith("-")} <= _targets(), page
         elif words[:1] != ["cd"] and words[:2] != ["git", "clone"]:
-            run(step, folder, sysconfig.get_path("scripts"))
+            run(step, folders(page), sysconfig.get_path("scripts"))
 
 
 def test_reading_of_blocks() -> None:
