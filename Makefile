@@ -8,15 +8,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # On a continuous-integration machine the outside judges written in Python come along; elsewhere they are skipped.
 comma := ,
-EXTRAS := dev$(if $(CI),$(comma)judges)
+EXTRAS := dev$(if $(CI),$(comma)judges$(comma)site)
 
 # A stamp says which set of packages the environment holds; it is renewed when what is to be installed changes.
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
+INSTALLED_SITE := $(VENV)/.installed-site
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest bench deep docs clean help
+.PHONY: build test lint format types pytest bench deep docs site clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -45,6 +46,9 @@ bench: $(INSTALLED) ## time the commands against the imports that they cannot do
 docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests
 	$(BIN)/python tests/reference/designs.py
 
+site: $(INSTALLED_SITE) ## build the documentation into build/site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
 clean: ## remove the environment, results and caches
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules
 	find bomgen tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -62,4 +66,8 @@ $(INSTALLED): pyproject.toml bomgen/__init__.py | $(BIN)/python
 
 $(INSTALLED_DEV): pyproject.toml bomgen/__init__.py | $(BIN)/python
 	$(PIP) install --editable '.[$(EXTRAS)]'
+	@touch $@ $(INSTALLED)
+
+$(INSTALLED_SITE): pyproject.toml bomgen/__init__.py | $(BIN)/python
+	$(PIP) install --editable '.[site]'
 	@touch $@ $(INSTALLED)

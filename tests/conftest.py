@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from installed import wheel_in
 
 from bomgen.inputs import PlanFile
 from bomgen.outputs import render, write
@@ -30,6 +31,12 @@ def plan_file(plan: Mapping[str, Any], folder: Path) -> PlanFile:
     """A plan given as plain data (JSON is YAML) as the file a user would have written."""
     content = json.dumps(plan, indent=1).encode()
     return PlanFile("plan.yaml", content, folder, folder)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel built from the checkout."""
+    return wheel_in(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import sysconfig
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from installed import CHECKOUT, Installation, editable_in, installed
 
 from bomgen.schema import document
 
-CHECKOUT = Path(__file__).parents[1]
 CARRIED = {"bomgen": "bomgen", "plans": "bomgen/plans", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
 """The folders that a wheel carries, and where in it they lie."""
 FOLDERS = """
@@ -24,69 +19,14 @@ print(json.dumps([str(bomgen.resources.folder(name)) for name in ("schemas", "te
 """
 
 
-@dataclass(frozen=True)
-class Installation:
-    """An environment of its own that holds bomgen, and a folder outside the checkout to work in."""
-
-    kind: str
-    programs: Path
-    packages: Path
-    work: Path
-
-    def run(self, program: str, *arguments: str) -> str:
-        """Run a program of the environment in the work folder; its standard output."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        done = subprocess.run(
-            [self.programs / program, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=self.work,
-            env=environment,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-
-def _run(*command: str | Path, folder: Path = CHECKOUT) -> None:
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, cwd=folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel built from the checkout, without network."""
-    folder = tmp_path_factory.mktemp("wheel")
-    _run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--skip-dependency-check", "--outdir", folder)
-    [path] = folder.glob("*.whl")
-    return path
-
-
-@pytest.fixture(scope="session")
-def editable(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that an editable install makes: it points at the checkout."""
-    folder = tmp_path_factory.mktemp("editable")
-    _run(sys.executable, "-c", f"from hatchling.build import build_editable; build_editable({str(folder)!r})")
-    [path] = folder.glob("*.whl")
-    return path
-
-
 @pytest.fixture(scope="session", params=["wheel", "editable"])
 def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    """A fresh environment with bomgen installed; what bomgen depends on is lent by the environment of the tests."""
-    place = tmp_path_factory.mktemp(f"installed-{request.param}")
-    environment = place / "environment"
-    _run(sys.executable, "-m", "venv", "--without-pip", environment)
-    python = environment / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
-    _run(*pip, "install", "--no-deps", "--no-index", request.getfixturevalue(request.param))
-    packages = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
-    # Only after the install, so that pip never sees the bomgen that is lent too; .pth files in there are not followed.
-    (packages / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    work = place / "work"
-    work.mkdir()
-    (work / "llama65b.yaml").write_bytes((CHECKOUT / "plans" / "llama65b.yaml").read_bytes())
-    return Installation(request.param, environment / "bin", packages, work)
+    """A fresh environment with bomgen installed from either wheel, and a plan in its folder."""
+    kind = request.param
+    wheel = request.getfixturevalue("wheel") if kind == "wheel" else editable_in(tmp_path_factory.mktemp("editable"))
+    found = installed(kind, wheel, tmp_path_factory.mktemp(f"installed-{kind}"))
+    (found.work / "llama65b.yaml").write_bytes((CHECKOUT / "plans" / "llama65b.yaml").read_bytes())
+    return found
 
 
 def _files(folder: Path) -> set[str]:

@@ -256,9 +256,7 @@ def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
     for end, part in modules.items():
         at = section.below("module") if isinstance(named, dict) else section
         key = end if isinstance(named, dict) else "module"
-        if end not in ends:
-            at.problem(key, f"a {kind} link has no {end} end; its ends are {' and '.join(ends)}", "link-end")
-        elif not _is_known(section.catalog, str(part)):
+        if not _is_known(section.catalog, str(part)):
             at.problem(key, _unknown_module(section.catalog, str(part)), "unknown-part")
     fibre = section.text("fibre")
     if fibre is not None and not _is_known(section.catalog, fibre):

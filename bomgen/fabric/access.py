@@ -67,8 +67,7 @@ def build(demand: Demand) -> Fabric:
     """As many leaves as hold the endpoints. Raises Infeasible when links into the other fabric leave no port."""
     switch, rates, uplinks = demand.leaf.switch, demand.rates, demand.uplinks
     if uplinks is None:
-        message = "leaves without spines are linked into another fabric; add `uplink: {fabric: ...}`"
-        raise Infeasible(message, because=demand.servers, rule="uplink")
+        raise ValueError("binding lets no access leaves without an up-link pass")
     down_gbps, up_gbps = rates["server-leaf"], rates["uplink"]
     ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
     cages = shared_cages(switch, down_gbps, up_gbps) or not_fixed()

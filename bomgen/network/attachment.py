@@ -213,7 +213,7 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
         raise refusal(fabric, message, "unknown-ports")
     same = nic is None or nic.identity.id == server.nic
     if same and own is not None and nics.value <= own.count.value:
-        return _own_attachment(fabric, own, nics, cluster.server_nic)
+        return _own_attachment(own, nics, cluster.server_nic)
     nic = nic or cluster.server_nic
     if nic is None:
         message = f"{nics.value} NICs a server are more than {server.identity.name} has; name a `nic:` to buy"
@@ -222,11 +222,11 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
     return Attachment(ports, ports, nics, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
 
 
-def _own_attachment(fabric: FabricPlan, own: ServerPorts, nics: Figure, card: Nic | None) -> Attachment:
+def _own_attachment(own: ServerPorts, nics: Figure, card: Nic | None) -> Attachment:
     """The server's own NICs: its cages as the server describes them, ports and rate as the NIC does where it must."""
     gbps = own.gbps or (card.port_gbps if card else None)
     if gbps is None:
-        raise refusal(fabric, "the rate of the server's NICs is not known; give `port_gbps:`", "unknown-ports")
+        raise ValueError("a server says the rate of its NICs, or which NIC they are")
     cage = card.cage if card and own.cage == ANY else own.cage
     ports = ports_of_nics(nics, card.ports) if card else nics
     return Attachment(ports, ports, nics, gbps, cage, own.ports_per_cage, None)

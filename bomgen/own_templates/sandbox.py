@@ -148,8 +148,8 @@ def _parsed(text: str, environment: _Environment) -> tuple[nodes.Template | None
         return None, [Fault(error.lineno, _shortened(message), SYNTAX)]
     except RecursionError:
         return None, [Fault(0, "nested too deep to be read; write shorter expressions", SYNTAX)]
-    except ValueError as error:
-        return None, [Fault(0, _shortened(f"no template: {error}; write shorter numbers"), SYNTAX)]
+    except ValueError:
+        return None, [Fault(0, "no template: a number of thousands of digits; write shorter ones", SYNTAX)]
     return tree, sorted(set(islice(_unknown(tree, environment), MOST_FAULTS)))
 
 

@@ -64,7 +64,7 @@ def _port_names(
     elif split and "{port}" not in split and any(group.ports_per_cage.value > 1 for group in groups):
         message = "parts of several ports in a cage are told apart by the port; write {port} into split"
     if message:
-        raise PlanErrors([Problem(record.source.mark((*record.steps, PORT_NAMES)), "error", message, PORT_NAMES)])
+        raise PlanErrors([Problem(record.source.mark((*record.steps, PORT_NAMES)), "error", message, "port-names")])
     numbers = (int(given.get(key, 1)) for key in COUNTED_FROM)
     return parts.PortNames(words["cage"], words["port"], split, *numbers)
 

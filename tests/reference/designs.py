@@ -97,7 +97,7 @@ def _lines(tables: list[dict[str, Any]]) -> Iterator[str]:
         for number in range(len(table["rows"])):
             yield from _row(table, number)
         yield ""
-        yield "<details><summary>The plan of the first row</summary>"
+        yield "<details markdown><summary>The plan of the first row</summary>"
         yield ""
         yield "```yaml"
         yield yaml.safe_dump(plan_of(table, 0), sort_keys=False, width=WIDTH).rstrip()

@@ -27,7 +27,7 @@ from bomgen.report import Report, assumptions, numbers_of
 ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
 ASSUMPTIONS = sorted((ROOT / "bomgen" / "data" / "assumption").glob("*.yaml"))
-LOGS = sorted((ROOT / "tests" / "errors").glob("*.log"))
+LOGS = sorted((ROOT / "tests" / "errors").glob("*.txt"))
 CHINESE = language("zh")
 PROSE = re.compile(r"(?<![\w./-])[a-z]{2,}(?: [a-z]{2,})+")
 """English: lower-case words that follow each other."""
@@ -133,7 +133,7 @@ def test_warnings_that_mistakes_bring_up_are_translated() -> None:
     """Every warning in the transcripts of tests/errors."""
     said = {
         found
-        for path in (ROOT / "tests" / "errors").glob("*.log")
+        for path in (ROOT / "tests" / "errors").glob("*.txt")
         for found in WARNING.findall(path.read_text("utf-8"))
     }
     assert sorted(text for text in said if not is_told(text)) == []

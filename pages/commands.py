@@ -1,0 +1,38 @@
+"""The page of the commands, made of their own help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+from text import code, html, table
+
+from bomgen.cli import main
+
+WIDTH = 100
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """The page, by its path."""
+    parts = [
+        "# Commands\n\n`-h` or `--help` behind any command shows the same. Results go to standard output, problems to "
+        "standard error. Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not "
+        "be written, 130 interrupted.\n"
+    ]
+    for name, command in main.commands.items():
+        context = click.Context(command, info_name=f"bomgen {name}", max_content_width=WIDTH, terminal_width=WIDTH)
+        usage = command.get_usage(context).removeprefix("Usage: ")
+        said = "\n".join(f"<p>{html(' '.join(each.split()))}</p>" for each in _paragraphs(command.help or ""))
+        parts.append(f"## bomgen {name} {{#{name}}}\n\n{code(usage, 'text')}\n{said}\n")
+        rows = [
+            record for each in command.get_params(context) if (record := each.get_help_record(context)) and record[1]
+        ]
+        if rows:
+            parts.append(table(("Option", "Meaning"), ((f"<code>{html(a)}</code>", html(b)) for a, b in rows)))
+    yield "reference/commands.md", "\n".join(parts)
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for each in text.replace("\b", "").split("\n\n"):
+        if each.strip():
+            yield each

@@ -1,0 +1,191 @@
+"""No error without a transcript: what the program can say of a plan, read from its source, is held against them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from bomgen.language import language
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parents[1] / "bomgen"
+ELSEWHERE = (
+    *("cli", "render", "export", "price_lists", "outputs.py", "figures.py", "report.py", "document.py"),
+    *("facility", "proof.py", "margin", "wiring"),
+)
+"""Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself."""
+SINKS = {"Problem", "Infeasible", "Unbuildable", "Fault", "problem", "refusal", "_at", "_problem", "_wrong"}
+"""Calls that make an error of a message; the rule stands last, of a Problem fourth."""
+RULE = re.compile("[a-z]+(-[a-z]+)*")
+SAYS = re.compile("; | must |: at most |: name |: give |: write ")
+"""The form of an error: what is wrong, then what would be right."""
+LEAST_WORDS = 2
+NOT_PROVOKED = {
+    "not done after {} s of processor time": "five seconds of a processor; tests/unit/test_own_templates.py",
+    "not done after {} s; a template is waited for": "a minute; tests/unit/test_own_templates.py",
+    "its process ended with {}": "a process that is killed; tests/unit/test_own_templates.py",
+    "'{}' is too long; a template of at most": "a file of a megabyte; tests/unit/test_own_templates.py",
+    "{} characters; a file of at most {} is read": "a file of megabytes; tests/unit/test_price_books.py",
+    "a text of {}; at most {} characters": "a transcript as long; tests/unit/test_price_books.py",
+    "more than {} prices; at most {} are read": "a table of 20 000 rows; tests/unit/test_price_books.py",
+    "{} bytes; a workbook of at most {} is read": "a file of megabytes; tests/unit/test_price_books.py",
+    "values from more than {} files": "twenty files; tests/unit/test_bases.py",
+    "'{}' is no amount": "behind the fault stands what to do about a lock",
+    "`bomgen check` says when it is stale": "a comment of locks",
+    "more than {} rows; no sheet has so many": "a sheet of a million rows",
+    "the workbook has no sheet of cells": "openpyxl refuses such a package first; a later one may not",
+    "no ports of a {} carry links of {} Gb/s alike": "no such switch is known yet",
+    "links between the fabrics and their management ports grow": "a search that has settled in every plan",
+    "rounding {} servers up to whole leaves does not settle": "a search that has settled in every plan",
+    "the memory of {} is not known": "an error of the program, not of a plan",
+    "a module of {} links needs a fan-out cable": "a warning",
+    "{}; name modules with a known fibre": "a warning",
+    "{}; {}, and no {} that fits it": "a warning",
+    "workload.inference.batch has no effect": "a warning",
+}
+"""Errors without a transcript, and why."""
+RULES_NOT_PROVOKED = {"rounding": "a search that has settled in every plan"}
+
+
+class Message(NamedTuple):
+    """A message in the source: where, and its texts between the places that are filled in."""
+
+    place: str
+    texts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "{}".join(self.texts)
+
+
+@cache
+def transcripts() -> str:
+    """The errors of all transcripts, a line each."""
+    found = (path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*.txt")))
+    return "\n".join(line for text in found for line in text.splitlines() if ": error: " in line)
+
+
+def texts_of(node: ast.AST) -> tuple[str, ...] | None:
+    """The texts of a literal between its places; None for what is no text."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return tuple(re.split(r"\{[a-z_]*\}", node.value))
+    if isinstance(node, ast.JoinedStr):
+        texts = [""]
+        for piece in node.values:
+            if isinstance(piece, ast.Constant):
+                texts[-1] += str(piece.value)
+            else:
+                texts.append("")
+        return tuple(texts)
+    return None
+
+
+def called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def is_warning(node: ast.AST) -> bool:
+    """Whether a call says that it makes a warning."""
+    return isinstance(node, ast.Call) and any(getattr(each, "value", "") == "warning" for each in node.args)
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """Functions and methods, formulas left out: what these cite is no message."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+            yield node
+
+
+def literals(node: ast.AST) -> Iterator[ast.AST]:
+    """The texts in a piece of source, without those that a warning or an error of the program itself is made with."""
+    if is_warning(node) or (isinstance(node, ast.Call) and called(node) in ("AssertionError", "TypeError")):
+        return
+    if texts_of(node) is not None:
+        yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)):
+            yield from literals(child)
+
+
+def names_in(nodes: Iterator[ast.AST]) -> set[str]:
+    """The variables that pieces of source use."""
+    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def messages(path: Path) -> Iterator[Message]:
+    """The messages of a module that have the form of an error, without those that only warnings use."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for function in functions(tree):
+        warned = names_in(node for node in ast.walk(function) if is_warning(node))
+        body = function.body[1:] if ast.get_docstring(function) else function.body
+        for statement in (node for part in body for node in ast.walk(part) if isinstance(node, ast.stmt)):
+            assigned = names_in(iter(statement.targets)) if isinstance(statement, ast.Assign) else set[str]()
+            if assigned & warned:
+                continue
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                continue
+            own = (child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt))
+            for node in (found for child in own for found in literals(child)):
+                texts = texts_of(node) or ()
+                words = sum(len(re.findall("[a-z]{2,}", text)) for text in texts)
+                if SAYS.search("{}".join(texts)) and words >= LEAST_WORDS:
+                    yield Message(f"{path.relative_to(PACKAGE)}:{node.lineno}", texts)
+
+
+def modules() -> list[Path]:
+    """The modules that judge what a user wrote."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return [path for path in paths if path.relative_to(PACKAGE).parts[0] not in ELSEWHERE]
+
+
+def is_warning_text(message: Message) -> bool:
+    """Whether a message is one that quotes show: those are translated, errors are not."""
+    pattern = re.compile(r"\{[^}]*\}".join(map(re.escape, message.texts)))
+    return any(pattern.search(text) for text in language("zh").messages)
+
+
+FOUND = [message for path in modules() for message in dict.fromkeys(messages(path))]
+
+
+def test_every_message_is_in_a_transcript() -> None:
+    """Each message that may be an error is shown, but for those of the table, which are not shown."""
+    missing = [
+        message
+        for message in FOUND
+        if not re.search(".*?".join(map(re.escape, message.texts)), transcripts()) and not is_warning_text(message)
+    ]
+    assert len(FOUND) > 200
+    assert [f"{each.place} {each}" for each in missing if not any(known in str(each) for known in NOT_PROVOKED)] == []
+    assert [known for known in NOT_PROVOKED if not any(known in str(each) for each in missing)] == []
+
+
+def rules() -> Iterator[tuple[str, str]]:
+    """The rules that errors are made with, as far as they stand in the call, with their places."""
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or called(node) not in SINKS or is_warning(node):
+                continue
+            named = [word.value for word in node.keywords if word.arg == "rule"]
+            given = node.args[3:4] if called(node) == "Problem" else named or node.args[1:]
+            words = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            for rule in [word for word in words if RULE.fullmatch(word) and word != "error"][-1:]:
+                yield rule, f"{path.relative_to(PACKAGE)}:{node.lineno}"
+    for path in (PACKAGE / "data" / "connection").glob("*.yaml"):
+        code = yaml.safe_load(path.read_text(encoding="utf-8")).get("code")
+        if code:
+            yield code, path.name
+
+
+@pytest.mark.parametrize("rule", sorted({rule for rule, _ in rules()}))
+def test_every_rule_is_in_a_transcript(rule: str) -> None:
+    """Each rule in brackets behind an error is shown by a transcript."""
+    if rule in RULES_NOT_PROVOKED:
+        pytest.skip(RULES_NOT_PROVOKED[rule])
+    assert f"[{rule}]" in transcripts(), [place for each, place in rules() if each == rule]
