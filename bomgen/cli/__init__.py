@@ -11,6 +11,7 @@ from bomgen.cli.build import build
 from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
 from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN
+from bomgen.cli.diff import diff
 from bomgen.cli.explain import explain
 from bomgen.cli.margin import margin
 from bomgen.cli.prices import prices
@@ -35,13 +36,15 @@ def main() -> None:
       bomgen build plans/llama65b.yaml                 quote and bill into dist/llama65b/
       bomgen check plans/*.yaml                        only say what is wrong
       bomgen explain plans/llama65b.yaml fabrics.compute.switches.spine
+      bomgen diff main:plans/x.yaml plans/x.yaml       what changed since a git revision
       bomgen catalog switch qm9700                     what is known of a part, with sources
 
-    Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written.
+    Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written,
+    4 a threshold of diff was passed.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
-for _command in (build, check, explain, wiring, prices, margin, catalog, schema):
+for _command in (build, check, explain, diff, wiring, prices, margin, catalog, schema):
     main.add_command(_command)
 
 
