@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -28,7 +28,10 @@ TONES = {"+": "green", "-": "red", "~": "yellow"}
 class _Given(NamedTuple):
     """A side as the user gave it."""
 
-    file: PlanFile
+    name: str
+    content: bytes
+    file: Callable[[], PlanFile]
+    """As a plan: results are read without what plans need."""
     revision: tuple[str, str] | None
     """Of a revision: its name, and the folder of the plan from the root of the checkout."""
 
@@ -131,8 +134,8 @@ def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | 
         if each is None:
             continue
         try:
-            data = bill_in(each.file.content, each.file.name)
-            read.append(_worked_out(each.file, of_side) if data is None else (side_of(data, each.file.name), None))
+            data = bill_in(each.content, each.name)
+            read.append(_worked_out(each.file(), of_side) if data is None else (side_of(data, each.name), None))
         except PlanErrors as errors:
             _show([problem for problem in errors.problems if str(problem) not in shown], each)
             shown |= {str(problem) for problem in errors.problems}
@@ -147,8 +150,6 @@ def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | 
 
 def _opened(name: str, settings: Sequence[str], root: str | None, folder: Path) -> _Given | None:
     """A side's file; what keeps it from being read is said, and None returned."""
-    from bomgen.inputs import open_plan
-
     try:
         is_file = name == STANDARD_INPUT or Path(name).exists()
     except (OSError, ValueError):
@@ -156,12 +157,22 @@ def _opened(name: str, settings: Sequence[str], root: str | None, folder: Path) 
     try:
         if not is_file and (found := _of_revision(name, settings, root, folder)):
             return found
-        return _Given(open_plan(name, root), None)
+        if name != STANDARD_INPUT:
+            return _Given(name, Path(name).read_bytes(), lambda: _plan(name, root), None)
+        file = _plan(name, root)
+        return _Given(file.name, file.content, lambda: file, None)
     except OSError as error:
         click.echo(f"Error: cannot read '{name}': {error.strerror}", err=True)
     except ValueError as error:
         click.echo(f"Error: cannot read '{name}': {error}", err=True)
     return None
+
+
+def _plan(name: str, root: str | None) -> PlanFile:
+    """The plan of a name. Raises OSError when it cannot be read."""
+    from bomgen.inputs import open_plan
+
+    return open_plan(name, root)
 
 
 def _of_revision(name: str, settings: Sequence[str], root: str | None, folder: Path) -> _Given | None:
@@ -176,9 +187,8 @@ def _of_revision(name: str, settings: Sequence[str], root: str | None, folder: P
     try:
         revision = revisions.opened(found[0], Path.cwd())
         path = revisions.path_in(revision, found[1])
-        return _Given(
-            revisions.plan_file(revision, path, name, folder, settings, root), (found[0], str(Path(path).parent))
-        )
+        file = revisions.plan_file(revision, path, name, folder, settings, root)
+        return _Given(name, file.content, lambda: file, (found[0], str(PurePosixPath(path).parent)))
     except revisions.NoRevision as error:
         raise ValueError(str(error)) from None
 
@@ -225,18 +235,21 @@ def _show(problems: Sequence[Problem], given: _Given) -> None:
     """Print problems, those of a revision's files under the names that they have there."""
     from posixpath import join, normpath
 
-    from bomgen.inputs import text_of
+    def text_of(name: str) -> str:
+        from bomgen import inputs
+
+        return "" if name == given.name and given.name.endswith(".json") else inputs.text_of(given.file(), name)
 
     names = dict[str, str]()
     moved = []
     for problem in problems:
         file = problem.mark.file
-        if given.revision and file != given.file.name and not file.startswith(("<", "-", f"{given.revision[0]}:")):
+        if given.revision and file != given.name and not file.startswith(("<", "-", f"{given.revision[0]}:")):
             shown = f"{given.revision[0]}:{normpath(join(given.revision[1], file))}"
             names[shown] = file
             problem = problem._replace(mark=problem.mark._replace(file=shown))
         moved.append(problem)
-    print_problems(moved, lambda name: text_of(given.file, names.get(name, name)))
+    print_problems(moved, lambda name: text_of(names.get(name, name)))
 
 
 def _print(found: Difference, every: bool) -> None:

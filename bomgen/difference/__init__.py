@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.difference.keys import KeyChange, changed_keys
 from bomgen.difference.lines import Pair, paired
@@ -15,7 +15,9 @@ from bomgen.difference.numbers import Changed, changed_numbers
 from bomgen.difference.order import Expansion, expansion, is_expansion
 from bomgen.difference.side import BILL, Money, Side, Warned, bill_in, side_of
 from bomgen.difference.split import Split, split
-from bomgen.moves import Moves
+
+if TYPE_CHECKING:
+    from bomgen.moves import Moves
 
 __all__ = ["Difference", "Side", "bill_in", "compare", "renamed_fabrics", "side_of", "with_moves"]
 
@@ -62,6 +64,17 @@ class Difference(NamedTuple):
     def changed(self) -> bool:
         """Whether anything changed, be it only words of the plan."""
         return bool(self.keys) or self.result_changed
+
+    @property
+    def without_price(self) -> tuple[Pair, ...]:
+        """Lines that have no price and need one: they are new, are of more pieces, or had one before."""
+        return tuple(
+            pair
+            for pair in self.pairs
+            if pair.new
+            and pair.new.amount is None
+            and (pair.old is None or pair.old.amount is not None or pair.pieces > 0)
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

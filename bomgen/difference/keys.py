@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.figures import Mark
-from bomgen.source import OVERRIDES, Source
+
+if TYPE_CHECKING:
+    from bomgen.source import Source
 
 KEPT_BACK = "cost_book"
 """The key of the seller's own costs. It and what stands at it are compared nowhere and shown nowhere."""
@@ -97,6 +99,8 @@ def _told_apart(values: list[Any]) -> bool:
 
 
 def _place(mark: Mark) -> str:
+    from bomgen.source import OVERRIDES
+
     return "--set" if mark.file == OVERRIDES else f"{mark.file}:{mark.line}"
 
 

@@ -45,17 +45,23 @@ class Pair(NamedTuple):
         return (self.new.pieces if self.new else 0) - (self.old.pieces if self.old else 0)
 
 
-def _bought(item: Item) -> Item:
-    """A line without what it is called, which says nothing of what is bought."""
-    return item._replace(id="", fabric=None, sku=None, vendor=None, description="")
+def _bought(item: Item) -> tuple[object, ...]:
+    """What is bought, and for how much, whatever the line is called."""
+    what = (item.category, item.role, item.part, item.quantity, item.spare, item.in_stock)
+    money = (item.unit_price, item.discount, item.amount, item.original_price, item.original_currency)
+    return (*what, *money, item.exchange_rate)
 
 
 def same_thing(old: Item, new: Item) -> bool:
     """Whether two lines are for the same part, whatever they are called."""
     if old.part != new.part or old.in_stock != new.in_stock or old.category != new.category:
         return False
-    by_words = old.part is None or old.category == CABLE or (old.sku is None and new.sku is None)
-    return old.description == new.description or not by_words
+    return old.description == new.description or not named_by_words(new)
+
+
+def named_by_words(item: Item) -> bool:
+    """Whether only its description says what a line is: no part, a cable of some length, or any rack of some height."""
+    return item.part in (None, item.category) or item.category == CABLE
 
 
 def paired(old: Sequence[Item], new: Sequence[Item], renamed: Mapping[str, str]) -> list[Pair]:

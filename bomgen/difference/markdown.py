@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from bomgen.difference import Difference
-from bomgen.difference.sections import Row, Section, headline, sections
+from bomgen.difference.sections import (
+    BILL,
+    DESIGN,
+    FREE,
+    MONEY,
+    MOVE,
+    ORDER,
+    PLAN,
+    WARNINGS,
+    Row,
+    Section,
+    headline,
+    sections,
+)
 from bomgen.difference.text import printable
 from bomgen.difference.words import ARROW
 
@@ -15,7 +29,7 @@ MOST_FOLDED = 2000
 """Rows that are folded away at most: code hosts cut comments of more than some 65 000 characters."""
 MOST_CHARACTERS = 60_000
 """Of the whole; GitHub refuses comments of 65 536 and more."""
-SHOWN = {"Bill": 12, "Money": 9, "Plan": 6, "Order": 5, "Move": 4, "Warnings": 2, "Cluster": 4, "Workload": 2}
+SHOWN = {MONEY: 9, PLAN: 4, DESIGN: 8, ORDER: 7, BILL: 12, MOVE: 4, FREE: 3, WARNINGS: 2}
 """Rows of a section that are seen at first, in the order in which sections get room."""
 OTHERS = 2
 """Rows of any other section that are seen at first."""
@@ -25,6 +39,8 @@ FOLD = 4
 """Lines that are seen of what is folded, and of the notes."""
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _MARKS = {sign: f"&#{ord(sign)};" for sign in "\\`*_[]|#~@!$"}
+_INSIDE = re.compile(r"(?<=[A-Za-z0-9])&#95;(?=[A-Za-z0-9])")
+"""An underscore inside a word, which marks nothing."""
 _LINK = ("://", "&#58;//"), ("www.", "www&#46;")
 
 
@@ -33,11 +49,13 @@ def markdown(found: Difference) -> str:
     lines = [f"### {safe(headline(found))}", "", f"{safe(found.old.name)} {ARROW} {safe(found.new.name)}", ""]
     if not found.changed:
         return "\n".join(lines[:-1]) + "\n"
-    every = sections(found)
+    every = sections(found, together=True)
+    ordered = any(section.title == ORDER for section in every)
     room = MOST_LINES - len(lines) - FOLD - len(found.notes)
     shown: dict[str, int] = {}
     for section in sorted(every, key=_rank):
-        rows = min(SHOWN.get(section.title, OTHERS), section.first, room - OVERHEAD - len(section.notes))
+        wanted = 0 if section.title == BILL and ordered else SHOWN.get(section.title, OTHERS)
+        rows = min(wanted, section.first, room - OVERHEAD - len(section.notes))
         if rows > 0 or (section.notes and not section.rows and room > OVERHEAD + len(section.notes)):
             shown[section.title] = rows
             room -= rows + OVERHEAD + len(section.notes)
@@ -45,7 +63,7 @@ def markdown(found: Difference) -> str:
     for section in every:
         if section.title in shown:
             lines += _table(section, section.rows[: shown[section.title]])
-            lines += [f"_{safe(note)}_" for note in section.notes] + [""] * bool(section.notes)
+            lines += [safe(note) for note in section.notes] + [""] * bool(section.notes)
         if rest := section.rows[shown.get(section.title, 0) :][:MOST_FOLDED]:
             folded += _table(section, rest, of=len(section.rows))
     lines += [f"> {safe(note)}" for note in found.notes] + [""] * bool(found.notes)
@@ -88,6 +106,7 @@ def _table(section: Section, rows: Sequence[Row], of: int = 0) -> list[str]:
 def safe(text: str) -> str:
     """A text that is shown as it is: no markup, no mention, no link, no line of its own."""
     found = "".join(_HTML.get(sign) or _MARKS.get(sign) or sign for sign in printable(text))
+    found = _INSIDE.sub("_", found)
     for mark, instead in _LINK:
         found = found.replace(mark, instead)
     return found.replace("-&gt;", "→")

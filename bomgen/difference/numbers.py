@@ -30,7 +30,6 @@ WORDS = {
     "server": "server",
     "servers": "servers",
     "spare_servers": "spare servers",
-    "nics": "NICs",
     "power_w": "power",
     "gpus_required": "GPUs required",
     "days": "days of training",
@@ -42,14 +41,15 @@ WORDS = {
     "concurrency": "requests in flight",
     "peak_flops": "computing power",
     "parameters": "parameters",
+    "nics": "NICs",
     "topology": "topology",
+    "switches.leaf": "leaf switches",
+    "switches.spine": "spine switches",
+    "switches.core": "core switches",
     "tiers": "tiers",
     "planes": "planes",
     "link_gbps": "rate of a link",
     "endpoints": "endpoints",
-    "switches.leaf": "leaf switches",
-    "switches.spine": "spine switches",
-    "switches.core": "core switches",
     "links.server-leaf": "links server to leaf",
     "links.leaf-spine": "links leaf to spine",
     "links.spine-core": "links spine to core",
@@ -122,7 +122,7 @@ def changed_numbers(old: Side, new: Side, renamed: Mapping[str, str]) -> list[Ch
         label = WORDS.get(key) or key.replace("_", " ").replace(".", ", ")
         found.append(Changed(path, group, label, unit, was, became, key in WORDS and not _is_aside(path)))
     groups = {group: rank for rank, group in enumerate(dict.fromkeys(_groups(old, new)))}
-    return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), not each.important, _rank(each)))
+    return sorted(found, key=lambda each: (groups.get(each.group, len(groups)), not each.important, rank(each)))
 
 
 def described(side: Side, fabric: str) -> str:
@@ -180,5 +180,6 @@ def _unit(key: str) -> str:
     return max(found, key=len) if found else ""
 
 
-def _rank(each: Changed) -> int:
+def rank(each: Changed) -> int:
+    """How early a reader wants to see it, whatever it belongs to."""
     return _RANKS.get(_group(each.path)[1], len(_RANKS))

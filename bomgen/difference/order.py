@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.difference.lines import CABLE, Pair
+from bomgen.difference.lines import Pair, named_by_words
 from bomgen.difference.side import Item, Side
 from bomgen.money import ANY_AMOUNT, rounded
 from bomgen.terms import CHARGED
@@ -83,7 +83,7 @@ def _sides(pairs: Iterable[Pair]) -> tuple[list[Item | None], list[Item | None]]
 
 def _part(item: Item) -> Hashable:
     """What is one part to whoever orders it."""
-    words = item.description if item.category == CABLE or item.part is None or item.sku is None else ""
+    words = item.description if named_by_words(item) else ""
     return item.category, item.part, words
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from bomgen.difference import Difference
 from bomgen.difference.lines import ADDED, REMOVED, RENAMED, Pair
-from bomgen.difference.numbers import FABRICS, Changed, described
+from bomgen.difference.numbers import FABRICS, Changed, described, rank
 from bomgen.difference.order import Expansion, Ordered
 from bomgen.difference.side import Money
 from bomgen.difference.split import (
@@ -40,9 +40,16 @@ from bomgen.difference.words import (
     what_changed,
     words,
 )
-from bomgen.moves import Moved
+
+if TYPE_CHECKING:
+    from bomgen.moves import Moved
 
 PLUS, TILDE, PLAIN = "+", "~", " "
+OLD_NEW = ("Old", "New", "Change")
+DESIGN, BILL, MONEY, ORDER, MOVE, PLAN, WARNINGS, FREE = (
+    *("Design", "Bill", "Money", "Order", "Move", "Plan", "Warnings"),
+    "Left over, for the stock",
+)
 TIERS = ("leaf", "spine", "core")
 TITLES = {
     "cluster": "Cluster",
@@ -73,11 +80,32 @@ class Row(NamedTuple):
     cells: tuple[str, ...]
 
 
+class Rows(Sequence[Row]):
+    """Rows that are made when somebody looks at them: of thousands of lines a page shows a few."""
+
+    def __init__(self, pairs: Sequence[Pair], row: Callable[[Pair], Row]) -> None:
+        self.pairs, self.row = pairs, row
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return [self.row(pair) for pair in self.pairs[place]]
+        return self.row(self.pairs[place])
+
+
 class Section(NamedTuple):
     """Rows under a title; the first `first` of them are what matters."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     first: int
     what: str
     """What the other rows are called when they are counted."""
@@ -104,6 +132,8 @@ def headline(found: Difference) -> str:
         said.append("no change of the total")
     if not found.result_changed:
         return "The result is the same; the plan is written otherwise"
+    if unknown := len(found.without_price):
+        said.append(f"{unknown} line{'s' if unknown > 1 else ''} more or other without a price")
     return ", ".join(said)
 
 
@@ -144,10 +174,11 @@ def _of_tier(found: Difference, tier: str) -> int:
     return total(found.new.numbers, list(found.new.fabrics)) - total(found.old.numbers, list(found.old.fabrics))
 
 
-def sections(found: Difference) -> list[Section]:
-    """All that changed, section by section; empty ones are left out."""
+def sections(found: Difference, together: bool = False) -> list[Section]:
+    """All that changed, section by section, numbers `together` or by what they belong to; empty ones are left out."""
     every = [_keys(found), _money(found), _order(found), _moves(found), _free(found), _fabrics(found)]
-    every += [*_numbers(found), _bill(found), _alternatives(found), _warnings(found)]
+    every += [design(found)] if together else [*_numbers(found)]
+    every += [_bill(found), _alternatives(found), _warnings(found)]
     return [section for section in every if section and (section.rows or section.notes)]
 
 
@@ -157,7 +188,7 @@ def _keys(found: Difference) -> Section:
         sign = PLUS if each.old is None else MINUS if each.new is None else TILDE
         said = each.new if each.old is None else each.old if each.new is None else f"{each.old} {ARROW} {each.new}"
         rows.append(Row(sign, (each.key, said or "", each.place)))
-    return Section("Plan", tuple(rows), len(rows), "keys", ("Key", "Value", "Place"))
+    return Section(PLAN, tuple(rows), len(rows), "keys", ("Key", "Value", "Place"))
 
 
 def _fabrics(found: Difference) -> Section:
@@ -172,9 +203,20 @@ def _numbers(found: Difference) -> Iterator[Section]:
         of_group = [each for each in found.numbers if each.group == group]
         rows = tuple(_number(each) for each in of_group)
         first = sum(each.important for each in of_group)
-        kind, _, name = group.partition(".")
-        title = f"Fabric {name}" if name else TITLES.get(kind, kind)
-        yield Section(title, rows, first, "numbers", ("Number", "Old", "New", "Change"), ("Old", "New", "Change"))
+        yield Section(_title(group), rows, first, "numbers", ("Number", *OLD_NEW), OLD_NEW)
+
+
+def design(found: Difference) -> Section:
+    """All numbers of the design in one section, those first that a reader wants first, whichever part has them."""
+    ranked = sorted(found.numbers, key=lambda each: (not each.important, rank(each)))
+    rows = tuple(Row(_number(each).sign, (_title(each.group), *_number(each).cells)) for each in ranked)
+    first = sum(each.important for each in ranked)
+    return Section(DESIGN, rows, first, "numbers", ("Of", "Number", *OLD_NEW), OLD_NEW)
+
+
+def _title(group: str) -> str:
+    kind, _, name = group.partition(".")
+    return f"Fabric {name}" if name else TITLES.get(kind, kind)
 
 
 def _number(each: Changed) -> Row:
@@ -188,12 +230,12 @@ def _number(each: Changed) -> Row:
 def _bill(found: Difference) -> Section:
     currency = found.new.totals.currency if found.money else None
     shown = [pair for pair in found.pairs if pair.change != RENAMED]
-    rows = tuple(_line(pair, currency) for pair in shown)
+    rows = Rows(shown, lambda pair: _line(pair, currency))
     notes = [f"{found.unchanged} of {found.unchanged + len(found.pairs)} lines are unchanged"] if found.pairs else []
     if renamed := len(found.pairs) - len(shown):
         notes.append(f"{renamed} lines are called otherwise and are the same")
     head = ("Pieces", "Part", "Line", "What changed", currency or "Amount")
-    return Section("Bill", rows, len(rows), "lines", head, ("Pieces", head[-1]), tuple(notes))
+    return Section(BILL, rows, len(rows), "lines", head, ("Pieces", head[-1]), tuple(notes))
 
 
 def _line(pair: Pair, currency: str | None) -> Row:
@@ -208,7 +250,7 @@ def _money(found: Difference) -> Section | None:
     if found.money is None:
         was, became = (money_text(side.totals.amount, side.totals.currency) for side in (found.old, found.new))
         total = (Row(TILDE, ("total", f"{was} {ARROW} {became}", "")),)
-        return Section("Money", total, 1, "parts", ("Of", "Amount", ""), ("Amount",))
+        return Section(MONEY, total, 1, "parts", ("Of", "Amount", ""), ("Amount",))
     if not found.money.change and not any(found.money.parts.values()):
         return None
     currency = found.new.totals.currency
@@ -223,7 +265,7 @@ def _money(found: Difference) -> Section | None:
             said = label + (f" ({_rates(found)})" if name == EXCHANGE else "")
             rows.append(Row(_sign(amount), (f"  {said}", *_amounts(amount, base, currency))))
     head = ("Of", currency, "Share of the old total")
-    return Section("Money", tuple(rows), len(rows), "parts", head, head[1:])
+    return Section(MONEY, tuple(rows), len(rows), "parts", head, head[1:])
 
 
 def _amounts(amount: Decimal, base: Fraction, currency: str) -> tuple[str, str]:
@@ -245,7 +287,7 @@ def _order(found: Difference) -> Section | None:
     rows = tuple(_ordered(row, currency) for row in found.expansion.order)
     notes = tuple(_order_notes(found.expansion, currency))
     head = ("Pieces", "Part", "Number", currency)
-    return Section("Order", rows, len(rows), "parts", head, ("Pieces", currency), notes)
+    return Section(ORDER, rows, len(rows), "parts", head, ("Pieces", currency), notes)
 
 
 def _ordered(row: Ordered, currency: str) -> Row:
@@ -267,16 +309,15 @@ def _moves(found: Difference) -> Section | None:
         return None
     if found.moves is None:
         unknown = (f"not known: {found.moves_unknown}",) if found.moves_unknown else ()
-        return Section("Move", (), 0, "kinds of link", (), (), unknown)
+        return Section(MOVE, (), 0, "kinds of link", (), (), unknown)
     rows = tuple(_moved(each) for each in found.moves.cables if each.old)
     cables = found.moves.cables
     remarks = [] if any(each.moved or each.free for each in cables) else ["no cable is plugged elsewhere"]
     if elsewhere := found.moves.elsewhere:
-        each_kind = ", ".join(f"{words().integer(count)} {name}" for name, count in elsewhere.items())
         total = words().integer(sum(elsewhere.values()))
-        remarks.append(f"{total} machines have other places on the floor unless the plan draws its rows: {each_kind}")
+        remarks.append(f"{total} machines have other places on the drawn floor; rows in site.layout keep them")
     head = ("Fabric", "Cables", "Before", "Stay", "Move one end", "Free", "New", "Remarks")
-    return Section("Move", rows, len(rows), "kinds of link", head, head[2:-1], tuple(remarks))
+    return Section(MOVE, rows, len(rows), "kinds of link", head, head[2:-1], tuple(remarks))
 
 
 def _moved(each: Moved) -> Row:
@@ -301,9 +342,7 @@ def _free(found: Difference) -> Section | None:
     if found.expansion is None or not found.expansion.free:
         return None
     rows = tuple(Row(MINUS, _left_over(row)) for row in found.expansion.free)
-    return Section(
-        "Left over, for the stock", rows, len(rows), "parts", ("Pieces", "Part", "Number", "From"), ("Pieces",)
-    )
+    return Section(FREE, rows, len(rows), "parts", ("Pieces", "Part", "Number", "From"), ("Pieces",))
 
 
 def _left_over(row: Ordered) -> tuple[str, ...]:
@@ -324,4 +363,4 @@ def _alternatives(found: Difference) -> Section:
 def _warnings(found: Difference) -> Section:
     rows = [Row(PLUS, (each.message, each.id)) for each in found.added_warnings]
     rows += [Row(MINUS, (each.message, each.id)) for each in found.removed_warnings]
-    return Section("Warnings", tuple(rows), len(rows), "warnings", ("Warning", "Reason"))
+    return Section(WARNINGS, tuple(rows), len(rows), "warnings", ("Warning", "Reason"))

@@ -10,17 +10,20 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.figures import Mark
 from bomgen.money import ANY_AMOUNT
 from bomgen.problems import PlanErrors, Problem
-from bomgen.source import Source
+
+if TYPE_CHECKING:
+    from bomgen.source import Source
 
 FORMAT = 1
 """The version of bom.json that is read."""
 RULE = "bom"
 PLAN, BILL = "plan", "bom"
+WORDS_OR_NOTHING = {str, type(None)}
 SECTIONS = ("cluster", "workload", "fabrics", "storage", "site", "operation")
 """Where numbers stand in bom.json."""
 NOT_COMPARED = ("exact_bisection", "others", "cost_per_link", "elevations", "rows", "unplaced", "published_runs")
@@ -155,6 +158,8 @@ class _Reader:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.amounts: dict[str, Decimal] = {}
+        """By their text: a bill has the same prices over and over."""
 
     def side(self, data: Mapping[str, Any], source: Source | None) -> Side:
         version = data.get("bomgen")
@@ -207,8 +212,8 @@ class _Reader:
         id, category, description = get("id"), get("category"), get("description")
         if not (isinstance(id, str) and isinstance(category, str) and isinstance(description, str)):
             raise _Wrong(f"`lines.{at}` lacks an id, a category or a description")
-        places = fabric, role, part, sku, vendor = get("fabric"), get("role"), get("part"), get("sku"), get("vendor")
-        if not all(place is None or isinstance(place, str) for place in places):
+        fabric, role, part, sku, vendor = get("fabric"), get("role"), get("part"), get("sku"), get("vendor")
+        if not {type(fabric), type(role), type(part), type(sku), type(vendor)} <= WORDS_OR_NOTHING:
             raise _Wrong(f"`lines.{at}` has a fabric, role, part, sku or vendor that is no text")
         quantity, spare = get("quantity"), get("spare", 0)
         if type(quantity) is not int or type(spare) is not int or quantity < 0 or spare < 0:
@@ -237,10 +242,12 @@ class _Reader:
     def amount(self, value: Any, at: int | str) -> Decimal | None:
         if value is None:
             return None
+        if isinstance(value, str) and value in self.amounts:
+            return self.amounts[value]
         if not isinstance(value, str) or not _MONEY.fullmatch(value):
             where = f"lines.{at}" if isinstance(at, int) else at
             raise _Wrong(f"`{where}` has an amount that is no decimal number in quotes")
-        return Decimal(value, ANY_AMOUNT)
+        return self.amounts.setdefault(value, Decimal(value, ANY_AMOUNT))
 
     def money(self, data: Mapping[str, Any], path: str) -> Money:
         currency, complete = data.get("currency"), data.get("complete")

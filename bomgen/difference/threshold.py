@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.difference import Difference
-from bomgen.difference.lines import RENAMED, Pair
 from bomgen.difference.words import money_text, share_text
 
 _LIMIT = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,10})?)\s*(%?)")
@@ -45,7 +44,7 @@ def _passed(found: Difference, most: Limit) -> str:
     old, new = found.old.totals, found.new.totals
     if found.money is None:
         return f"the increase cannot be judged: the totals are in {old.currency} and {new.currency}"
-    if unknown := [pair for pair in found.pairs if _needs_price(pair)]:
+    if unknown := found.without_price:
         ids = ", ".join(pair.item.id for pair in unknown[:2]) + (" and others" if len(unknown) > 2 else "")
         return f"the increase cannot be judged: there is more without a price ({ids})"
     change = found.money.change
@@ -55,13 +54,6 @@ def _passed(found: Difference, most: Limit) -> str:
     share = share_text(Fraction(change), Fraction(found.money.old))
     more = f"{money_text(change, new.currency)} more" + (f" ({share})" if share else "")
     return f"{more} than before; at most {_limit_text(most, new.currency)} is allowed"
-
-
-def _needs_price(pair: Pair) -> bool:
-    """Whether a line has no price, and more pieces or other ones than before, or had one before."""
-    if pair.new is None or pair.new.amount is not None or pair.change == RENAMED:
-        return False
-    return pair.old is None or pair.old.amount is not None or pair.pieces > 0
 
 
 def _limit_text(most: Limit, currency: str) -> str:

@@ -58,7 +58,7 @@ def share_text(change: Fraction, before: Fraction) -> str:
     tenths = round(abs(change / before) * _TENTHS)
     sign = "+" if change > 0 else MINUS if change < 0 else ""
     if not tenths and change:
-        return f"{sign}< 0.1 %"
+        return "< 0.1 %"
     return f"{sign}{tenths // _PERCENT}.{tenths % _PERCENT} %"
 
 
