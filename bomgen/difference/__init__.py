@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from bomgen.moves import Moves
 
 __all__ = ["Difference", "Side", "bill_in", "compare", "renamed_fabrics", "side_of", "with_moves"]
+
+_NUMBERS = re.compile(r"\b[0-9][0-9 .,]*\b")
 
 
 class Difference(NamedTuple):
@@ -125,8 +128,8 @@ def renamed_fabrics(old: Side, new: Side) -> dict[str, str]:
 
 
 def _unplaced(each: Warned) -> tuple[str, str]:
-    """What a warning says, wherever it stands."""
-    return each.id, each.message
+    """What a warning says, wherever it stands and however many it counts."""
+    return each.id, _NUMBERS.sub("#", each.message)
 
 
 def _rates(pairs: list[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:

@@ -128,12 +128,12 @@ def headline(found: Difference) -> str:
     elif found.money is None:
         was, became = (money_text(side.totals.amount, side.totals.currency) for side in (found.old, found.new))
         said.append(f"{was} {ARROW} {became}")
-    elif found.result_changed:
+    elif found.result_changed and found.new.totals.amount:
         said.append("no change of the total")
     if not found.result_changed:
         return "The result is the same; the plan is written otherwise"
     if unknown := len(found.without_price):
-        said.append(f"{unknown} line{'s' if unknown > 1 else ''} more or other without a price")
+        said.append(f"{unknown} lines need a price" if unknown > 1 else "a line needs a price")
     return ", ".join(said)
 
 

@@ -281,9 +281,7 @@ def test_a_setting_may_name_a_file_of_the_revision(checkout: Run) -> None:
 )
 def test_exit_codes(options: tuple[str, ...], code: int, run: Run) -> None:
     """Changes are no failure unless a threshold says so; the reason goes to standard error."""
-    priced = (
-        "quote: {price_book: prices.yaml}\ncluster: {gpu: {memory: 80 GB, name: g}, gpus: COUNT}\nbomgen: 1\nname: x\n"
-    )
+    plan = "bomgen: 1\nname: x\ncluster: {gpu: h100-sxm, gpus: COUNT}\nquote: {price_book: prices.yaml}\n"
     for name, count in (("old.yaml", "8"), ("new.yaml", "16")):
         write(name, plan.replace("COUNT", count))
     write("prices.yaml", PRICES.replace("my-switch", "dgx-h100").replace("PRICE", "10"))
