@@ -20,6 +20,8 @@ from bomgen.money import ANY_AMOUNT, minor_unit, rounded
 from bomgen.terms import CHARGED
 
 _WHOLE = Decimal(1)
+MOST_REMEMBERED = 1 << 16
+"""Amounts that are worked out once: the steps of a line mostly differ in one thing, and lines are alike."""
 QUANTITY, PRICE, DISCOUNT, EXCHANGE = "quantity", "price", "discount", "exchange_rate"
 NEW, GONE, PRICED, UNPRICED = "new_lines", "gone_lines", "newly_priced", "no_longer_priced"
 CHARGES, TAX, OTHER = "charges", "tax", "other"
@@ -100,7 +102,7 @@ def _at_rate(new: Item, old: Item, currency: str) -> Decimal | None:
     return rounded(Fraction(new.original_price) * Fraction(old.exchange_rate), currency)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=MOST_REMEMBERED)
 def _amount(pieces: int, unit: Decimal, discount: Decimal, currency: str) -> Decimal:
     """What pieces come to, rounded as a quote rounds it; decimals are exact here, and faster than fractions."""
     left = ANY_AMOUNT.multiply(unit, ANY_AMOUNT.subtract(_WHOLE, discount))
