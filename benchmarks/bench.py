@@ -6,13 +6,16 @@ what else the machine does falls on both. The bars are goals: missing one is sho
 
 from __future__ import annotations
 
+import json
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 CHECKOUT = Path(__file__).parents[1]
 BOMGEN = str(Path(sys.executable).with_name("bomgen"))
@@ -77,6 +80,10 @@ LEAST_CHECKED = 500_000
 """Cables that are to be enumerated and checked in a second."""
 MOST_QUOTING, MOST_WRITING = 3, 15
 """Seconds that a command may take for all formats of a quote, and for the wiring of a million GPUs."""
+LINES, EVERY = 10_000, 4
+"""Lines of the bills that are compared, and which of them change."""
+MOST_COMPARING = 0.5
+"""Seconds that a comparison of them may take beyond the start of the program."""
 MOST_MEMORY = 2
 """GiB that the wiring of a million GPUs may take."""
 KIB_A_GIB = 1024**2
@@ -170,6 +177,58 @@ def main() -> None:
             missed = _missed(taken > MOST_WRITING or memory > MOST_MEMORY)
             what = f"wiring -f {form}, {LARGEST:,} GPUs"
             print(f"{what:46} {taken:8.3f} {MOST_WRITING:4g} {memory:6.2f} {MOST_MEMORY:4g}{missed}")
+    _print_comparing()
+
+
+def _bills(folder: Path) -> list[str]:
+    """Two bom.json of many lines, of which every fourth changes: a real one, its lines over and over."""
+    from bomgen.inputs import PlanFile
+    from bomgen.pipeline import work_out
+    from bomgen.report import result
+
+    base = result(work_out(PlanFile("plan.yaml", QUOTED.encode(), CHECKOUT, CHECKOUT)))
+    lines = [
+        line | {"id": f"{line['id']}.{number}"}
+        for number in range(LINES // len(base["lines"]) + 1)
+        for line in base["lines"]
+    ][:LINES]
+    derivations = {
+        f"{path}.{number}": value
+        for number in range(LINES // len(base["derivations"]))
+        for path, value in base["derivations"].items()
+    }
+    paths = []
+    for name, more in (("old", 0), ("new", 1)):
+        of_side = [_line(line, more if at % EVERY == 0 else 0) for at, line in enumerate(lines)]
+        total = f"{sum(Decimal(line['amount'] or 0) for line in of_side):.2f}"
+        data = base | {"lines": of_side, "totals": base["totals"] | {"list": total, "amount": total}}
+        path = folder / f"{name}.json"
+        path.write_text(json.dumps(data | {"derivations": base["derivations"] | derivations}, indent=1))
+        paths.append(str(path))
+    return paths
+
+
+def _line(line: dict[str, Any], more: int) -> dict[str, Any]:
+    """A line with more pieces, and what it comes to."""
+    pieces, unit = line["quantity"] + more, line["unit_price"]
+    amount = unit and f"{(pieces + line['spare']) * Decimal(unit):.2f}"
+    return line | {"quantity": pieces, "amount": amount}
+
+
+def _comparing() -> tuple[float, float, float]:
+    """The shortest time of a comparison of two long bills, that of help before it, and the size of a bill [MB]."""
+    with tempfile.TemporaryDirectory(prefix="bomgen-bench-") as folder:
+        bills = _bills(Path(folder))
+        size = Path(bills[0]).stat().st_size / 1e6
+        times = [(_seconds([BOMGEN, "diff", *bills]), _seconds([BOMGEN, "--help"])) for _ in range(RUNS)]
+    return min(taken for taken, _ in times), min(taken for _, taken in times), size
+
+
+def _print_comparing() -> None:
+    taken, start, size = _comparing()
+    print(f"\n{'beyond start-up':46} {'seconds':>8} {'bar':>4}")
+    what = f"diff of two bills of {LINES:,} lines, {size:.0f} MB each"
+    print(f"{what:46} {taken - start:8.3f} {MOST_COMPARING:4g}{_missed(taken - start > MOST_COMPARING)}")
 
 
 def _missed(is_missed: bool) -> str:

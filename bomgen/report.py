@@ -20,7 +20,7 @@ from bomgen.numbers import Path, Paths, numbers
 from bomgen.operation import Running, together
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
-from bomgen.prices import PriceBook
+from bomgen.prices import Price, PriceBook
 from bomgen.problems import Problem
 from bomgen.proof import Check
 from bomgen.quote import Quote, QuoteLine
@@ -325,7 +325,17 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "in_stock": line.in_stock,
         "doubts": list(doubts(priced, plan)),
         "cluster": line.pool or None,
+        "original_price": _text(price.amount) if price else None,
+        "original_currency": price.currency if price else None,
+        "exchange_rate": _rate_text(price, plan),
     }
+
+
+def _rate_text(price: Price | None, plan: QuotePlan) -> str | None:
+    """What a unit of the price's own currency is worth in that of the quote; None without a price of a book."""
+    if price is None or price.amount is None:
+        return None
+    return "1" if price.currency == plan.currency else _text(plan.exchange[price.currency].rate)
 
 
 def share_text(share: Fraction) -> str:

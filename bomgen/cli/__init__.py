@@ -12,6 +12,7 @@ from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
 from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN
 from bomgen.cli.compare import compare
+from bomgen.cli.diff import diff
 from bomgen.cli.explain import explain
 from bomgen.cli.init import init
 from bomgen.cli.lock import lock
@@ -40,13 +41,15 @@ def main() -> None:
       bomgen check plans/*.yaml                        only say what is wrong
       bomgen explain plans/llama65b.yaml fabrics.compute.switches.spine
       bomgen compare plans/llama65b*.yaml              plans side by side
+      bomgen diff main:plans/x.yaml plans/x.yaml       what changed since a git revision
       bomgen catalog switch qm9700                     what is known of a part, with sources
 
-    Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written.
+    Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written,
+    4 a threshold of diff was passed.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
-for _command in (init, build, check, explain, compare, wiring, prices, margin, lock, catalog, schema):
+for _command in (init, build, check, explain, compare, diff, wiring, prices, margin, lock, catalog, schema):
     main.add_command(_command)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-SCHEMAS = ("plan", "bom", "part", "prices")
+SCHEMAS = ("plan", "bom", "part", "prices", "diff")
 
 
 @click.command()
 @click.argument("name", type=click.Choice(SCHEMAS), default="plan")
 @click.argument("kind", required=False)
 def schema(name: str, kind: str | None) -> None:
-    """Print the JSON Schema of plans, bom.json, price books, or part files (of one KIND, or of all)."""
+    """Print the JSON Schema of plans, bom.json, price books, differences, or part files (of one KIND, or of all)."""
     from bomgen.resources import folder
 
     schemas = folder("schemas")

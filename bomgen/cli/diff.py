@@ -1,0 +1,280 @@
+"""`bomgen diff`: what changed between two plans, results or revisions."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from bomgen.cli.common import WRONG_PLAN, WRONG_USAGE, print_problems, root_option, set_option, write_out
+
+if TYPE_CHECKING:
+    from bomgen.difference import Difference, Side
+    from bomgen.difference.threshold import Limit
+    from bomgen.inputs import PlanFile
+    from bomgen.problems import Problem
+    from bomgen.report import Report
+
+PASSED = 4
+"""The exit code of a threshold that was passed."""
+STANDARD_INPUT = "-"
+TONES = {"+": "green", "-": "red", "~": "yellow"}
+
+
+class _Given(NamedTuple):
+    """A side as the user gave it."""
+
+    name: str
+    content: bytes
+    file: Callable[[], PlanFile]
+    """As a plan: results are read without what plans need."""
+    revision: tuple[str, str] | None
+    """Of a revision: its name, and the folder of the plan from the root of the checkout."""
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "md", "json"]),
+    default="text",
+    show_default=True,
+    help="For a terminal, a review comment, or programs.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@click.option("--all", "every", is_flag=True, help="Show every number and line of the text, not those that matter.")
+@click.option(
+    "--max-increase",
+    "limits",
+    multiple=True,
+    metavar="LIMIT",
+    help="Exit with 4 when the total grows by more: 5% of the old one, or 100000 in its currency.",
+)
+@click.option("--fail-on-change", is_flag=True, help="Exit with 4 when anything changed.")
+@set_option
+@click.option("--set-new", multiple=True, metavar="KEY=VALUE", help="Override a value of NEW alone.")
+@root_option
+def diff(
+    old: str,
+    new: str,
+    form: str,
+    output: str | None,
+    every: bool,
+    limits: tuple[str, ...],
+    fail_on_change: bool,
+    settings: tuple[str, ...],
+    set_new: tuple[str, ...],
+    root: str | None,
+) -> None:
+    """Say what changed from OLD to NEW: the plan, sizing, fabrics, the bill and the money.
+
+    Each is a plan, a bom.json, REV:PATH for either as it was at a git revision (its price books and parts as well), or
+    - for standard input. Servers that are added read as an order: what to buy, what to plug elsewhere, what is left
+    over. --set overrides a value on both sides.
+
+    \b
+      bomgen diff main:plans/x.yaml plans/x.yaml
+      bomgen diff HEAD~1:plans/x.yaml plans/x.yaml -f md --max-increase 5%
+      bomgen diff plans/x.yaml plans/x.yaml --set-new cluster.servers=160
+
+    Exit codes: 0 done, with or without changes; 4 a threshold was passed, or cannot be judged.
+    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
+    from bomgen.difference.threshold import passed
+
+    most = _limits(limits)
+    if old == new == STANDARD_INPUT:
+        raise click.UsageError("only one side can come from standard input")
+    with tempfile.TemporaryDirectory(prefix="bomgen-") as folder:
+        found = _found((old, new), (settings, (*settings, *set_new)), root, Path(folder))
+    reasons = list(passed(found, most, fail_on_change))
+    if form == "text" and output is None:
+        _print(found, every)
+    else:
+        write_out(_written(found, form, every, reasons), output)
+    for reason in reasons:
+        click.echo(f"bomgen: threshold passed: {reason}", err=True)
+    if reasons:
+        sys.exit(PASSED)
+
+
+def _limits(texts: Sequence[str]) -> list[Limit]:
+    """The thresholds. Raises UsageError for one that is none."""
+    from bomgen.difference.threshold import limit
+
+    found = []
+    for text in texts:
+        each = limit(text)
+        if each is None:
+            raise click.UsageError(f"--max-increase {text}: give a share such as 5%, or an amount such as 100000")
+        found.append(each)
+    return found
+
+
+def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path) -> Difference:
+    """What changed. Ends the command where a side cannot be read or is wrong."""
+    from bomgen.difference import bill_in, compare, side_of
+    from bomgen.problems import PlanErrors
+
+    given = [
+        _opened(name, of_side, root, folder / str(at))
+        for at, (name, of_side) in enumerate(zip(sides, settings, strict=True))
+    ]
+    if None in given:
+        sys.exit(WRONG_USAGE)
+    read: list[tuple[Side, Report | None]] = []
+    shown = set[str]()
+    for each, of_side in zip(given, settings, strict=True):
+        if each is None:
+            continue
+        try:
+            data = bill_in(each.content, each.name)
+            read.append(_worked_out(each.file(), of_side) if data is None else (side_of(data, each.name), None))
+        except PlanErrors as errors:
+            _show([problem for problem in errors.problems if str(problem) not in shown], each)
+            shown |= {str(problem) for problem in errors.problems}
+    if len(read) < len(given):
+        sys.exit(WRONG_PLAN)
+    (old, old_report), (new, new_report) = read
+    if any(settings) and not (old_report or new_report):
+        raise click.UsageError("--set overrides values of plans, and both sides are results")
+    found = compare(old, new)
+    return found if found.expansion is None else _moved(found, old_report, new_report)
+
+
+def _opened(name: str, settings: Sequence[str], root: str | None, folder: Path) -> _Given | None:
+    """A side's file; what keeps it from being read is said, and None returned."""
+    try:
+        is_file = name == STANDARD_INPUT or Path(name).exists()
+    except (OSError, ValueError):
+        is_file = False
+    try:
+        if not is_file and (found := _of_revision(name, settings, root, folder)):
+            return found
+        if name != STANDARD_INPUT:
+            return _Given(name, Path(name).read_bytes(), lambda: _plan(name, root), None)
+        file = _plan(name, root)
+        return _Given(file.name, file.content, lambda: file, None)
+    except OSError as error:
+        click.echo(f"Error: cannot read '{name}': {error.strerror}", err=True)
+    except ValueError as error:
+        click.echo(f"Error: cannot read '{name}': {error}", err=True)
+    return None
+
+
+def _plan(name: str, root: str | None) -> PlanFile:
+    """The plan of a name. Raises OSError when it cannot be read."""
+    from bomgen.inputs import open_plan
+
+    return open_plan(name, root)
+
+
+def _of_revision(name: str, settings: Sequence[str], root: str | None, folder: Path) -> _Given | None:
+    """The file that `REV:PATH` names; None when that is not what the name is. Raises ValueError with what is wrong."""
+    if ":" not in name:
+        return None
+    from bomgen import revisions
+
+    found = revisions.named(name)
+    if found is None:
+        return None
+    try:
+        revision = revisions.opened(found[0], Path.cwd())
+        path = revisions.path_in(revision, found[1])
+        file = revisions.plan_file(revision, path, name, folder, settings, root)
+        return _Given(name, file.content, lambda: file, (found[0], str(PurePosixPath(path).parent)))
+    except revisions.NoRevision as error:
+        raise ValueError(str(error)) from None
+
+
+def _worked_out(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
+    """The side of a plan. Raises PlanErrors with what keeps it from being built."""
+    from bomgen.difference import side_of
+    from bomgen.inputs import source_of
+    from bomgen.pipeline import work_out
+    from bomgen.report import result
+
+    report = work_out(file, settings)
+    return side_of(result(report), file.name, source_of(file, settings)), report
+
+
+def _moved(found: Difference, old: Report | None, new: Report | None) -> Difference:
+    """An expansion with the cables that are plugged elsewhere, where both sides are plans."""
+    from bomgen.difference import with_moves
+    from bomgen.moves import MOST_CABLES, moves
+    from bomgen.pipeline import BrokenResult, wired
+    from bomgen.problems import PlanErrors
+
+    if old is None or new is None:
+        return with_moves(found, None, "a bom.json does not say which devices its cables join; give both plans")
+    links = max(_links(side) for side in (found.old, found.new))
+    if links > MOST_CABLES:
+        return with_moves(found, None, f"{links} links are more than the {MOST_CABLES} that are compared one by one")
+    try:
+        return with_moves(found, moves(wired(old), wired(new), found.renamed_fabrics))
+    except (PlanErrors, BrokenResult) as error:
+        return with_moves(found, None, f"the cables cannot be listed: {error}")
+
+
+def _links(side: Side) -> int:
+    """The links of all fabrics."""
+    return sum(
+        value
+        for path, value in side.numbers.items()
+        if path.split(".")[2:3] == ["links"] and path.startswith("fabrics.") and type(value) is int
+    )
+
+
+def _show(problems: Sequence[Problem], given: _Given) -> None:
+    """Print problems, those of a revision's files under the names that they have there."""
+    from posixpath import join, normpath
+
+    def text_of(name: str) -> str:
+        from bomgen import inputs
+
+        return "" if name == given.name and given.name.endswith(".json") else inputs.text_of(given.file(), name)
+
+    names = dict[str, str]()
+    moved = []
+    for problem in problems:
+        file = problem.mark.file
+        if given.revision and file != given.name and not file.startswith(("<", "-", f"{given.revision[0]}:")):
+            shown = f"{given.revision[0]}:{normpath(join(given.revision[1], file))}"
+            names[shown] = file
+            problem = problem._replace(mark=problem.mark._replace(file=shown))
+        moved.append(problem)
+    print_problems(moved, lambda name: text_of(names.get(name, name)))
+
+
+def _print(found: Difference, every: bool) -> None:
+    """Print the text, in colours where it goes to a terminal."""
+    from bomgen.difference.text import HEADLINE, TITLE, lines
+
+    for text, tone in lines(found, every):
+        bold = True if tone in (HEADLINE, TITLE) else None
+        click.echo(click.style(text, fg=TONES.get(tone), bold=bold) if text else "")
+
+
+def _written(found: Difference, form: str, every: bool, reasons: list[str]) -> bytes:
+    """What goes to a file or a program."""
+    if form == "json":
+        import json
+
+        from bomgen.difference.data import as_data
+
+        text = json.dumps(as_data(found, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    elif form == "md":
+        from bomgen.difference.markdown import markdown
+
+        text = markdown(found)
+    else:
+        from bomgen.difference.text import lines
+
+        text = "".join(f"{line}\n" for line, _ in lines(found, every))
+    return text.encode("utf-8", "replace")
