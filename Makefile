@@ -42,8 +42,9 @@ deep: $(INSTALLED_DEV) ## search the laws with many more examples
 bench: $(INSTALLED) ## time the commands against the imports that they cannot do without
 	$(BIN)/python benchmarks/bench.py
 
-docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests
+docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests, and the schema for editors
 	$(BIN)/python tests/reference/designs.py
+	$(BIN)/bomgen schema plan --with-catalog > schemas/plan.catalog.schema.json
 
 clean: ## remove the environment, results and caches
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules

@@ -30,7 +30,7 @@ FLOORS = {
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),
     **dict.fromkeys(("binding", "network", "rules", "facility", "listing", "layout"), 7),
-    **dict.fromkeys(("sizing", "beside", "joints"), 8),
+    **dict.fromkeys(("sizing", "beside", "joints", "completion"), 8),
     "design": 9,
     **dict.fromkeys(("bill", "wiring"), 10),
     **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
