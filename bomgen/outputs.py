@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from bomgen import own_templates
+from bomgen import own_templates, telling
 from bomgen.report import Report, given_to_templates
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     readers = [form for form in formats if form in ("md", "html", "xlsx", "pdf")]
     if readers:
+        telling.stage("chapters and drawings")
         from bomgen.chapters import document
         from bomgen.document import Drawing
         from bomgen.language import language
@@ -59,6 +60,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
         )
         page = document(report, words, drawings, _racks_drawn(report, words), _costs_drawn(report, words))
     for form in formats:
+        telling.stage(form)
         if form == "md":
             from bomgen.render.text import markdown
 
@@ -86,6 +88,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
 
             files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
     if report.templates:
+        telling.stage("templates")
         files |= own_templates.filled(report.templates, given_to_templates(report), report.plan.quote.language)
     return files
 

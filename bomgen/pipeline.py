@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bomgen import own_templates, rules, schema
+from bomgen import own_templates, rules, schema, telling
 from bomgen.alternatives import of_alternative, substitutes, unused, varied, warnings_of
 from bomgen.bill import Line, bill
 from bomgen.binding import bind
@@ -96,6 +96,7 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
     Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
     result fails.
     """
+    telling.stage("plan")
     source = source_of(file, settings)
     catalog = catalog_of(file, source)
     report = _worked_out(file, source, catalog, settings)
@@ -129,6 +130,7 @@ def _alternative(file: PlanFile, source: Source, catalog: Catalog, report: Repor
         return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0))
 
     quoted = report.plan.quote
+    telling.stage(f"alternative {alternative.name}")
     try:
         other = varied(source, place)
         if problems := schema.check(other, "plan"):
@@ -159,15 +161,19 @@ def _worked_out(file: PlanFile, source: Source, catalog: Catalog, settings: Sequ
     if wrong := without_rate(plan.quote, books):
         raise PlanErrors(wrong)
     try:
+        telling.stage("sizes")
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)
         parts = stock(catalog)._replace(price=part_price(plan.quote, books))
+        telling.stage("fabrics and racks")
         designed = _on_floor(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
+    telling.stage("bill and prices")
     billed = bill(designed)
     priced = quote(billed, plan.quote, books)
+    telling.stage("checks")
     elevated = _elevations(designed)
     outcome = checks(designed, billed, priced)
     _raise_broken(outcome)
@@ -273,6 +279,7 @@ def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
     from bomgen.wiring.checks import broken
     from bomgen.wiring.sockets import Overfull
 
+    telling.stage("cables")
     try:
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except Overfull as error:

@@ -16,7 +16,7 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[1]
 README = (CHECKOUT / "README.md").read_text("utf-8")
-PAGES = ("README.md", "docs/wiring.md", "docs/templates.md", "docs/quote.md", "docs/prices.md")
+PAGES = ("README.md", "docs/wiring.md", "docs/templates.md", "docs/quote.md", "docs/prices.md", "docs/shell.md")
 EMPTY_UP_TO = 20
 """A README of at most so many lines is not written yet."""
 COPIED = ("plans", "prices", "parts", "schemas")

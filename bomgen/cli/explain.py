@@ -6,14 +6,25 @@ import sys
 
 import click
 
-from bomgen.cli.common import WRONG_PLAN, one_opened, root_option, set_option, value_text, worked_out
+from bomgen.cli.common import (
+    WRONG_PLAN,
+    one_opened,
+    plan_argument,
+    proposed,
+    root_option,
+    set_option,
+    talk_options,
+    value_text,
+    worked_out,
+)
 
 
 @click.command()
-@click.argument("plan")
-@click.argument("path", required=False)
+@plan_argument
+@click.argument("path", required=False, shell_complete=proposed("paths"))
 @set_option
 @root_option
+@talk_options
 def explain(plan: str, path: str | None, settings: tuple[str, ...], root: str | None) -> None:
     """Show how a number of bom.json was worked out, down to the plan and the documents; without PATH all of them.
 

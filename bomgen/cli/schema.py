@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from bomgen.cli.common import WRONG_PLAN, print_problems
+from bomgen.cli.common import WRONG_PLAN, print_problems, proposed
 
 SCHEMAS = ("plan", "bom", "part", "prices")
 
 
 @click.command()
 @click.argument("name", type=click.Choice(SCHEMAS), default="plan")
-@click.argument("kind", required=False)
+@click.argument("kind", required=False, shell_complete=proposed("part_kinds"))
 @click.option("--with-catalog", is_flag=True, help="Plans: offer the ids of the catalogue, for editors.")
 @click.option(
     "--parts",
@@ -74,7 +74,7 @@ def _echo_with_catalog(parts: tuple[str, ...]) -> None:
     import json
 
     from bomgen.catalog import Catalog
-    from bomgen.completion import plan_schema
+    from bomgen.catalog_schema import plan_schema
     from bomgen.problems import PlanErrors
 
     folders = {Path(given).resolve(): given.rstrip("/") for given in parts}

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from bomgen import cli
 from bomgen.catalog import KINDS, Catalog
-from bomgen.completion import plan_schema
+from bomgen.catalog_schema import plan_schema
 from bomgen.schema import document
 from bomgen.source import read
 
