@@ -59,5 +59,5 @@ def test_the_hook_checks_plans_that_are_committed(judge, tmp_path):
     start("git", "add", "-A")
     code, said = start(sys.executable, "-m", "pre_commit", "run")
     assert code == 1
-    assert "plans/wrong.yaml:4:31: error: no switch 'qm9701'" in said
+    assert "plans/wrong.yaml:4:29: error: no switch 'qm9701'" in said
     assert "other.yaml" not in said
