@@ -346,7 +346,7 @@ def test_a_changed_plan_is_compared(repository: Repository) -> None:
 @compared
 def test_a_threshold_that_is_passed(repository: Repository) -> None:
     """A total that grows by more than the threshold fails the run with 4, and the comment says so."""
-    prices = "name: p\ncurrency: USD\ndate: 2026-11-01\nprices:\n  - {part: qm9700, price: 20000}\n"
+    prices = "bomgen_prices: 1\nname: p\ncurrency: USD\ndate: 2026-11-01\nprices:\n  - {part: qm9700, price: 20000}\n"
     repository.write("prices.yaml", prices)
     priced = PLAN.replace("NAME", "old") + "quote: {price_book: ../prices.yaml, currency: USD}\n"
     repository.write("plans/old.yaml", priced)
