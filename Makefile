@@ -43,8 +43,9 @@ deep: $(INSTALLED_DEV) ## search the laws with many more examples
 bench: $(INSTALLED) ## time the commands against the imports that they cannot do without
 	$(BIN)/python benchmarks/bench.py
 
-docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests
+docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests, and the schema for editors
 	$(BIN)/python tests/reference/designs.py
+	$(BIN)/bomgen schema plan --with-catalog > schemas/plan.catalog.schema.json
 
 site: $(INSTALLED_SITE) ## build the documentation into build/site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from bomgen import schema
+from bomgen import schema, telling
 from bomgen.figures import Assumed, Cited, Figure, Given, Origin, Reference
 from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
@@ -299,8 +299,8 @@ class Catalog:
         place = path.parent.parent
         if place not in self.folders:
             return _built_in(kind, id, path)
-        content = path.read_bytes()
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
+        content = telling.read(shown, path.read_bytes())
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content
         problems = schema.check(source, kind if kind in NOT_PARTS else f"part/{kind}")

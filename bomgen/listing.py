@@ -67,11 +67,19 @@ def _drawn(topology: fabric.Topology) -> Iterator[str]:
 def parts_of(catalog: Catalog, kind: str) -> Iterator[str]:
     """A line for each part of a kind: id, name and a few figures."""
     for record in catalog.all(kind):
-        values = {key: record.value(key) for key in _OF_INTEREST[kind]} | _counted(record)
-        figures = ", ".join(
-            f"{key.replace('_', ' ')} {_plain(value)}" for key, value in values.items() if value is not None
-        )
-        yield f"{record.id:{WIDTH}} {record.value('name')}  ({figures})"
+        yield f"{record.id:{WIDTH}} {record.value('name')}  ({_of_interest(record)})"
+
+
+def described(record: Record) -> str:
+    """A part of the catalogue on one line: who makes it, and a few figures."""
+    vendor = record.value("vendor")
+    return ": ".join(text for text in (vendor and str(vendor), _of_interest(record)) if text)
+
+
+def _of_interest(record: Record) -> str:
+    """A few figures of a part, each with its name."""
+    values = {key: record.value(key) for key in _OF_INTEREST[record.kind]} | _counted(record)
+    return ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in values.items() if value is not None)
 
 
 def part(catalog: Catalog, kind: str, name: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from bomgen import own_templates
+from bomgen import own_templates, telling
 from bomgen.report import Report, given_to_templates
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     readers = [form for form in formats if form in ("md", "html", "xlsx", "pdf")]
     if readers:
+        telling.stage("chapters and drawings")
         from bomgen.chapters import document
         from bomgen.language import language
 
@@ -49,6 +50,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
         of_racks = {name: _racks_drawn(each, words) for name, each in pools.items()}
         page = document(report, words, drawings, of_racks, _costs_drawn(report, words))
     for form in formats:
+        telling.stage(form)
         if form == "md":
             from bomgen.render.text import markdown
 
@@ -76,6 +78,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
 
             files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
     if report.templates:
+        telling.stage("templates")
         files |= own_templates.filled(report.templates, given_to_templates(report), report.plan.quote.language)
     return files
 

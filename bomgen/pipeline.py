@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bomgen import own_templates, rules, schema
+from bomgen import own_templates, rules, schema, telling
 from bomgen.alternatives import of_alternative, substitutes, unused, varied, warnings_of
 from bomgen.bill import Bill, Line, bill, pool_path
 from bomgen.binding import bind
@@ -104,6 +104,7 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
     Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
     result fails.
     """
+    telling.stage("plan")
     source = source_of(file, settings)
     catalog = catalog_of(file, source)
     lock = _lock_of(file)
@@ -181,6 +182,7 @@ def _alternative(
         return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0))
 
     quoted = report.plan.quote
+    telling.stage(f"alternative {alternative.name}")
     try:
         other = varied(source, place)
         if problems := schema.check(other, "plan"):
@@ -216,8 +218,10 @@ def _worked_out(
     if wrong := without_rate(quoted, books):
         raise PlanErrors(wrong)
     designs = [_designed(plan._replace(quote=quoted), catalog, books) for plan in plans]
+    telling.stage("bill and prices")
     billed = bill(*designs)
     priced = quote(billed, quoted, books)
+    telling.stage("checks")
     found = [
         _of_pool(file, each, designed, problems, billed, priced)
         for (_, each), designed, problems in zip(pools, designs, warned, strict=True)
@@ -265,9 +269,11 @@ def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
 def _designed(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Design:
     """What is built for a plan. Raises PlanErrors at the place of what makes it impossible."""
     try:
+        telling.stage("sizes")
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)
         parts = stock(catalog)._replace(price=part_price(plan.quote, books))
+        telling.stage("fabrics and racks")
         return _on_floor(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
@@ -415,14 +421,18 @@ def compute_fabric(report: Report) -> tuple[str, ...]:
 def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
     """Every cable of a report's design, port to port; where fabrics are named, theirs alone.
 
-    Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails.
+    Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails, and
+    ValueError for a plan with several clusters, each of which has a wiring of its own.
     """
+    if report.pools:
+        raise ValueError("several clusters; ask for the wiring of one of them")
     from dataclasses import replace
 
     from bomgen.wiring import wire
     from bomgen.wiring.checks import broken
     from bomgen.wiring.sockets import Overfull
 
+    telling.stage("cables")
     try:
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except Overfull as error:

@@ -23,14 +23,14 @@ PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 FLOORS = {
     "figures": 0,
-    **dict.fromkeys(("problems", "resources", "money", "packing", "terms", "phrases", "csv_fields"), 1),
+    **dict.fromkeys(("problems", "resources", "money", "packing", "terms", "phrases", "csv_fields", "telling"), 1),
     **dict.fromkeys(("source", "parts", "document"), 2),
     **dict.fromkeys(("quantities", "language", "starters", "fabric", "connection", "shape", "logo", "pools"), 3),
     **dict.fromkeys(("schema", "medium", "own_templates"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
     **dict.fromkeys(("plan", "records"), 6),
     **dict.fromkeys(("binding", "network", "rules", "facility", "listing", "layout"), 7),
-    **dict.fromkeys(("sizing", "beside", "joints"), 8),
+    **dict.fromkeys(("sizing", "beside", "joints", "catalog_schema"), 8),
     "design": 9,
     **dict.fromkeys(("bill", "wiring"), 10),
     **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
 from bomgen.cli.build import build
 from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
-from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN
+from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN, colour
 from bomgen.cli.compare import compare
+from bomgen.cli.completion import completion, listen
 from bomgen.cli.diff import diff
 from bomgen.cli.explain import explain
 from bomgen.cli.init import init
@@ -27,7 +33,43 @@ COLLECT_AFTER = 200_000
 """New objects between two runs of the garbage collector."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH})
+COMPLETE = "_BOMGEN_COMPLETE"
+"""The variable with which a completion script asks for words."""
+
+
+class ReaderGone(Exception):
+    """Whoever read standard output has closed it, as `head` does."""
+
+
+@contextmanager
+def _reader_may_go() -> Iterator[None]:
+    """Write all output of what runs meanwhile. Raises ReaderGone when nobody reads it."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderGone from None
+
+
+class _Program(click.Group):
+    """The command, whose reader may go away: nothing more is written then, and nobody is to blame."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the command line, which prints help where that is asked for."""
+        with _reader_may_go():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _reader_may_go():
+            return super().invoke(ctx)
+
+
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH})
 @click.version_option(package_name="bomgen", prog_name="bomgen")
 def main() -> None:
     """Bills of materials for AI clusters from a short YAML plan.
@@ -45,11 +87,13 @@ def main() -> None:
       bomgen catalog switch qm9700                     what is known of a part, with sources
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written,
-    4 a threshold of diff was passed.
+    4 a threshold of diff was passed, 130 interrupted, 141 the reader of a pipe has gone.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
-for _command in (init, build, check, explain, compare, diff, wiring, prices, margin, lock, catalog, schema):
+for _command in (
+    *(init, build, check, explain, compare, diff, wiring, prices, margin, lock, catalog, schema, completion),
+):
     main.add_command(_command)
 
 
@@ -58,8 +102,12 @@ def run() -> None:
     # A build makes hundreds of thousands of small objects and is over in half a second: collecting cycles as often as
     # Python does by itself, and once more on the way out, costs a fifth of that.
     gc.set_threshold(COLLECT_AFTER)
+    if COMPLETE in os.environ:
+        listen()
     try:
-        main(standalone_mode=False)
+        main(prog_name="bomgen", complete_var=COMPLETE, standalone_mode=False, color=colour())
+    except ReaderGone:
+        _end_as_by_the_signal()
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.Abort:
@@ -73,3 +121,9 @@ def run() -> None:
         sys.exit(NOT_WRITTEN)
     finally:
         gc.freeze()
+
+
+def _end_as_by_the_signal() -> None:
+    """End as programs do that write to a pipe whose reader has gone: by SIGPIPE, which shells show as 141."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGPIPE)

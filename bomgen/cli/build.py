@@ -9,32 +9,47 @@ import click
 
 from bomgen.cli.common import (
     NOT_WRITTEN,
+    STANDARD_OUTPUT,
     WRONG_PLAN,
     check_names,
+    files,
     locked_option,
     opened,
     plans_argument,
-    progress,
+    proposed,
     root_option,
+    say,
     set_option,
     show,
+    talk_options,
     worked_out,
 )
 from bomgen.cli.summary import summary
 
 DEFAULT_FORMATS = "md,html,xlsx,json,csv"
 ALL_FORMATS = f"{DEFAULT_FORMATS},pdf,svg,dot"
+BINARY = ("xlsx", "pdf")
+"""Formats that no terminal can show."""
 
 
 @click.command()
 @plans_argument
-@click.option("-o", "--output", default="dist", show_default=True, metavar="DIR", help="Folder of the results.")
+@click.option(
+    "-o",
+    "--output",
+    default="dist",
+    show_default=True,
+    metavar="DIR",
+    shell_complete=files,
+    help="Folder of the results; - writes one format of one plan to standard output.",
+)
 @click.option(
     "-f",
     "--formats",
     default=DEFAULT_FORMATS,
     show_default=True,
     metavar="LIST",
+    shell_complete=proposed("documents"),
     help="What to write; pdf takes Chromium, svg and dot draw every fabric.",
 )
 @click.option(
@@ -42,11 +57,13 @@ ALL_FORMATS = f"{DEFAULT_FORMATS},pdf,svg,dot"
     "templates",
     multiple=True,
     metavar="FILE",
+    shell_complete=files,
     help="Fill in a template of your own, NAME.j2, and write NAME; can be given again.",
 )
 @locked_option
 @set_option
 @root_option
+@talk_options
 def build(
     plans: tuple[str, ...],
     output: str,
@@ -64,6 +81,7 @@ def build(
 
     Several plans are built each by itself; the worst exit code is returned.
     """
+    from bomgen.cli.watching import watched
     from bomgen.outputs import DRAWINGS, FORMATS, PRINTED, OutputError, render, write
     from bomgen.problems import PlanErrors
 
@@ -71,16 +89,24 @@ def build(
     unknown = [form for form in wanted if form not in (*FORMATS, *PRINTED, *DRAWINGS)]
     if unknown or not wanted:
         raise click.UsageError(f"no format '{', '.join(unknown)}'; there are {ALL_FORMATS}")
-    files, code = opened(plans, root)
-    check_names(files, settings)
-    for number, file in enumerate(files, start=1):
-        progress(number, len(files), file.name)
-        report = worked_out(file, settings, templates=templates, locked=locked)
+    piped = output == STANDARD_OUTPUT
+    if piped and (len(plans) > 1 or len(wanted) > 1 or templates):
+        raise click.UsageError("-o - takes one plan and one format, such as -f json")
+    found, code = opened(plans, root)
+    check_names(found, settings)
+    for number, file in enumerate(found, start=1):
+        place = (number, len(found))
+        report = worked_out(file, settings, templates=templates, locked=locked, place=place)
         if report is None:
             code = max(code, WRONG_PLAN)
             continue
         try:
-            written = write(render(report, wanted), Path(output) / report.plan.name)
+            with watched(file.name, *place):
+                made = render(report, wanted)
+            if piped:
+                _to_standard_output(made, wanted[0])
+                continue
+            written = write(made, Path(output) / report.plan.name)
         except PlanErrors as errors:
             show(errors.problems, file)
             code = max(code, WRONG_PLAN)
@@ -90,7 +116,17 @@ def build(
             code = max(code, NOT_WRITTEN)
             continue
         for line in summary(report):
-            click.echo(line)
+            say(line)
         for path in written:
-            click.echo(f"  {path}")
+            say(f"  {path}")
     sys.exit(code)
+
+
+def _to_standard_output(made: dict[str, bytes], form: str) -> None:
+    """Write the one file that was made to standard output."""
+    if len(made) != 1:
+        raise click.UsageError(f"{len(made)} files, and -o - takes one; name a folder with -o")
+    (content,) = made.values()
+    if form in BINARY and sys.stdout.isatty():
+        raise click.UsageError(f"{form} goes to a file or a pipe; name a folder with -o")
+    click.echo(content, nl=False)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from bomgen.cli.common import proposed
+
 
 @click.command()
-@click.argument("kind", required=False)
-@click.argument("id", required=False)
+@click.argument("kind", required=False, shell_complete=proposed("kinds"))
+@click.argument("id", required=False, shell_complete=proposed("ids"))
 def catalog(kind: str | None, id: str | None) -> None:
     """List the kinds of part, the parts of a KIND, or all that is known of one with its sources."""
     from bomgen.catalog import KINDS, Catalog, UnknownPart

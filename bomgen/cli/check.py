@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bomgen.cli.common import WRONG_PLAN, locked_option, opened, plans_argument, progress, root_option, set_option, show
+from bomgen.cli.common import (
+    QUIET,
+    WRONG_PLAN,
+    is_set,
+    locked_option,
+    opened,
+    plans_argument,
+    root_option,
+    say,
+    set_option,
+    show,
+    talk_options,
+)
 
 if TYPE_CHECKING:
     from bomgen.problems import Problem
+
+
+ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+"""What a message of a workflow command writes otherwise."""
+ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
+"""What its properties write otherwise besides."""
 
 
 @click.command()
@@ -27,35 +45,47 @@ if TYPE_CHECKING:
 @locked_option
 @set_option
 @root_option
+@talk_options
 def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, ...], root: str | None) -> None:
     """Say what is wrong with plans, and whether they can be built; write nothing."""
+    from bomgen.cli.watching import watched
     from bomgen.pipeline import checked
     from bomgen.problems import PlanErrors
 
     files, code = opened(plans, root)
     found = list["Problem"]()
     for number, file in enumerate(files, start=1):
-        progress(number, len(files), file.name)
         try:
-            problems: Sequence[Problem] = checked(file, settings, locked)
+            with watched(file.name, number, len(files)):
+                problems: Sequence[Problem] = checked(file, settings, locked)
         except PlanErrors as errors:
             problems = errors.problems
             code = max(code, WRONG_PLAN)
         if form == "text":
             show(problems, file)
             if not any(problem.severity == "error" for problem in problems):
-                click.echo(f"{file.name}: can be built{_count_of(problems)}")
-        found += problems
+                say(f"{file.name}: can be built{_count_of(problems)}")
+        found += [problem for problem in problems if problem.severity == "error" or not is_set(QUIET)]
     if form == "json":
         import json
 
         click.echo(json.dumps([_problem_data(problem) for problem in found], ensure_ascii=False, indent=1))
     elif form == "github":
         for problem in found:
-            mark = problem.mark
-            text = f"{problem.message} [{problem.rule}]".replace("%", "%25").replace("\n", "%0A")
-            click.echo(f"::{problem.severity} file={mark.file},line={mark.line},col={mark.column}::{text}")
+            click.echo(_annotation(problem))
     sys.exit(code)
+
+
+def _annotation(problem: Problem) -> str:
+    """A problem as a workflow command of GitHub, whose signs of its own are written as it asks for."""
+    mark = problem.mark
+    text = _escaped(f"{problem.message} [{problem.rule}]", ESCAPES)
+    file = _escaped(mark.file, ESCAPES | ESCAPES_IN_PROPERTIES)
+    return f"::{problem.severity} file={file},line={mark.line},col={mark.column}::{text}"
+
+
+def _escaped(text: str, escapes: Mapping[str, str]) -> str:
+    return "".join(escapes.get(sign, sign) for sign in text)
 
 
 def _count_of(problems: Sequence[Problem]) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from bomgen.figures import Figure
     from bomgen.inputs import PlanFile
     from bomgen.problems import Problem
@@ -17,9 +20,74 @@ if TYPE_CHECKING:
 
 
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, INTERRUPTED = 1, 2, 3, 130
+QUIET, VERBOSE = "quiet", "verbose"
+STANDARD_OUTPUT = "-"
+NO_TERMINAL = "dumb"
+"""What TERM says of a terminal that knows no control codes."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def proposed(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
+    """What a shell proposes for a parameter: a function of `cli.proposals`, loaded when a shell asks."""
+
+    def propose(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
+        from bomgen.cli import proposals
+
+        found: list[CompletionItem[str]] = getattr(proposals, name)(ctx, typed)
+        return found
+
+    return propose
+
+
+def files(_ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
+    """What a shell proposes for a file or a folder of any name: its own files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(typed, "file")]
+
+
+def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Note for the whole command that an option is given."""
+    if value:
+        ctx.meta[f"bomgen.{parameter.name}"] = True
+        if is_set(QUIET) and is_set(VERBOSE):
+            raise click.UsageError("--quiet and --verbose contradict each other; leave one out")
+
+
+def is_set(option: str) -> bool:
+    """Whether QUIET or VERBOSE was asked for."""
+    ctx = click.get_current_context(silent=True)
+    return bool(ctx and ctx.meta.get(f"bomgen.{option}"))
+
+
+def talk_options(command: Command) -> Command:
+    """Give a command --quiet and --verbose, which `show`, `say` and `watching` keep to."""
+    flag: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _note}
+    verbose = click.option("-v", "--verbose", help="Say what is read and how long each stage takes.", **flag)
+    quiet = click.option("-q", "--quiet", help="Say only errors: no warnings, summaries or names of files.", **flag)
+    return quiet(verbose(command))
+
+
+def _to_standard_output(_ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    return None if value == STANDARD_OUTPUT else value
+
 
 set_option = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a value of the plan; dots between keys."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=proposed("settings"),
+    help="Override a value of the plan; dots between keys.",
+)
+output_option = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    callback=_to_standard_output,
+    shell_complete=files,
+    help="Where to write; - is standard output. [default: standard output]",
 )
 root_option = click.option(
     "--root",
@@ -30,17 +98,20 @@ root_option = click.option(
 locked_option = click.option(
     "--locked", is_flag=True, help="Take it for an error when a plan has no lock, or when its lock is stale."
 )
-plans_argument = click.argument("plans", nargs=-1, required=True, metavar="PLAN...")
+plans_argument = click.argument("plans", nargs=-1, required=True, metavar="PLAN...", shell_complete=proposed("plans"))
+plan_argument = click.argument("plan", shell_complete=proposed("plans"))
 
 
 def opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
     """The plan files that can be read, and the exit code so far: a plan that cannot be read is wrong usage."""
+    from bomgen.cli.watching import watched
     from bomgen.inputs import open_plan
 
     files, code = list["PlanFile"](), 0
     for plan in plans:
         try:
-            files.append(open_plan(plan, root))
+            with watched(plan):
+                files.append(open_plan(plan, root))
         except OSError as error:
             click.echo(f"Error: cannot read the plan '{plan}': {error.strerror}", err=True)
             code = WRONG_USAGE
@@ -69,17 +140,25 @@ def check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
 
 
 def worked_out(
-    file: PlanFile, settings: Sequence[str], quiet: bool = False, templates: Sequence[str] = (), locked: bool = False
+    file: PlanFile,
+    settings: Sequence[str],
+    quiet: bool = False,
+    templates: Sequence[str] = (),
+    locked: bool = False,
+    place: tuple[int, int] = (1, 1),
 ) -> Report | None:
     """The report of a plan; its problems are shown, and None is returned when there is an error among them.
 
-    `locked` makes errors of what keeps the result from resting on a lock.
+    `locked` makes errors of what keeps the result from resting on a lock. `place` is its number among several plans,
+    and how many there are.
     """
+    from bomgen.cli.watching import watched
     from bomgen.pipeline import as_locked, work_out
     from bomgen.problems import PlanErrors
 
     try:
-        report = work_out(file, settings, templates)
+        with watched(file.name, *place):
+            report = work_out(file, settings, templates)
         if locked:
             as_locked(file, report)
     except PlanErrors as errors:
@@ -102,16 +181,37 @@ def print_problems(problems: Sequence[Problem], text_of: Callable[[str], str]) -
     from bomgen.problems import excerpt
 
     for problem in problems:
-        click.echo(str(problem), err=True)
+        if problem.severity != "error" and is_set(QUIET):
+            continue
+        colour = "red" if problem.severity == "error" else "yellow"
+        severity, rule = click.style(f"{problem.severity}:", fg=colour, bold=True), click.style(problem.rule, dim=True)
+        click.echo(f"{click.style(str(problem.mark), bold=True)}: {severity} {problem.message} [{rule}]", err=True)
         if problem.severity == "error":
             for line in excerpt(problem, text_of(problem.mark.file)):
-                click.echo(line, err=True)
+                before, caret, _ = line.rpartition("^")
+                pointed = caret and not before.partition("|")[2].strip()
+                click.echo(before + click.style(caret, fg=colour, bold=True) if pointed else line, err=True)
 
 
-def progress(number: int, of: int, name: str) -> None:
-    """Say which of several plans is worked on."""
-    if of > 1:
-        click.echo(f"[{number}/{of}] {name}", err=True)
+def say(line: str) -> None:
+    """Print a line that people read and no program needs: not with --quiet."""
+    if not is_set(QUIET):
+        click.echo(line)
+
+
+def on_terminal() -> bool:
+    """Whether a bar or a line that is written over can stand on standard error: a terminal, and nobody wants quiet."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != NO_TERMINAL and not is_set(QUIET)
+
+
+def colour() -> bool | None:
+    """Whether to write colours wherever that goes, by what the environment says; None: on a terminal alone."""
+    wanted = os.environ.get
+    if wanted("NO_COLOR"):
+        return False
+    if any(wanted(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return False if wanted("CLICOLOR") == "0" or wanted("TERM") == NO_TERMINAL else None
 
 
 def not_itself(output: str | None, given: str) -> None:
@@ -132,7 +232,7 @@ def write_out(content: bytes, output: str | None) -> None:
     except OutputError as error:
         click.echo(f"bomgen: not written: {error}", err=True)
         sys.exit(NOT_WRITTEN)
-    click.echo(output)
+    say(output)
 
 
 def value_text(figure: Figure) -> str:

@@ -11,10 +11,11 @@ from bomgen.cli.common import (
     WRONG_PLAN,
     not_itself,
     opened,
+    output_option,
     plans_argument,
-    progress,
     root_option,
     set_option,
+    talk_options,
     worked_out,
     write_out,
 )
@@ -26,11 +27,12 @@ SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".jso
 @click.command()
 @plans_argument
 @click.option("-f", "--format", "form", type=click.Choice(FORMATS), help="[default: by the suffix of FILE, else text]")
-@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@output_option
 @click.option("--alternatives", is_flag=True, help="Show the alternatives of each plan behind it.")
 @click.option("--language", "code", metavar="CODE", help="Language, such as en or zh. [default: the first plan's]")
 @set_option
 @root_option
+@talk_options
 def compare(
     plans: tuple[str, ...],
     form: str | None,
@@ -62,8 +64,7 @@ def compare(
     files, worst = opened(plans, root)
     reports = []
     for number, file in enumerate(files, start=1):
-        progress(number, len(files), file.name)
-        report = worked_out(file, settings, quiet=True)
+        report = worked_out(file, settings, quiet=True, place=(number, len(files)))
         if report is None:
             worst = max(worst, WRONG_PLAN)
         else:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bomgen.cli.common import WRONG_PLAN, WRONG_USAGE, print_problems, root_option, set_option, write_out
+from bomgen.cli.common import (
+    WRONG_PLAN,
+    WRONG_USAGE,
+    output_option,
+    print_problems,
+    proposed,
+    root_option,
+    set_option,
+    talk_options,
+    write_out,
+)
 
 if TYPE_CHECKING:
     from bomgen.difference import Difference, Side
@@ -37,8 +47,8 @@ class _Given(NamedTuple):
 
 
 @click.command()
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", shell_complete=proposed("plans"))
+@click.argument("new", shell_complete=proposed("plans"))
 @click.option(
     "-f",
     "--format",
@@ -48,7 +58,7 @@ class _Given(NamedTuple):
     show_default=True,
     help="For a terminal, a review comment, or programs.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@output_option
 @click.option("--all", "every", is_flag=True, help="Show every number and line of the text, not those that matter.")
 @click.option(
     "--max-increase",
@@ -61,6 +71,7 @@ class _Given(NamedTuple):
 @set_option
 @click.option("--set-new", multiple=True, metavar="KEY=VALUE", help="Override a value of NEW alone.")
 @root_option
+@talk_options
 def diff(
     old: str,
     new: str,
@@ -195,12 +206,14 @@ def _of_revision(name: str, settings: Sequence[str], root: str | None, folder: P
 
 def _worked_out(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     """The side of a plan. Raises PlanErrors with what keeps it from being built."""
+    from bomgen.cli.watching import watched
     from bomgen.difference import side_of
     from bomgen.inputs import source_of
     from bomgen.pipeline import work_out
     from bomgen.report import result
 
-    report = work_out(file, settings)
+    with watched(file.name):
+        report = work_out(file, settings)
     return side_of(result(report), file.name, source_of(file, settings)), report
 
 
@@ -213,6 +226,8 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
 
     if old is None or new is None:
         return with_moves(found, None, "a bom.json does not say which devices its cables join; give both plans")
+    if old.pools or new.pools:
+        return with_moves(found, None, "the cables of plans with several clusters are not compared one by one")
     links = max(_links(side) for side in (found.old, found.new))
     if links > MOST_CABLES:
         return with_moves(found, None, f"{links} links are more than the {MOST_CABLES} that are compared one by one")

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.common import WRONG_PLAN, one_opened, root_option, set_option, worked_out
+from bomgen.cli.common import (
+    WRONG_PLAN,
+    one_opened,
+    plan_argument,
+    proposed,
+    root_option,
+    set_option,
+    talk_options,
+    worked_out,
+)
 
 if TYPE_CHECKING:
     from bomgen.explanation.shown import Line
 
 COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
 """How pieces of a line look on a terminal."""
-NO_COLOUR = "NO_COLOR"
-"""The variable of the environment by which a user wants no colours (no-color.org)."""
 
 
 @click.command()
-@click.argument("plan")
-@click.argument("path", required=False)
+@plan_argument
+@click.argument("path", required=False, shell_complete=proposed("paths"))
 @click.option(
     "-f",
     "--format",
@@ -35,6 +41,7 @@ NO_COLOUR = "NO_COLOR"
 @click.option("--why", "only_why", is_flag=True, help="Only say why things were chosen, and why not others.")
 @set_option
 @root_option
+@talk_options
 def explain(
     plan: str,
     path: str | None,
@@ -73,9 +80,8 @@ def explain(
     if form != "text":
         click.echo((data if form == "json" else markdown)(found), nl=False)
         return
-    colours = NO_COLOUR not in os.environ
     for line in lines(found, DRAWN if _can_draw() else INDENTED):
-        click.echo(_styled(line) if colours else "".join(piece.text for piece in line))
+        click.echo(_styled(line))
 
 
 def _can_draw() -> bool:

@@ -11,15 +11,17 @@ from bomgen.cli.common import (
     WRONG_PLAN,
     opened,
     plans_argument,
-    progress,
     root_option,
+    say,
     show,
+    talk_options,
 )
 
 
 @click.command()
 @plans_argument
 @root_option
+@talk_options
 def lock(plans: tuple[str, ...], root: str | None) -> None:
     """Pin what the quotes of plans rest on: PLAN.lock beside each has the prices, rates and catalogue of now.
 
@@ -28,6 +30,7 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
     """
     from pathlib import Path
 
+    from bomgen.cli.watching import watched
     from bomgen.inputs import STANDARD_INPUT, lock_name
     from bomgen.outputs import OutputError, write_one
     from bomgen.pipeline import locked
@@ -37,9 +40,9 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
         raise click.UsageError("a plan from standard input has no place for a lock; name its file")
     files, code = opened(plans, root)
     for number, file in enumerate(files, start=1):
-        progress(number, len(files), file.name)
         try:
-            text, report = locked(file)
+            with watched(file.name, number, len(files)):
+                text, report = locked(file)
         except PlanErrors as errors:
             show(errors.problems, file)
             code = max(code, WRONG_PLAN)
@@ -51,5 +54,5 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
             click.echo(f"bomgen: not written: {error}", err=True)
             code = max(code, NOT_WRITTEN)
             continue
-        click.echo(lock_name(file.name))
+        say(lock_name(file.name))
     sys.exit(code)

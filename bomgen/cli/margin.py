@@ -6,11 +6,22 @@ import sys
 
 import click
 
-from bomgen.cli.common import WRONG_PLAN, not_itself, one_opened, root_option, set_option, show, write_out
+from bomgen.cli.common import (
+    WRONG_PLAN,
+    not_itself,
+    one_opened,
+    output_option,
+    plan_argument,
+    root_option,
+    set_option,
+    show,
+    talk_options,
+    write_out,
+)
 
 
 @click.command()
-@click.argument("plan")
+@plan_argument
 @click.option(
     "-f",
     "--format",
@@ -20,14 +31,16 @@ from bomgen.cli.common import WRONG_PLAN, not_itself, one_opened, root_option, s
     show_default=True,
     help="What is written.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@output_option
 @set_option
 @root_option
+@talk_options
 def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], root: str | None) -> None:
     """Show the seller what every line costs and earns, by the plan's quote.cost_book.
 
     Amounts are after discount and before tax. No file of `bomgen build` has any of it.
     """
+    from bomgen.cli.watching import watched
     from bomgen.margin.shown import SHOWN
     from bomgen.pipeline import earned
     from bomgen.problems import PlanErrors
@@ -35,7 +48,8 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
     file = one_opened(plan, root)
     not_itself(output, plan)
     try:
-        report, found = earned(file, settings)
+        with watched(file.name):
+            report, found = earned(file, settings)
     except PlanErrors as errors:
         show(errors.problems, file)
         sys.exit(WRONG_PLAN)

@@ -10,11 +10,15 @@ import click
 
 from bomgen.cli.common import (
     WRONG_PLAN,
+    files,
     not_itself,
     one_opened,
+    output_option,
     print_problems,
+    proposed,
     root_option,
     set_option,
+    talk_options,
     worked_out,
     write_out,
 )
@@ -23,14 +27,21 @@ PRICE_FORMS = ("csv", "yaml", "xlsx")
 
 
 @click.command()
-@click.argument("book", required=False)
-@click.option("--for", "plan", metavar="PLAN", help="List the parts of a plan that have no price yet, to be filled in.")
+@click.argument("book", required=False, shell_complete=files)
+@click.option(
+    "--for",
+    "plan",
+    metavar="PLAN",
+    shell_complete=proposed("plans"),
+    help="List the parts of a plan that have no price yet, to be filled in.",
+)
 @click.option(
     "-f", "--format", "form", type=click.Choice(PRICE_FORMS), help="[default: by the suffix of FILE, else csv]"
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@output_option
 @set_option
 @root_option
+@talk_options
 def prices(
     book: str | None,
     plan: str | None,

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import click
+
+from bomgen.cli.common import WRONG_PLAN, print_problems, proposed
 
 SCHEMAS = ("plan", "bom", "part", "prices", "diff")
 
 
 @click.command()
 @click.argument("name", type=click.Choice(SCHEMAS), default="plan")
-@click.argument("kind", required=False)
-def schema(name: str, kind: str | None) -> None:
+@click.argument("kind", required=False, shell_complete=proposed("part_kinds"))
+@click.option("--with-catalog", is_flag=True, help="Plans: offer the ids of the catalogue, for editors.")
+@click.option(
+    "--parts",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="Plans: offer the ids of a part folder too; can be given again.",
+)
+def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ...]) -> None:
     """Print the JSON Schema of plans, bom.json, price books, differences, or part files (of one KIND, or of all)."""
     from bomgen.resources import folder
 
+    if (with_catalog or parts) and name != "plan":
+        raise click.UsageError(f"the schema '{name}' has no ids; --with-catalog and --parts are for that of plans")
+    if with_catalog or parts:
+        _echo_with_catalog(parts)
+        return
     schemas = folder("schemas")
     if name == "plan":
         import json
@@ -49,3 +67,20 @@ def schema(name: str, kind: str | None) -> None:
     if kind not in kinds:
         raise click.UsageError(f"no kind of part '{kind}'; there are {', '.join(kinds)}")
     click.echo((schemas / "part" / f"{kind}.schema.json").read_text(encoding="utf-8"), nl=False)
+
+
+def _echo_with_catalog(parts: tuple[str, ...]) -> None:
+    """The schema of plans with the ids of the catalogue and of part folders; a wrong part file ends the command."""
+    import json
+
+    from bomgen.catalog import Catalog
+    from bomgen.catalog_schema import plan_schema
+    from bomgen.problems import PlanErrors
+
+    folders = {Path(given).resolve(): given.rstrip("/") for given in parts}
+    try:
+        found = plan_schema(Catalog(tuple(folders), folders))
+    except PlanErrors as errors:
+        print_problems(errors.problems, lambda name: Path(name).read_text("utf-8", "replace"))
+        sys.exit(WRONG_PLAN)
+    click.echo(json.dumps(found, indent=1, ensure_ascii=False))

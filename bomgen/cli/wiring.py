@@ -10,7 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.common import NOT_WRITTEN, WRONG_PLAN, one_opened, root_option, set_option, show, worked_out
+from bomgen.cli.common import (
+    NOT_WRITTEN,
+    WRONG_PLAN,
+    on_terminal,
+    one_opened,
+    output_option,
+    plan_argument,
+    proposed,
+    root_option,
+    say,
+    set_option,
+    show,
+    talk_options,
+    worked_out,
+)
 
 if TYPE_CHECKING:
     from bomgen.report import Report
@@ -29,15 +43,30 @@ class _Wiring(click.Command):
 
 
 @click.command(cls=_Wiring)
-@click.argument("plan")
-@click.option("-f", "--format", "form", default="csv", show_default=True, metavar="FORMAT", help="See below.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write. [default: standard output]")
+@plan_argument
 @click.option(
-    "--fabric", "fabrics", multiple=True, metavar="NAME", help="Only the cables of a fabric; can be given again."
+    "-f",
+    "--format",
+    "form",
+    default="csv",
+    show_default=True,
+    metavar="FORMAT",
+    shell_complete=proposed("wirings"),
+    help="See below.",
+)
+@output_option
+@click.option(
+    "--fabric",
+    "fabrics",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=proposed("fabrics"),
+    help="Only the cables of a fabric; can be given again.",
 )
 @click.option("--cluster", "pool", metavar="NAME", help="The cluster whose cables are listed, of a plan with several.")
 @set_option
 @root_option
+@talk_options
 def wiring(
     plan: str,
     form: str,
@@ -52,6 +81,7 @@ def wiring(
     A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
     files lays the others beside FILE.
     """
+    from bomgen.cli.watching import watched
     from bomgen.export import Unsuitable, format_of, formats
     from bomgen.outputs import OutputError, write_wiring
     from bomgen.pipeline import compute_fabric, wired
@@ -79,7 +109,8 @@ def wiring(
     if module.ONE_FABRIC and not fabrics:
         fabrics = compute_fabric(report)
     try:
-        cables = wired(report, fabrics)
+        with watched(file.name):
+            cables = wired(report, fabrics)
         with _bar(cables.each_cable.pieces, output is not None) as step:
             written = write_wiring(cables, form, Path(output) if output else None, step)
     except PlanErrors as errors:
@@ -91,7 +122,7 @@ def wiring(
         click.echo(f"bomgen: not written: {error}", err=True)
         sys.exit(NOT_WRITTEN)
     for path in written:
-        click.echo(f"{path}")
+        say(f"{path}")
 
 
 def _chosen(report: Report, pool: str | None) -> Report:
@@ -110,7 +141,7 @@ def _chosen(report: Report, pool: str | None) -> Report:
 @contextmanager
 def _bar(length: int, wanted: bool) -> Iterator[Callable[[int], None]]:
     """What is told of progress; a bar on standard error when that is a terminal."""
-    if not wanted or not sys.stderr.isatty():
+    if not wanted or not on_terminal():
         yield lambda _: None
         return
     with click.progressbar(length=length, label="cables", file=sys.stderr) as bar:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path as FilePath
 
-from bomgen import own_templates, schema
+from bomgen import own_templates, schema, telling
 from bomgen.catalog import Catalog
 from bomgen.figures import Mark
 from bomgen.inputs.bases import extended, given_name
@@ -46,10 +46,10 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     """
     if path == STANDARD_INPUT:
         folder = FilePath.cwd()
-        content = sys.stdin.buffer.read()
+        content = telling.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read())
         return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
     place = FilePath(path)
-    content = place.read_bytes()
+    content = telling.read(path, place.read_bytes())
     folder = place.resolve().parent
     pinned = FilePath(lock_name(path))
     lock = (str(pinned), pinned.read_bytes()) if pinned.is_file() else None
@@ -112,7 +112,7 @@ def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> by
     """A file that the plan names at a key. Raises PlanErrors when it cannot be read."""
     place = inside(file, given, mark, path)
     try:
-        return place.read_bytes()
+        return telling.read(given, place.read_bytes())
     except OSError as error:
         message = f"the {what} '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", path)]) from None

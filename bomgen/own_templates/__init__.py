@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bomgen import telling
 from bomgen.figures import Mark
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import decoded
@@ -54,6 +55,7 @@ def opened(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
         raise _wrong(mark, message, "no-file") from None
     if len(content) > TEMPLATE_BYTES:
         raise _wrong(mark, f"'{file}' is too long; a template of at most {TEMPLATE_BYTES} bytes is read", "range")
+    telling.read(file, content)
     return Template(name, file, decoded(content, file).removeprefix("\ufeff"), mark), content
 
 

@@ -63,9 +63,14 @@ def _without_network() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def run() -> Run:
+def offline() -> list[str]:
+    """What a command line begins with to run without network."""
+    return _without_network()
+
+
+@pytest.fixture(scope="session")
+def run(offline: list[str]) -> Run:
     """Run a program without network, with its output as text; the exit code is the caller's to judge."""
-    offline = _without_network()
 
     def start(*command: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -15,6 +15,8 @@ CHECKOUT = Path(__file__).parents[2]
 SCHEMAS = sorted((CHECKOUT / "schemas").rglob("*.json"))
 PLANS = sorted((CHECKOUT / "plans").glob("*.yaml"))
 HERE = Path(__file__).parent
+WITH_CATALOG = CHECKOUT / "schemas" / "plan.catalog.schema.json"
+"""The schema that the plans of the checkout name."""
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +76,8 @@ def test_bills_are_valid(quotes, check_jsonschema):
 
 
 def test_plan_schema_compiles_strictly(ajv, plan_schema):
-    """Ajv in strict mode compiles the plan schema: no unknown or ignored keyword."""
-    done = ajv("compile", "-s", plan_schema)
+    """Ajv in strict mode compiles the plan schema, without and with ids: no unknown or ignored keyword."""
+    done = ajv("compile", "-s", plan_schema, "-s", WITH_CATALOG)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -94,8 +96,9 @@ def test_ajv_accepts_the_plans(ajv, plan_schema, tmp_path):
     for plan in PLANS:
         data = read(plan.read_text("utf-8"), plan.name).data
         (tmp_path / f"{plan.stem}.json").write_text(json.dumps(data, default=float), encoding="utf-8")
-    done = ajv("validate", "-s", plan_schema, "-d", tmp_path / "*.json")
-    assert done.returncode == 0, done.stdout + done.stderr
+    for schema in (plan_schema, WITH_CATALOG):
+        done = ajv("validate", "-s", schema, "-d", tmp_path / "*.json")
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_pages_are_valid_html(quotes, judge, run):

@@ -1,0 +1,219 @@
+"""What a shell proposes where a command takes something of its own: plans, parts, numbers, keys, formats.
+
+A proposal is a word, a path, or `open`: the beginning of a word that goes on. What cannot be read proposes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from bomgen.inputs import PlanFile
+
+Item = CompletionItem[str]
+PLAN_FILES = (".yaml", ".yml")
+PATH, OPEN = "path", "open"
+NOT_LISTED = ("assumption", "language")
+"""Folders of the data that `bomgen catalog` does not list."""
+TOPOLOGY = "topology"
+
+
+def plans(_: click.Context, typed: str) -> list[Item]:
+    """Plan files and folders, relative to where the shell is."""
+    head, _slash, start = typed.rpartition("/")
+    folder = Path(os.path.expanduser(f"{head}/" if _slash else "."))
+    found = []
+    with suppress(OSError):
+        for place in sorted(folder.iterdir()):
+            if place.name.startswith(start) and (start or not place.name.startswith(".")):
+                word = f"{head}{_slash}{place.name}"
+                if place.is_dir():
+                    found.append(Item(f"{word}/", PATH))
+                elif place.suffix in PLAN_FILES:
+                    found.append(Item(word, PATH))
+    return found
+
+
+def kinds(_: click.Context, typed: str) -> list[Item]:
+    """The kinds of the catalogue."""
+    from bomgen.resources import folder
+
+    names = [place.name for place in folder("data").iterdir() if place.is_dir() and place.name not in NOT_LISTED]
+    return _words(typed, sorted((*names, TOPOLOGY)))
+
+
+def ids(ctx: click.Context, typed: str) -> list[Item]:
+    """The ids of the kind that stands before."""
+    kind = str(ctx.params.get("kind"))
+    if kind == TOPOLOGY:
+        from bomgen.fabric import topologies
+
+        return _words(typed, topologies())
+    return _words(typed, _ids(kind))
+
+
+def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
+    """The kinds of part that have a schema."""
+    from bomgen.resources import folder
+
+    if ctx.params.get("name") != "part":
+        return []
+    found = (folder("schemas") / "part").glob("*.json")
+    return _words(typed, sorted(path.name.removesuffix(".schema.json") for path in found))
+
+
+def documents(_: click.Context, typed: str) -> list[Item]:
+    """The formats of `build`, of which several stand in one word with commas between."""
+    from bomgen.outputs import DRAWINGS, FORMATS, PRINTED
+
+    before, comma, start = typed.rpartition(",")
+    named = before.split(",")
+    left = [form for form in (*FORMATS, *PRINTED, *DRAWINGS) if form not in named]
+    return [Item(f"{before}{comma}{form}") for form in left if form.startswith(start)]
+
+
+def wirings(_: click.Context, typed: str) -> list[Item]:
+    """The formats of `wiring` with what each is."""
+    from bomgen.export import about, formats
+
+    return [Item(form, help=about(form)) for form in formats() if form.startswith(typed)]
+
+
+def fabrics(ctx: click.Context, typed: str) -> list[Item]:
+    """The fabrics of the plan that stands before."""
+    return _words(typed, _of_plan(ctx, lambda file: _named_in(file, "fabrics")))
+
+
+def paths(ctx: click.Context, typed: str) -> list[Item]:
+    """The paths of the numbers of the plan that stands before, one step further than typed."""
+
+    def of(file: PlanFile) -> Iterable[str]:
+        from bomgen.numbers import dotted
+        from bomgen.pipeline import work_out
+        from bomgen.report import numbers_of
+
+        return [dotted(steps) for steps in numbers_of(work_out(file, ctx.params.get("settings") or ()))]
+
+    above = typed.rpartition(".")[0]
+    start = f"{above}." if above else ""
+    found: dict[str, Item] = {}
+    for path in _of_plan(ctx, of):
+        if path.startswith(typed):
+            step, more, _ = path[len(start) :].partition(".")
+            word = f"{start}{step}{'.' if more else ''}"
+            found.setdefault(word, Item(word, OPEN if more else "plain"))
+    return list(found.values())
+
+
+def settings(ctx: click.Context, typed: str) -> list[Item]:
+    """The keys of a plan, one step further than typed, and after `=` the words and ids that may stand there."""
+    from bomgen.schema import PLAN, document
+
+    whole: dict[str, Any] = document(PLAN)
+    key, equals, value = typed.partition("=")
+    above, _, start = key.rpartition(".")
+    steps = key.split(".") if equals else above.split(".") if above else []
+    place: list[dict[str, Any]] = [whole]
+    for step in steps:
+        place = [below for each in place for below in _at(whole, each, step)]
+    if equals:
+        return [Item(f"{key}={word}") for word in _values(whole, place) if word.startswith(value)]
+    named = _of_plan(ctx, lambda file: _named_in(file, *steps)) if steps else []
+    described = [pair for each in place for pair in _keys(whole, each)]
+    found: dict[str, Item] = {}
+    for name, entry in (*described, *((name, {}) for name in named)):
+        if name.startswith(start):
+            word = f"{above}.{name}" if above else name
+            end = "." if _goes_on(whole, entry) else "="
+            found.setdefault(word, Item(f"{word}{end}", OPEN, help=str(entry.get("title", ""))))
+    return list(found.values())
+
+
+def _words(typed: str, words: Iterable[str]) -> list[Item]:
+    return [Item(word) for word in words if word.startswith(typed)]
+
+
+def _ids(kind: str) -> list[str]:
+    """The ids of a kind of the built-in catalogue: the names of its files."""
+    from bomgen.resources import folder
+
+    return sorted(path.stem for path in (folder("data") / kind).glob("*.yaml"))
+
+
+def _of_plan(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> list[str]:
+    """Words of the plan that the command names; none where there is no such plan, or it is wrong."""
+    from bomgen.inputs import STANDARD_INPUT, open_plan
+    from bomgen.problems import PlanErrors
+
+    # Where an option lacks its value yet, click has left the plan among what it did not look at.
+    given = ctx.params.get("plan") or next(iter(ctx.params.get("plans") or ctx.args), None)
+    if not given or given == STANDARD_INPUT:
+        return []
+    try:
+        return list(words(open_plan(given, ctx.params.get("root"))))
+    except (OSError, PlanErrors, LookupError, ValueError):
+        return []
+
+
+def _named_in(file: PlanFile, *steps: str) -> Iterator[str]:
+    """The keys at a path of a plan's text."""
+    from bomgen.source import decoded, read
+
+    data: Any = read(decoded(file.content, file.name), file.name).data
+    for step in steps:
+        data = data.get(step) if isinstance(data, dict) else None
+    yield from data if isinstance(data, dict) else ()
+
+
+def _laid_open(whole: dict[str, Any], schema: Any) -> list[dict[str, Any]]:
+    """A schema with those that it refers to."""
+    if not isinstance(schema, dict):
+        return []
+    found = [schema]
+    if "$ref" in schema:
+        target: Any = whole
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        found += _laid_open(whole, target)
+    return found + _laid_open(whole, schema.get("then"))
+
+
+def _keys(whole: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The keys that a schema describes."""
+    return [pair for each in _laid_open(whole, schema) for pair in each.get("properties", {}).items()]
+
+
+def _at(whole: dict[str, Any], schema: dict[str, Any], step: str) -> Iterator[dict[str, Any]]:
+    """What a schema says of the value at a key."""
+    for each in _laid_open(whole, schema):
+        below = each.get("properties", {}).get(step, each.get("additionalProperties"))
+        if isinstance(below, dict):
+            yield below
+
+
+def _goes_on(whole: dict[str, Any], schema: dict[str, Any]) -> bool:
+    """Whether keys follow: of a mapping, but not of a part or model, which is named more often than described."""
+    laid = _laid_open(whole, schema)
+    if any("x-catalog" in each for each in laid):
+        return False
+    return not schema or any(
+        "properties" in each or isinstance(each.get("additionalProperties"), dict) for each in laid
+    )
+
+
+def _values(whole: dict[str, Any], place: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The words and ids that a schema knows for a value."""
+    for schema in place:
+        for each in _laid_open(whole, schema):
+            yield from (str(word) for word in each.get("enum", ()))
+            if each.get("type") == "boolean":
+                yield from ("true", "false")
+            for kind in each.get("x-catalog", ()):
+                yield from _ids(kind)

@@ -1,0 +1,64 @@
+"""What a run says of itself on standard error: with --verbose each file and stage, on a terminal where it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from bomgen.cli.common import VERBOSE, is_set, on_terminal
+
+ERASE = "\r\x1b[K"
+"""To the start of the line, and nothing to its right."""
+
+
+class _Watch:
+    """Told by `bomgen.telling`: stages with their times, files with their sizes."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._verbose = is_set(VERBOSE)
+        self._drawn = on_terminal() and not self._verbose
+        self._stage, self._since = "", time.perf_counter()
+        self._begun = self._since
+
+    def stage(self, name: str) -> None:
+        """Say how long the stage before took, or show the one that begins."""
+        now = time.perf_counter()
+        if self._verbose and self._stage:
+            click.echo(f"bomgen: {self._stage} {now - self._since:.3f} s", err=True)
+        self._stage, self._since = name, now
+        if self._drawn and name:
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns
+            click.echo(f"{ERASE}{f'{self._label}: {name}'[: max(columns - 1, 0)]}", err=True, nl=False, color=True)
+
+    def read(self, name: str, size: int) -> None:
+        """Say what is read."""
+        if self._verbose:
+            click.echo(f"bomgen: read {name}, {size} bytes", err=True)
+
+    def over(self) -> None:
+        """Say how long all took, or take the line away."""
+        staged = bool(self._stage)
+        self.stage("")
+        if self._drawn and staged:
+            click.echo(ERASE, err=True, nl=False, color=True)
+        elif self._verbose and staged:
+            click.echo(f"bomgen: {self._label} {time.perf_counter() - self._begun:.3f} s in all", err=True)
+
+
+@contextmanager
+def watched(name: str, number: int = 1, of: int = 1) -> Iterator[None]:
+    """Say what goes on with a plan, one of several, as long as this lasts; what else is printed waits until then."""
+    from bomgen import telling
+
+    watch = _Watch(f"[{number}/{of}] {name}" if of > 1 else name)
+    with telling.heard_by(watch):
+        try:
+            yield
+        finally:
+            watch.over()
