@@ -21,12 +21,12 @@ DEFINITION = "catalog-"
 """What the names of the definitions begin with that hold the ids of kinds."""
 
 
-def plan_schema(catalog: Catalog) -> dict[str, Any]:
-    """The schema of plans, which offers the ids of a catalogue wherever one may stand.
+def plan_schema(catalog: Catalog, name: str = PLAN) -> dict[str, Any]:
+    """The schema of plans, or of what they extend, which offers the ids of a catalogue wherever one may stand.
 
     Raises PlanErrors for a part file of the user's own that is wrong.
     """
-    schema = deepcopy(document(PLAN))
+    schema = deepcopy(document(name))
     places = list(_places(schema))
     wanted = {tuple(place[PLACE]) for _, place in places}
     for key, place in places:

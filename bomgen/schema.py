@@ -15,7 +15,8 @@ from bomgen.problems import Problem, nearest
 from bomgen.resources import folder, languages
 from bomgen.source import Path, Source
 
-PLAN = "plan"
+PLAN, BASE = "plan", "base"
+"""Plans, and the files that they extend, which need not have all keys of a plan."""
 MAX_QUOTED = 40
 """Characters of the user's text that a message repeats."""
 LEAST_PERCENT = 2
@@ -35,15 +36,18 @@ TYPES = {
 
 @cache
 def document(name: str) -> dict[str, Any]:
-    """The schema `name` (`plan`, `bom`, `part/switch`, ...): its file; of plans with all topologies and languages.
+    """The schema `name` (`plan`, `base`, `bom`, ...): its file; of plans with all topologies and languages.
 
     Raises FileNotFoundError for another name.
     """
-    text = (folder("schemas") / f"{name}.schema.json").read_text(encoding="utf-8")
+    text = (folder("schemas") / f"{PLAN if name == BASE else name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
-    if name == PLAN:
+    if name in (PLAN, BASE):
         _add_topologies(schema["$defs"]["fabric"]["properties"])
         schema["properties"]["quote"]["properties"]["language"]["enum"] = list(languages())
+    if name == BASE:
+        schema = {key: value for key, value in schema.items() if key not in ("required", "if", "else", "examples")}
+        schema["title"] = "Parts that bomgen plans share"
     return schema
 
 

@@ -25,6 +25,7 @@ SCHEMA_FILE = "bomgen.schema.json"
 """Where editors find the schema of plans, if it lies beside the plan."""
 MODELINE = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 """The first line by which editors with YAML support know the schema of a file."""
+_MODELINE = re.compile(r"\A# yaml-language-server:.*\n")
 
 
 def is_name(name: str) -> bool:
@@ -71,7 +72,8 @@ def started_from(design: str, name: str, schema_beside: bool = False) -> str:
 
 
 def _headed(text: str, schema_beside: bool) -> str:
-    return (MODELINE if schema_beside else "") + text
+    """The text with its own first line for editors, instead of one that leads to a schema elsewhere."""
+    return (MODELINE if schema_beside else "") + _MODELINE.sub("", text)
 
 
 def _renamed(text: str, name: str) -> str:

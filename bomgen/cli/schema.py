@@ -9,7 +9,9 @@ import click
 
 from bomgen.cli.common import WRONG_PLAN, print_problems, proposed
 
-SCHEMAS = ("plan", "bom", "part", "prices", "diff")
+SCHEMAS = ("plan", "bom", "part", "prices", "diff", "base")
+
+OF_PLANS = ("plan", "base")
 
 
 @click.command()
@@ -24,16 +26,19 @@ SCHEMAS = ("plan", "bom", "part", "prices", "diff")
     help="Plans: offer the ids of a part folder too; can be given again.",
 )
 def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ...]) -> None:
-    """Print the JSON Schema of plans, bom.json, price books, differences, or part files (of one KIND, or of all)."""
+    """Print a JSON Schema: of plans, bom.json, price books, differences, or part files (of one KIND, or of all).
+
+    `base` is that of files which plans extend: a plan whose keys may all be missing.
+    """
     from bomgen.resources import folder
 
-    if (with_catalog or parts) and name != "plan":
-        raise click.UsageError(f"the schema '{name}' has no ids; --with-catalog and --parts are for that of plans")
+    if (with_catalog or parts) and name not in OF_PLANS:
+        raise click.UsageError(f"the schema '{name}' has no ids; --with-catalog and --parts are for those of plans")
     if with_catalog or parts:
-        _echo_with_catalog(parts)
+        _echo_with_catalog(name, parts)
         return
     schemas = folder("schemas")
-    if name == "plan":
+    if name in OF_PLANS:
         import json
 
         from bomgen.schema import document
@@ -69,7 +74,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
     click.echo((schemas / "part" / f"{kind}.schema.json").read_text(encoding="utf-8"), nl=False)
 
 
-def _echo_with_catalog(parts: tuple[str, ...]) -> None:
+def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:
     """The schema of plans with the ids of the catalogue and of part folders; a wrong part file ends the command."""
     import json
 
@@ -79,7 +84,7 @@ def _echo_with_catalog(parts: tuple[str, ...]) -> None:
 
     folders = {Path(given).resolve(): given.rstrip("/") for given in parts}
     try:
-        found = plan_schema(Catalog(tuple(folders), folders))
+        found = plan_schema(Catalog(tuple(folders), folders), name)
     except PlanErrors as errors:
         print_problems(errors.problems, lambda name: Path(name).read_text("utf-8", "replace"))
         sys.exit(WRONG_PLAN)
