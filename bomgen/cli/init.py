@@ -82,9 +82,9 @@ def _echo_designs() -> None:
 
     words, rows = language("en"), list[tuple[str, str, str]]()
     for name, path in designs().items():
-        plan, sizing = sized(open_plan(str(path), str(path.parent)))
-        gpus = words.number(sizing.gpus.value) if sizing.gpus else ""
-        rows.append((name, f"{gpus} x {plan.cluster.gpu.identity.name}", plan.title))
-    names, counts = (max(len(row[column]) for row in rows) for column in (0, 1))
-    for name, count, title in rows:
-        click.echo(f"{name:{names}}  {count:>{counts}}  {title}")
+        clusters = sized(open_plan(str(path), str(path.parent)))
+        counts = (f"{words.number(sizing.gpus.value)} x {plan.cluster.gpu.identity.name}" for plan, sizing in clusters)
+        rows.append((name, ", ".join(counts), clusters[0][0].title))
+    names, width = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for name, gpus, title in rows:
+        click.echo(f"{name:{names}}  {gpus:>{width}}  {title}")

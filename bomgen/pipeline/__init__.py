@@ -1,0 +1,258 @@
+"""A plan file from reading to a report, and what else is asked of a plan.
+
+Reading happens before the first stage; in between nothing touches the file system but the catalogue, which reads its
+own files when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bomgen import own_templates, schema, telling
+from bomgen.alternatives import of_alternative, substitutes, unused, varied, warnings_of
+from bomgen.bill import Line, pool_path
+from bomgen.binding import bind
+from bomgen.catalog import Catalog
+from bomgen.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
+from bomgen.margin import Margin, margin
+from bomgen.network.attachment import attachments
+from bomgen.outputs import TAKEN
+from bomgen.pipeline.stages import BrokenResult, worked_out
+from bomgen.plan import COMPUTE, Plan
+from bomgen.pools import split
+from bomgen.price_lists import Entry, to_fill_in
+from bomgen.prices import PriceBook
+from bomgen.problems import PlanErrors, Problem
+from bomgen.quote import net_price, without_rate
+from bomgen.report import Report
+from bomgen.sizing import Sizing, size
+from bomgen.source import Source
+
+if TYPE_CHECKING:
+    from bomgen.lock import Lock
+    from bomgen.reasons import Reason
+    from bomgen.wiring.columns import Wiring
+
+__all__ = [
+    "BrokenResult",
+    "as_locked",
+    "checked",
+    "compute_fabric",
+    "costs_of",
+    "earned",
+    "locked",
+    "reasons_of",
+    "sized",
+    "to_price",
+    "wired",
+    "work_out",
+]
+
+
+def checked(file: PlanFile, settings: Sequence[str] = (), locked: bool = False) -> tuple[Problem, ...]:
+    """What is to be said of a plan that can be built, and of its lock.
+
+    Raises PlanErrors as `work_out`, for wrong templates, and, where it is to be locked, as `as_locked`.
+    """
+    report = work_out(file, settings)
+    if locked:
+        as_locked(file, report)
+    if problems := own_templates.parsed(report.templates):
+        raise PlanErrors((*report.problems, *problems))
+    costs_of(file, report)
+    return (*report.problems, *report.stale)
+
+
+def costs_of(file: PlanFile, report: Report) -> list[PriceBook]:
+    """The seller's own costs, where the plan names them; `build` has no use for them and never opens their files.
+
+    Raises PlanErrors for a cost book that is wrong, cannot be read, or has a currency without a rate.
+    """
+    quoted = report.plan.quote
+    books, _ = price_books_of(file, quoted.cost_books, "quote.cost_book")
+    if wrong := without_rate(quoted, books):
+        raise PlanErrors(wrong)
+    return books
+
+
+def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin]:
+    """The result for a plan, and what its seller earns.
+
+    Raises PlanErrors as `work_out` and `costs_of`, and where the plan names no cost book.
+    """
+    report = work_out(file, settings)
+    quoted = report.plan.quote
+    if not quoted.cost_books:
+        message = "the plan names no cost book; name one at `quote.cost_book`, or with --set quote.cost_book=FILE"
+        raise PlanErrors([Problem(quoted.mark, "error", message, "no-cost-book", "quote.cost_book")])
+    return report, margin(report.quote.lines, quoted, costs_of(file, report))
+
+
+def to_price(report: Report) -> list[Entry]:
+    """The parts of a result and of its alternatives that have no price yet, as prices to fill in."""
+    found: dict[str, Entry] = {}
+    for each in (report, *report.alternatives):
+        for entry in to_fill_in(each.quote.lines, report.plan.quote.currency):
+            found.setdefault(entry["part"], entry)
+    return list(found.values())
+
+
+def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
+    """The whole result for a plan, with those of its alternatives.
+
+    `templates` are paths of templates beside those that the plan names.
+
+    Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
+    result fails.
+    """
+    telling.stage("plan")
+    source = source_of(file, settings)
+    catalog = catalog_of(file, source)
+    lock = _lock_of(file)
+    report, books = worked_out(file, source, catalog, settings, lock)
+    picture, of_picture = logo_of(file, report.plan)
+    own, of_templates = templates_of(file, report.plan, templates, TAKEN)
+    inputs = (*report.inputs, *of_picture, *of_templates)
+    found = tuple(
+        _alternative(file, source, catalog, report, place, lock) for place in range(len(report.plan.quote.alternatives))
+    )
+    beside = zip(report.plan.quote.alternatives, found, strict=True)
+    noted = [problem for asked, other in beside for problem in of_alternative(asked, other.problems)]
+    whole = report._replace(
+        inputs=inputs,
+        logo=picture,
+        templates=tuple(own),
+        alternatives=found,
+        problems=tuple(sorted((*report.problems, *noted), key=lambda problem: problem.mark)),
+        records=catalog.read(),
+    )
+    if lock is None or books is None:
+        return whole
+    from bomgen.lock.stale import stale
+
+    return whole._replace(stale=tuple(stale(lock, whole, books, source, bool(settings))))
+
+
+def _lock_of(file: PlanFile) -> Lock | None:
+    """The lock beside a plan. Raises PlanErrors when it cannot be read."""
+    if file.lock is None:
+        return None
+    from bomgen.lock import lock_of
+
+    return lock_of(*file.lock)
+
+
+def as_locked(file: PlanFile, report: Report) -> None:
+    """Raise PlanErrors unless a result rests on a lock that is not stale."""
+    if file.lock is None:
+        message = "the plan has no lock; write one with `bomgen lock`"
+        raise PlanErrors([Problem(report.plan.mark, "error", message, "no-lock")])
+    if report.stale:
+        raise PlanErrors([problem._replace(severity="error") for problem in report.stale])
+
+
+def locked(file: PlanFile) -> tuple[str, Report]:
+    """The lock of a plan by what there is now, and the result that it rests on. Raises PlanErrors as `work_out`."""
+    from bomgen.lock.text import text
+
+    file = file._replace(lock=None)
+    report = work_out(file)
+    return text(report, source_of(file).files), report
+
+
+def sized(file: PlanFile) -> list[tuple[Plan, Sizing]]:
+    """The clusters of a plan and how many GPUs they have or need; no fabric is designed. Raises as `work_out`."""
+    source = source_of(file)
+    catalog = catalog_of(file, source)
+    plans = [bind(each, catalog) for _, each in split(source)]
+    return [(plan, size(plan, attachments(plan, catalog.assumption("bmc-port-rate")))) for plan in plans]
+
+
+def _alternative(
+    file: PlanFile, source: Source, catalog: Catalog, report: Report, place: int, lock: Lock | None
+) -> Report:
+    """The result for one alternative of a plan. Raises what `work_out` raises, said to be the alternative's."""
+    alternative = report.plan.quote.alternatives[place]
+
+    def cheapest(line: Line, ids: Sequence[str]) -> str:
+        pieces = sum(each.pieces for each in report.bill.lines if each.part == line.part)
+        costs = {
+            id: net_price([id, *_numbers(catalog, line.category, id)], line.category, pieces, quoted, report.books)
+            for id in ids
+        }
+        return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0))
+
+    quoted = report.plan.quote
+    telling.stage(f"alternative {alternative.name}")
+    try:
+        other = varied(source, place)
+        if problems := schema.check(other, "plan"):
+            raise PlanErrors(problems)
+        before = worked_out(file, other, catalog, (), lock)[0] if alternative.settings else report
+        instead = substitutes(alternative, before.bill, catalog, cheapest)
+        found = worked_out(file, other, catalog.substituted(instead), (), lock)[0] if instead else before
+        if problems := list(unused(alternative, instead, found.bill)):
+            raise PlanErrors(problems)
+    except PlanErrors as errors:
+        raise PlanErrors(of_alternative(alternative, errors.problems)) from None
+    return found._replace(problems=warnings_of(alternative, found.problems, report.problems))
+
+
+def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
+    """The part numbers of a part, in lower case."""
+    record = catalog.listed(kind, id)
+    return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
+
+
+def reasons_of(
+    file: PlanFile, settings: Sequence[str], report: Report, path: str | None = None, wide: bool = True
+) -> list[Reason]:
+    """Why what stands at a path of a result was chosen, and why not otherwise; without a path all that was chosen.
+
+    `wide`: also the reasons for what lies below the path.
+    """
+    from bomgen.language import language
+    from bomgen.reasons import Asked, reasons
+
+    source = source_of(file, settings)
+    catalog, found = catalog_of(file, source), list["Reason"]()
+    for (name, each), own in zip(split(source), report.each_pool, strict=True):
+        place = "".join(f"{step}." for step in pool_path(name))
+        inner = None if path is None or place.startswith(f"{path}.") else path.removeprefix(place)
+        if name and inner == path and path is not None:
+            if not path.startswith(f"{name}."):
+                continue
+            inner = path.removeprefix(f"{name}.")
+        about = reasons(Asked(own, each, catalog, language("en")), inner, wide)
+        found += [reason._replace(subject=f"{place}{reason.subject}") for reason in about]
+    return found
+
+
+def compute_fabric(report: Report) -> tuple[str, ...]:
+    """The name of the first compute fabric; none where the plan has none."""
+    return tuple(built.plan.name for built in report.design.fabrics if built.plan.role == COMPUTE)[:1]
+
+
+def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
+    """Every cable of a report's design, port to port; where fabrics are named, theirs alone.
+
+    Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails, and
+    ValueError for a plan with several clusters, each of which has a wiring of its own.
+    """
+    if report.pools:
+        raise ValueError("several clusters; ask for the wiring of one of them")
+    from dataclasses import replace
+
+    from bomgen.wiring import wire
+    from bomgen.wiring.checks import broken
+    from bomgen.wiring.sockets import Overfull
+
+    telling.stage("cables")
+    try:
+        wiring = replace(wire(report.design), language=report.plan.quote.language)
+    except Overfull as error:
+        raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
+    if found := broken(wiring, report.design):
+        raise BrokenResult("; ".join(found))
+    return wiring.of_fabrics(fabrics) if fabrics else wiring
