@@ -28,7 +28,12 @@ def _kept(table: re.Match[str]) -> str:
     return f'<div data-table="{len(_TABLES) - 1}"></div>\n'
 
 
-def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001 - MkDocs passes it
-    """Put the tables in, after the search has read the rest, and say in which language a page is."""
-    whole = PLACE.sub(lambda place: _TABLES[int(place[1])], output)
-    return whole.replace('lang="en"', 'lang="zh"', 1) if page.file.src_uri.startswith(CHINESE) else whole
+def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:  # noqa: ARG001 - MkDocs passes them
+    """Let what stands around a page be in its language."""
+    config.theme["language"] = "zh" if page.file.src_uri.startswith(CHINESE) else "en"
+    return context
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:  # noqa: ARG001 - MkDocs passes them
+    """Put the tables in, after the search has read the rest."""
+    return PLACE.sub(lambda place: _TABLES[int(place[1])], output)
