@@ -92,6 +92,7 @@ def test_ids_that_nobody_knows_are_no_errors(server, value):
         ("fabrics:\n  compute:\n    links:\n      server-leaf:\n        panels:\n          panel: |", "panel", "", ""),
         ("fabrics:\n  compute:\n    hosts:\n      - name: a\n        part: |", "appliance", "ufm-ndr", "NVIDIA"),
         ("site:\n  rack:\n    part: |", "rack", "apc-ar3357", "weight"),
+        ("clusters:\n  - name: a\n    gpu: |", "gpu", "h100-sxm", "NVIDIA"),
         ("site:\n  rack:\n    pdu: |", "pdu", "apc-ap8886", "power"),
     ],
     ids=lambda value: value.split(":")[-2].split()[-1] if "|" in value else "",
