@@ -11,9 +11,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
-from terminal import Terminal
+from terminal import Bomgen, Terminal
 
 ROOT = Path(__file__).parent.parent
 BOMGEN = [sys.executable, "-m", "bomgen.cli"]
@@ -26,7 +27,7 @@ fabrics:
 WRONG = PLAN.replace("qm9700", "qm9701")
 ESCAPE = "\x1b"
 COLOURS = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS")
-FLOOR = "plans/superpod-h100-floor.yaml"
+FLOOR, SMALL = "plans/superpod-h100-floor.yaml", "plans/a100-32-zh.yaml"
 
 Shown = Callable[..., tuple[int, str]]
 
@@ -36,17 +37,22 @@ def environment(**given: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in COLOURS} | given
 
 
+def outcome(*arguments: str, stdin: str = "", folder: Path = ROOT, **given: str) -> tuple[int, bytes, bytes]:
+    """Exit code of a command that is no terminal's, and what it writes."""
+    with TemporaryFile() as asked, TemporaryFile() as out, TemporaryFile() as err:
+        asked.write(stdin.encode())
+        asked.seek(0)
+        streams = (asked.fileno(), out.fileno(), err.fileno())
+        code = Bomgen(arguments, environment(**given), folder, streams).wait()
+        for file in (out, err):
+            file.seek(0)
+        return code, out.read(), err.read()
+
+
 def piped(*arguments: str, stdin: str = "", **given: str) -> subprocess.CompletedProcess[str]:
     """What a command prints into pipes."""
-    return subprocess.run(
-        [*BOMGEN, *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=environment(**given),
-        check=False,
-    )
+    code, out, err = outcome(*arguments, stdin=stdin, **given)
+    return subprocess.CompletedProcess(arguments, code, out.decode(), err.decode())
 
 
 @pytest.fixture
@@ -58,7 +64,7 @@ def shown(tmp_path: Path) -> Iterator[Shown]:
     (tmp_path / "w.yaml").write_text(WRONG, encoding="utf-8")
 
     def run(*arguments: str, **given: str) -> tuple[int, str]:
-        opened.append(Terminal([*BOMGEN, *arguments], environment(PYTHONPATH=str(ROOT), **given), tmp_path))
+        opened.append(Terminal([], environment(**given), tmp_path, arguments))
         return opened[-1].to_end()
 
     yield run
@@ -109,6 +115,45 @@ def test_data_has_no_colours() -> None:
     assert "unknown-part" == json.loads(outcome.stdout)[0]["rule"]
 
 
+def test_a_tree_is_coloured_at_a_terminal_alone(shown: Shown) -> None:
+    """What `explain` shows is coloured at a terminal that wants it, and plain in a pipe."""
+    asked = ("explain", "p.yaml", "cluster.gpus")
+    assert f"{ESCAPE}[1mgpus{ESCAPE}[0m = {ESCAPE}[32m128 GPUs" in shown(*asked)[1]
+    assert ESCAPE not in shown(*asked, TERM="dumb")[1]
+    assert ESCAPE not in piped("explain", "-", "cluster.gpus", stdin=PLAN).stdout
+
+
+# what a terminal would obey -----------------------------------------------------------------------------------------
+
+
+def test_nothing_of_a_plan_controls_the_terminal(shown: Shown, tmp_path: Path) -> None:
+    """Control characters, and those that turn the writing, come out as they are written in a title, part and name.
+
+    ECMA-48: ESC [ and U+009B begin a control sequence, ESC ] a control string, which BEL ends in terminals.
+    """
+    name = f"a{ESCAPE}]0;title\x07.yaml"
+    title = 'title: "x\\e[31m\\u009b2J\\u202ey"\n'
+    (tmp_path / name).write_text(PLAN + title, encoding="utf-8")
+    (tmp_path / "part.yaml").write_text(PLAN.replace("qm9700", '"q\\e[2J"'), encoding="utf-8")
+    (tmp_path / "raw.yaml").write_text(f"{PLAN}title: a{ESCAPE}[2Jb\n", encoding="utf-8")
+    for words, arguments in (
+        (r"a\x1b]0;title\x07.yaml: can be built", ("check", name)),
+        (r"read a\x1b]0;title\x07.yaml", ("check", "-v", name)),
+        (r"x\x1b[31m\x9b2J\u202ey", ("build", name, "-f", "json", "-o", "out")),
+        (r"a\x1b]0;title\x07.yaml:3:", ("explain", name, "cluster.gpus")),
+        ("a�]0;title�.yaml", ("diff", name, "p.yaml")),
+        ("]0;title", ("compare", name, "p.yaml")),
+        (r"no switch 'q\x1b[2J'", ("check", "part.yaml")),
+        ("title: a�[2Jb", ("check", "raw.yaml")),
+        (r"'no\x1b[2J.yaml'", ("check", f"no{ESCAPE}[2J.yaml")),
+        (r"'no\x07'", ("catalog", "no\x07")),
+        ("no kind", ("catalog", f"no{ESCAPE}[2J")),
+    ):
+        _, text = shown(*arguments, TERM="dumb")
+        assert words in text, arguments
+        assert not {ESCAPE, "\x07", "\x9b", "\u202e"} & set(text), arguments
+
+
 # progress -----------------------------------------------------------------------------------------------------------
 
 
@@ -135,7 +180,7 @@ def test_a_line_of_progress_fits_the_terminal(shown: Shown, tmp_path: Path) -> N
 @pytest.mark.parametrize("options", [["-q"], []])
 def test_pipes_are_sent_no_progress(options: list[str]) -> None:
     """Into a pipe goes no progress."""
-    outcome = piped("check", "plans/llama65b.yaml", "plans/h100-127.yaml", *options)
+    outcome = piped("check", SMALL, "plans/llama65b.yaml", *options)
     assert "1/2" not in outcome.stderr
     assert "\r" not in outcome.stderr
 
@@ -201,10 +246,9 @@ def test_one_format_goes_to_standard_output(form: str, tmp_path: Path) -> None:
     """`-o -` writes the one file that is asked for, and nothing else, to standard output: the same as to a folder."""
 
     def out(place: str) -> bytes:
-        command = [*BOMGEN, "build", "-", "-f", form, "-o", place]
-        paths = environment(PYTHONPATH=str(ROOT))
-        done = subprocess.run(command, input=PLAN.encode(), cwd=tmp_path, env=paths, capture_output=True, check=True)
-        return done.stdout
+        code, said, _ = outcome("build", "-", "-f", form, "-o", place, stdin=PLAN, folder=tmp_path)
+        assert 0 == code
+        return said
 
     piped_out = out("-")
     assert [] == list(tmp_path.iterdir())
@@ -223,7 +267,8 @@ def test_several_files_do_not_go_to_standard_output(arguments: list[str]) -> Non
 @pytest.mark.parametrize("command", [["wiring"], ["margin", "--set", "quote.cost_book=../prices/example-2026q4.yaml"]])
 def test_a_dash_is_standard_output(command: list[str]) -> None:
     """`-o -` is what happens without -o."""
-    arguments = [command[0], "plans/llama65b-linkx.yaml", *command[1:]]
+    plan = SMALL if command == ["wiring"] else "plans/llama65b-linkx.yaml"
+    arguments = [command[0], plan, *command[1:]]
     assert piped(*arguments).stdout == piped(*arguments, "-o", "-").stdout != ""
     assert not (ROOT / "-").exists()
 
@@ -238,10 +283,14 @@ def test_commands_form_a_pipe() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["wiring", FLOOR, "-q"],
-        ["wiring", FLOOR, "-q", "-f", "parquet"],
-        ["build", FLOOR, "-q", "-f", "html", "-o", "-"],
-        ["explain", "plans/llama65b.yaml"],
+        ["wiring", SMALL, "-q"],
+        ["wiring", SMALL, "-q", "-f", "parquet"],
+        ["build", SMALL, "-q", "-f", "html", "-o", "-"],
+        ["explain", SMALL],
+        ["compare", SMALL, SMALL],
+        ["diff", SMALL, SMALL],
+        ["init", "--list"],
+        ["completion", "zsh"],
         ["catalog", "transceiver"],
         ["schema", "plan"],
         ["--help"],
@@ -251,10 +300,13 @@ def test_commands_form_a_pipe() -> None:
 def test_a_reader_who_goes_away_is_no_error(arguments: list[str]) -> None:
     """A pipe that nobody reads any more ends the program as SIGPIPE does, with nothing on standard error."""
     reading, writing = os.pipe()
-    process = subprocess.Popen([*BOMGEN, *arguments], stdout=writing, stderr=subprocess.PIPE, cwd=ROOT)
-    os.close(writing)
     os.close(reading)
-    assert ("", -signal.SIGPIPE) == (process.communicate()[1].decode(), process.returncode)
+    with TemporaryFile() as said, open(os.devnull, encoding="utf-8") as nothing:
+        streams = (nothing.fileno(), writing, said.fileno())
+        code = Bomgen(arguments, environment(), ROOT, streams).wait()
+        os.close(writing)
+        said.seek(0)
+        assert (b"", -signal.SIGPIPE) == (said.read(), code)
 
 
 def test_the_shell_sees_141() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ import click
 from bomgen.cli.build import build
 from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
-from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN, colour
+from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN, colour, plain
 from bomgen.cli.compare import compare
 from bomgen.cli.completion import completion, listen
 from bomgen.cli.diff import diff
@@ -61,7 +62,7 @@ class _Program(click.Group):
     ) -> click.Context:
         """Read the command line, which prints help where that is asked for."""
         with _reader_may_go():
-            return super().make_context(info_name, args, parent, **extra)
+            return super().make_context(info_name, args, parent, **{"color": colour(), **extra})
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -105,7 +106,7 @@ def run() -> None:
     if COMPLETE in os.environ:
         listen()
     try:
-        main(prog_name="bomgen", complete_var=COMPLETE, standalone_mode=False, color=colour())
+        main(prog_name="bomgen", complete_var=COMPLETE, standalone_mode=False)
     except ReaderGone:
         _end_as_by_the_signal()
     except click.exceptions.Exit as done:
@@ -114,13 +115,20 @@ def run() -> None:
         click.echo("Interrupted", err=True)
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
-        error.show()
+        _show(error)
         sys.exit(error.exit_code)
     except OSError as error:
         sys.stderr.write(f"bomgen: not written: {error.strerror}\n")
         sys.exit(NOT_WRITTEN)
     finally:
         gc.freeze()
+
+
+def _show(error: click.ClickException) -> None:
+    """Say what is wrong; the words of the command line in it may be names of any file."""
+    said = io.StringIO()
+    error.show(said)
+    click.echo(plain(said.getvalue(), kept="\n"), err=True, nl=False)
 
 
 def _end_as_by_the_signal() -> None:

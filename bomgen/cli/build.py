@@ -12,6 +12,7 @@ from bomgen.cli.common import (
     STANDARD_OUTPUT,
     WRONG_PLAN,
     check_names,
+    complain,
     files,
     locked_option,
     opened,
@@ -22,6 +23,7 @@ from bomgen.cli.common import (
     set_option,
     show,
     talk_options,
+    to_standard_output,
     worked_out,
 )
 from bomgen.cli.summary import summary
@@ -112,9 +114,10 @@ def build(
             code = max(code, WRONG_PLAN)
             continue
         except OutputError as error:
-            click.echo(f"bomgen: not written: {error}", err=True)
+            complain(f"bomgen: not written: {error}")
             code = max(code, NOT_WRITTEN)
             continue
+        say(f"{report.plan.name}  {report.plan.title}", bold=True)
         for line in summary(report):
             say(line)
         for path in written:
@@ -129,4 +132,4 @@ def _to_standard_output(made: dict[str, bytes], form: str) -> None:
     (content,) = made.values()
     if form in BINARY and sys.stdout.isatty():
         raise click.UsageError(f"{form} goes to a file or a pipe; name a folder with -o")
-    click.echo(content, nl=False)
+    to_standard_output(content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,11 @@ QUIET, VERBOSE = "quiet", "verbose"
 STANDARD_OUTPUT = "-"
 NO_TERMINAL = "dumb"
 """What TERM says of a terminal that knows no control codes."""
+CONTROLS = ("Cc", "Cs", "Zl", "Zp")
+"""Kinds of sign that a terminal obeys or cannot show: control codes, lone surrogates, ends of lines."""
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Signs that turn the direction of writing: what stands there would read as something else."""
+UNSHOWN = "\N{REPLACEMENT CHARACTER}"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -45,6 +51,26 @@ def files(_ctx: click.Context, _: click.Parameter, typed: str) -> list[Completio
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(typed, "file")]
+
+
+def plain(text: str, instead: str | None = None, kept: str = "") -> str:
+    r"""A text of the user's as a terminal may have it: what would control it is written out, as \x1b, or as `instead`.
+
+    `kept` are control characters that stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        (instead or ascii(sign)[1:-1])
+        if sign not in kept and (sign in TURNING or unicodedata.category(sign) in CONTROLS)
+        else sign
+        for sign in text
+    )
+
+
+def complain(line: str) -> None:
+    """Print a line on standard error."""
+    click.echo(plain(line), err=True)
 
 
 def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -113,7 +139,7 @@ def opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]
             with watched(plan):
                 files.append(open_plan(plan, root))
         except OSError as error:
-            click.echo(f"Error: cannot read the plan '{plan}': {error.strerror}", err=True)
+            complain(f"Error: cannot read the plan '{plan}': {error.strerror}")
             code = WRONG_USAGE
     return files, code
 
@@ -185,18 +211,20 @@ def print_problems(problems: Sequence[Problem], text_of: Callable[[str], str]) -
             continue
         colour = "red" if problem.severity == "error" else "yellow"
         severity, rule = click.style(f"{problem.severity}:", fg=colour, bold=True), click.style(problem.rule, dim=True)
-        click.echo(f"{click.style(str(problem.mark), bold=True)}: {severity} {problem.message} [{rule}]", err=True)
+        mark, message = click.style(plain(str(problem.mark)), bold=True), plain(problem.message)
+        click.echo(f"{mark}: {severity} {message} [{rule}]", err=True)
         if problem.severity == "error":
             for line in excerpt(problem, text_of(problem.mark.file)):
+                line = plain(line, UNSHOWN)  # a sign for a sign: the caret stands below its column
                 before, caret, _ = line.rpartition("^")
                 pointed = caret and not before.partition("|")[2].strip()
                 click.echo(before + click.style(caret, fg=colour, bold=True) if pointed else line, err=True)
 
 
-def say(line: str) -> None:
+def say(line: str, bold: bool | None = None) -> None:
     """Print a line that people read and no program needs: not with --quiet."""
     if not is_set(QUIET):
-        click.echo(line)
+        click.echo(click.style(plain(line), bold=bold) if bold else plain(line))
 
 
 def on_terminal() -> bool:
@@ -225,14 +253,22 @@ def write_out(content: bytes, output: str | None) -> None:
     from bomgen.outputs import OutputError, write_one
 
     if output is None:
-        click.echo(content, nl=False)
+        to_standard_output(content)
         return
     try:
         write_one(content, Path(output))
     except OutputError as error:
-        click.echo(f"bomgen: not written: {error}", err=True)
+        complain(f"bomgen: not written: {error}")
         sys.exit(NOT_WRITTEN)
     say(output)
+
+
+def to_standard_output(content: bytes) -> None:
+    """Write a result: to a program as it is, to a terminal without what would control that."""
+    if sys.stdout.isatty():
+        click.echo(plain(content.decode("utf-8", "replace"), UNSHOWN, "\n\t"), nl=False)
+    else:
+        click.echo(content, nl=False)
 
 
 def value_text(figure: Figure) -> str:

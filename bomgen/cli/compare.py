@@ -13,6 +13,7 @@ from bomgen.cli.common import (
     opened,
     output_option,
     plans_argument,
+    proposed,
     root_option,
     set_option,
     talk_options,
@@ -29,7 +30,13 @@ SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".jso
 @click.option("-f", "--format", "form", type=click.Choice(FORMATS), help="[default: by the suffix of FILE, else text]")
 @output_option
 @click.option("--alternatives", is_flag=True, help="Show the alternatives of each plan behind it.")
-@click.option("--language", "code", metavar="CODE", help="Language, such as en or zh. [default: the first plan's]")
+@click.option(
+    "--language",
+    "code",
+    metavar="CODE",
+    shell_complete=proposed("languages"),
+    help="Language, such as en or zh. [default: the first plan's]",
+)
 @set_option
 @root_option
 @talk_options

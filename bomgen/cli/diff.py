@@ -13,6 +13,7 @@ import click
 from bomgen.cli.common import (
     WRONG_PLAN,
     WRONG_USAGE,
+    complain,
     output_option,
     print_problems,
     proposed,
@@ -47,8 +48,8 @@ class _Given(NamedTuple):
 
 
 @click.command()
-@click.argument("old", shell_complete=proposed("plans"))
-@click.argument("new", shell_complete=proposed("plans"))
+@click.argument("old", shell_complete=proposed("sides"))
+@click.argument("new", shell_complete=proposed("sides"))
 @click.option(
     "-f",
     "--format",
@@ -69,7 +70,13 @@ class _Given(NamedTuple):
 )
 @click.option("--fail-on-change", is_flag=True, help="Exit with 4 when anything changed.")
 @set_option
-@click.option("--set-new", multiple=True, metavar="KEY=VALUE", help="Override a value of NEW alone.")
+@click.option(
+    "--set-new",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=proposed("settings"),
+    help="Override a value of NEW alone.",
+)
 @root_option
 @talk_options
 def diff(
@@ -110,7 +117,7 @@ def diff(
     else:
         write_out(_written(found, form, every, reasons), output)
     for reason in reasons:
-        click.echo(f"bomgen: threshold passed: {reason}", err=True)
+        complain(f"bomgen: threshold passed: {reason}")
     if reasons:
         sys.exit(PASSED)
 
@@ -173,9 +180,9 @@ def _opened(name: str, settings: Sequence[str], root: str | None, folder: Path) 
         file = _plan(name, root)
         return _Given(file.name, file.content, lambda: file, None)
     except OSError as error:
-        click.echo(f"Error: cannot read '{name}': {error.strerror}", err=True)
+        complain(f"Error: cannot read '{name}': {error.strerror}")
     except ValueError as error:
-        click.echo(f"Error: cannot read '{name}': {error}", err=True)
+        complain(f"Error: cannot read '{name}': {error}")
     return None
 
 

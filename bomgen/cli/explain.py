@@ -10,11 +10,13 @@ import click
 from bomgen.cli.common import (
     WRONG_PLAN,
     one_opened,
+    plain,
     plan_argument,
     proposed,
     root_option,
     set_option,
     talk_options,
+    to_standard_output,
     worked_out,
 )
 
@@ -78,7 +80,7 @@ def explain(
     except NotKnown as error:
         raise click.UsageError(str(error)) from None
     if form != "text":
-        click.echo((data if form == "json" else markdown)(found), nl=False)
+        to_standard_output((data if form == "json" else markdown)(found).encode("utf-8", "replace"))
         return
     for line in lines(found, DRAWN if _can_draw() else INDENTED):
         click.echo(_styled(line))
@@ -95,6 +97,6 @@ def _can_draw() -> bool:
 
 def _styled(line: Line) -> str:
     return "".join(
-        click.style(piece.text, **COLOURS[piece.kind]) if piece.kind in COLOURS else piece.text  # type: ignore[arg-type]
+        click.style(plain(piece.text), **COLOURS.get(piece.kind, {}), reset=piece.kind in COLOURS)  # type: ignore[arg-type]
         for piece in line
     )

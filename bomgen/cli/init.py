@@ -6,16 +6,8 @@ import sys
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem
 
-from bomgen.cli.common import NOT_WRITTEN
-
-
-def _completed(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The designs whose names begin so."""
-    from bomgen.starters import designs
-
-    return [CompletionItem(name) for name in designs() if name.startswith(begun)]
+from bomgen.cli.common import NOT_WRITTEN, complain, proposed, say, talk_options
 
 
 @click.command()
@@ -24,10 +16,11 @@ def _completed(_context: click.Context, _parameter: click.Parameter, begun: str)
     "--from",
     "design",
     metavar="DESIGN",
-    shell_complete=_completed,
+    shell_complete=proposed("designs"),
     help="Begin with a design that bomgen carries; see --list.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the designs with their GPUs and titles; write nothing.")
+@talk_options
 def init(name: str | None, design: str | None, listed: bool) -> None:
     """Write NAME.yaml into the current folder: a commented plan that builds as it is.
 
@@ -68,9 +61,9 @@ def init(name: str | None, design: str | None, listed: bool) -> None:
     except FileExistsError:
         raise click.UsageError(f"{path} is there already and is not written over; choose another name") from None
     except OSError as error:
-        click.echo(f"bomgen: not written: {path}: {error.strerror}", err=True)
+        complain(f"bomgen: not written: {path}: {error.strerror}")
         sys.exit(NOT_WRITTEN)
-    click.echo(f"{path}")
+    say(f"{path}")
 
 
 def _echo_designs() -> None:

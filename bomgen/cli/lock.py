@@ -9,6 +9,7 @@ import click
 from bomgen.cli.common import (
     NOT_WRITTEN,
     WRONG_PLAN,
+    complain,
     opened,
     plans_argument,
     root_option,
@@ -51,7 +52,7 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
         try:
             write_one(text.encode(), Path(lock_name(file.name)))
         except OutputError as error:
-            click.echo(f"bomgen: not written: {error}", err=True)
+            complain(f"bomgen: not written: {error}")
             code = max(code, NOT_WRITTEN)
             continue
         say(lock_name(file.name))

@@ -6,7 +6,7 @@ A proposal is a word, a path, or `open`: the beginning of a word that goes on. W
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Item = CompletionItem[str]
 PLAN_FILES = (".yaml", ".yml")
+RESULT_FILES = (".json",)
 PATH, OPEN = "path", "open"
 NOT_LISTED = ("assumption", "language")
 """Folders of the data that `bomgen catalog` does not list."""
@@ -27,6 +28,15 @@ TOPOLOGY = "topology"
 
 def plans(_: click.Context, typed: str) -> list[Item]:
     """Plan files and folders, relative to where the shell is."""
+    return _files(typed, PLAN_FILES)
+
+
+def sides(_: click.Context, typed: str) -> list[Item]:
+    """What `diff` takes: plans, and results."""
+    return _files(typed, (*PLAN_FILES, *RESULT_FILES))
+
+
+def _files(typed: str, suffixes: Sequence[str]) -> list[Item]:
     head, _slash, start = typed.rpartition("/")
     folder = Path(os.path.expanduser(f"{head}/" if _slash else "."))
     found = []
@@ -36,7 +46,7 @@ def plans(_: click.Context, typed: str) -> list[Item]:
                 word = f"{head}{_slash}{place.name}"
                 if place.is_dir():
                     found.append(Item(f"{word}/", PATH))
-                elif place.suffix in PLAN_FILES:
+                elif place.suffix in suffixes:
                     found.append(Item(word, PATH))
     return found
 
@@ -88,18 +98,44 @@ def wirings(_: click.Context, typed: str) -> list[Item]:
 
 def fabrics(ctx: click.Context, typed: str) -> list[Item]:
     """The fabrics of the plan that stands before."""
-    return _words(typed, _of_plan(ctx, lambda file: _named_in(file, "fabrics")))
+
+    def of(file: PlanFile) -> Iterable[str]:
+        wanted = ctx.params.get("pool")
+        for pool in _pools(file):
+            if wanted in (None, pool.get("name")):
+                yield from pool.get("fabrics") or ()
+        yield from _named_in(file, "fabrics")
+
+    return _words(typed, dict.fromkeys(_of_plan(ctx, of)))
+
+
+def clusters(ctx: click.Context, typed: str) -> list[Item]:
+    """The names of the clusters of the plan that stands before."""
+    return _words(typed, _of_plan(ctx, lambda file: [str(pool["name"]) for pool in _pools(file) if "name" in pool]))
+
+
+def designs(_: click.Context, typed: str) -> list[Item]:
+    """The designs that a plan can begin with."""
+    from bomgen.starters import designs
+
+    return _words(typed, designs())
+
+
+def languages(_: click.Context, typed: str) -> list[Item]:
+    """The languages of documents."""
+    from bomgen.resources import languages
+
+    return _words(typed, languages())
 
 
 def paths(ctx: click.Context, typed: str) -> list[Item]:
-    """The paths of the numbers of the plan that stands before, one step further than typed."""
+    """What can be explained of the plan that stands before, one step further than typed: numbers, lines, totals."""
 
     def of(file: PlanFile) -> Iterable[str]:
-        from bomgen.numbers import dotted
+        from bomgen.explanation import names
         from bomgen.pipeline import work_out
-        from bomgen.report import numbers_of
 
-        return [dotted(steps) for steps in numbers_of(work_out(file, ctx.params.get("settings") or ()))]
+        return names(work_out(file, ctx.params.get("settings") or ()))
 
     above = typed.rpartition(".")[0]
     start = f"{above}." if above else ""
@@ -154,6 +190,7 @@ def _of_plan(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> 
 
     # Where an option lacks its value yet, click has left the plan among what it did not look at.
     given = ctx.params.get("plan") or next(iter(ctx.params.get("plans") or ctx.args), None)
+    given = ctx.params.get("new") or ctx.params.get("old") or given
     if not given or given == STANDARD_INPUT:
         return []
     try:
@@ -164,12 +201,23 @@ def _of_plan(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> 
 
 def _named_in(file: PlanFile, *steps: str) -> Iterator[str]:
     """The keys at a path of a plan's text."""
-    from bomgen.source import decoded, read
-
-    data: Any = read(decoded(file.content, file.name), file.name).data
+    data = _data(file)
     for step in steps:
         data = data.get(step) if isinstance(data, dict) else None
     yield from data if isinstance(data, dict) else ()
+
+
+def _pools(file: PlanFile) -> list[dict[str, Any]]:
+    """The clusters of a plan that has several, as its text has them."""
+    found = _data(file).get("clusters")
+    return [pool for pool in found if isinstance(pool, dict)] if isinstance(found, list) else []
+
+
+def _data(file: PlanFile) -> Any:
+    """The text of a plan with what it extends, as data."""
+    from bomgen.inputs.bases import extended
+
+    return extended(file, ()).data
 
 
 def _laid_open(whole: dict[str, Any], schema: Any) -> list[dict[str, Any]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from bomgen.cli.common import value_text
 
 if TYPE_CHECKING:
@@ -20,10 +18,9 @@ NAME_WIDTH = 10
 
 
 def summary(report: Report) -> Iterator[str]:
-    """The result on a few lines: what fits a screen."""
+    """The result on a few lines below the name of the plan: what fits a screen."""
     from bomgen.language import language
 
-    yield click.style(f"{report.plan.name}  {report.plan.title}", bold=True)
     for each in report.each_pool:
         if each.plan.pool:
             yield f"  {each.plan.pool}:"

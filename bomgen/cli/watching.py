@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import click
 
-from bomgen.cli.common import VERBOSE, is_set, on_terminal
+from bomgen.cli.common import VERBOSE, complain, is_set, on_terminal, plain
 
 ERASE = "\r\x1b[K"
 """To the start of the line, and nothing to its right."""
@@ -20,7 +20,7 @@ class _Watch:
     """Told by `bomgen.telling`: stages with their times, files with their sizes."""
 
     def __init__(self, label: str) -> None:
-        self._label = label
+        self._label = plain(label)
         self._verbose = is_set(VERBOSE)
         self._drawn = on_terminal() and not self._verbose
         self._stage, self._since = "", time.perf_counter()
@@ -30,7 +30,7 @@ class _Watch:
         """Say how long the stage before took, or show the one that begins."""
         now = time.perf_counter()
         if self._verbose and self._stage:
-            click.echo(f"bomgen: {self._stage} {now - self._since:.3f} s", err=True)
+            complain(f"bomgen: {self._stage} {now - self._since:.3f} s")
         self._stage, self._since = name, now
         if self._drawn and name:
             columns = os.get_terminal_size(sys.stderr.fileno()).columns
@@ -39,7 +39,7 @@ class _Watch:
     def read(self, name: str, size: int) -> None:
         """Say what is read."""
         if self._verbose:
-            click.echo(f"bomgen: read {name}, {size} bytes", err=True)
+            complain(f"bomgen: read {name}, {size} bytes")
 
     def over(self) -> None:
         """Say how long all took, or take the line away."""
@@ -48,7 +48,7 @@ class _Watch:
         if self._drawn and staged:
             click.echo(ERASE, err=True, nl=False, color=True)
         elif self._verbose and staged:
-            click.echo(f"bomgen: {self._label} {time.perf_counter() - self._begun:.3f} s in all", err=True)
+            complain(f"bomgen: {self._label} {time.perf_counter() - self._begun:.3f} s in all")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import click
 from bomgen.cli.common import (
     NOT_WRITTEN,
     WRONG_PLAN,
+    complain,
     on_terminal,
     one_opened,
     output_option,
@@ -63,7 +64,13 @@ class _Wiring(click.Command):
     shell_complete=proposed("fabrics"),
     help="Only the cables of a fabric; can be given again.",
 )
-@click.option("--cluster", "pool", metavar="NAME", help="The cluster whose cables are listed, of a plan with several.")
+@click.option(
+    "--cluster",
+    "pool",
+    metavar="NAME",
+    shell_complete=proposed("clusters"),
+    help="The cluster whose cables are listed, of a plan with several.",
+)
 @set_option
 @root_option
 @talk_options
@@ -119,7 +126,7 @@ def wiring(
     except Unsuitable as error:
         raise click.UsageError(f"{form}: {error}") from None
     except OutputError as error:
-        click.echo(f"bomgen: not written: {error}", err=True)
+        complain(f"bomgen: not written: {error}")
         sys.exit(NOT_WRITTEN)
     for path in written:
         say(f"{path}")

@@ -48,8 +48,8 @@ def lines(found: Difference, every: bool = False) -> Iterator[Toned]:
 
 
 def printable(text: str) -> str:
-    """A text without what moves a cursor or begins a line."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
+    """A text without what moves a cursor or begins a line: a space for one, and � for what is none."""
+    return "".join(sign if sign.isprintable() else " " if sign.isspace() else "�" for sign in text)
 
 
 def _rows(section: Section, every: bool) -> tuple[Sequence[Row], int]:

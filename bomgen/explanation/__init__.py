@@ -16,7 +16,7 @@ from bomgen.problems import nearest
 from bomgen.reasons import Reason
 from bomgen.report import Report, numbers_of
 
-__all__ = ["Explanation", "Node", "NotKnown", "explained"]
+__all__ = ["Explanation", "Node", "NotKnown", "explained", "names"]
 
 SUGGESTED = 3
 """Paths that are offered in place of one that is not there."""
@@ -61,12 +61,21 @@ def explained(
         if path and is_below(path, TOTALS):
             found |= dict(money.totals(path))
     reasons = tuple(why())
-    known = [*figures, *(line.line.id for line in report.quote.lines), *_TOTALS]
+    known = [*figures, *_of_bill(report)]
     chosen = (reason.subject for reason in reasons)
     if path is not None and not any(is_below(name, path) for name in (*known, *chosen)):
         close = nearest(path, known, count=SUGGESTED)
         raise NotKnown(f"the result has no number '{path}'; near: {', '.join(close) or ', '.join(known)}")
     return Explanation(found, reasons)
+
+
+def names(report: Report) -> list[str]:
+    """All that can be explained of a result: the paths of its numbers, the ids of the lines of its bill, its totals."""
+    return [*map(dotted, numbers_of(report)), *_of_bill(report)]
+
+
+def _of_bill(report: Report) -> list[str]:
+    return [*(line.line.id for line in report.quote.lines), *_TOTALS]
 
 
 _TOTALS = [f"{TOTALS}.{name}" for name in ("list", "discount", "tax", "amount")]
