@@ -96,8 +96,12 @@ def _replaced(text: str, key: str, value: str) -> str:
     mark = source.mark((key,))
     lines = text.splitlines(keepends=True)
     line = lines[mark.line - 1]
-    before, rest = line[: mark.column - 1], line[mark.column - 1 :]
-    lines[mark.line - 1] = before + value + rest[len(str(source.data[key])) :]
+    before, old = line[: mark.column - 1], str(source.data[key])
+    rest = line[mark.column - 1 + len(old) :]
+    if rest.lstrip(" ").startswith("#"):
+        blanks = len(rest) - len(rest.lstrip(" ")) + len(old) - len(value)
+        rest = " " * max(blanks, 1) + rest.lstrip(" ")
+    lines[mark.line - 1] = before + value + rest
     return "".join(lines)
 
 

@@ -42,7 +42,7 @@ def compared(reports: Sequence[Report], language: Language, alternatives: bool =
         columns.append(Compared(name, Writer(report, language)))
         beside = zip(report.plan.quote.alternatives, report.alternatives, strict=True)
         for asked, other in beside if alternatives else ():
-            columns.append(Compared(f"{name}: {asked.name}", Writer(other, language)))
+            columns.append(Compared(f"{name}: {asked.name}", Writer(other, language), alternative=True))
     return Comparison(tuple(columns), tuple(lines(columns)), tuple(_warnings(columns, language)))
 
 

@@ -28,6 +28,8 @@ class Compared(NamedTuple):
 
     name: str
     writer: Writer
+    alternative: bool = False
+    """Whether it is one of a plan: its report has the warnings alone that the plan's has not."""
 
 
 class Line(NamedTuple):
@@ -131,7 +133,11 @@ def _at(each: Compared, path: Path, bare: bool) -> Cell:
 
 def _of_plan(columns: Sequence[Compared]) -> Iterator[Measure]:
     word = columns[0].writer.word
-    yield Measure("warnings", word("compare-warnings"), NEITHER, lambda each: Cell(len(each.writer.report.problems)))
+    yield Measure("warnings", word("compare-warnings"), NEITHER, _warnings)
+
+
+def _warnings(each: Compared) -> Cell:
+    return Cell(None if each.alternative else len(each.writer.report.problems))
 
 
 def _of_workload(columns: Sequence[Compared]) -> Iterator[Measure]:
