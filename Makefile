@@ -35,7 +35,7 @@ types: $(INSTALLED_DEV) ## mypy --strict
 	$(BIN)/mypy --strict
 
 pytest: $(INSTALLED_DEV) ## the tests alone
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile
 
 deep: $(INSTALLED_DEV) ## search the laws with many more examples
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws
