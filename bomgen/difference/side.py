@@ -26,6 +26,8 @@ PLAN, BILL = "plan", "bom"
 WORDS_OR_NOTHING = {str, type(None)}
 SECTIONS = ("cluster", "workload", "fabrics", "storage", "site", "operation")
 """Where numbers stand in bom.json."""
+CLUSTERS = "clusters"
+"""Where they stand again for each of several clusters."""
 NOT_COMPARED = ("exact_bisection", "others", "cost_per_link", "elevations", "rows", "unplaced", "published_runs")
 """Keys below which nothing is a number of the design, or which say the same as another one."""
 MAX_DEPTH = 30
@@ -56,6 +58,8 @@ class Item(NamedTuple):
     original_price: Decimal | None
     original_currency: str | None
     exchange_rate: Decimal | None
+    cluster: str = ""
+    """Of several; the name of the fabric has it in front."""
 
     @property
     def pieces(self) -> int:
@@ -98,13 +102,15 @@ class Side(NamedTuple):
     units: Mapping[str, str]
     """Of those that a derivation is known of."""
     fabrics: Mapping[str, str]
-    """The role of each fabric by its name."""
+    """The role of each fabric by its name, of several clusters with the name of its cluster and a dot in front."""
     warnings: tuple[Warned, ...]
     alternatives: Mapping[str, Money]
     rates_known: bool
     """Whether the lines say which exchange rate they were priced with."""
     source: Source | None = None
     """Of a plan its keys."""
+    clusters: tuple[str, ...] = ()
+    """The names of several."""
 
 
 def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
@@ -191,7 +197,14 @@ class _Reader:
             alternatives=dict(self.alternatives(data)),
             rates_known=all("exchange_rate" in line for line in lines),
             source=source,
+            clusters=tuple(self.clusters(data)),
         )
+
+    def clusters(self, data: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+        found = data.get(CLUSTERS) or {}
+        if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+            raise _Wrong("`clusters` is no mapping of mappings")
+        return found
 
     def mapping(self, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         found = data.get(key)
@@ -218,11 +231,13 @@ class _Reader:
         quantity, spare = get("quantity"), get("spare", 0)
         if type(quantity) is not int or type(spare) is not int or quantity < 0 or spare < 0:
             raise _Wrong(f"`lines.{at}` has a quantity or spares that are no whole number")
-        currency = get("original_currency")
+        currency, cluster = get("original_currency"), get("cluster") or ""
+        if not isinstance(cluster, str):
+            raise _Wrong(f"`lines.{at}` has a cluster that is no text")
         return Item(
             id,
             category,
-            fabric,
+            f"{cluster}.{fabric}" if cluster and fabric else fabric,
             role,
             part,
             sku,
@@ -237,6 +252,7 @@ class _Reader:
             self.amount(get("original_price"), at),
             currency if isinstance(currency, str) else None,
             self.amount(get("exchange_rate"), at),
+            cluster,
         )
 
     def amount(self, value: Any, at: int | str) -> Decimal | None:
@@ -261,6 +277,9 @@ class _Reader:
     def numbers(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         for section in SECTIONS:
             yield from self.below(data.get(section), section, 0)
+        for name, inner in self.clusters(data).items():
+            for section in SECTIONS:
+                yield from self.below(inner.get(section), f"{CLUSTERS}.{name}.{section}", 0)
 
     def below(self, value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         if depth > MAX_DEPTH:
@@ -278,6 +297,13 @@ class _Reader:
             yield path, value
 
     def roles(self, data: Mapping[str, Any]) -> dict[str, str]:
+        clusters = self.clusters(data)
+        of_clusters = ((cluster, self.roles_in(inner)) for cluster, inner in clusters.items())
+        if clusters:
+            return {f"{cluster}.{name}": role for cluster, roles in of_clusters for name, role in roles.items()}
+        return self.roles_in(data)
+
+    def roles_in(self, data: Mapping[str, Any]) -> dict[str, str]:
         fabrics = data.get("fabrics")
         if not isinstance(fabrics, dict) or not all(isinstance(each, dict) for each in fabrics.values()):
             raise _Wrong("`fabrics` is no mapping of mappings")

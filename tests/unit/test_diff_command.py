@@ -427,6 +427,65 @@ def test_three_units_become_four(run: Run) -> None:
     assert (760, 760) == (compute["server-leaf"]["old"], compute["server-leaf"]["stay"])
 
 
+ONE = """bomgen: 1
+name: grown
+cluster: {gpu: h100-sxm, servers: 32}
+fabrics: {compute: {topology: rail-optimized, switch: qm9700}}
+"""
+SEVERAL = """bomgen: 1
+name: grown
+clusters:
+  - {name: other, gpu: a100-sxm-80, servers: 4}
+  - {name: first, gpu: h100-sxm, servers: 64, fabrics: {compute: {topology: rail-optimized, switch: qm9700}}}
+"""
+
+
+def test_a_cluster_becomes_one_of_several(run: Run) -> None:
+    """One scalable unit becomes two (RA-11333-001: 8 leaves a unit) beside a new pool: lines keep their place."""
+    write("one.yaml", ONE)
+    write("several.yaml", SEVERAL)
+    data = data_of(run("one.yaml", "several.yaml", "-f", "json"))
+    assert [{"old": "", "new": "first"}] == data["clusters"]["renamed"]
+    assert ["other"] == [each["name"] for each in data["clusters"]["added"]]
+    lines = {each["id"]: each for each in data["lines"]}
+    assert "compute.switch.leaf" == lines["first.compute.switch.leaf"]["old_id"]
+    assert ("server", 32) == (lines["first.server"]["old_id"], lines["first.server"]["pieces"])
+    assert ["other.server"] == [each["id"] for each in data["lines"] if each["old"] is None]
+    assert [] == [each["id"] for each in data["lines"] if each["new"] is None]
+    numbers = {each["path"]: (each["old"], each["new"]) for each in data["numbers"]}
+    assert (256, 544) == numbers["cluster.gpus"]
+    assert (256, 512) == numbers["clusters.first.cluster.gpus"]
+    assert (8, 16) == numbers["clusters.first.fabrics.compute.switches.leaf"]
+    assert not [path for path in numbers if path.startswith("clusters.other")]
+    keys = {each["key"]: (each["old"], each["new"]) for each in data["plan"]}
+    assert ("32", "64") == keys["clusters.1.servers"]
+    assert {"clusters.1.name", "clusters.1.servers", "clusters.0"} == set(keys)
+    order = {each["part"]: each["pieces"] for each in data["expansion"]["order"]}
+    assert (32, 4) == (order["dgx-h100"], order["dgx-a100-640"])
+    moved = {each["kind"]: each for each in data["expansion"]["moves"]["cables"] if each["old"]}
+    assert {"first.compute"} == {each["fabric"] for each in moved.values()}
+    assert (256, 256) == (moved["server-leaf"]["old"], moved["server-leaf"]["stay"])
+    back = data_of(run("several.yaml", "one.yaml", "-f", "json"))
+    assert (["other"], None) == ([each["name"] for each in back["clusters"]["removed"]], back["expansion"])
+    assert {"cluster.name", "cluster.servers", "clusters.0"} == {each["key"] for each in back["plan"]}
+
+
+def test_one_of_several_clusters_grows(run: Run) -> None:
+    """An expansion of one cluster is an order, and leaves the numbers and cables of the other as they are."""
+    write("several.yaml", SEVERAL)
+    data = data_of(run("several.yaml", "several.yaml", "--set-new", "clusters.1.servers=96", "-f", "json"))
+    groups = {each["group"] for each in data["numbers"]}
+    assert {"cluster", "site", "clusters.first.cluster", "clusters.first.fabrics.compute"} <= groups
+    assert not [group for group in groups if group.startswith("clusters.other")]
+    assert {"first"} == {each["cluster"] for each in data["lines"]}
+    assert 32 == {each["part"]: each["pieces"] for each in data["expansion"]["order"]}["dgx-h100"]
+    assert ["first.compute"] == sorted({each["fabric"] for each in data["expansion"]["moves"]["cables"]})
+    text = run("several.yaml", "several.yaml", "--set-new", "clusters.1.servers=96").stdout
+    assert "first: Fabric compute" in text
+    fewer = ("--set-new", "clusters.1.servers=96", "--set-new", "clusters.0.servers=2", "-f", "json")
+    assert data_of(run("several.yaml", "several.yaml", *fewer))["expansion"] is None
+
+
 @pytest.mark.parametrize("plan", sorted((ROOT / "plans").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_example_is_equal_to_itself(plan: Path, run: Run) -> None:
     """A plan compared with itself is no change, whatever it uses."""
