@@ -73,7 +73,9 @@ def paired(old: Sequence[Item], new: Sequence[Item], names: Names) -> list[Pair]
     several lengths. What is left under the same id, or alone in the same use, stands in the place of the other.
     `names` says which clusters and fabrics are called otherwise now.
     """
-    by_id = {item.id: at for at, item in enumerate(old)} | {_moved_id(item, names): at for at, item in enumerate(old)}
+    by_id = {item.id: at for at, item in enumerate(old)}
+    if names.fabrics or any(name != now for name, now in names.clusters.items()):
+        by_id |= {_moved_id(item, names): at for at, item in enumerate(old)}
     partner: dict[int, int] = {}
     taken = set[int]()
     for at, item in enumerate(new):
@@ -118,6 +120,8 @@ def _join(
     partner: dict[int, int], old: Sequence[Item], new: Sequence[Item], key: Callable[[Item, bool], Hashable]
 ) -> None:
     """Partners for lines that have none yet and are equal by a key, in their order."""
+    if len(partner) == len(new):
+        return
     taken = set(partner.values())
     waiting: dict[Hashable, list[int]] = {}
     for at in reversed(range(len(old))):
@@ -136,6 +140,8 @@ def _join_alone(
     names: Names,
 ) -> None:
     """Lines that stand in the place of another because each is the only one left in its use."""
+    if len(partner) + len(instead) == len(new):
+        return
 
     def by_use(items: Sequence[Item], taken: Iterable[int], names: Names) -> dict[Hashable, list[int]]:
         gone, found = set(taken), dict[Hashable, list[int]]()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bomgen.difference.bill import DERIVATIONS, LARGEST, SECTIONS, Units, data_of
 from bomgen.figures import Mark
 from bomgen.money import ANY_AMOUNT
 from bomgen.problems import PlanErrors, Problem
@@ -24,16 +25,12 @@ FORMAT = 1
 RULE = "bom"
 PLAN, BILL = "plan", "bom"
 WORDS_OR_NOTHING = {str, type(None)}
-SECTIONS = ("cluster", "workload", "fabrics", "storage", "site", "operation")
-"""Where numbers stand in bom.json."""
 CLUSTERS = "clusters"
-"""Where they stand again for each of several clusters."""
+"""Where numbers stand again for each of several clusters."""
 NOT_COMPARED = ("exact_bisection", "others", "cost_per_link", "elevations", "rows", "unplaced", "published_runs")
 """Keys below which nothing is a number of the design, or which say the same as another one."""
 MAX_DEPTH = 30
 """Levels of the data that are looked at; bom.json has six."""
-LARGEST = 1e300
-"""Numbers beyond it nobody means; they are near the end of what a float holds."""
 _MONEY = re.compile(r"-?[0-9]{1,60}(\.[0-9]{1,40})?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
@@ -99,7 +96,7 @@ class Side(NamedTuple):
     totals: Money
     numbers: Mapping[str, Any]
     """Numbers and words of the design by their path in bom.json."""
-    units: Mapping[str, str]
+    units: Units
     """Of those that a derivation is known of."""
     fabrics: Mapping[str, str]
     """The role of each fabric by its name, of several clusters with the name of its cluster and a dot in front."""
@@ -121,7 +118,7 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
     if not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return None
     try:
-        data = json.loads(content.decode("utf-8-sig"), parse_constant=_no_number, parse_float=_finite)
+        data = data_of(content)
     except (ValueError, RecursionError) as error:
         if not name.lower().endswith(".json"):
             return None
@@ -130,17 +127,6 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
         message = f"no JSON: {said}; give a bom.json as `bomgen build` writes it"
         raise PlanErrors([Problem(Mark(name, line, column), "error", message, RULE)]) from None
     return data if isinstance(data, dict) and "bomgen" in data and "lines" in data else None
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
-
-
-def _finite(text: str) -> float:
-    found = float(text)
-    if abs(found) > LARGEST:
-        _no_number(text)
-    return found
 
 
 def side_of(data: Mapping[str, Any], name: str, source: Source | None = None) -> Side:
@@ -179,10 +165,6 @@ class _Reader:
         items = tuple(self.item(line, at) for at, line in enumerate(lines))
         if len({item.id for item in items}) < len(items):
             raise _Wrong("two lines have the same id")
-        numbers = dict(self.numbers(data))
-        derivations = data.get("derivations")
-        known = derivations if isinstance(derivations, dict) else {}
-        units = {path: known[path].get("unit") for path in numbers if isinstance(known.get(path), dict)}
         return Side(
             name=self.name,
             kind=BILL if source is None else PLAN,
@@ -190,8 +172,8 @@ class _Reader:
             version=str(data.get("version", "")),
             items=items,
             totals=self.money(self.mapping(data, "totals"), "totals"),
-            numbers=numbers,
-            units={path: unit for path, unit in units.items() if isinstance(unit, str)},
+            numbers=dict(self.numbers(data)),
+            units=Units(data.get(DERIVATIONS)),
             fabrics=self.roles(data),
             warnings=tuple(self.warnings(data)),
             alternatives=dict(self.alternatives(data)),
