@@ -1,7 +1,8 @@
 """The bytes of a bom.json as data, without its derivations: most of a long one, and only their units are asked for.
 
-They are cut out of a file that is laid out as `bomgen build` lays it out. The cut hides nothing: the rest must be whole
-without it, and it may hold no key that a comparison reads. Else the whole file is read.
+They are cut out of a file that has the layout of `bomgen build`. The cut hides nothing: the rest must be whole without
+it, and the cut may hold no key that a comparison reads and the rest lacks. Else the whole file is read. Which of two
+equal keys holds is open in RFC 8259, section 4, so that one which the rest has cannot be hidden.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ SECTIONS = ("cluster", "workload", "fabrics", "storage", "site", "operation")
 """Where numbers stand in bom.json."""
 LARGEST = 1e300
 """Numbers beyond it nobody means; they are near the end of what a float holds."""
-_FIRST, _LAST = b'\n "derivations": {\n', b"\n }"
+_FIRST, _LAST, _LAST_OF_SEVERAL = b'\n "derivations": {\n', b"\n }", b'\n },\n "'
 _HERE = "derivations stood here"
 _INSTEAD = f'\n "{DERIVATIONS}": "{_HERE}"'.encode()
 _SPELLED = re.compile(rb"\\u00[2-7]")
@@ -47,20 +48,24 @@ class Units:
 def data_of(content: bytes) -> Any:
     """The data of JSON; derivations that were cut out are there as bytes. Raises ValueError or RecursionError."""
     start = content.find(_FIRST)
-    end = content.find(_LAST, start)
-    if 0 <= start < end:
-        cut = content[start + len(_FIRST) - 1 : end]
-        hidden = any(f'"{key}"'.encode() in cut for key in (*READ, *SECTIONS, DERIVATIONS))
-        if not hidden and not (b"\\u00" in cut and _SPELLED.search(cut)):
-            try:
-                data = _loaded(
-                    content[:start] + f'\n "{DERIVATIONS}": "{_HERE}"'.encode() + content[end + len(_LAST) :]
-                )
-            except (ValueError, RecursionError):
-                return _loaded(content)
-            if isinstance(data, dict) and data.get(DERIVATIONS) == _HERE:
-                return data | {DERIVATIONS: cut}
+    if start >= 0:
+        end = content.rfind(_LAST_OF_SEVERAL, start)
+        end = end if end >= 0 else content.rfind(_LAST, start)
+        try:
+            data = _loaded(content[:start] + _INSTEAD + content[end + len(_LAST) :])
+        except (ValueError, RecursionError):
+            return _loaded(content)
+        if isinstance(data, dict) and data.get(DERIVATIONS) == _HERE and not _hides(content, start + 1, end, data):
+            return data | {DERIVATIONS: content[start + len(_FIRST) - 1 : end]}
     return _loaded(content)
+
+
+def _hides(content: bytes, start: int, end: int, data: Mapping[str, Any]) -> bool:
+    """Whether a key may stand between two places that a comparison reads and the data lacks."""
+    lacking = (key for key in (*READ, *SECTIONS) if key not in data)
+    if any(content.find(f'"{key}"'.encode(), start, end) >= 0 for key in lacking):
+        return True
+    return content.find(b"\\u00", start, end) >= 0 and bool(_SPELLED.search(content, start, end))
 
 
 def _loaded(content: bytes) -> Any:

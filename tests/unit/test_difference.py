@@ -305,10 +305,10 @@ def test_derivations_are_cut_out_only_where_that_hides_nothing() -> None:
     written = json.dumps(data, indent=1)
     assert isinstance((bill_in(written.encode(), "x") or {})[DERIVATIONS], bytes)
     odd = [
-        written.replace('"unit": "count"', '"unit": "count", "lines": 1'),
+        written.replace('"unit": "count"', '"unit": "count", "storage": 1'),
         written.replace('"inputs": {', '"in\\u0070uts": {'),
         written.replace('\n "lines"', '\n "derivations": {\n  "x": {}\n }, "lines"'),
-        written.replace('{\n  "cluster.gpus"', '{\n }, "totals": 1, "derivations": {\n  "cluster.gpus"'),
+        written.replace('{\n  "cluster.gpus"', '{\n }, "storage": {"a": 1}, "derivations": {\n  "cluster.gpus"'),
         written.replace('\n "lines"', '\n "more": {\n "derivations": {\n "b": 1\n }\n },\n "lines"'),
     ]
     for text in (written, json.dumps(data), json.dumps(data, indent=2), *odd):
