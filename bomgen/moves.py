@@ -74,6 +74,16 @@ def moves(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Moves:
     return Moves(tuple(found), dict(_elsewhere(old, new, numbers)))
 
 
+def together(each: Mapping[str, Moves]) -> Moves:
+    """What is to be moved in several clusters, by name; fabrics and machines get that of theirs in front."""
+    cables, elsewhere = list[Moved](), dict[str, int]()
+    for name, found in each.items():
+        before = f"{name}." if name else ""
+        cables += [row._replace(fabric=f"{before}{row.fabric}") for row in found.cables]
+        elsewhere |= {f"{before}{machine}": count for machine, count in found.elsewhere.items()}
+    return Moves(tuple(cables), elsewhere)
+
+
 def new_devices(wiring: Wiring) -> int:
     """How many devices a wiring has."""
     last = wiring.kinds[-1] if wiring.kinds else None

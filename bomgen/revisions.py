@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bomgen.inputs import PlanFile
+from bomgen.inputs import PlanFile, lock_name
 from bomgen.problems import PlanErrors, nearest
 from bomgen.source import read
 
@@ -27,8 +27,6 @@ LINK = "120000"
 """The mode of a symbolic link."""
 SUFFIXES = (".yaml", ".yml")
 """Of plans and part files: they name further files, and may be named without."""
-LOCK = "lock"
-"""What the name of a file beside a plan has in it that says what the plan was worked out with."""
 _REVISION = re.compile(r"((?:[^:{]|\{[^}]*\})+):(.+)", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 """What the path of a file begins with on Windows."""
@@ -132,7 +130,11 @@ def plan_file(
     real = (place / path).resolve()
     if not real.is_relative_to(place) or not real.is_file():
         raise NoRevision(f"'{path}' at {revision.name} is a link to nothing in the checkout; name the file itself")
-    return PlanFile(shown, real.read_bytes(), real.parent, _root(revision, place, root))
+    file = PlanFile(shown, real.read_bytes(), real.parent, _root(revision, place, root), revision=f"{revision.name}:")
+    pinned = place / lock_name(path)
+    if not pinned.is_file() or not pinned.resolve().is_relative_to(place):
+        return file
+    return file._replace(lock=(file.shown(pinned.name), pinned.read_bytes()))
 
 
 def _root(revision: Revision, place: Path, root: str | None) -> Path:
@@ -151,12 +153,8 @@ def _named_folders(revision: Revision, path: str, content: bytes, settings: Sequ
 
 def _read(revision: Revision, path: str, settings: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """The file and all that it names, and those name."""
-    folder, stem = posixpath.dirname(path), posixpath.splitext(posixpath.basename(path))[0]
-    wanted = {path}
-    for each in revision.files:
-        name = posixpath.basename(each)
-        if posixpath.dirname(each) == folder and LOCK in name.lower() and name.startswith(stem):
-            wanted.add(each)
+    folder = posixpath.dirname(path)
+    wanted = {path, lock_name(path)} & revision.files.keys()
     for text in _settings(settings):
         wanted |= set(_files_at(revision, folder, text))
     done, total = set[str](), 0
@@ -235,12 +233,13 @@ def _contents(revision: Revision, names: Sequence[str]) -> Iterator[tuple[str, b
 
 
 def _entries(listed: bytes) -> Iterator[tuple[str, Entry]]:
-    """The files of a listing: mode, type, id, size, and behind a tab the path."""
+    """The files of a listing: mode, type, id, size, and behind a tab the path; BAD for the size of a lost one."""
     for line in listed.split(b"\0"):
         about, tab, path = line.partition(b"\t")
         words = about.decode().split()
         if tab and words[1] == "blob":
-            yield path.decode("utf-8", "surrogateescape"), Entry(words[0], words[2], int(words[-1]))
+            size = int(words[-1]) if words[-1].isdigit() else 0
+            yield path.decode("utf-8", "surrogateescape"), Entry(words[0], words[2], size)
 
 
 def _parents(path: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -227,30 +228,31 @@ def _worked_out(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
 def _moved(found: Difference, old: Report | None, new: Report | None) -> Difference:
     """An expansion with the cables that are plugged elsewhere, where both sides are plans."""
     from bomgen.difference import with_moves
-    from bomgen.moves import MOST_CABLES, moves
+    from bomgen.difference.clusters import own_names
+    from bomgen.moves import MOST_CABLES, moves, together
     from bomgen.pipeline import BrokenResult, wired
     from bomgen.problems import PlanErrors
 
     if old is None or new is None:
         return with_moves(found, None, "a bom.json does not say which devices its cables join; give both plans")
-    if old.pools or new.pools:
-        return with_moves(found, None, "the cables of plans with several clusters are not compared one by one")
     links = max(_links(side) for side in (found.old, found.new))
     if links > MOST_CABLES:
         return with_moves(found, None, f"{links} links are more than the {MOST_CABLES} that are compared one by one")
     try:
-        return with_moves(found, moves(wired(old), wired(new), found.renamed_fabrics))
+        before, after = ({each.plan.pool or "": each for each in side.each_pool} for side in (old, new))
+        of_each = {
+            now: moves(wired(before[name]), wired(after[now]), own_names(found.names, name))
+            for name, now in found.names.clusters.items()
+        }
+        return with_moves(found, together(of_each))
     except (PlanErrors, BrokenResult) as error:
         return with_moves(found, None, f"the cables cannot be listed: {error}")
 
 
 def _links(side: Side) -> int:
     """The links of all fabrics."""
-    return sum(
-        value
-        for path, value in side.numbers.items()
-        if path.split(".")[2:3] == ["links"] and path.startswith("fabrics.") and type(value) is int
-    )
+    kind = re.compile(r"(clusters\.[^.]+\.)?fabrics\.[^.]+\.links\.[^.]+")
+    return sum(value for path, value in side.numbers.items() if type(value) is int and kind.fullmatch(path))
 
 
 def _show(problems: Sequence[Problem], given: _Given) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from bomgen.difference.clusters import Names, names
 from bomgen.difference.keys import KeyChange, changed_keys
 from bomgen.difference.lines import Pair, paired
 from bomgen.difference.numbers import Changed, changed_numbers
@@ -20,7 +21,7 @@ from bomgen.difference.split import Split, split
 if TYPE_CHECKING:
     from bomgen.moves import Moves
 
-__all__ = ["Difference", "Side", "bill_in", "compare", "renamed_fabrics", "side_of", "with_moves"]
+__all__ = ["Difference", "Side", "bill_in", "compare", "side_of", "with_moves"]
 
 _NUMBERS = re.compile(r"\b[0-9][0-9 .,]*\b")
 
@@ -36,6 +37,8 @@ class Difference(NamedTuple):
     added_fabrics: tuple[str, ...]
     removed_fabrics: tuple[str, ...]
     renamed_fabrics: Mapping[str, str]
+    names: Names
+    """Which clusters and fabrics are the same on both sides."""
     added_warnings: tuple[Warned, ...]
     removed_warnings: tuple[Warned, ...]
     pairs: tuple[Pair, ...]
@@ -59,14 +62,30 @@ class Difference(NamedTuple):
     def result_changed(self) -> bool:
         """Whether anything of the result changed."""
         money = self.money is None or bool(self.money.change)
-        fabrics = self.added_fabrics or self.removed_fabrics or self.renamed_fabrics
+        designed = self.added_clusters or self.removed_clusters or self.added_fabrics or self.removed_fabrics
         warnings = self.added_warnings or self.removed_warnings
-        return bool(self.numbers or fabrics or warnings or self.pairs or money or self.alternatives)
+        renamed = self.renamed_fabrics
+        return bool(self.numbers or designed or renamed or warnings or self.pairs or money or self.alternatives)
 
     @property
     def changed(self) -> bool:
         """Whether anything changed, be it only words of the plan."""
         return bool(self.keys) or self.result_changed
+
+    @property
+    def added_clusters(self) -> tuple[str, ...]:
+        """Clusters that are new, where there are several."""
+        return tuple(name for name in self.new.clusters if name not in self.names.clusters.values())
+
+    @property
+    def removed_clusters(self) -> tuple[str, ...]:
+        """Clusters that are gone, where there were several."""
+        return tuple(name for name in self.old.clusters if name not in self.names.clusters)
+
+    @property
+    def renamed_clusters(self) -> Mapping[str, str]:
+        """Clusters that are called otherwise, by the old name; that of a plan with one cluster is empty."""
+        return {old: new for old, new in self.names.clusters.items() if old != new}
 
     @property
     def without_price(self) -> tuple[Pair, ...]:
@@ -87,19 +106,20 @@ class Difference(NamedTuple):
 
 def compare(old: Side, new: Side) -> Difference:
     """What changed from one side to the other."""
-    renamed = renamed_fabrics(old, new)
-    pairs = paired(old.items, new.items, renamed)
+    same = names(old, new)
+    pairs = paired(old.items, new.items, same)
     changed = [pair for pair in pairs if pair.old != pair.new]
-    known = {*new.fabrics, *renamed}
+    fabrics = {name: same.fabrics.get(name, name) for name in old.fabrics}
     was, became = ({_unplaced(each): each for each in side.warnings} for side in (old, new))
     return Difference(
         old=old,
         new=new,
-        keys=tuple(changed_keys(old.source, new.source)) if old.source and new.source else None,
-        numbers=tuple(changed_numbers(old, new, renamed)),
-        added_fabrics=tuple(name for name in new.fabrics if name not in {*old.fabrics, *renamed.values()}),
-        removed_fabrics=tuple(name for name in old.fabrics if name not in known),
-        renamed_fabrics=renamed,
+        keys=tuple(changed_keys(old.source, new.source, same.clusters)) if old.source and new.source else None,
+        numbers=tuple(changed_numbers(old, new, same)),
+        added_fabrics=tuple(name for name in new.fabrics if name not in fabrics.values()),
+        removed_fabrics=tuple(name for name, now in fabrics.items() if now not in new.fabrics),
+        renamed_fabrics=same.renamed,
+        names=same,
         added_warnings=tuple(each for key, each in became.items() if key not in was),
         removed_warnings=tuple(each for key, each in was.items() if key not in became),
         pairs=tuple(changed),
@@ -107,24 +127,13 @@ def compare(old: Side, new: Side) -> Difference:
         money=split(old, new, changed),
         rates=dict(_rates(changed)),
         alternatives=dict(_alternatives(old, new)),
-        expansion=expansion(old, new, changed) if is_expansion(old, new) else None,
+        expansion=expansion(old, new, changed) if is_expansion(old, new, same) else None,
     )
 
 
 def with_moves(found: Difference, moves: Moves | None, unknown: str = "") -> Difference:
     """A difference with what is to be moved, or why that is not known."""
     return found._replace(moves=moves, moves_unknown=unknown)
-
-
-def renamed_fabrics(old: Side, new: Side) -> dict[str, str]:
-    """Fabrics that are called otherwise now: the only one of its role that is gone, and the only one that is new."""
-    found = {}
-    for role in dict.fromkeys(old.fabrics.values()):
-        gone = [name for name, of in old.fabrics.items() if of == role and name not in new.fabrics]
-        fresh = [name for name, of in new.fabrics.items() if of == role and name not in old.fabrics]
-        if len(gone) == 1 == len(fresh):
-            found[gone[0]] = fresh[0]
-    return found
 
 
 def _unplaced(each: Warned) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from bomgen import __version__
 from bomgen.difference import Difference
+from bomgen.difference.clusters import described_cluster
 from bomgen.difference.lines import Pair
 from bomgen.difference.numbers import described
 from bomgen.difference.order import Ordered
@@ -45,6 +46,15 @@ def as_data(found: Difference, passed: list[str]) -> dict[str, Any]:
             }
             for each in found.numbers
         ],
+        "clusters": {
+            "added": [
+                {"name": name, "description": described_cluster(found.new, name)} for name in found.added_clusters
+            ],
+            "removed": [
+                {"name": name, "description": described_cluster(found.old, name)} for name in found.removed_clusters
+            ],
+            "renamed": [{"old": old, "new": new} for old, new in found.renamed_clusters.items()],
+        },
         "fabrics": {
             "added": [{"name": name, "description": described(found.new, name)} for name in found.added_fabrics],
             "removed": [{"name": name, "description": described(found.old, name)} for name in found.removed_fabrics],
@@ -101,6 +111,7 @@ def _line(pair: Pair, currency: str | None) -> dict[str, Any]:
         "id": item.id,
         "old_id": pair.old.id if pair.old else None,
         "category": item.category,
+        "cluster": item.cluster or None,
         "fabric": item.fabric,
         "role": item.role,
         "part": item.part,

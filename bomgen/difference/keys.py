@@ -18,6 +18,9 @@ KEPT_BACK = "cost_book"
 NAMED_BY = ("name", "kind", "model")
 """Keys that tell the mappings of a list apart."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./%+-][A-Za-z0-9_./%+ -]*")
+CLUSTERS = "clusters"
+OF_CLUSTER = ("workload", "fabrics", "storage", "site")
+"""Keys beside `cluster` that an entry of `clusters` has of its own."""
 _WIDTH = 100
 """Characters of a value that are shown; the rest of a long one says nothing more."""
 ABSENT = None
@@ -37,8 +40,8 @@ class KeyChange(NamedTuple):
     """FILE:LINE of the new value, of the old one where the key is gone; `--set` where it was given there."""
 
 
-def changed_keys(old: Source, new: Source) -> list[KeyChange]:
-    """What two plans say differently."""
+def changed_keys(old: Source, new: Source, clusters: Mapping[str, str] | None = None) -> list[KeyChange]:
+    """What two plans say differently; `clusters` are those of the old one by what the new one calls them."""
     return [
         KeyChange(
             key=".".join(str(step) for step in (at or was_at)),
@@ -46,7 +49,7 @@ def changed_keys(old: Source, new: Source) -> list[KeyChange]:
             new=ABSENT if became is _NOTHING else written(became),
             place=_place(old.key_mark(was_at) if became is _NOTHING else new.key_mark(at)),
         )
-        for was_at, at, was, became in _compared((), (), _open(old.data), _open(new.data))
+        for was_at, at, was, became in _plans(_open(old.data), _open(new.data), clusters or {})
     ]
 
 
@@ -58,6 +61,37 @@ def _open(data: Any) -> Any:
     if isinstance(data, dict):
         return {key: _open(value) for key, value in data.items() if KEPT_BACK not in str(key).split(".")}
     return [_open(value) for value in data] if isinstance(data, list) else data
+
+
+def _plans(was: Any, became: Any, clusters: Mapping[str, str]) -> Iterator[tuple[Path, Path, Any, Any]]:
+    """What differs between two plans. The cluster of a plan with one is compared with the same one of several."""
+    if CLUSTERS in was and CLUSTERS not in became and "" in clusters.values():
+        one = next(name for name, now in clusters.items() if not now)
+        yield from ((at, was_at, old, new) for was_at, at, new, old in _plans(became, was, {"": one}))
+        return
+    entries = became.get(CLUSTERS, []) if CLUSTERS not in was and clusters.get("") else []
+    place = next((at for at, each in enumerate(entries) if each.get("name") == clusters[""]), None)
+    if place is None:
+        yield from _compared((), (), was, became)
+        return
+    alone, entry = was.get("cluster", {}), entries[place]
+    shared = [key for key in entry if key in OF_CLUSTER and key not in became]
+    for key in dict.fromkeys((*(each for each in entry if each not in OF_CLUSTER), *alone)):
+        yield from _compared(
+            ("cluster", key), (CLUSTERS, place, key), alone.get(key, _NOTHING), entry.get(key, _NOTHING)
+        )
+    for key in shared:
+        yield from _compared((key,), (CLUSTERS, place, key), was.get(key, _NOTHING), entry[key])
+    for at, each in enumerate(entries):
+        if at != place:
+            yield (CLUSTERS, at), (CLUSTERS, at), _NOTHING, each
+    for key in entry:
+        if key in OF_CLUSTER and key not in shared:
+            yield (CLUSTERS, place, key), (CLUSTERS, place, key), _NOTHING, entry[key]
+    left = {"cluster", CLUSTERS, *shared}
+    yield from _compared(
+        (), (), *({key: value for key, value in data.items() if key not in left} for data in (was, became))
+    )
 
 
 def _compared(was_at: Path, at: Path, was: Any, became: Any) -> Iterator[tuple[Path, Path, Any, Any]]:

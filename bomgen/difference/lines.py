@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from bomgen.difference.clusters import Names
 from bomgen.difference.side import Item
 
 CABLE = "cable"
 """The category of parts that are told apart by their length, which stands in the description of generic ones alone."""
+NO_NAMES = Names({}, {}, {})
 ADDED, REMOVED, CHANGED, RENAMED = "added", "removed", "changed", "renamed"
 
 
@@ -64,47 +66,62 @@ def named_by_words(item: Item) -> bool:
     return item.part in (None, item.category) or item.category == CABLE
 
 
-def paired(old: Sequence[Item], new: Sequence[Item], renamed: Mapping[str, str]) -> list[Pair]:
+def paired(old: Sequence[Item], new: Sequence[Item], names: Names) -> list[Pair]:
     """Every line of both bills, in the order of the new one, those that are gone where they stood.
 
     Lines are the same where id and part are; then where part, use and fabric are, such as cables that became one of
     several lengths. What is left under the same id, or alone in the same use, stands in the place of the other.
-    `renamed` are fabrics that are called otherwise now.
+    `names` says which clusters and fabrics are called otherwise now.
     """
-    by_id = {_moved_id(item, renamed): at for at, item in enumerate(old)}
+    by_id = {item.id: at for at, item in enumerate(old)}
+    if names.fabrics or any(name != now for name, now in names.clusters.items()):
+        by_id |= {_moved_id(item, names): at for at, item in enumerate(old)}
     partner: dict[int, int] = {}
+    taken = set[int]()
     for at, item in enumerate(new):
         before = by_id.get(item.id)
-        if before is not None and same_thing(old[before], item):
+        if before is not None and before not in taken and same_thing(old[before], item):
             partner[at] = before
-    _join(partner, old, new, lambda item, was_old: _use(item, renamed if was_old else {}))
+            taken.add(before)
+    _join(partner, old, new, lambda item, was_old: _use(item, names if was_old else NO_NAMES))
     taken = set(partner.values())
-    instead = {
-        at: by_id[item.id]
-        for at, item in enumerate(new)
-        if at not in partner and item.id in by_id and by_id[item.id] not in taken
-    }
-    _join_alone(instead, partner, old, new, renamed)
+    instead = dict[int, int]()
+    for at, item in enumerate(new):
+        if at not in partner and (before := by_id.get(item.id)) is not None and before not in taken:
+            instead[at] = before
+            taken.add(before)
+    _join_alone(instead, partner, old, new, names)
     return _in_order(old, new, partner, instead)
 
 
-def _moved_id(item: Item, renamed: Mapping[str, str]) -> str:
+def _moved_id(item: Item, names: Names) -> str:
     """The id of an old line as the new bill would call it."""
-    if item.fabric and item.fabric in renamed and item.id.startswith(f"{item.fabric}."):
-        return renamed[item.fabric] + item.id[len(item.fabric) :]
-    return item.id
+    if item.fabric and item.fabric in names.fabrics and item.id.startswith(f"{item.fabric}."):
+        return names.fabrics[item.fabric] + item.id[len(item.fabric) :]
+    cluster = names.clusters.get(item.cluster, item.cluster)
+    if cluster == item.cluster:
+        return item.id
+    own = item.id.removeprefix(f"{item.cluster}.") if item.cluster else item.id
+    return f"{cluster}.{own}" if cluster else own
 
 
-def _use(item: Item, renamed: Mapping[str, str]) -> Hashable:
+def _use(item: Item, names: Names) -> Hashable:
     """What is bought for which use, whatever the line is called."""
-    fabric = renamed.get(item.fabric, item.fabric) if item.fabric else None
-    return item.category, fabric, item.role, item.part, item.description, item.in_stock
+    return *_place(item, names), item.part, item.description
+
+
+def _place(item: Item, names: Names) -> tuple[Hashable, ...]:
+    """Where a line is used, as the new bill calls it."""
+    fabric = names.fabrics.get(item.fabric, item.fabric) if item.fabric else None
+    return item.category, names.clusters.get(item.cluster, item.cluster), fabric, item.role, item.in_stock
 
 
 def _join(
     partner: dict[int, int], old: Sequence[Item], new: Sequence[Item], key: Callable[[Item, bool], Hashable]
 ) -> None:
     """Partners for lines that have none yet and are equal by a key, in their order."""
+    if len(partner) == len(new):
+        return
     taken = set(partner.values())
     waiting: dict[Hashable, list[int]] = {}
     for at in reversed(range(len(old))):
@@ -120,20 +137,21 @@ def _join_alone(
     partner: Mapping[int, int],
     old: Sequence[Item],
     new: Sequence[Item],
-    renamed: Mapping[str, str],
+    names: Names,
 ) -> None:
     """Lines that stand in the place of another because each is the only one left in its use."""
+    if len(partner) + len(instead) == len(new):
+        return
 
-    def by_use(items: Sequence[Item], taken: Iterable[int], names: Mapping[str, str]) -> dict[Hashable, list[int]]:
+    def by_use(items: Sequence[Item], taken: Iterable[int], names: Names) -> dict[Hashable, list[int]]:
         gone, found = set(taken), dict[Hashable, list[int]]()
         for at, item in enumerate(items):
             if at not in gone:
-                fabric = names.get(item.fabric, item.fabric) if item.fabric else None
-                found.setdefault((item.category, fabric, item.role, item.in_stock), []).append(at)
+                found.setdefault(_place(item, names), []).append(at)
         return found
 
-    left = by_use(old, (*partner.values(), *instead.values()), renamed)
-    for key, found in by_use(new, (*partner, *instead), {}).items():
+    left = by_use(old, (*partner.values(), *instead.values()), names)
+    for key, found in by_use(new, (*partner, *instead), NO_NAMES).items():
         if len(found) == 1 == len(left.get(key, ())):
             instead[found[0]] = left[key][0]
 

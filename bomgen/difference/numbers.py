@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bomgen.difference.side import Side
+from bomgen.difference.clusters import ONLY, Names
+from bomgen.difference.side import CLUSTERS, Side
 
 FABRICS = "fabrics"
 CLUSTER = "cluster"
@@ -87,7 +88,8 @@ class Changed(NamedTuple):
 
     path: str
     group: str
-    """`cluster`, `workload`, the name of a fabric after `fabrics.`, `storage`, `site`, `operation`."""
+    """`cluster`, `workload`, the name of a fabric after `fabrics.`, `storage`, `site`, `operation`; of one of several
+    clusters with `clusters.NAME.` in front."""
     label: str
     unit: str
     old: Any
@@ -103,10 +105,10 @@ class Changed(NamedTuple):
         return more.numerator if more.denominator == 1 else more
 
 
-def changed_numbers(old: Side, new: Side, renamed: Mapping[str, str]) -> list[Changed]:
-    """What changed on both sides but for fabrics that are new or gone, group by group, what matters first."""
-    before = {_moved(path, renamed): path for path in old.numbers}
-    kept = set(new.fabrics) & {renamed.get(name, name) for name in old.fabrics}
+def changed_numbers(old: Side, new: Side, names: Names) -> list[Changed]:
+    """What changed in clusters and fabrics that both sides have, group by group, what matters first."""
+    before = dict(_moved(old, new, names))
+    kept = set(new.fabrics) & {names.fabrics.get(name, name) for name in old.fabrics}
     found = []
     for path in dict.fromkeys((*new.numbers, *before)):
         was = old.numbers.get(before.get(path, ""))
@@ -114,7 +116,7 @@ def changed_numbers(old: Side, new: Side, renamed: Mapping[str, str]) -> list[Ch
         if was == became and type(was) is type(became):
             continue
         group, key = _group(path)
-        if group.startswith(f"{FABRICS}.") and group.partition(".")[2] not in kept:
+        if not _is_kept(group, kept, names) or (was is None and _is_of_each(path, old, new)):
             continue
         if not (was or became) or _only_spelled(was, became):
             continue
@@ -127,7 +129,7 @@ def changed_numbers(old: Side, new: Side, renamed: Mapping[str, str]) -> list[Ch
 
 def described(side: Side, fabric: str) -> str:
     """A fabric in a few words, for one that is new or gone."""
-    base = f"{FABRICS}.{fabric}"
+    base = fabric_path(side, fabric)
     get = side.numbers.get
     tiers = [f"{count} {tier}" for tier in ("leaf", "spine", "core") if (count := get(f"{base}.switches.{tier}"))]
     links = sum(
@@ -150,27 +152,84 @@ def _is_aside(path: str) -> bool:
     return "second_opinion" in path or "_range" in path
 
 
-def _moved(path: str, renamed: Mapping[str, str]) -> str:
-    """The path of an old number as the new side would have it."""
-    for was, became in renamed.items():
-        if path.startswith(f"{FABRICS}.{was}."):
-            return f"{FABRICS}.{became}{path[len(FABRICS) + 1 + len(was) :]}"
-    return path
+def fabric_path(side: Side, fabric: str) -> str:
+    """Where the numbers of a fabric stand in bom.json."""
+    cluster, _, name = fabric.rpartition(".")
+    return f"{CLUSTERS}.{cluster}.{FABRICS}.{name}" if side.clusters else f"{FABRICS}.{fabric}"
+
+
+def _moved(old: Side, new: Side, names: Names) -> Iterator[tuple[str, str]]:
+    """The path of every old number as the new side would have it, and as it was.
+
+    What one cluster has alone is compared with what all clusters of the other side have together, and with its own.
+    """
+    later = []
+    for path in old.numbers:
+        cluster, own = _split(path)
+        if not cluster and (old.clusters or new.clusters):
+            if path in new.numbers or (old.clusters and new.clusters):
+                later.append((path, path))
+            if old.clusters:
+                continue
+        if cluster in names.clusters:
+            now = names.clusters[cluster]
+            own = _in_fabric(own, cluster, now, names)
+            yield f"{CLUSTERS}.{now}.{own}" if now else own, path
+    yield from later
+
+
+def _in_fabric(own: str, cluster: str, now: str, names: Names) -> str:
+    """The path of a number within its cluster, with the new name of its fabric."""
+    first, _, rest = own.partition(".")
+    name, dot, key = rest.partition(".")
+    became = names.fabrics.get(f"{cluster}.{name}" if cluster else name)
+    if first != FABRICS or became is None:
+        return own
+    return f"{FABRICS}.{became.removeprefix(f'{now}.') if now else became}{dot}{key}"
+
+
+def _is_kept(group: str, kept: set[str], names: Names) -> bool:
+    """Whether a group belongs to a cluster and a fabric that both sides have."""
+    cluster, own = _split(group)
+    if cluster and cluster not in names.clusters.values():
+        return False
+    kind, _, name = own.partition(".")
+    return kind != FABRICS or (f"{cluster}.{name}" if cluster else name) in kept
+
+
+def _is_of_each(path: str, old: Side, new: Side) -> bool:
+    """Whether the sum of several clusters stands at a path that only one of them would have on the other side."""
+    return bool(new.clusters) != bool(old.clusters) and not _split(path)[0] and path not in old.numbers
+
+
+def _split(path: str) -> tuple[str, str]:
+    """The cluster of a path, and the path within it."""
+    if not path.startswith(f"{CLUSTERS}."):
+        return ONLY, path
+    cluster, _, own = path[len(CLUSTERS) + 1 :].partition(".")
+    return cluster, own
 
 
 def _group(path: str) -> tuple[str, str]:
     """The group of a path and the key below it."""
-    first, _, rest = path.partition(".")
+    cluster, own = _split(path)
+    first, _, key = own.partition(".")
+    before = f"{CLUSTERS}.{cluster}." if cluster else ""
     if first != FABRICS:
-        return first, rest
-    name, _, key = rest.partition(".")
-    return f"{FABRICS}.{name}", key
+        return before + first, key
+    name, _, key = key.partition(".")
+    return f"{before}{FABRICS}.{name}", key
 
 
 def _groups(old: Side, new: Side) -> Iterator[str]:
-    yield from (CLUSTER, "workload")
-    yield from (f"{FABRICS}.{name}" for name in (*new.fabrics, *old.fabrics))
-    yield from ("storage", "site", "operation")
+    for cluster in (ONLY, *new.clusters):
+        before = f"{CLUSTERS}.{cluster}." if cluster else ""
+        yield from (f"{before}{group}" for group in (CLUSTER, "workload"))
+        fabrics = (*new.fabrics, *old.fabrics)
+        yield from (
+            f"{before}{FABRICS}.{name.rpartition('.')[2]}" for name in fabrics if name.rpartition(".")[0] == cluster
+        )
+        yield from (f"{before}{group}" for group in ("storage", "site", "operation"))
 
 
 def _unit(key: str) -> str:

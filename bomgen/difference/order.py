@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
+from bomgen.difference.clusters import Names, of_cluster
 from bomgen.difference.lines import Pair, named_by_words
 from bomgen.difference.side import Item, Side
 from bomgen.money import ANY_AMOUNT, rounded
@@ -42,13 +43,24 @@ class Expansion(NamedTuple):
     tax: Decimal
 
 
-def is_expansion(old: Side, new: Side) -> bool:
-    """Whether the new cluster is the old one with more servers, or with more GPUs where it has no servers."""
-    if any(old.numbers.get(key) != new.numbers.get(key) for key in ("cluster.gpu", "cluster.server")):
+def is_expansion(old: Side, new: Side, names: Names) -> bool:
+    """Whether the new clusters are the old ones with more servers, or with more GPUs where they have no servers.
+
+    None of them has fewer, and one that is new is more as well.
+    """
+    if len(names.clusters) < max(len(old.clusters), 1):
         return False
-    key = "cluster.servers" if "cluster.servers" in new.numbers else "cluster.gpus"
-    before, after = old.numbers.get(key), new.numbers.get(key)
-    return type(before) is int and type(after) is int and after > before > 0
+    grown = len(new.clusters) > len(names.clusters)
+    for cluster, now in names.clusters.items():
+        was, became = f"{of_cluster(old, cluster)}cluster", f"{of_cluster(new, now)}cluster"
+        if any(old.numbers.get(f"{was}.{key}") != new.numbers.get(f"{became}.{key}") for key in ("gpu", "server")):
+            return False
+        key = "servers" if f"{became}.servers" in new.numbers else "gpus"
+        before, after = old.numbers.get(f"{was}.{key}"), new.numbers.get(f"{became}.{key}")
+        if type(before) is not int or type(after) is not int or not after >= before > 0:
+            return False
+        grown = grown or after > before
+    return grown
 
 
 def expansion(old: Side, new: Side, pairs: Sequence[Pair]) -> Expansion:

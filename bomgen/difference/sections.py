@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from bomgen.difference import Difference
+from bomgen.difference.clusters import ONLY, cluster_of, described_cluster, of_cluster
 from bomgen.difference.lines import ADDED, REMOVED, RENAMED, Pair
-from bomgen.difference.numbers import FABRICS, Changed, described, rank
+from bomgen.difference.numbers import Changed, described, fabric_path, rank
 from bomgen.difference.order import Expansion, Ordered
-from bomgen.difference.side import Money
+from bomgen.difference.side import CLUSTERS, Money, Side
 from bomgen.difference.split import (
     CHARGES,
     DISCOUNT,
@@ -140,8 +141,11 @@ def headline(found: Difference) -> str:
 def _design_changes(found: Difference) -> Iterator[str]:
     """What a reader asks first: GPUs, servers, switches, days, power."""
     numbers = {each.path: each for each in found.numbers}
-    for key in ("gpu", "server"):
-        if each := numbers.get(f"cluster.{key}"):
+    yield from (f"new cluster {name}" for name in found.added_clusters)
+    yield from (f"cluster {name} gone" for name in found.removed_clusters)
+    clusters = [of_cluster(found.new, name) for name in found.new.clusters or (ONLY,)]
+    for each in (numbers.get(f"{before}cluster.{key}") for before in clusters for key in ("gpu", "server")):
+        if each:
             yield f"{value_text(each.old, '')} {ARROW} {value_text(each.new, '')}"
     for key, one, many in (("gpus", "GPU", "GPUs"), ("servers", "server", "servers")):
         if (each := numbers.get(f"cluster.{key}")) and each.change:
@@ -150,13 +154,15 @@ def _design_changes(found: Difference) -> Iterator[str]:
         if change := _of_tier(found, tier):
             yield _counted(change, tier, tier)
     for name in found.added_fabrics:
-        yield f"new fabric {name}"
+        if cluster_of(name) not in found.added_clusters:
+            yield f"new fabric {name}"
     for name in found.removed_fabrics:
-        yield f"fabric {name} gone"
-    for name in (f"{FABRICS}.{name}.topology" for name in found.new.fabrics):
-        if each := numbers.get(name):
-            yield f"{each.group.partition('.')[2]} {each.old} {ARROW} {each.new}"
-    if each := numbers.get("workload.days"):
+        if cluster_of(name) not in found.removed_clusters:
+            yield f"fabric {name} gone"
+    for name in found.new.fabrics:
+        if each := numbers.get(f"{fabric_path(found.new, name)}.topology"):
+            yield f"{name} {each.old} {ARROW} {each.new}"
+    for each in filter(None, (numbers.get(f"{before}workload.days") for before in clusters)):
         yield f"{value_text(each.old, '')} {ARROW} {value_text(each.new, 'days')}"
 
 
@@ -167,16 +173,16 @@ def _counted(change: int, one: str, many: str) -> str:
 def _of_tier(found: Difference, tier: str) -> int:
     """How many more switches of a tier there are over all fabrics."""
 
-    def total(numbers: object, names: Sequence[str]) -> int:
-        get = getattr(numbers, "get")  # noqa: B009 - a mapping of whatever a file holds
-        return sum(count for name in names if type(count := get(f"{FABRICS}.{name}.switches.{tier}")) is int)
+    def total(side: Side) -> int:
+        counts = (side.numbers.get(f"{fabric_path(side, name)}.switches.{tier}") for name in side.fabrics)
+        return sum(count for count in counts if type(count) is int)
 
-    return total(found.new.numbers, list(found.new.fabrics)) - total(found.old.numbers, list(found.old.fabrics))
+    return total(found.new) - total(found.old)
 
 
 def sections(found: Difference, together: bool = False) -> list[Section]:
     """All that changed, section by section, numbers `together` or by what they belong to; empty ones are left out."""
-    every = [_keys(found), _money(found), _order(found), _moves(found), _free(found), _fabrics(found)]
+    every = [_keys(found), _money(found), _order(found), _moves(found), _free(found), _clusters(found), _fabrics(found)]
     every += [design(found)] if together else [*_numbers(found)]
     every += [_bill(found), _alternatives(found), _warnings(found)]
     return [section for section in every if section and (section.rows or section.notes)]
@@ -189,6 +195,15 @@ def _keys(found: Difference) -> Section:
         said = each.new if each.old is None else each.old if each.new is None else f"{each.old} {ARROW} {each.new}"
         rows.append(Row(sign, (each.key, said or "", each.place)))
     return Section(PLAN, tuple(rows), len(rows), "keys", ("Key", "Value", "Place"))
+
+
+def _clusters(found: Difference) -> Section:
+    rows = [Row(PLUS, (name, described_cluster(found.new, name))) for name in found.added_clusters]
+    rows += [Row(MINUS, (name, described_cluster(found.old, name))) for name in found.removed_clusters]
+    for old, new in found.renamed_clusters.items():
+        said = f"was called {old}" if old else "was the only one"
+        rows.append(Row(TILDE, (new, said) if new else (old, "is the only one")))
+    return Section("Clusters", tuple(rows), len(rows), "clusters", ("Cluster", "What"))
 
 
 def _fabrics(found: Difference) -> Section:
@@ -215,6 +230,9 @@ def design(found: Difference) -> Section:
 
 
 def _title(group: str) -> str:
+    if group.startswith(f"{CLUSTERS}."):
+        _, cluster, own = group.split(".", 2)
+        return f"{cluster}: {_title(own)}"
     kind, _, name = group.partition(".")
     return f"Fabric {name}" if name else TITLES.get(kind, kind)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bomgen.difference.bill import DERIVATIONS, LARGEST, SECTIONS, Units, data_of
 from bomgen.figures import Mark
 from bomgen.money import ANY_AMOUNT
 from bomgen.problems import PlanErrors, Problem
@@ -24,14 +25,12 @@ FORMAT = 1
 RULE = "bom"
 PLAN, BILL = "plan", "bom"
 WORDS_OR_NOTHING = {str, type(None)}
-SECTIONS = ("cluster", "workload", "fabrics", "storage", "site", "operation")
-"""Where numbers stand in bom.json."""
+CLUSTERS = "clusters"
+"""Where numbers stand again for each of several clusters."""
 NOT_COMPARED = ("exact_bisection", "others", "cost_per_link", "elevations", "rows", "unplaced", "published_runs")
 """Keys below which nothing is a number of the design, or which say the same as another one."""
 MAX_DEPTH = 30
 """Levels of the data that are looked at; bom.json has six."""
-LARGEST = 1e300
-"""Numbers beyond it nobody means; they are near the end of what a float holds."""
 _MONEY = re.compile(r"-?[0-9]{1,60}(\.[0-9]{1,40})?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
@@ -56,6 +55,8 @@ class Item(NamedTuple):
     original_price: Decimal | None
     original_currency: str | None
     exchange_rate: Decimal | None
+    cluster: str = ""
+    """Of several; the name of the fabric has it in front."""
 
     @property
     def pieces(self) -> int:
@@ -95,16 +96,18 @@ class Side(NamedTuple):
     totals: Money
     numbers: Mapping[str, Any]
     """Numbers and words of the design by their path in bom.json."""
-    units: Mapping[str, str]
+    units: Units
     """Of those that a derivation is known of."""
     fabrics: Mapping[str, str]
-    """The role of each fabric by its name."""
+    """The role of each fabric by its name, of several clusters with the name of its cluster and a dot in front."""
     warnings: tuple[Warned, ...]
     alternatives: Mapping[str, Money]
     rates_known: bool
     """Whether the lines say which exchange rate they were priced with."""
     source: Source | None = None
     """Of a plan its keys."""
+    clusters: tuple[str, ...] = ()
+    """The names of several."""
 
 
 def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
@@ -115,7 +118,7 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
     if not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return None
     try:
-        data = json.loads(content.decode("utf-8-sig"), parse_constant=_no_number, parse_float=_finite)
+        data = data_of(content)
     except (ValueError, RecursionError) as error:
         if not name.lower().endswith(".json"):
             return None
@@ -124,17 +127,6 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
         message = f"no JSON: {said}; give a bom.json as `bomgen build` writes it"
         raise PlanErrors([Problem(Mark(name, line, column), "error", message, RULE)]) from None
     return data if isinstance(data, dict) and "bomgen" in data and "lines" in data else None
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
-
-
-def _finite(text: str) -> float:
-    found = float(text)
-    if abs(found) > LARGEST:
-        _no_number(text)
-    return found
 
 
 def side_of(data: Mapping[str, Any], name: str, source: Source | None = None) -> Side:
@@ -173,10 +165,6 @@ class _Reader:
         items = tuple(self.item(line, at) for at, line in enumerate(lines))
         if len({item.id for item in items}) < len(items):
             raise _Wrong("two lines have the same id")
-        numbers = dict(self.numbers(data))
-        derivations = data.get("derivations")
-        known = derivations if isinstance(derivations, dict) else {}
-        units = {path: known[path].get("unit") for path in numbers if isinstance(known.get(path), dict)}
         return Side(
             name=self.name,
             kind=BILL if source is None else PLAN,
@@ -184,14 +172,21 @@ class _Reader:
             version=str(data.get("version", "")),
             items=items,
             totals=self.money(self.mapping(data, "totals"), "totals"),
-            numbers=numbers,
-            units={path: unit for path, unit in units.items() if isinstance(unit, str)},
+            numbers=dict(self.numbers(data)),
+            units=Units(data.get(DERIVATIONS)),
             fabrics=self.roles(data),
             warnings=tuple(self.warnings(data)),
             alternatives=dict(self.alternatives(data)),
             rates_known=all("exchange_rate" in line for line in lines),
             source=source,
+            clusters=tuple(self.clusters(data)),
         )
+
+    def clusters(self, data: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+        found = data.get(CLUSTERS) or {}
+        if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+            raise _Wrong("`clusters` is no mapping of mappings")
+        return found
 
     def mapping(self, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         found = data.get(key)
@@ -218,11 +213,13 @@ class _Reader:
         quantity, spare = get("quantity"), get("spare", 0)
         if type(quantity) is not int or type(spare) is not int or quantity < 0 or spare < 0:
             raise _Wrong(f"`lines.{at}` has a quantity or spares that are no whole number")
-        currency = get("original_currency")
+        currency, cluster = get("original_currency"), get("cluster") or ""
+        if not isinstance(cluster, str):
+            raise _Wrong(f"`lines.{at}` has a cluster that is no text")
         return Item(
             id,
             category,
-            fabric,
+            f"{cluster}.{fabric}" if cluster and fabric else fabric,
             role,
             part,
             sku,
@@ -237,6 +234,7 @@ class _Reader:
             self.amount(get("original_price"), at),
             currency if isinstance(currency, str) else None,
             self.amount(get("exchange_rate"), at),
+            cluster,
         )
 
     def amount(self, value: Any, at: int | str) -> Decimal | None:
@@ -261,6 +259,9 @@ class _Reader:
     def numbers(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         for section in SECTIONS:
             yield from self.below(data.get(section), section, 0)
+        for name, inner in self.clusters(data).items():
+            for section in SECTIONS:
+                yield from self.below(inner.get(section), f"{CLUSTERS}.{name}.{section}", 0)
 
     def below(self, value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         if depth > MAX_DEPTH:
@@ -278,6 +279,13 @@ class _Reader:
             yield path, value
 
     def roles(self, data: Mapping[str, Any]) -> dict[str, str]:
+        clusters = self.clusters(data)
+        of_clusters = ((cluster, self.roles_in(inner)) for cluster, inner in clusters.items())
+        if clusters:
+            return {f"{cluster}.{name}": role for cluster, roles in of_clusters for name, role in roles.items()}
+        return self.roles_in(data)
+
+    def roles_in(self, data: Mapping[str, Any]) -> dict[str, str]:
         fabrics = data.get("fabrics")
         if not isinstance(fabrics, dict) or not all(isinstance(each, dict) for each in fabrics.values()):
             raise _Wrong("`fabrics` is no mapping of mappings")

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from bomgen import own_templates, schema, telling
 from bomgen.catalog import Catalog
 from bomgen.figures import Mark
-from bomgen.inputs.bases import extended, given_name
+from bomgen.inputs.bases import extended
 from bomgen.inputs.files import PlanFile, inside, lock_name
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
@@ -124,7 +124,7 @@ def text_of(file: PlanFile, name: str) -> str:
         return file.content.decode("utf-8", "replace")
     if file.lock and name == file.lock[0]:
         return file.lock[1].decode("utf-8", "replace")
-    for given in (name, given_name(file, name)):
+    for given in (name, file.given(name)):
         place = (file.folder / given).resolve()
         if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():
             return place.read_bytes().decode("utf-8", "replace")

@@ -41,18 +41,13 @@ def extended(file: PlanFile, settings: Sequence[str] = ()) -> Source:
     return _over_bases(file, source, PurePosixPath("."), {own: file.name})
 
 
-def given_name(file: PlanFile, name: str) -> str:
-    """The path, relative to the plan, of a file that marks name so."""
-    return os.path.relpath(name, os.path.dirname(file.name) or ".")
-
-
 def _over_bases(file: PlanFile, source: Source, folder: PurePosixPath, above: dict[FilePath, str]) -> Source:
     """A source over the files that it extends; `folder` is its own relative to the plan, `above` who asked for it."""
     under: Source | None = None
     for path, given in _named(source):
         mark = source.mark(path)
         place = inside(file, str(folder / given), mark, KEY)
-        shown = os.path.normpath(os.path.join(os.path.dirname(file.name), str(folder / given)))
+        shown = file.shown(str(folder / given))
         if place in above:
             message = f"'{given}' extends itself, by way of {', '.join(above.values())}; leave one of them out"
             raise PlanErrors([Problem(mark, "error", message, KEY, KEY)])

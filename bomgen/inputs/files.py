@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -23,6 +24,18 @@ class PlanFile(NamedTuple):
     root: FilePath
     lock: tuple[str, bytes] | None = None
     """Name and bytes of its lock; None where there is none."""
+    revision: str = ""
+    """What its name begins with where it is of a git revision, such as `main:`."""
+
+    def shown(self, path: str) -> str:
+        """What messages call a file, by its path from the plan's folder."""
+        folder = os.path.dirname(self.name.removeprefix(self.revision))
+        return self.revision + os.path.normpath(os.path.join(folder, path))
+
+    def given(self, shown: str) -> str:
+        """The path from the plan's folder of a file that messages call so."""
+        folder = os.path.dirname(self.name.removeprefix(self.revision))
+        return os.path.relpath(shown.removeprefix(self.revision), folder or ".")
 
 
 def lock_name(path: str) -> str:

@@ -221,6 +221,86 @@ def test_a_result_of_a_revision(checkout: Run) -> None:
     assert 0 == outcome.exit_code
 
 
+def test_a_link_to_nothing_and_a_file_that_git_lost(checkout: Run) -> None:
+    """A link of a revision that leads nowhere, and a file whose object is gone, are said to be that."""
+    Path("plans/link.yaml").symlink_to("nowhere.yaml")
+    git("add", ".")
+    git("commit", "-qm", "link")
+    outcome = checkout("HEAD:plans/link.yaml", "plans/x.yaml")
+    assert (2, True) == (outcome.exit_code, "'plans/link.yaml' at HEAD is a link to nothing" in outcome.stderr)
+    lost = git("rev-parse", "HEAD:prices.yaml").strip()
+    (Path(".git/objects") / lost[:2] / lost[2:]).unlink()
+    outcome = checkout("HEAD:plans/x.yaml", "plans/x.yaml")
+    assert (2, True) == (outcome.exit_code, "git does not have 'prices.yaml' at HEAD; fetch it" in outcome.stderr)
+
+
+def test_bases_of_a_revision_are_read_as_they_were(checkout: Run) -> None:
+    """What a plan extends, and what that extends, is read at the revision; errors name it there."""
+    write(
+        "plans/x.yaml", PLAN.replace("name: small", "name: small\nextends: shared/seller.yaml").partition("quote:")[0]
+    )
+    write("plans/shared/seller.yaml", "extends: [../../currency]\nquote:\n  price_book: ../../prices.yaml\n")
+    write("currency", "quote: {currency: USD}\n")
+    write("prices.yaml", PRICES.replace("PRICE", "100"))
+    git("add", ".")
+    git("commit", "-qm", "bases")
+    write("plans/shared/seller.yaml", "quote: {price_book: ../../prices.yaml, discount: {switch: 10%}}\n")
+    write("prices.yaml", PRICES.replace("PRICE", "200"))
+    data = data_of(checkout("HEAD:plans/x.yaml", "plans/x.yaml", "-f", "json"))
+    # 8 leaves and 4 spines at 100, then at 200 less 10 %
+    assert ("600.00", "1080.00") == (data["money"]["old"], data["money"]["new"])
+    changed = {each["key"]: each["place"] for each in data["plan"]}
+    assert "plans/shared/seller.yaml:1" == changed["quote.discount"]
+    assert "HEAD:currency:1" == changed["quote.currency"]
+    write("plans/shared/seller.yaml", "quote:\n  discount: {switch: 200%}\n")
+    git("add", ".")
+    git("commit", "-qm", "wrong base")
+    write("plans/shared/seller.yaml", "quote: {discount: {switch: 10%}}\n")
+    outcome = checkout("HEAD:plans/x.yaml", "plans/x.yaml")
+    assert 1 == outcome.exit_code
+    assert outcome.stderr.startswith("HEAD:plans/shared/seller.yaml:2:22: error: ")
+    assert "  2 |   discount: {switch: 200%}" in outcome.stderr
+
+
+def test_a_lock_of_a_revision_holds_its_prices(checkout: Run) -> None:
+    """The lock that lay beside the plan gives the prices, not the book; a wrong one is shown where it lay."""
+    write("plans/x.yaml", PLAN)
+    write("plans/parts/switch/my-switch.yaml", SWITCH)
+    write("prices.yaml", PRICES.replace("PRICE", "100"))
+    assert 0 == CliRunner().invoke(cli.main, ["lock", "plans/x.yaml"]).exit_code
+    write("prices.yaml", PRICES.replace("PRICE", "200"))
+    git("add", ".")
+    git("commit", "-qm", "locked at 100, the book says 200")
+    Path("plans/x.lock").unlink()
+    data = data_of(checkout("HEAD:plans/x.yaml", "plans/x.yaml", "-f", "json"))
+    assert ("600.00", "1200.00") == (data["money"]["old"], data["money"]["new"])
+    data = data_of(checkout("HEAD:plans/x.yaml", "HEAD:plans/x.yaml", "-f", "json"))
+    assert (False, "600.00") == (data["changed"], data["money"]["new"])
+    write("plans/x.lock", "bomgen_lock: 1\nnothing: 1\n")
+    git("add", ".")
+    git("commit", "-qm", "wrong lock")
+    Path("plans/x.lock").unlink()
+    outcome = checkout("HEAD:plans/x.yaml", "plans/x.yaml")
+    assert 1 == outcome.exit_code
+    assert outcome.stderr.startswith("HEAD:plans/x.lock:")
+    assert "  1 | bomgen_lock: 1" in outcome.stderr
+
+
+def test_a_plan_that_is_only_written_otherwise(run: Run) -> None:
+    """A key that changes nothing of the result is said to be no more than that."""
+    write("x.yaml", "bomgen: 1\nname: x\ncluster: {gpu: h100-sxm, servers: 4}\n")
+    write("y.yaml", "bomgen: 1\nname: x\ncluster: {gpu: h100-sxm, servers: 4, server: dgx-h100}\n")
+    outcome = run("x.yaml", "y.yaml")
+    assert "The result is the same; the plan is written otherwise" == outcome.stdout.splitlines()[1]
+
+
+def test_machines_that_stand_elsewhere_are_counted(run: Run) -> None:
+    """Where racks are drawn, an expansion that shifts them says how many machines have another place."""
+    plan = str(ROOT / "plans" / "llama65b-quote.yaml")
+    found = run(plan, plan, "--set", "site.layout=auto", "--set-new", "workload.training.target_days=15").stdout
+    assert "machines have other places on the drawn floor; rows in site.layout keep them" in found
+
+
 # files --------------------------------------------------------------------------------------------------------------
 
 
@@ -288,6 +368,9 @@ def test_exit_codes(options: tuple[str, ...], code: int, run: Run) -> None:
     outcome = run("old.yaml", "new.yaml", *options)
     assert code == outcome.exit_code, outcome.output
     assert (code == 4) == ("threshold passed" in outcome.stderr)
+    if options == ("--max-increase", "5%"):
+        said = "10.00 USD more (+100.0 %) than before; at most 5 % is allowed"
+        assert f"bomgen: threshold passed: {said}\n" == outcome.stderr
 
 
 def test_formats_and_files(checkout: Run) -> None:
@@ -342,6 +425,65 @@ def test_three_units_become_four(run: Run) -> None:
     assert 32 == order["dgx-h100"]
     compute = {each["kind"]: each for each in data["expansion"]["moves"]["cables"] if each["fabric"] == "compute"}
     assert (760, 760) == (compute["server-leaf"]["old"], compute["server-leaf"]["stay"])
+
+
+ONE = """bomgen: 1
+name: grown
+cluster: {gpu: h100-sxm, servers: 32}
+fabrics: {compute: {topology: rail-optimized, switch: qm9700}}
+"""
+SEVERAL = """bomgen: 1
+name: grown
+clusters:
+  - {name: other, gpu: a100-sxm-80, servers: 4}
+  - {name: first, gpu: h100-sxm, servers: 64, fabrics: {compute: {topology: rail-optimized, switch: qm9700}}}
+"""
+
+
+def test_a_cluster_becomes_one_of_several(run: Run) -> None:
+    """One scalable unit becomes two (RA-11333-001: 8 leaves a unit) beside a new pool: lines keep their place."""
+    write("one.yaml", ONE)
+    write("several.yaml", SEVERAL)
+    data = data_of(run("one.yaml", "several.yaml", "-f", "json"))
+    assert [{"old": "", "new": "first"}] == data["clusters"]["renamed"]
+    assert ["other"] == [each["name"] for each in data["clusters"]["added"]]
+    lines = {each["id"]: each for each in data["lines"]}
+    assert "compute.switch.leaf" == lines["first.compute.switch.leaf"]["old_id"]
+    assert ("server", 32) == (lines["first.server"]["old_id"], lines["first.server"]["pieces"])
+    assert ["other.server"] == [each["id"] for each in data["lines"] if each["old"] is None]
+    assert [] == [each["id"] for each in data["lines"] if each["new"] is None]
+    numbers = {each["path"]: (each["old"], each["new"]) for each in data["numbers"]}
+    assert (256, 544) == numbers["cluster.gpus"]
+    assert (256, 512) == numbers["clusters.first.cluster.gpus"]
+    assert (8, 16) == numbers["clusters.first.fabrics.compute.switches.leaf"]
+    assert not [path for path in numbers if path.startswith("clusters.other")]
+    keys = {each["key"]: (each["old"], each["new"]) for each in data["plan"]}
+    assert ("32", "64") == keys["clusters.1.servers"]
+    assert {"clusters.1.name", "clusters.1.servers", "clusters.0"} == set(keys)
+    order = {each["part"]: each["pieces"] for each in data["expansion"]["order"]}
+    assert (32, 4) == (order["dgx-h100"], order["dgx-a100-640"])
+    moved = {each["kind"]: each for each in data["expansion"]["moves"]["cables"] if each["old"]}
+    assert {"first.compute"} == {each["fabric"] for each in moved.values()}
+    assert (256, 256) == (moved["server-leaf"]["old"], moved["server-leaf"]["stay"])
+    back = data_of(run("several.yaml", "one.yaml", "-f", "json"))
+    assert (["other"], None) == ([each["name"] for each in back["clusters"]["removed"]], back["expansion"])
+    assert {"cluster.name", "cluster.servers", "clusters.0"} == {each["key"] for each in back["plan"]}
+
+
+def test_one_of_several_clusters_grows(run: Run) -> None:
+    """An expansion of one cluster is an order, and leaves the numbers and cables of the other as they are."""
+    write("several.yaml", SEVERAL)
+    data = data_of(run("several.yaml", "several.yaml", "--set-new", "clusters.1.servers=96", "-f", "json"))
+    groups = {each["group"] for each in data["numbers"]}
+    assert {"cluster", "site", "clusters.first.cluster", "clusters.first.fabrics.compute"} <= groups
+    assert not [group for group in groups if group.startswith("clusters.other")]
+    assert {"first"} == {each["cluster"] for each in data["lines"]}
+    assert 32 == {each["part"]: each["pieces"] for each in data["expansion"]["order"]}["dgx-h100"]
+    assert ["first.compute"] == sorted({each["fabric"] for each in data["expansion"]["moves"]["cables"]})
+    text = run("several.yaml", "several.yaml", "--set-new", "clusters.1.servers=96").stdout
+    assert "first: Fabric compute" in text
+    fewer = ("--set-new", "clusters.1.servers=96", "--set-new", "clusters.0.servers=2", "-f", "json")
+    assert data_of(run("several.yaml", "several.yaml", *fewer))["expansion"] is None
 
 
 @pytest.mark.parametrize("plan", sorted((ROOT / "plans").glob("*.yaml")), ids=lambda path: path.stem)

@@ -14,6 +14,7 @@ import pytest
 from bills_by_hand import bom, line, side
 
 from bomgen.difference import bill_in, compare, side_of
+from bomgen.difference.bill import DERIVATIONS
 from bomgen.difference.data import as_data
 from bomgen.difference.keys import changed_keys
 from bomgen.difference.markdown import MOST_LINES, markdown, safe
@@ -140,6 +141,7 @@ def test_lines_that_lose_and_gain_a_price() -> None:
     assert {"no_longer_priced": -10, "newly_priced": 7} == parts
     assert "no price now, was 5.00" in shown(found)
     assert "priced now: 7.00" in shown(found)
+    assert "lines without a price: 1 of 2 before, 1 of 2 now" in shown(found)
 
 
 def test_other_currencies_are_not_subtracted() -> None:
@@ -294,6 +296,28 @@ def test_broken_json(content: bytes) -> None:
         bill_in(content, "bom.json")
     assert "error: no JSON" in str(caught.value)
     assert bill_in(content, "plan.yaml") is None
+
+
+def test_derivations_are_cut_out_only_where_that_hides_nothing() -> None:
+    """Whatever the layout, the numbers and units of a bill are those of the same data read whole."""
+    derivation = {"value": 8, "unit": "GPU", "formula": "n", "inputs": {"n": {"value": 8, "unit": "count"}}}
+    data = bom(line("a", 1, "5.00")) | {DERIVATIONS: {"cluster.gpus": derivation}}
+    written = json.dumps(data, indent=1)
+    assert isinstance((bill_in(written.encode(), "x") or {})[DERIVATIONS], bytes)
+    odd = [
+        written.replace('"unit": "count"', '"unit": "count", "storage": 1'),
+        written.replace('"inputs": {', '"in\\u0070uts": {'),
+        written.replace('\n "lines"', '\n "derivations": {\n  "x": {}\n }, "lines"'),
+        written.replace('{\n  "cluster.gpus"', '{\n }, "storage": {"a": 1}, "derivations": {\n  "cluster.gpus"'),
+        written.replace('\n "lines"', '\n "more": {\n "derivations": {\n "b": 1\n }\n },\n "lines"'),
+    ]
+    for text in (written, json.dumps(data), json.dumps(data, indent=2), *odd):
+        whole = json.loads(text)
+        assert whole == {**(bill_in(text.encode(), "x") or {}), DERIVATIONS: whole[DERIVATIONS]}, text
+        if isinstance(whole["totals"], dict):
+            found = side_of(bill_in(text.encode(), "x") or {}, "x")
+            assert "GPU" == found.units.get("cluster.gpus")
+            assert found.units.get("cluster.servers") is None
 
 
 def test_a_plan_in_json_is_no_bill() -> None:

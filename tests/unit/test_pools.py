@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from bomgen.cli import main
 from bomgen.inputs import PlanFile
-from bomgen.pipeline import work_out
+from bomgen.pipeline import wired, work_out
 from bomgen.report import OPERATION, Report, numbers_of, result
 
 PLANS = Path(__file__).parents[2] / "plans"
@@ -165,3 +165,10 @@ def test_every_document_names_both() -> None:
     assert {line["cluster"] for line in data["lines"]} == {"one", "other"}
     assert data["site"]["racks"] == sum(data["clusters"][name]["site"]["racks"] for name in ("one", "other"))
     assert all(check["status"] != "fail" for check in data["checks"])
+
+
+def test_each_cluster_has_a_wiring_of_its_own() -> None:
+    """The cables of all clusters are no one wiring."""
+    report = work_out(PlanFile("plan.yaml", TWO.encode(), PLANS, PLANS.parent))
+    with pytest.raises(ValueError, match="several clusters; ask for the wiring of one of them"):
+        wired(report)
