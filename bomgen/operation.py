@@ -11,6 +11,7 @@ from bomgen.design import Design
 from bomgen.facility.power import DAYS_A_YEAR, cost_of_energy
 from bomgen.figures import Cited, Figure, Reference, formula
 from bomgen.money import MONEY
+from bomgen.pools import together
 from bomgen.quantities import HOURS_A_DAY, MONTHS_A_YEAR
 from bomgen.quote import Quote
 from bomgen.terms import Operation
@@ -83,18 +84,6 @@ def of_run(cost_per_gpu_hour: Fraction, gpus: int, run_days: Fraction) -> Fracti
     return cost_per_gpu_hour * gpus * run_days * HOURS_A_DAY
 
 
-@formula("<amount>")
-def over_clusters(amount: Fraction, more_amount: Fraction) -> Fraction:
-    """What several clusters of a plan have together."""
-    return amount + more_amount
-
-
-def together(figures: Sequence[Figure | None]) -> Figure | None:
-    """What all clusters of a plan have, as far as it is known; None where no cluster has any."""
-    known = [figure for figure in figures if figure]
-    return reduce(over_clusters, known) if known else None
-
-
 def running(designs: Sequence[Design], quote: Quote) -> Running:
     """The costs of running the clusters of a plan as it asks, empty where it does not.
 
@@ -109,15 +98,18 @@ def running(designs: Sequence[Design], quote: Quote) -> Running:
     if purchase:
         found["purchase"] = purchase
         found["cost_per_gpu"] = by_gpu(purchase, gpus)
-    energy = [_energy(design, asked) for design in designs]
+    energy, partly = [_energy(design, asked) for design in designs], set[str]()
     for name in ("energy_kwh", "energy_cost", "cooling_cost"):
-        if figure := together([each.get(name) for each in energy]):
+        of_clusters = [each.get(name) for each in energy]
+        if figure := together(of_clusters):
             found[name] = figure
-    racks = together([design.facility.racks for design in designs])
-    if asked.rack_cost and racks:
+            partly |= {name} if None in of_clusters else set()
+    of_racks = [design.facility.racks for design in designs]
+    if asked.rack_cost and (racks := together(of_racks)):
         found["space_cost"] = rent_of(racks, asked.rack_cost, asked.years)
+        partly |= {"space_cost"} if None in of_racks else set()
     known = [found[name] for name in PARTS if name in found]
-    least = {"purchase", "cost_per_gpu"} if not quote.totals.complete else set()
+    least = partly | ({"purchase", "cost_per_gpu"} if not quote.totals.complete else set())
     unpowered = any(design.facility.lower_bounds & {"power_w", "energy_kwh_per_year"} for design in designs)
     least |= {"energy_kwh", "energy_cost", "cooling_cost"} if unpowered else set()
     if known:

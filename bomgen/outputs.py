@@ -98,7 +98,7 @@ def _fabrics_drawn(report: Report, words: Language, as_files: bool) -> Iterator[
 
 def _drawn_name(report: Report, fabric: str) -> str:
     """What the drawing of a fabric is called: the fabric, behind its cluster where there are several."""
-    return f"{report.plan.pool}-{fabric}" if report.plan.pool else fabric
+    return f"{report.plan.pool}.{fabric}" if report.plan.pool else fabric
 
 
 def render_comparison(reports: Sequence[Report], words: Language, form: str, alternatives: bool = False) -> bytes:

@@ -5,10 +5,12 @@ A pool has its own workload, fabrics and storage; site, spares, stock, quote and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import reduce
 from typing import Any
 
-from bomgen.figures import Mark
+from bomgen.figures import Figure, Mark, formula
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import Path, Source, merged
 
@@ -17,6 +19,18 @@ BESIDE = ("workload", "fabrics", "storage", "site")
 """What an entry has beside the keys of `cluster`."""
 COUNTED = (("management", "racks"), ("servers_per_rack",), ("feeds",), ("layout",))
 """Keys of a site that count or place machines: the whole plan cannot say them for each pool."""
+
+
+@formula("<amount>")
+def over_clusters(amount: Fraction, more_amount: Fraction) -> Fraction:
+    """What several clusters of a plan have together."""
+    return amount + more_amount
+
+
+def together(figures: Iterable[Figure | None]) -> Figure | None:
+    """What clusters have together, as far as it is known; None where no cluster has any."""
+    known = [figure for figure in figures if figure]
+    return reduce(over_clusters, known) if known else None
 
 
 def split(source: Source) -> list[tuple[str, Source]]:

@@ -268,8 +268,8 @@ def _of_machines(designed: Design) -> Iterator[Problem]:
             yield Problem(built.plan.mark, "warning", message, "whole-pods", f"fabrics.{built.plan.name}.links")
 
 
-def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[Problem]:
-    """What the plan says and the result has no use for."""
+def without_effect(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:
+    """What the plan says and the result has no use for; `racked`: some cluster of the plan counts racks."""
     plan = designed.plan
     said: list[tuple[Path, str]] = []
     for built in designed.fabrics:
@@ -301,7 +301,7 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
     said += [
         (("spares", category), "the bill has no such part") for category in plan.spares if category not in categories
     ]
-    said += _money_without_effect(source, designed, billed)
+    said += _money_without_effect(source, designed, billed, racked)
     for path, reason in said:
         if path in source.keys:
             dotted = ".".join(str(step) for step in path)
@@ -309,7 +309,7 @@ def without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[P
             yield Problem(source.keys[path], "warning", message, "no-effect", dotted)
 
 
-def _money_without_effect(source: Source, designed: Design, billed: Bill) -> Iterator[tuple[Path, str]]:
+def _money_without_effect(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[tuple[Path, str]]:
     """Discounts and stock of what is not on the bill, and the rate of the quote's own currency.
 
     Alternatives may have other parts: nothing is said of those where there are some.
@@ -317,7 +317,7 @@ def _money_without_effect(source: Source, designed: Design, billed: Bill) -> Ite
     own = designed.plan.quote.currency
     if own in designed.plan.quote.exchange:
         yield ("quote", "exchange", own), "the quote is in that currency"
-    if designed.plan.operation and designed.plan.operation.rack_cost and designed.facility.racks is None:
+    if designed.plan.operation and designed.plan.operation.rack_cost and not racked:
         yield ("operation", "rack_cost"), "no racks are counted"
     if designed.plan.quote.alternatives:
         return

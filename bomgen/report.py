@@ -17,9 +17,10 @@ from bomgen.figures import Assumed, Cited, Derived, Figure, Given, origin_text, 
 from bomgen.interconnect import Chosen
 from bomgen.money import Totals, rounded
 from bomgen.numbers import Path, Paths, numbers
-from bomgen.operation import Running, together
+from bomgen.operation import Running
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
+from bomgen.pools import together
 from bomgen.prices import Price, PriceBook
 from bomgen.problems import Problem
 from bomgen.proof import Check
@@ -88,10 +89,13 @@ class Report(NamedTuple):
 SUMS = (
     *(("cluster", key) for key in ("gpus", "servers", "spare_servers", "nics", "power_w")),
     *(("site", key) for key in ("racks", "compute_racks", "management_racks", "compute_pdus", "management_pdus")),
-    *(("site", key) for key in ("power_w", "facility_power_w", "energy_kwh_per_year")),
+    *(("site", key) for key in ("gpu_power_w", "network_power_w", "storage_power_w", "power_w", "facility_power_w")),
+    *(("site", key) for key in ("energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year")),
     *(("site", key) for key in ("weight_kg", "heat_btu_per_hour")),
 )
-"""The numbers that the clusters of a plan have together, by their path."""
+"""The numbers that clusters have together, by their path; none where one of the clusters does not know its own."""
+MAYBE_NONE = ("spare_servers", "nics", "network_power_w", "storage_power_w")
+"""Of what a cluster has none when it does not say it."""
 CLUSTERS = "clusters"
 """Where the clusters of a plan with several stand in bom.json."""
 OPERATION = "operation"
@@ -102,8 +106,12 @@ def numbers_of(report: Report) -> dict[Path, Figure]:
     """Every number of a result by its path in bom.json: of the design, and of what it costs to run it."""
     if report.pools:
         below = {pool_path(each.plan.pool): numbers(each.design) for each in report.pools}
-        sums = {path: together([figures.get(path) for figures in below.values()]) for path in SUMS}
-        found: dict[Path, Figure] = {path: figure for path, figure in sums.items() if figure}
+        found: dict[Path, Figure] = {}
+        for path in SUMS:
+            of_clusters = [figures.get(path) for figures in below.values()]
+            figure = together(of_clusters)
+            if figure and (path[-1] in MAYBE_NONE or None not in of_clusters):
+                found[path] = figure
         found |= {(*place, *path): figure for place, figures in below.items() for path, figure in figures.items()}
     else:
         found = numbers(report.design)

@@ -78,12 +78,12 @@ def opened(name: str, folder: Path) -> Revision:
         raise NoRevision(f"{folder} is in no git checkout, and there is no file of that name") from None
     try:
         commit = _asked(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        listed = _asked(folder, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode().strip())
     except _Failed:
         known = _asked(folder, "for-each-ref", "--format=%(refname:short)", fails=True).decode().split()
         close = nearest(name, known)
         hint = f"did you mean '{close[0]}'?" if close else "fetch it, or name another"
         raise NoRevision(f"there is no revision '{name}' in this checkout; {hint}") from None
-    listed = _asked(folder, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode().strip())
     files = dict(_entries(listed))
     folders = {"", *(parent for path in files for parent in _parents(path))}
     return Revision(name, folder, prefix, Path(tops) if tops else None, files, frozenset(folders))

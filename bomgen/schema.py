@@ -180,6 +180,8 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             listed: Any = error.instance
             word = "at least" if error.validator == "minItems" else "at most"
             return f"a list of {len(listed)}; {word} {wanted} belong here", "range"
+        case "maxLength":
+            return f"{value} is too long; at most {wanted} characters", "range"
         case "minLength" | "minItems":
             return f"{value} is empty; something must stand here", "empty"
         case "pattern" | "propertyNames":

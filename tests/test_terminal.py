@@ -355,3 +355,10 @@ def test_what_cannot_be_completed_is_left_alone(words: list[str]) -> None:
     outcome = piped(_BOMGEN_COMPLETE="zsh_complete", BOMGEN_LINE=line)
     assert "" == outcome.stderr
     assert "" == outcome.stdout.strip()
+
+
+def test_a_closed_standard_output_is_an_output_that_cannot_be_written() -> None:
+    """`>&-` leaves no stream to write to: exit code 3 and one line."""
+    command = f"exec >&-; {sys.executable} -m bomgen.cli catalog"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (3, "bomgen: not written: standard output is closed\n")

@@ -9,14 +9,12 @@ from bomgen.beside import boxes_of, sum_of_boxes
 from bomgen.bill.line import Line
 from bomgen.design import Design
 from bomgen.figures import Figure, formula
+from bomgen.pools import together
 from bomgen.problems import PlanErrors, Problem
 from bomgen.terms import ORDER, Charge
 
-
-@formula("<pieces>")
-def over_clusters(pieces: int, more_pieces: int) -> int:
-    """What several clusters of a plan have together."""
-    return pieces + more_pieces
+UNKNOWN = ("server", "rack")
+"""What a cluster always has, though its plan may leave open how many."""
 
 
 @formula("pieces")
@@ -54,8 +52,13 @@ def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
     """How many of what a charge is counted by; None where the plan does not have it."""
     if charge.per == ORDER:
         return charge.once
-    counted = [figure for design in designs if (figure := _counted_in(charge, design))]
-    return reduce(over_clusters, counted) if counted else None
+    counted = [_counted_in(charge, design) for design in designs]
+    if charge.per in UNKNOWN and any(counted):
+        for design, figure in zip(designs, counted, strict=True):
+            if figure is None:
+                message = f"the {charge.per}s of cluster {design.plan.pool} are not known; count it by the {ORDER}"
+                raise PlanErrors([Problem(charge.mark, "error", message, "charge", "quote.charges")])
+    return together(counted)
 
 
 def _counted_in(charge: Charge, design: Design) -> Figure | None:

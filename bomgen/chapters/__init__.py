@@ -120,5 +120,5 @@ def _sections(
 def _of_pool(writer: Writer, section: Section) -> Section:
     """A chapter about one of several clusters, which its title and those of its tables name."""
     name = writer.report.plan.pool
-    tables = tuple(replace(table, id=f"{table.id}-{name}", title=writer.named(table.title)) for table in section.tables)
-    return replace(section, id=f"{section.id}-{name}", title=writer.named(section.title), tables=tables)
+    tables = tuple(replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)
+    return replace(section, id=f"{section.id}.{name}", title=writer.named(section.title), tables=tables)

@@ -105,6 +105,10 @@ def run() -> None:
     gc.set_threshold(COLLECT_AFTER)
     if COMPLETE in os.environ:
         listen()
+    # A shell that closes the stream (`>&-`) leaves none.
+    if sys.__stdout__ is None:
+        click.echo("bomgen: not written: standard output is closed", err=True)
+        sys.exit(NOT_WRITTEN)
     try:
         main(prog_name="bomgen", complete_var=COMPLETE, standalone_mode=False)
     except ReaderGone:

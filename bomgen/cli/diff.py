@@ -225,6 +225,12 @@ def _worked_out(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     return side_of(result(report), file.name, source_of(file, settings)), report
 
 
+def _unnamed(report: Report) -> Report:
+    """The result for a cluster whose devices are called as those of an only one: a cluster may be named anew."""
+    design = report.design
+    return report._replace(design=design._replace(plan=design.plan._replace(pool="")))
+
+
 def _moved(found: Difference, old: Report | None, new: Report | None) -> Difference:
     """An expansion with the cables that are plugged elsewhere, where both sides are plans."""
     from bomgen.difference import with_moves
@@ -241,7 +247,7 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
     try:
         before, after = ({each.plan.pool or "": each for each in side.each_pool} for side in (old, new))
         of_each = {
-            now: moves(wired(before[name]), wired(after[now]), own_names(found.names, name))
+            now: moves(wired(_unnamed(before[name])), wired(_unnamed(after[now])), own_names(found.names, name))
             for name, now in found.names.clusters.items()
         }
         return with_moves(found, together(of_each))

@@ -56,8 +56,9 @@ def worked_out(
     billed = bill(*designs)
     priced = quote(billed, quoted, books)
     telling.stage("checks")
+    racked = any(designed.facility.racks for designed in designs)
     found = [
-        _of_pool(file, each, designed, problems, billed, priced)
+        _of_pool(file, each, designed, problems, billed, priced, racked)
         for (_, each), designed, problems in zip(pools, designs, warned, strict=True)
     ]
     inputs = [*(Input(name, content) for name, content in source.files), *inputs]
@@ -73,7 +74,7 @@ def worked_out(
         checks=(*(check for each in found for check in each.checks), *of_money(priced), *of_problems(priced.problems)),
         problems=problems,
     )
-    if len(found) == 1:
+    if not found[0].plan.pool:
         return whole, pinned
     whole = whole._replace(plan=whole.plan._replace(pool=""), pools=tuple(found), elevations=None)
     return whole, pinned
@@ -115,9 +116,17 @@ def _designed(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Desig
 
 
 def _of_pool(
-    file: PlanFile, source: Source, designed: Design, warned: Sequence[Problem], billed: Bill, priced: Quote
+    file: PlanFile,
+    source: Source,
+    designed: Design,
+    warned: Sequence[Problem],
+    billed: Bill,
+    priced: Quote,
+    racked: bool,
 ) -> Report:
     """The result for one cluster of a plan: its share of the bill, and what is to be said of it.
+
+    `racked`: whether any cluster of the plan counts racks.
 
     Raises BrokenResult when a check on it fails.
     """
@@ -127,7 +136,7 @@ def _of_pool(
     elevated = _elevations(designed)
     outcome = checks(designed, own_bill, own)
     _raise_broken(outcome)
-    noted = [*warned, *remarks(designed), *without_effect(source, designed, billed), *_of_racks(elevated, plan)]
+    noted = [*warned, *remarks(designed), *without_effect(source, designed, billed, racked), *_of_racks(elevated, plan)]
     problems = [*noted, *_warnings(outcome, designed)]
     place = pool_path(plan.pool)
     return Report(

@@ -51,10 +51,10 @@ class _Numbering:
 
 def machines(design: Design) -> Machines:
     """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
-    found = _Numbering()
+    found, own = _Numbering(), f"{design.plan.pool}-" if design.plan.pool else ""
     server, servers = design.plan.cluster.server, design.sizing.servers
     stem = "tray" if server and server.trays else SERVERS
-    of_servers = found.add(_servers(server, servers), stem)
+    of_servers = found.add(_servers(server, servers), f"{own}{stem}")
     called = codes(design)
     tiers = {
         (built.plan.name, tier.name): found.add(
@@ -70,12 +70,12 @@ def machines(design: Design) -> Machines:
     for each, count in _others(design.fabrics):
         part = named if named and each.name == named.identity.name else each.part
         stem_of_host = "pdu" if each.managed == PDUS else slug(each.name) or HOST
-        hosts[each.name] = found.add(_host(part, count), stem_of_host)
+        hosts[each.name] = found.add(_host(part, count), f"{own}{stem_of_host}")
     if named and stored and stored.servers and named.identity.name not in hosts:
         name = named.identity.name
-        hosts[name] = found.add(_host(named, int(stored.servers.value)), slug(name) or HOST)
+        hosts[name] = found.add(_host(named, int(stored.servers.value)), f"{own}{slug(name) or HOST}")
     spare = design.plan.cluster.spare_servers
-    of_spare = found.add(_servers(server, spare), f"spare-{stem}") if server and spare and spare.value else None
+    of_spare = found.add(_servers(server, spare), f"{own}spare-{stem}") if server and spare and spare.value else None
     return Machines(tuple(found.kinds), tiers, hosts, of_servers, of_spare)
 
 
@@ -117,10 +117,11 @@ def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
 
 
 def codes(design: Design) -> dict[str, str]:
-    """What names of ports and switches call each fabric."""
+    """What names of ports and switches call each fabric, behind its cluster where a plan has several."""
     found: dict[str, str] = {}
     for built in design.fabrics:
-        found[built.plan.name] = next(each for each in _stems(slug(built.plan.name)) if each not in found.values())
+        stem = slug(f"{design.plan.pool}-{built.plan.name}" if design.plan.pool else built.plan.name)
+        found[built.plan.name] = next(each for each in _stems(stem) if each not in found.values())
     return found
 
 

@@ -68,7 +68,7 @@ class _Stands(NamedTuple):
     """The panels of one kind in one rack, a row for each such pair, by rack."""
 
     rack: Column
-    pool: Column
+    bank: Column
     ports: Column
     panels: Column
     first: Column
@@ -77,7 +77,7 @@ class _Stands(NamedTuple):
     """The number of the first device."""
 
 
-class _Pool(NamedTuple):
+class _Bank(NamedTuple):
     """Equal panels of a fabric."""
 
     fabric: str
@@ -102,22 +102,22 @@ def over_panels(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
     if not len(rows):
         return wiring
     trunks = _trunks(wiring, rows, of_way, named)
-    pools = list(dict.fromkeys(_Pool(group.fabric, group.patch.panel) for group in named))
-    pool_of = np.array([pools.index(_Pool(group.fabric, group.patch.panel)) for group in named], dtype=np.int64)
+    banks = list(dict.fromkeys(_Bank(group.fabric, group.patch.panel) for group in named))
+    bank_of = np.array([banks.index(_Bank(group.fabric, group.patch.panel)) for group in named], dtype=np.int64)
     legs = np.array([int(group.patch.trunk.links.value) for group in named], dtype=np.int64)
-    stands, stand, port = _ports(trunks, pool_of, legs, pools, wiring.kinds[-1].start + wiring.kinds[-1].number)
-    per_panel = np.array([int(pool.panel.ports.value) for pool in pools], dtype=np.int64)
+    stands, stand, port = _ports(trunks, bank_of, legs, banks, wiring.kinds[-1].start + wiring.kinds[-1].number)
+    per_panel = np.array([int(bank.panel.ports.value) for bank in banks], dtype=np.int64)
     at = port[:, trunks.trunk] + trunks.leg
-    held = per_panel[stands.pool[stand[:, trunks.trunk]]]
+    held = per_panel[stands.bank[stand[:, trunks.trunk]]]
     ends = np.stack((stands.device[stand[:, trunks.trunk]] + at // held, at % held))
-    kinds = (*wiring.kinds, *_kinds(pools, stands))
+    kinds = (*wiring.kinds, *_kinds(banks, stands))
     ports = int(per_panel.max())
     names = [f"{side}{number + 1}" for side in "fr" for number in range(ports)]
     return replace(
         wiring,
         kinds=kinds,
         ports=(*wiring.ports, *names),
-        places=_places(wiring, stands, pools, site, racks),
+        places=_places(wiring, stands, banks, site, racks),
         **_assembled(wiring, trunks, ends, named, of_way, ports),
     )
 
@@ -198,27 +198,27 @@ def _trunks(wiring: Wiring, rows: Column, of_way: Column, named: Sequence[_Group
 
 
 def _ports(
-    trunks: _Trunks, pool_of: Column, legs: Column, pools: Sequence[_Pool], start: int
+    trunks: _Trunks, bank_of: Column, legs: Column, banks: Sequence[_Bank], start: int
 ) -> tuple[_Stands, NDArray[np.int64], NDArray[np.int64]]:
     """The panels, and for either end of every trunk their row and the first port through them, over all in a rack."""
     count = len(trunks.group)
     rack = trunks.racks.ravel()
-    pool, taken = (np.tile(column[trunks.group], 2) for column in (pool_of, legs))
-    order = np.lexsort((np.tile(np.arange(count), 2), pool, rack))
-    rack, pool, taken = rack[order], pool[order], taken[order]
-    new = np.concatenate(([True], (rack[1:] != rack[:-1]) | (pool[1:] != pool[:-1])))
+    bank, taken = (np.tile(column[trunks.group], 2) for column in (bank_of, legs))
+    order = np.lexsort((np.tile(np.arange(count), 2), bank, rack))
+    rack, bank, taken = rack[order], bank[order], taken[order]
+    new = np.concatenate(([True], (rack[1:] != rack[:-1]) | (bank[1:] != bank[:-1])))
     before = np.cumsum(taken) - taken
     begins = np.flatnonzero(new)
     number = np.cumsum(new) - 1
     first_port, stand = np.empty(2 * count, dtype=np.int64), np.empty(2 * count, dtype=np.int64)
     first_port[order], stand[order] = before - before[begins][number], number
     ports = np.add.reduceat(taken, begins)
-    rack, pool = rack[begins], pool[begins]
-    panels = -(-ports // np.array([int(each.panel.ports.value) for each in pools], dtype=np.int64)[pool])
-    by_pool = np.lexsort((rack, pool))
+    rack, bank = rack[begins], bank[begins]
+    panels = -(-ports // np.array([int(each.panel.ports.value) for each in banks], dtype=np.int64)[bank])
+    by_pool = np.lexsort((rack, bank))
     device = np.empty(len(rack), dtype=np.int64)
     device[by_pool] = start + np.cumsum(panels[by_pool]) - panels[by_pool]
-    stands = _Stands(rack, pool, ports, panels, _before(panels, rack), device)
+    stands = _Stands(rack, bank, ports, panels, _before(panels, rack), device)
     return stands, stand.reshape(2, count), first_port.reshape(2, count)
 
 
@@ -230,11 +230,11 @@ def _before(counts: Column, rack: Column) -> Column:
     return found
 
 
-def _kinds(pools: Sequence[_Pool], stands: _Stands) -> Iterator[DeviceKind]:
+def _kinds(banks: Sequence[_Bank], stands: _Stands) -> Iterator[DeviceKind]:
     """The kinds of panel, numbered behind all other devices, rack by rack."""
     digits = max(RACK_DIGITS, len(str(int(stands.rack.max()) + 1)))
-    for number, pool in enumerate(pools):
-        own = np.flatnonzero(stands.pool == number)
+    for number, bank in enumerate(banks):
+        own = np.flatnonzero(stands.bank == number)
         if not len(own):
             continue
         rack = np.repeat(stands.rack[own] + 1, stands.panels[own])
@@ -243,10 +243,10 @@ def _kinds(pools: Sequence[_Pool], stands: _Stands) -> Iterator[DeviceKind]:
             f"panel-R{at:0{digits}}-{each:0{PANEL_DIGITS}}"
             for at, each in zip(rack.tolist(), turn.tolist(), strict=True)
         ]
-        panel = pool.panel
+        panel = bank.panel
         yield DeviceKind(
             device=PANEL,
-            fabric=pool.fabric,
+            fabric=bank.fabric,
             start=int(stands.device[own].min()),
             number=len(names),
             identity=panel.identity,
@@ -264,14 +264,14 @@ def _turns(counts: Column) -> Column:
     return found
 
 
-def _places(wiring: Wiring, stands: _Stands, pools: Sequence[_Pool], site: Site, racks: Floor) -> Places | None:
+def _places(wiring: Wiring, stands: _Stands, banks: Sequence[_Bank], site: Site, racks: Floor) -> Places | None:
     """Where all devices stand, panels from the top of their rack down; without a unit where no room is known."""
     if wiring.places is None:
         return None
     top, free_from = _room(wiring, site, racks)
-    height = np.array([ceil(pool.panel.rack_units.value) for pool in pools], dtype=np.int64)
+    height = np.array([ceil(bank.panel.rack_units.value) for bank in banks], dtype=np.int64)
     rack = np.repeat(stands.rack, stands.panels)
-    high = np.repeat(height[stands.pool], stands.panels)
+    high = np.repeat(height[stands.bank], stands.panels)
     device = np.repeat(stands.device, stands.panels) + _turns(stands.panels)
     unit = top[rack] - _before(high, rack) - high + 1
     unit = np.where(unit >= free_from[rack], unit, NOWHERE)

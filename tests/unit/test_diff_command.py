@@ -132,6 +132,7 @@ def test_the_checkout_stays_as_it_is(checkout: Run) -> None:
         ("mian:plans/x.yaml", "no revision 'mian' in this checkout; did you mean 'main'?"),
         ("zzzz:plans/x.yaml", "no revision 'zzzz' in this checkout; fetch it"),
         ("-h:plans/x.yaml", "no revision '-h'"),
+        ("^main:plans/x.yaml", "no revision '^main'"),
         ("old:plans/y.yaml", "no file 'plans/y.yaml' at old; did you mean 'plans/x.yaml'?"),
         ("old:plans", "'plans' is a folder at old"),
         ("old:../x.yaml", "no file '../x.yaml' at old"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +16,9 @@ from click.testing import CliRunner
 
 from bomgen.cli import main
 from bomgen.inputs import PlanFile
+from bomgen.outputs import render, write_wiring
 from bomgen.pipeline import wired, work_out
+from bomgen.problems import PlanErrors
 from bomgen.report import OPERATION, Report, numbers_of, result
 
 PLANS = Path(__file__).parents[2] / "plans"
@@ -59,7 +63,10 @@ def values(report: Report) -> dict[tuple[str, ...], Any]:
 
 @pytest.mark.parametrize("name", ALONE)
 def test_a_single_entry_is_the_plan_with_one_cluster(name: str) -> None:
-    """The published designs as the only entry of `clusters`: every number, line and amount as with `cluster`."""
+    """The published designs as the only entry of `clusters`: every number, line and amount as with `cluster`.
+
+    They stand below its name, and what all clusters have together is what it has.
+    """
     data = plan(name)
     rest = {key: value for key, value in data.items() if key not in (*OF_CLUSTER, "cluster")}
     alone = worked_out(data)
@@ -67,7 +74,9 @@ def test_a_single_entry_is_the_plan_with_one_cluster(name: str) -> None:
         asked = alternative.get("set", {})
         alternative["set"] = {f"clusters.0.{key}": value for key, value in asked.items()}
     listed = worked_out(rest | {"clusters": [as_cluster(name)]})
-    assert values(listed) == values(alone)
+    found, wanted = values(listed), values(alone)
+    assert {path[2:]: value for path, value in found.items() if path[:2] == ("clusters", name)} == wanted
+    assert {path: value for path, value in found.items() if path[0] != "clusters"}.items() <= wanted.items()
     assert [(line.line.part, line.line.pieces, line.amount) for line in listed.quote.lines] == [
         (line.line.part, line.line.pieces, line.amount) for line in alone.quote.lines
     ]
@@ -154,12 +163,71 @@ def test_wiring_explaining_and_checking_name_the_cluster(tmp_path: Path, monkeyp
     summary = run(main, ["build", "x.yaml", "-o", "out", "-f", "json,svg"])
     assert summary.exit_code == 0, summary.stderr
     assert "  one:" in summary.stdout
-    assert "fabric-other-compute.svg" in {path.name for path in Path("out/two").iterdir()}
+    assert "fabric-other.compute.svg" in {path.name for path in Path("out/two").iterdir()}
+
+
+def test_what_one_cluster_does_not_know_is_no_sum() -> None:
+    """A facility of one cluster is none of the whole; what only that one has makes running costs lower bounds."""
+    data = yaml.safe_load(TWO) | {"operation": {"years": 4, "rack_cost": 1500}}
+    data["clusters"][0]["site"] = {"pue": 1.3, "electricity": 0.08}
+    report = worked_out(data)
+    found = values(report)
+    assert found["clusters", "one", "site", "facility_power_w"] > 0
+    assert found["site", "power_w"] == sum(found["clusters", name, "site", "power_w"] for name in ("one", "other"))
+    assert not {("site", "facility_power_w"), ("site", "racks"), ("site", "energy_kwh_per_year")} & found.keys()
+    assert {"energy_kwh", "energy_cost", "space_cost", "total_cost"} <= report.running.lower_bounds
+    assert "rack_cost" not in " ".join(problem.message for problem in report.problems)
+
+
+def test_a_charge_by_what_a_cluster_does_not_know_is_refused() -> None:
+    """GPUs without a known server beside servers: a charge by the server would leave them out."""
+    data = yaml.safe_load(TWO)
+    data["clusters"][1] = {"name": "other", "gpu": {"bf16_tflops": 312, "memory": "80 GB"}, "gpus": 100}
+    data["quote"] = {"charges": [{"kind": "support", "per": "server", "price": 7}]}
+    with pytest.raises(PlanErrors, match="the servers of cluster other are not known; count it by the order"):
+        worked_out(data)
+
+
+def test_drawings_of_clusters_have_names_of_their_own() -> None:
+    """Cluster `a` with fabric `b-c` and cluster `a-b` with fabric `c`: no file and no id stands twice."""
+    fabric = {"topology": "rail-optimized", "switch": "qm9700"}
+    entries = (("a", "b-c"), ("a-b", "c"))
+    data = {
+        "bomgen": 1,
+        "name": "x",
+        "site": {},
+        "clusters": [
+            {"name": name, "gpu": "h100-sxm", "servers": 4, "fabrics": {called: {**fabric, "role": "compute"}}}
+            for name, called in entries
+        ],
+    }
+    report = worked_out(data)
+    files = render(report, ["svg", "html", "md"])
+    assert {"fabric-a.b-c.svg", "fabric-a-b.c.svg"} <= files.keys()
+    ids = re.findall(r' id="([^"]+)"', files["quote.html"].decode())
+    assert len(ids) == len(set(ids)) > 100
+
+
+def test_machines_of_clusters_have_names_and_places_of_their_own(tmp_path: Path) -> None:
+    """No device, no label and no place in a rack stands in the wiring of two clusters."""
+    rows = []
+    for each in worked_out(yaml.safe_load(TWO) | {"site": {}}).pools:
+        write_wiring(wired(each), "csv", tmp_path / "w.csv", lambda _: None)
+        rows.append(list(csv.DictReader((tmp_path / "w.csv").read_text("utf-8").splitlines())))
+    for key in ("a_device", "b_device", "label"):
+        assert not {row[key] for row in rows[0]} & {row[key] for row in rows[1]}
+    places = [{(row["a_site"], row["a_row"], row["a_rack"], row["a_unit"]) for row in each} for each in rows]
+    assert not places[0] & places[1]
 
 
 def test_every_document_names_both() -> None:
     """Chapters of each cluster by its name, the bill of both, and totals in bom.json at their usual places."""
     report = worked_out(yaml.safe_load(TWO) | {"site": {"pue": 1.3}})
+    files = render(report, ["md", "html"])
+    for text in (files["quote.md"].decode(), files["quote.html"].decode()):
+        assert [
+            name for name in ("one: Network", "other: Network", "one: compute", "other: Racks") if name not in text
+        ] == []
     data = result(report)
     assert data["cluster"]["gpus"] == 63 * 8
     assert {line["cluster"] for line in data["lines"]} == {"one", "other"}
