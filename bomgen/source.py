@@ -141,6 +141,11 @@ def override(source: Source, settings: Sequence[str]) -> Source:
     return source._replace(data=data, keys=keys, values=values)
 
 
+def keys_of(settings: Sequence[str]) -> tuple[str, ...]:
+    """The dotted keys of `KEY=VALUE` settings."""
+    return tuple(setting.partition("=")[0] for setting in settings)
+
+
 def merged(under: Source, over: Source) -> Source:
     """A source laid over another: mappings key by key, everything else as a whole; nothing takes a key of `under` away.
 

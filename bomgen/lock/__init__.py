@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from operator import eq
 from typing import Any, NamedTuple
 
 from bomgen import schema
@@ -23,6 +24,8 @@ from bomgen.source import Source, below, decoded, read
 from bomgen.terms import Exchange, QuotePlan
 
 RULE = "lock"
+EXCHANGE = ("quote", "exchange")
+"""Where the rates of a plan stand."""
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -55,11 +58,17 @@ class Lock(NamedTuple):
         """Whether it says what a part costs, or that it has no price."""
         return part in self.parts or family(part) in self.parts
 
-    def rates_for(self, quote: QuotePlan) -> dict[str, Exchange]:
-        """The rates of a quote: the pinned ones of the currencies that it has rates for."""
+    def rates_for(self, quote: QuotePlan, keys: Iterable[str] = ()) -> dict[str, Exchange]:
+        """The rates of a quote: the pinned ones of the currencies that it has rates for.
+
+        A rate that one of `keys` sets stands: what --set or an alternative lays over a plan comes over its lock, too.
+        """
         if quote.currency != self.currency:
             return dict(quote.exchange)
-        return {currency: self.rates.get(currency, given) for currency, given in quote.exchange.items()}
+        return {
+            currency: given if sets_rate(keys, currency) else self.rates.get(currency, given)
+            for currency, given in quote.exchange.items()
+        }
 
 
 class Books(NamedTuple):
@@ -71,6 +80,12 @@ class Books(NamedTuple):
     """Those of a lock as they are read now, by path; one that cannot be read is not there."""
     rates: Mapping[str, Exchange]
     """What the plan itself says of exchange rates."""
+
+
+def sets_rate(keys: Iterable[str], currency: str) -> bool:
+    """Whether one of the dotted keys that are set is the rate of a currency, or what holds it, or in it."""
+    wanted = (*EXCHANGE, currency)
+    return any(all(map(eq, key.split("."), wanted)) for key in keys)
 
 
 def family(part: str) -> str:

@@ -34,8 +34,9 @@ def text(report: Report, files: Sequence[tuple[str, bytes]]) -> str:
     for currency, given in quote.exchange.items():
         fields = {"rate": str(given.rate), "date": given.date, "source": given.source}
         lines.append(f"  {currency}: {_mapping(fields)}")
-    lines.append("books:" if report.books else "books: []")
-    for book in report.books:
+    books = {book.file: book for each in (report, *report.alternatives) for book in each.books}
+    lines.append("books:" if books else "books: []")
+    for book in books.values():
         lines += [f"  - file: {scalar(book.file)}", "    book:", f"      name: {scalar(book.name)}"]
         priced = [price for price in book.prices if {price.part, family(price.part)} & known]
         lines.append("      prices:" if priced else "      prices: []")

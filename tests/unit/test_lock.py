@@ -201,3 +201,40 @@ def test_the_sellers_costs_are_in_no_lock(plan: Path) -> None:
     text = Path("x.lock").read_text("utf-8")
     assert "secret" not in text
     assert "123456" not in text
+
+
+def test_a_rate_that_is_set_comes_over_the_lock(plan: Path) -> None:
+    """By --set or by an alternative; other overrides leave the pinned rate in force."""
+    amended(plan, "alternatives: [", "alternatives: [{name: weak, set: {quote.exchange.USD.rate: 0.5}}, ")
+    assert run("lock", "x.yaml").exit_code == 0
+    amended(plan, "rate: 0.9", "rate: 0.8")
+
+    def cables(report: Report) -> set[Decimal]:
+        return {line.unit.amount or Decimal(0) for line in report.quote.lines if line.line.part == "mfp7e10-n030"}
+
+    file = open_plan(plan.name, None)
+    pinned = work_out(file)
+    assert [cables(each) for each in (pinned, *pinned.alternatives)] == [{90}, {50}, {90}]
+    assert cables(work_out(file, ["cluster.servers=64"])) == {90}
+    for setting in ("quote.exchange.USD.rate=0.7", "quote.exchange={USD: {rate: 0.7, date: 2026-11-03}}"):
+        over = work_out(file, [setting])
+        assert [cables(each) for each in (over, *over.alternatives)][::2] == [{70}, {70}]
+        assert any("by --set, and the pinned 0.9 of 2026-11-02 is not taken" in each.message for each in over.stale)
+
+
+def test_books_that_only_alternatives_name_are_pinned(plan: Path) -> None:
+    """They are inputs, their prices are in the lock, and what has changed in them is stale; each is named once."""
+    amended(plan, "{name: more, set: {", "{name: more, set: {quote.price_book: other.yaml, ")
+    other = plan.with_name("other.yaml")
+    other.write_text(LIST.replace("300000", "250000"), "utf-8")
+    names = [entry.name for entry in result_of(plan).inputs]
+    assert names == ["list.yaml", "dollars.csv", "other.yaml"]
+    assert run("lock", "x.yaml").exit_code == 0
+    assert warnings_of(plan) == []
+    then = [each.quote.totals.amount for each in result_of(plan).alternatives]
+    amended(other, "250000", "260000")
+    assert [each.quote.totals.amount for each in result_of(plan).alternatives] == then
+    (message,) = warnings_of(plan)
+    assert message.startswith("other.yaml says otherwise now, and the pinned prices are taken: dgx-h100 250000 EUR")
+    other.unlink()
+    assert [each.quote.totals.amount for each in result_of(plan).alternatives] == then
