@@ -92,8 +92,8 @@ class Result:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What needs attention, each with its place in the plan."""
-        return self._report.problems
+        """What needs attention, each with its place in the plan; where it has a stale lock, what has changed since."""
+        return (*self._report.problems, *self._report.stale)
 
     @cached_property
     def numbers(self) -> dict[str, int | float | str]:

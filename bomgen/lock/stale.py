@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 from bomgen import __version__
-from bomgen.lock import RULE, Books, Lock, sets_rate
-from bomgen.lock.text import digest_of_lines, digest_of_plan, digests
+from bomgen.lock import RULE, Books, Lock, LockedBill, sets_rate
+from bomgen.lock.text import bills_of, digest_of_lines, digest_of_plan, digests
+from bomgen.money import rounded
 from bomgen.prices import Price
 from bomgen.problems import Problem
 from bomgen.report import Report
@@ -33,12 +35,28 @@ def stale(lock: Lock, report: Report, books: Books, source: Source, keys: Sequen
     same_plan = lock.plan == digest_of_plan(report.content, source.files) and not keys
     if same_plan and not found and lock.lines != digest_of_lines(report):
         was = "" if lock.version == __version__ else f", which bomgen {lock.version} wrote"
-        now = report.quote.totals.amount
-        found.append(
-            f"the bill is not the one of this lock{was}: {now} {lock.currency} now, {lock.amount} {lock.currency} then"
-        )
+        found.append(f"the bill is not the one of this lock{was}: {_differs(lock, report)}")
     remedy = f"`bomgen lock {report.plan_file}` takes what there is now"
     return [Problem(lock.mark, "warning", f"{message}; {remedy}", f"stale-{RULE}") for message in found]
+
+
+def _differs(lock: Lock, report: Report) -> str:
+    """What bills came to and come to; of those that come to the same the lines that differ."""
+    currency = lock.currency
+    bills = bills_of(report)
+    locked = lock.bills or {"": LockedBill(lock.amount, bills[""].lines)}
+    found = []
+    for name in dict.fromkeys((*locked, *bills)):
+        then, now = locked.get(name), bills.get(name)
+        of = f"alternative '{name}' " if name else ""
+        if then is None or now is None:
+            continue
+        if then.amount != now.amount:
+            amounts = [f"{rounded(Fraction(each.amount), currency)} {currency}" for each in (now, then)]
+            found.append(f"{of}{amounts[0]} now, {amounts[1]} then")
+        elif changed := [id for id in (then.lines | now.lines) if then.lines.get(id) != now.lines.get(id)]:
+            found.append(f"{of}the same amount, by other lines: {_listed(changed)}")
+    return "; ".join(found) or "the same amount, by other lines"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bomgen.cli import main
 from bomgen.figures import Mark
 from bomgen.inputs import open_plan, source_of
 from bomgen.inputs.bases import MAX_BASES
@@ -175,3 +177,11 @@ def test_paths_that_alternatives_set_are_of_the_file_that_says_them(
     assert [
         [line.amount for line in each.quote.lines if line.line.part == "dgx-h100"] for each in report.alternatives
     ] == [[2 * 200_000], [4 * 200_000], [4 * 300_000]]
+
+
+def test_extended_files_are_named_with_verbose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As every other file that is read."""
+    _lay(tmp_path, x=PLAN.replace("base.yaml", "shared/base.yaml"), shared__base="title: t\n")
+    monkeypatch.chdir(tmp_path)
+    said = CliRunner().invoke(main, ["check", "-v", "x.yaml"]).stderr
+    assert "bomgen: read shared/base.yaml, 9 bytes\n" in said
