@@ -131,7 +131,7 @@ plan_argument = click.argument("plan", shell_complete=proposed("plans"))
 def opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
     """The plan files that can be read, and the exit code so far: a plan that cannot be read is wrong usage."""
     from bomgen.cli.watching import watched
-    from bomgen.inputs import lock_name, open_plan
+    from bomgen.inputs import open_plan
 
     files, code = list["PlanFile"](), 0
     for plan in plans:
@@ -139,8 +139,8 @@ def opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]
             with watched(plan):
                 files.append(open_plan(plan, root))
         except OSError as error:
-            lock = lock_name(plan)
-            what = f"lock '{lock}'" if error.filename == lock else f"plan '{plan}'"
+            of_plan = error.filename in (None, str(Path(plan)))
+            what = f"plan '{plan}'" if of_plan else f"lock '{error.filename}'"
             complain(f"Error: cannot read the {what}: {error.strerror}")
             code = WRONG_USAGE
     return files, code
