@@ -20,6 +20,7 @@ from bomgen.language import Language, language
 from bomgen.numbers import dotted
 from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.report import Report, numbers_of, plain, result
+from bomgen.source import encoded
 
 Plan = str | PathLike[str] | Mapping[str, Any]
 """A plan as a path, as YAML text (a string of several lines), or as data."""
@@ -40,7 +41,8 @@ def build(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = 
     Paths in a plan that is text or data start at `root`, by default the current folder.
 
     Raises PlanErrors with every problem of a plan that is wrong or cannot be built, OSError for a file that cannot be
-    read.
+    read, ValueError for a path that is none, and for data or settings that are no plain data: keys that are no words,
+    or levels without end.
     """
     file, settings = _opened(plan, root), _settings(set)
     return Result(pipeline.work_out(file, settings), file, settings)
@@ -49,7 +51,7 @@ def build(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = 
 def check(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = None) -> list[Problem]:
     """What is to be said of a plan: errors when it is wrong or cannot be built, and warnings.
 
-    The plan as in `build`. Raises OSError for a file that cannot be read.
+    The plan as in `build`. Raises OSError and ValueError as that does.
     """
     try:
         return list(pipeline.checked(_opened(plan, root), _settings(set)))
@@ -92,8 +94,8 @@ class Result:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What needs attention, each with its place in the plan."""
-        return self._report.problems
+        """What needs attention, each with its place in the plan; where it has a stale lock, what has changed since."""
+        return (*self._report.problems, *self._report.stale)
 
     @cached_property
     def numbers(self) -> dict[str, int | float | str]:
@@ -127,7 +129,8 @@ class Result:
     def files(self, *formats: str) -> dict[str, bytes]:
         """The files of a quote by name, in the formats that are named: md, html, xlsx, json, csv, pdf, svg, dot.
 
-        Raises ValueError for an unknown format, OutputError where there is no browser that prints a PDF.
+        Those that the plan's own templates give are always among them. Raises ValueError for an unknown format,
+        PlanErrors for a template that is broken, OutputError where there is no browser that prints a PDF.
         """
         known = (*outputs.FORMATS, *outputs.PRINTED, *outputs.DRAWINGS)
         for each in formats:
@@ -184,7 +187,7 @@ def _opened(plan: Plan, root: str | PathLike[str] | None) -> PlanFile:
     """The plan as a file."""
     top = None if root is None else fspath(root)
     if isinstance(plan, Mapping):
-        return _in_memory(json.dumps(plan, indent=1, default=str, ensure_ascii=False), DATA_NAME, top)
+        return _in_memory(_json(plan, indent=1), DATA_NAME, top)
     if isinstance(plan, str) and "\n" in plan:
         return _in_memory(plan, TEXT_NAME, top)
     path = fspath(plan)
@@ -193,13 +196,23 @@ def _opened(plan: Plan, root: str | PathLike[str] | None) -> PlanFile:
 
 def _in_memory(text: str, name: str, root: str | None) -> PlanFile:
     folder = Path(root or ".").resolve()
-    return PlanFile(name, text.encode(), folder, folder)
+    return PlanFile(name, encoded(text, name), folder, folder)
+
+
+def _json(data: Any, indent: int | None = None) -> str:
+    """Data as JSON. Raises ValueError where it is none."""
+    try:
+        return json.dumps(data, indent=indent, default=str, ensure_ascii=False)
+    except TypeError as error:
+        raise ValueError(f"no plain data: {error}") from None
+    except RecursionError:
+        raise ValueError("no plain data: more levels than any plan has") from None
 
 
 def _settings(given: Settings) -> list[str]:
     """Settings as the command line takes them; values are written as JSON, which is YAML."""
     if isinstance(given, Mapping):
-        return [f"{key}={json.dumps(value, default=str, ensure_ascii=False)}" for key, value in given.items()]
+        return [f"{key}={_json(value)}" for key, value in given.items()]
     if isinstance(given, str):
         raise TypeError("set takes a mapping, or a list of KEY=VALUE")
     return list(given)

@@ -124,21 +124,42 @@ def decoded(content: bytes, file: str) -> str:
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
 
 
+def encoded(text: str, file: str, first: int = 1) -> bytes:
+    """The bytes of a text, whose lines count from `first` on.
+
+    Raises PlanErrors at the first sign that has none: half of a pair (a lone surrogate).
+    """
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        before = text[: error.start]
+        mark = Mark(file, first + before.count("\n"), len(before) - (before.rfind("\n") + 1) + 1)
+        message = f"no text: half of a pair of signs, U+{ord(text[error.start]):04X}; leave it out"
+        raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+
+
 def override(source: Source, settings: Sequence[str]) -> Source:
     """The source with `KEY=VALUE` settings laid over it: dotted keys, YAML values, marks in the file `<set>`.
 
-    Raises PlanErrors for a setting without `=`, with a value that is no YAML, or with a key below a plain value.
+    Raises PlanErrors for a setting without `=`, with a value that is no YAML, with a key below a plain value, or
+    that is no text.
     """
     data = _copy(source.data)
     keys, values = dict(source.keys), dict(source.values)
     for number, setting in enumerate(settings, start=1):
         mark = Mark(OVERRIDES, number, 1)
+        encoded(setting, OVERRIDES, number)
         key, equals, text = setting.partition("=")
         if not equals or not all(key.split(".")):
             message = f"'{setting}' is no setting; write KEY=VALUE, with dots between the keys"
             raise PlanErrors([Problem(mark, "error", message, "set")])
         _lay(data, keys, values, key, _read_setting(text, number, len(key) + 1), mark)
     return source._replace(data=data, keys=keys, values=values)
+
+
+def keys_of(settings: Sequence[str]) -> tuple[str, ...]:
+    """The dotted keys of `KEY=VALUE` settings."""
+    return tuple(setting.partition("=")[0] for setting in settings)
 
 
 def merged(under: Source, over: Source) -> Source:

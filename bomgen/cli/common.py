@@ -139,7 +139,9 @@ def opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]
             with watched(plan):
                 files.append(open_plan(plan, root))
         except OSError as error:
-            complain(f"Error: cannot read the plan '{plan}': {error.strerror}")
+            of_plan = error.filename in (None, str(Path(plan)))
+            what = f"plan '{plan}'" if of_plan else f"lock '{error.filename}'"
+            complain(f"Error: cannot read the {what}: {error.strerror}")
             code = WRONG_USAGE
     return files, code
 

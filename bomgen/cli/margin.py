@@ -53,5 +53,5 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
     except PlanErrors as errors:
         show(errors.problems, file)
         sys.exit(WRONG_PLAN)
-    show((*report.problems, *found.problems), file)
+    show((*report.problems, *report.stale, *found.problems), file)
     write_out(SHOWN[form](found).encode(), output)

@@ -80,7 +80,7 @@ def prices(
 def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
     """The name of a price book and its prices; one that is wrong ends the command."""
     from bomgen.prices import check, entries
-    from bomgen.prices.files import opened
+    from bomgen.prices.files import XLSX, opened
     from bomgen.problems import PlanErrors
 
     try:
@@ -91,6 +91,7 @@ def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
         source = opened(content, book)
         check(source)
     except PlanErrors as errors:
-        print_problems(errors.problems, lambda _: content.decode("utf-8", "replace"))
+        text = "" if Path(book).suffix.lower() == XLSX else content.decode("utf-8", "replace")
+        print_problems(errors.problems, lambda _: text)
         sys.exit(WRONG_PLAN)
     return source.data.get("name"), entries(source)

@@ -5,7 +5,7 @@ A path is that of a number of bom.json, the start of one, the id of a line of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from bomgen.explanation.money import TOTALS, Money
@@ -47,7 +47,7 @@ def explained(
 
     Raises NotKnown when there is nothing at the path.
     """
-    making = Trees(words.shown, depth)
+    making = Trees(words.shown, depth, report.plan.quote.currency)
     money = Money(report, making, words)
     found: dict[str, Node] = {}
     figures = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
@@ -65,13 +65,19 @@ def explained(
     chosen = (reason.subject for reason in reasons)
     if path is not None and not any(is_below(name, path) for name in (*known, *chosen)):
         close = nearest(path, known, count=SUGGESTED)
-        raise NotKnown(f"the result has no number '{path}'; near: {', '.join(close) or ', '.join(known)}")
+        near = f"near: {', '.join(close)}" if close else f"there are {', '.join(_sections(figures))} and ids of lines"
+        raise NotKnown(f"the result has no number '{path}'; {near}")
     return Explanation(found, reasons)
 
 
 def names(report: Report) -> list[str]:
     """All that can be explained of a result: the paths of its numbers, the ids of the lines of its bill, its totals."""
     return [*map(dotted, numbers_of(report)), *_of_bill(report)]
+
+
+def _sections(paths: Iterable[str]) -> list[str]:
+    """What the paths of a result begin with, and the totals."""
+    return list(dict.fromkeys([*(path.partition(".")[0] for path in paths), TOTALS]))
 
 
 def _of_bill(report: Report) -> list[str]:

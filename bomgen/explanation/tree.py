@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bomgen.figures import Assumed, Cited, Derived, Figure, Given, Mark, Reference, origin_text, telling_inputs
+from bomgen.money import MONEY
 from bomgen.report import plain
 
 
@@ -40,8 +42,8 @@ class Node(NamedTuple):
 class Trees:
     """Makes trees, each derivation once: where it comes up again it is only named, with the number that explains it."""
 
-    def __init__(self, show: Callable[[Figure], str], depth: int | None = None) -> None:
-        self.show, self.depth = show, depth
+    def __init__(self, show: Callable[[Figure], str], depth: int | None = None, currency: str = MONEY) -> None:
+        self.show, self.depth, self.currency = show, depth, currency
         self.explained: dict[int, str] = {}
         """The number below which a derived figure was explained, by the figure's identity."""
 
@@ -50,7 +52,8 @@ class Trees:
         return self._node(path, name or path.rpartition(".")[2], figure, level, whole=not level)
 
     def _node(self, path: str, name: str, figure: Figure, level: int, whole: bool = False) -> Node:
-        node = _of_origin(name, self.show(figure), figure)
+        unit = self.currency if figure.unit == MONEY else figure.unit
+        node = _of_origin(name, self.show(replace(figure, unit=unit)), figure)._replace(unit=unit)
         if not figure.inputs:
             return node
         before = self.explained.get(id(figure))

@@ -42,7 +42,7 @@ STANDARD_INPUT_NAME = "<stdin>"
 def open_plan(path: str, root: str | None) -> PlanFile:
     """The plan at a path, `-` for standard input.
 
-    Raises OSError when it cannot be read.
+    Raises OSError, with its name, when it or its lock cannot be read.
     """
     if path == STANDARD_INPUT:
         folder = FilePath.cwd()
@@ -52,7 +52,7 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     content = telling.read(path, place.read_bytes())
     folder = place.resolve().parent
     pinned = FilePath(lock_name(path))
-    lock = (str(pinned), pinned.read_bytes()) if pinned.is_file() else None
+    lock = (str(pinned), telling.read(str(pinned), pinned.read_bytes())) if pinned.is_file() else None
     return PlanFile(path, content, folder, FilePath(root).resolve() if root else _checkout(folder), lock)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 from typing import Any
 
+from bomgen import telling
 from bomgen.inputs.files import PlanFile, inside
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import Path, Source, decoded, merged, override, read
@@ -23,6 +24,8 @@ PATHS: tuple[Path, ...] = (
     ("quote", "vendor", "logo"),
 )
 """The keys whose values are paths of files: one, or a list."""
+ALTERNATIVES: Path = ("quote", "alternatives")
+"""The key of the alternatives, which may set such keys, too."""
 
 
 def extended(file: PlanFile, settings: Sequence[str] = ()) -> Source:
@@ -52,7 +55,7 @@ def _over_bases(file: PlanFile, source: Source, folder: PurePosixPath, above: di
             message = f"'{given}' extends itself, by way of {', '.join(above.values())}; leave one of them out"
             raise PlanErrors([Problem(mark, "error", message, KEY, KEY)])
         try:
-            content = place.read_bytes()
+            content = telling.read(shown, place.read_bytes())
         except OSError as error:
             message = f"the plan '{given}' cannot be read ({error.strerror}); give its path relative to this file"
             raise PlanErrors([Problem(mark, "error", message, "no-file", KEY)]) from None
@@ -95,10 +98,28 @@ def _relative(base: Source, folder: PurePosixPath) -> Source:
         value = holder.get(path[-1]) if isinstance(holder, dict) else None
         if value is None or base.mark(path).file != own:
             continue
-        holder[path[-1]] = (
-            [_moved(each, folder) for each in value] if isinstance(value, list) else _moved(value, folder)
-        )
+        holder[path[-1]] = _all_moved(value, folder)
+    if base.mark(ALTERNATIVES).file == own:
+        for settings in _settings_of(base.data):
+            for key in settings:
+                if any(tuple(key.split("."))[: len(path)] == path for path in PATHS):
+                    settings[key] = _all_moved(settings[key], folder)
     return base
+
+
+def _settings_of(data: Any) -> Iterator[dict[str, Any]]:
+    """What the alternatives of a plan set; what is none is left to the schema."""
+    quoted = data.get(ALTERNATIVES[0])
+    given = quoted.get(ALTERNATIVES[1]) if isinstance(quoted, dict) else None
+    for alternative in given if isinstance(given, list) else ():
+        settings = alternative.get("set") if isinstance(alternative, dict) else None
+        if isinstance(settings, dict):
+            yield settings
+
+
+def _all_moved(given: Any, folder: PurePosixPath) -> Any:
+    """A path, or each of a list."""
+    return [_moved(each, folder) for each in given] if isinstance(given, list) else _moved(given, folder)
 
 
 def _moved(given: Any, folder: PurePosixPath) -> Any:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
-from typing import Any, NamedTuple
+from operator import eq
+from typing import NamedTuple
 
 from bomgen import schema
 from bomgen.catalog import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
@@ -23,6 +25,8 @@ from bomgen.source import Source, below, decoded, read
 from bomgen.terms import Exchange, QuotePlan
 
 RULE = "lock"
+EXCHANGE = ("quote", "exchange")
+"""Where the rates of a plan stand."""
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -31,6 +35,13 @@ class LockedBook(NamedTuple):
 
     book: PriceBook
     mark: Mark
+
+
+class LockedBill(NamedTuple):
+    """What a bill came to, and the digests of its lines by their ids."""
+
+    amount: Decimal
+    lines: dict[str, str]
 
 
 class Lock(NamedTuple):
@@ -50,16 +61,24 @@ class Lock(NamedTuple):
     parts: frozenset[str]
     """Names of the parts whose prices it pins; cable families without their length."""
     records: dict[str, str]
+    bills: dict[str, LockedBill]
+    """By the name of the alternative; that of the plan by none. Empty in an older lock."""
 
     def covers(self, part: str) -> bool:
         """Whether it says what a part costs, or that it has no price."""
         return part in self.parts or family(part) in self.parts
 
-    def rates_for(self, quote: QuotePlan) -> dict[str, Exchange]:
-        """The rates of a quote: the pinned ones of the currencies that it has rates for."""
+    def rates_for(self, quote: QuotePlan, keys: Iterable[str] = ()) -> dict[str, Exchange]:
+        """The rates of a quote: the pinned ones of the currencies that it has rates for.
+
+        A rate that one of `keys` sets stands: what --set or an alternative lays over a plan comes over its lock, too.
+        """
         if quote.currency != self.currency:
             return dict(quote.exchange)
-        return {currency: self.rates.get(currency, given) for currency, given in quote.exchange.items()}
+        return {
+            currency: given if sets_rate(keys, currency) else self.rates.get(currency, given)
+            for currency, given in quote.exchange.items()
+        }
 
 
 class Books(NamedTuple):
@@ -71,6 +90,12 @@ class Books(NamedTuple):
     """Those of a lock as they are read now, by path; one that cannot be read is not there."""
     rates: Mapping[str, Exchange]
     """What the plan itself says of exchange rates."""
+
+
+def sets_rate(keys: Iterable[str], currency: str) -> bool:
+    """Whether one of the dotted keys that are set is the rate of a currency, or what holds it, or in it."""
+    wanted = (*EXCHANGE, currency)
+    return any(all(map(eq, key.split("."), wanted)) for key in keys)
 
 
 def family(part: str) -> str:
@@ -115,18 +140,28 @@ def lock_of(name: str, content: bytes) -> Lock:
         books={entry["file"]: _book(source, at) for at, entry in enumerate(data["books"])},
         parts=frozenset(data["parts"]),
         records=data["records"],
+        bills={
+            bill.get("alternative", ""): LockedBill(decimal(bill["amount"]), bill["lines"])
+            for bill in data.get("bills", ())
+        },
     )
 
 
 def _slips(source: Source) -> Iterable[Problem]:
-    """Amounts and rates that are none."""
-    paths: list[tuple[str, ...]] = [("amount",), *(("rates", currency, "rate") for currency in source.data["rates"])]
-    for path in paths:
-        value: Any = source.data
-        for step in path:
-            value = value[step]
-        if isinstance(value, str) and not _NUMBER.fullmatch(value):
-            yield Problem(source.mark(path), "error", f"'{value}' is no amount; a decimal number stands here", "number")
+    """An amount that is none, rates of nought, and days that are not in the calendar."""
+    amount = source.data["amount"]
+    if isinstance(amount, str) and not _NUMBER.fullmatch(amount):
+        message = f"'{amount}' is no amount; a decimal number stands here"
+        yield Problem(source.mark(("amount",)), "error", message, "number")
+    for currency, given in source.data["rates"].items():
+        if not decimal(given["rate"]):
+            message = f"a rate of nought for {currency}; more than 0"
+            yield Problem(source.mark(("rates", currency, "rate")), "error", message, "range")
+        try:
+            date.fromisoformat(given["date"])
+        except ValueError:
+            message = f"{given['date']} is no date; write YYYY-MM-DD"
+            yield Problem(source.mark(("rates", currency, "date")), "error", message, "date")
 
 
 def _as_lock(problem: Problem) -> Problem:

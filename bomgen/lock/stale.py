@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 from bomgen import __version__
-from bomgen.lock import RULE, Books, Lock
-from bomgen.lock.text import digest_of_lines, digest_of_plan, digests
+from bomgen.lock import RULE, Books, Lock, LockedBill, sets_rate
+from bomgen.lock.text import bills_of, digest_of_lines, digest_of_plan, digests
+from bomgen.money import rounded
 from bomgen.prices import Price
 from bomgen.problems import Problem
 from bomgen.report import Report
@@ -17,28 +19,44 @@ MAX_NAMED = 5
 """Names that a message lists at most."""
 
 
-def stale(lock: Lock, report: Report, books: Books, source: Source, overridden: bool) -> list[Problem]:
+def stale(lock: Lock, report: Report, books: Books, source: Source, keys: Sequence[str]) -> list[Problem]:
     """Warnings about all that has changed since the lock was written.
 
-    Where the plan is the one that was locked, without
-    overrides, and all it rests on is unchanged, its quote must be the same too.
+    `keys` are set over the plan. Where there are none, the plan is the one that was locked, and all it rests on is
+    unchanged, its quote must be the same too.
     """
     given = report.plan.quote._replace(exchange=books.rates)
     found = [
         *_records(lock, digests(report)),
-        *_books(lock, books, given),
-        *_rates(lock, given),
+        *_books(lock, books, report),
+        *_rates(lock, given, keys),
         *_unpinned(lock, report),
     ]
-    same_plan = lock.plan == digest_of_plan(report.content, source.files) and not overridden
+    same_plan = lock.plan == digest_of_plan(report.content, source.files) and not keys
     if same_plan and not found and lock.lines != digest_of_lines(report):
         was = "" if lock.version == __version__ else f", which bomgen {lock.version} wrote"
-        now = report.quote.totals.amount
-        found.append(
-            f"the bill is not the one of this lock{was}: {now} {lock.currency} now, {lock.amount} {lock.currency} then"
-        )
+        found.append(f"the bill is not the one of this lock{was}: {_differs(lock, report)}")
     remedy = f"`bomgen lock {report.plan_file}` takes what there is now"
     return [Problem(lock.mark, "warning", f"{message}; {remedy}", f"stale-{RULE}") for message in found]
+
+
+def _differs(lock: Lock, report: Report) -> str:
+    """What bills came to and come to; of those that come to the same the lines that differ."""
+    currency = lock.currency
+    bills = bills_of(report)
+    locked = lock.bills or {"": LockedBill(lock.amount, bills[""].lines)}
+    found = []
+    for name in dict.fromkeys((*locked, *bills)):
+        then, now = locked.get(name), bills.get(name)
+        of = f"alternative '{name}' " if name else ""
+        if then is None or now is None:
+            continue
+        if then.amount != now.amount:
+            amounts = [f"{rounded(Fraction(each.amount), currency)} {currency}" for each in (now, then)]
+            found.append(f"{of}{amounts[0]} now, {amounts[1]} then")
+        elif changed := [id for id in (then.lines | now.lines) if then.lines.get(id) != now.lines.get(id)]:
+            found.append(f"{of}the same amount, by other lines: {_listed(changed)}")
+    return "; ".join(found) or "the same amount, by other lines"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -57,9 +75,10 @@ def _records(lock: Lock, records: Mapping[str, str]) -> Iterator[str]:
         yield f"the plan rests on records that are not pinned: {_listed(added)}"
 
 
-def _books(lock: Lock, books: Books, given: QuotePlan) -> Iterator[str]:
+def _books(lock: Lock, books: Books, report: Report) -> Iterator[str]:
     """Price books that are gone or new, and prices that are not what they were."""
-    named = [file for file, _ in given.price_books]
+    of_all = (file for each in (report, *report.alternatives) for file, _ in each.plan.quote.price_books)
+    named = list(dict.fromkeys(of_all))
     for file, pinned in lock.books.items():
         if file not in named:
             yield f"the plan no longer names the price book {file}"
@@ -105,7 +124,7 @@ def _amount(price: Price | None) -> str:
     return f"{price.amount} {price.currency}"
 
 
-def _rates(lock: Lock, given: QuotePlan) -> Iterator[str]:
+def _rates(lock: Lock, given: QuotePlan, keys: Sequence[str]) -> Iterator[str]:
     """Exchange rates that are not what they were."""
     if given.currency != lock.currency:
         yield f"the quote is in {given.currency}, the pinned rates are for {lock.currency}: they are not taken"
@@ -115,9 +134,11 @@ def _rates(lock: Lock, given: QuotePlan) -> Iterator[str]:
         if pinned is None:
             yield f"the rate of {currency} is not pinned"
         elif (pinned.rate, pinned.date) != (exchange.rate, exchange.date):
+            is_set = sets_rate(keys, currency)
+            where, taken = ("by --set", "is not taken") if is_set else ("in the plan", "is taken")
             yield (
-                f"a {currency} is worth {exchange.rate} {given.currency} of {exchange.date} in the plan, and the pinned"
-                f" {pinned.rate} of {pinned.date} is taken"
+                f"a {currency} is worth {exchange.rate} {given.currency} of {exchange.date} {where}, and the pinned"
+                f" {pinned.rate} of {pinned.date} {taken}"
             )
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bomgen import __version__
-from bomgen.lock import family, names_of
+from bomgen.lock import LockedBill, family, names_of
 from bomgen.price_lists.yaml import scalar
 from bomgen.prices import Price
 from bomgen.report import Report, digest, lines_data
 
 LOCKED = ("id", "part", "quantity", "spare", "unit_price", "discount", "amount", "in_stock")
 """The keys of a line that make it another when they change."""
+OF_LINE = 16
+"""Hexadecimal digits of the digest of one line: it only says which line it is that the whole digest misses."""
 
 
 def text(report: Report, files: Sequence[tuple[str, bytes]]) -> str:
@@ -30,12 +32,19 @@ def text(report: Report, files: Sequence[tuple[str, bytes]]) -> str:
         f"currency: {quote.currency}",
         f"amount: {scalar(str(report.quote.totals.amount))}",
     ]
+    lines.append("bills:")
+    for name, (amount, below) in bills_of(report).items():
+        named = [f"alternative: {scalar(name)}"] if name else []
+        first, *others = (*named, f"amount: {scalar(str(amount))}", "lines:" if below else "lines: {}")
+        lines += [f"  - {first}", *(f"    {other}" for other in others)]
+        lines += [f"      {scalar(id)}: {scalar(found)}" for id, found in below.items()]
     lines.append("rates:" if quote.exchange else "rates: {}")
     for currency, given in quote.exchange.items():
         fields = {"rate": str(given.rate), "date": given.date, "source": given.source}
         lines.append(f"  {currency}: {_mapping(fields)}")
-    lines.append("books:" if report.books else "books: []")
-    for book in report.books:
+    books = {book.file: book for each in (report, *report.alternatives) for book in each.books}
+    lines.append("books:" if books else "books: []")
+    for book in books.values():
         lines += [f"  - file: {scalar(book.file)}", "    book:", f"      name: {scalar(book.name)}"]
         priced = [price for price in book.prices if {price.part, family(price.part)} & known]
         lines.append("      prices:" if priced else "      prices: []")
@@ -82,9 +91,26 @@ def digest_of_lines(report: Report) -> str:
     return digest(json.dumps(list(_lines(report)), ensure_ascii=False).encode())
 
 
+def bills_of(report: Report) -> dict[str, LockedBill]:
+    """What the plan and its alternatives come to, by the names of these, with the digests of their lines."""
+    names = ("", *(alternative.name for alternative in report.plan.quote.alternatives))
+    return {
+        name: LockedBill(
+            each.quote.totals.amount,
+            {str(line["id"]): digest(_line(line).encode())[:OF_LINE] for line in lines_data(each)},
+        )
+        for name, each in zip(names, (report, *report.alternatives), strict=True)
+    }
+
+
 def digests(report: Report) -> dict[str, str]:
     """The digests of the records of the catalogue that a result rests on, by kind and id."""
     return {f"{record.kind}/{record.id}": digest(record.source.text.encode()) for record in report.records}
+
+
+def _line(line: Mapping[str, Any]) -> str:
+    """What stands on a line, as text."""
+    return json.dumps([line[key] for key in LOCKED], ensure_ascii=False)
 
 
 def _lines(report: Report) -> Iterator[Any]:

@@ -7,6 +7,7 @@ own files when they are asked for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bomgen import own_templates, schema, telling
@@ -27,10 +28,10 @@ from bomgen.problems import PlanErrors, Problem
 from bomgen.quote import net_price, without_rate
 from bomgen.report import Report
 from bomgen.sizing import Sizing, size
-from bomgen.source import Source
+from bomgen.source import Source, keys_of
 
 if TYPE_CHECKING:
-    from bomgen.lock import Lock
+    from bomgen.lock import Books, Lock
     from bomgen.reasons import Reason
     from bomgen.wiring.columns import Wiring
 
@@ -110,17 +111,20 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
     source = source_of(file, settings)
     catalog = catalog_of(file, source)
     lock = _lock_of(file)
-    report, books = worked_out(file, source, catalog, settings, lock)
+    keys = keys_of(settings)
+    report, books = worked_out(file, source, catalog, settings, lock, keys)
     picture, of_picture = logo_of(file, report.plan)
     own, of_templates = templates_of(file, report.plan, templates, TAKEN)
-    inputs = (*report.inputs, *of_picture, *of_templates)
-    found = tuple(
-        _alternative(file, source, catalog, report, place, lock) for place in range(len(report.plan.quote.alternatives))
-    )
+    own_inputs = (*report.inputs, *of_picture, *of_templates)
+    others = [
+        _alternative(file, source, catalog, report, place, lock, keys)
+        for place in range(len(report.plan.quote.alternatives))
+    ]
+    found = tuple(other for other, _ in others)
     beside = zip(report.plan.quote.alternatives, found, strict=True)
     noted = [problem for asked, other in beside for problem in of_alternative(asked, other.problems)]
     whole = report._replace(
-        inputs=inputs,
+        inputs=tuple(dict.fromkeys((*own_inputs, *(input for other in found for input in other.inputs)))),
         logo=picture,
         templates=tuple(own),
         alternatives=found,
@@ -131,7 +135,9 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
         return whole
     from bomgen.lock.stale import stale
 
-    return whole._replace(stale=tuple(stale(lock, whole, books, source, bool(settings))))
+    for _, of_other in others:
+        books.now.update(of_other.now if of_other else {})
+    return whole._replace(stale=tuple(stale(lock, whole, books, source, keys)))
 
 
 def _lock_of(file: PlanFile) -> Lock | None:
@@ -170,33 +176,47 @@ def sized(file: PlanFile) -> list[tuple[Plan, Sizing]]:
 
 
 def _alternative(
-    file: PlanFile, source: Source, catalog: Catalog, report: Report, place: int, lock: Lock | None
-) -> Report:
-    """The result for one alternative of a plan. Raises what `work_out` raises, said to be the alternative's."""
+    file: PlanFile,
+    source: Source,
+    catalog: Catalog,
+    report: Report,
+    place: int,
+    lock: Lock | None,
+    keys: Sequence[str],
+) -> tuple[Report, Books | None]:
+    """The result for one alternative of a plan, and the price books of a lock; `keys` are set over the plan.
+
+    Raises what `work_out` raises, said to be the alternative's.
+    """
     alternative = report.plan.quote.alternatives[place]
-
-    def cheapest(line: Line, ids: Sequence[str]) -> str:
-        pieces = sum(each.pieces for each in report.bill.lines if each.part == line.part)
-        costs = {
-            id: net_price([id, *_numbers(catalog, line.category, id)], line.category, pieces, quoted, report.books)
-            for id in ids
-        }
-        return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0))
-
-    quoted = report.plan.quote
+    keys = (*keys, *alternative.settings)
     telling.stage(f"alternative {alternative.name}")
     try:
         other = varied(source, place)
         if problems := schema.check(other, "plan"):
             raise PlanErrors(problems)
-        before = worked_out(file, other, catalog, (), lock)[0] if alternative.settings else report
-        instead = substitutes(alternative, before.bill, catalog, cheapest)
-        found = worked_out(file, other, catalog.substituted(instead), (), lock)[0] if instead else before
+        before, books = worked_out(file, other, catalog, (), lock, keys) if alternative.settings else (report, None)
+        instead = substitutes(alternative, before.bill, catalog, partial(_cheapest, before, catalog))
+        found = before
+        if instead:
+            found, books = worked_out(file, other, catalog.substituted(instead), (), lock, keys)
         if problems := list(unused(alternative, instead, found.bill)):
             raise PlanErrors(problems)
     except PlanErrors as errors:
         raise PlanErrors(of_alternative(alternative, errors.problems)) from None
-    return found._replace(problems=warnings_of(alternative, found.problems, report.problems))
+    return found._replace(problems=warnings_of(alternative, found.problems, report.problems)), books
+
+
+def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) -> str:
+    """Which of several parts costs least in place of that of a line, by the prices of the result without them."""
+    pieces = sum(each.pieces for each in before.bill.lines if each.part == line.part)
+    costs = {
+        id: net_price(
+            [id, *_numbers(catalog, line.category, id)], line.category, pieces, before.plan.quote, before.books
+        )
+        for id in ids
+    }
+    return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0))
 
 
 def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:

@@ -40,15 +40,23 @@ class BrokenResult(Exception):
 
 
 def worked_out(
-    file: PlanFile, source: Source, catalog: Catalog, settings: Sequence[str], lock: Lock | None
+    file: PlanFile,
+    source: Source,
+    catalog: Catalog,
+    settings: Sequence[str],
+    lock: Lock | None,
+    keys: Sequence[str] = (),
 ) -> tuple[Report, Books | None]:
-    """The result for a source, and the price books of a lock; `settings` are what was laid over it."""
+    """The result for a source, and the price books of a lock.
+
+    `settings` were laid over it and are recorded; `keys` are set over what a lock pins, by settings or an alternative.
+    """
     pools = split(source)
     plans = _bound(pools, catalog)
     warned = [rules.check(plan, each) for plan, (_, each) in zip(plans, pools, strict=True)]
     if any(problem.severity == "error" for problems in warned for problem in problems):
         raise PlanErrors(_ordered([problem for problems in warned for problem in problems]))
-    quoted, books, inputs, pinned = _priced_by(file, plans[0].quote, lock)
+    quoted, books, inputs, pinned = _priced_by(file, plans[0].quote, lock, keys)
     if wrong := without_rate(quoted, books):
         raise PlanErrors(wrong)
     designs = [_designed(plan._replace(quote=quoted), catalog, books) for plan in plans]
@@ -156,7 +164,7 @@ def _of_pool(
 
 
 def _priced_by(
-    file: PlanFile, quoted: QuotePlan, lock: Lock | None
+    file: PlanFile, quoted: QuotePlan, lock: Lock | None, keys: Sequence[str]
 ) -> tuple[QuotePlan, list[PriceBook], list[Input], Books | None]:
     """The quote with the rates that hold, its price books, the files that these are, and what a lock has of them."""
     if lock is None:
@@ -164,7 +172,7 @@ def _priced_by(
     from bomgen.lock import books_of
 
     books = books_of(file, lock, quoted)
-    return quoted._replace(exchange=lock.rates_for(quoted)), books.used, books.inputs, books
+    return quoted._replace(exchange=lock.rates_for(quoted, keys)), books.used, books.inputs, books
 
 
 def _without_costs(setting: str) -> str:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bomgen.cli import main
 from bomgen.figures import Mark
 from bomgen.inputs import open_plan, source_of
 from bomgen.inputs.bases import MAX_BASES
@@ -154,3 +156,32 @@ def test_a_row_of_links_ends(tmp_path: Path) -> None:
     _lay(tmp_path, x=PLAN.replace("base.yaml", f"[{many}]"), **{f"b{at}": "title: t\n" for at in range(MAX_BASES + 1)})
     with pytest.raises(PlanErrors, match="more than 20 files"):
         source_of(open_plan(str(tmp_path / "x.yaml"), None))
+
+
+def test_paths_that_alternatives_set_are_of_the_file_that_says_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other price books, one or a list, lie beside the extended file that names them."""
+    _lay(
+        tmp_path,
+        plans__x=PLAN.replace("base.yaml", "../shared/base.yaml"),
+        shared__base="quote:\n  currency: EUR\n  price_book: books/list.yaml\n  alternatives:\n"
+        "    - {name: one, set: {quote.price_book: books/one.yaml, cluster.servers: 2}}\n"
+        "    - {name: more, set: {quote.price_book: [books/list.yaml, books/one.yaml]}}\n"
+        "    - {name: first, set: {quote.price_book: [books/one.yaml], quote.price_book.0: books/list.yaml}}\n",
+        shared__books__list=BOOK,
+        shared__books__one=BOOK.replace("300000", "200000"),
+    )
+    monkeypatch.chdir(tmp_path)
+    report = work_out(open_plan("plans/x.yaml", "."))
+    assert [
+        [line.amount for line in each.quote.lines if line.line.part == "dgx-h100"] for each in report.alternatives
+    ] == [[2 * 200_000], [4 * 200_000], [4 * 300_000]]
+
+
+def test_extended_files_are_named_with_verbose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As every other file that is read."""
+    _lay(tmp_path, x=PLAN.replace("base.yaml", "shared/base.yaml"), shared__base="title: t\n")
+    monkeypatch.chdir(tmp_path)
+    said = CliRunner().invoke(main, ["check", "-v", "x.yaml"]).stderr
+    assert "bomgen: read shared/base.yaml, 9 bytes\n" in said

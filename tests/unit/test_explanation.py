@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from bomgen import cli
-from bomgen.explanation import Node, explained
+from bomgen.explanation import Node, NotKnown, explained
 from bomgen.explanation.shown import INDENTED, as_data, lines, markdown, text
 from bomgen.inputs import PlanFile, open_plan
 from bomgen.language import language
@@ -269,3 +269,25 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch: pytest.MonkeyPatc
     assert "\x1b[1mleaf" in CliRunner().invoke(cli.main, arguments, color=True).stdout
     assert "\x1b" not in CliRunner().invoke(cli.main, arguments).stdout
     assert "\x1b" not in CliRunner().invoke(cli.main, arguments, color=True, env={"NO_COLOR": "1"}).stdout
+
+
+def test_money_is_shown_in_the_currency_of_the_quote(quoted: tuple[PlanFile, Report]) -> None:
+    """In text and in JSON; no unit is called money."""
+    _, report = quoted
+    found = explained(report, "operation", language("en"))
+    costs = [node for tree in found.trees.values() for node in nodes(tree)]
+    assert all(node.unit != "money" and not node.shown.endswith("money") for node in costs)
+    currency = report.plan.quote.currency
+    assert found.trees["operation.total_cost"].unit == currency
+    assert found.trees["operation.total_cost"].shown.endswith(f" {currency}")
+
+
+def test_a_path_far_from_all_names_the_sections(quoted: tuple[PlanFile, Report]) -> None:
+    """In a line, not every number of the result."""
+    with pytest.raises(NotKnown) as caught:
+        explained(quoted[1], "zzzzzz", language("en"))
+    message = str(caught.value)
+    assert message.startswith("the result has no number 'zzzzzz'; there are ")
+    assert message.endswith(", totals and ids of lines")
+    assert ", fabrics, " in message
+    assert "fabrics." not in message

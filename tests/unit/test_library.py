@@ -187,3 +187,42 @@ def test_a_result_says_what_it_is() -> None:
     result = build(RIGHT)
     assert isinstance(result, Result)
     assert repr(result) == f"<bomgen.Result of small: {len(result.lines)} lines>"
+
+
+def test_what_is_no_text_or_no_data_is_said(tmp_path: Path) -> None:
+    """Half signs have their place; keys that are no words, endless levels and paths that are none: ValueError."""
+    for plan, settings, place in (
+        ({**RIGHT, "title": "\ud800"}, {}, ("<data>", 13, 12)),
+        ("bomgen: 1\nname: \ud800\n", {}, ("<text>", 2, 7)),
+        (RIGHT, {"title": "a\udc80"}, ("<set>", 1, 9)),
+        (RIGHT, ["name=small", "title=\udc80"], ("<set>", 2, 7)),
+    ):
+        with pytest.raises(PlanErrors) as caught:
+            build(plan, set=settings)
+        (problem,) = caught.value.problems
+        assert (problem.file, problem.line, problem.column, problem.rule) == (*place, "encoding")
+        assert check(plan, set=settings) == [problem]
+    endless: list[object] = []
+    endless.append(endless)
+    deep: list[object] = []
+    for _ in range(10 * sys.getrecursionlimit()):
+        deep = [deep]
+    for data in ({**RIGHT, (1, 2): 3}, {**RIGHT, "title": endless}, {**RIGHT, "title": deep}, "a\0b"):
+        with pytest.raises(ValueError, match=r"no plain data|Circular|null byte"):
+            build(data)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no plain data"):
+        build(RIGHT, set={"spares": {(1, 2): 3}})
+    with pytest.raises(ValueError, match="null byte"):
+        build(str(tmp_path / "a\0b.yaml"))
+
+
+def test_files_have_the_plans_own_templates_too(tmp_path: Path) -> None:
+    """Whatever formats are asked for; one that is broken is the plan's mistake."""
+    template = tmp_path / "own.txt.j2"
+    template.write_text("{{ plan.name }}", "utf-8")
+    plan = f"{TEXT}templates: [own.txt.j2]\n"
+    files = build(plan, root=tmp_path).files("json")
+    assert set(files) == {"bom.json", "own.txt"}
+    template.write_text("{{ plan.name ", "utf-8")
+    with pytest.raises(PlanErrors):
+        build(plan, root=tmp_path).files("json")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from bomgen import build, check
 from bomgen.cli import main
 from bomgen.inputs import lock_name, open_plan
 from bomgen.pipeline import locked, work_out
@@ -201,3 +202,117 @@ def test_the_sellers_costs_are_in_no_lock(plan: Path) -> None:
     text = Path("x.lock").read_text("utf-8")
     assert "secret" not in text
     assert "123456" not in text
+
+
+def test_a_rate_that_is_set_comes_over_the_lock(plan: Path) -> None:
+    """By --set or by an alternative; other overrides leave the pinned rate in force."""
+    amended(plan, "alternatives: [", "alternatives: [{name: weak, set: {quote.exchange.USD.rate: 0.5}}, ")
+    assert run("lock", "x.yaml").exit_code == 0
+    amended(plan, "rate: 0.9", "rate: 0.8")
+
+    def cables(report: Report) -> set[Decimal]:
+        return {line.unit.amount or Decimal(0) for line in report.quote.lines if line.line.part == "mfp7e10-n030"}
+
+    file = open_plan(plan.name, None)
+    pinned = work_out(file)
+    assert [cables(each) for each in (pinned, *pinned.alternatives)] == [{90}, {50}, {90}]
+    assert cables(work_out(file, ["cluster.servers=64"])) == {90}
+    for setting in ("quote.exchange.USD.rate=0.7", "quote.exchange={USD: {rate: 0.7, date: 2026-11-03}}"):
+        over = work_out(file, [setting])
+        assert [cables(each) for each in (over, *over.alternatives)][::2] == [{70}, {70}]
+        assert any("by --set, and the pinned 0.9 of 2026-11-02 is not taken" in each.message for each in over.stale)
+
+
+def test_books_that_only_alternatives_name_are_pinned(plan: Path) -> None:
+    """They are inputs, their prices are in the lock, and what has changed in them is stale; each is named once."""
+    amended(plan, "{name: more, set: {", "{name: more, set: {quote.price_book: other.yaml, ")
+    other = plan.with_name("other.yaml")
+    other.write_text(LIST.replace("300000", "250000"), "utf-8")
+    names = [entry.name for entry in result_of(plan).inputs]
+    assert names == ["list.yaml", "dollars.csv", "other.yaml"]
+    assert run("lock", "x.yaml").exit_code == 0
+    assert warnings_of(plan) == []
+    then = [each.quote.totals.amount for each in result_of(plan).alternatives]
+    amended(other, "250000", "260000")
+    assert [each.quote.totals.amount for each in result_of(plan).alternatives] == then
+    (message,) = warnings_of(plan)
+    assert message.startswith("other.yaml says otherwise now, and the pinned prices are taken: dgx-h100 250000 EUR")
+    other.unlink()
+    assert [each.quote.totals.amount for each in result_of(plan).alternatives] == then
+
+
+def other_digest(text: str, *after: str) -> str:
+    """A lock with another digest behind texts that stand in it one after the other."""
+    at = 0
+    for each in after:
+        at = text.index(each, at) + len(each)
+    length = len(text[at:].split("\n")[0].strip(' "'))
+    end = text.index("\n", at)
+    return text[:at] + f' "{"0" * length}"' + text[end:]
+
+
+def test_what_differs_of_bills_is_named(plan: Path) -> None:
+    """Amounts in the minor unit of the currency, by alternative; of equal amounts the lines."""
+    assert run("lock", "x.yaml").exit_code == 0
+    lock = Path("x.lock")
+    fresh = other_digest(lock.read_text("utf-8"), "lines:")
+    report = result_of(plan)
+    amount, more = (each.quote.totals.amount for each in (report, *report.alternatives))
+    cases = (
+        (fresh, "the same amount, by other lines"),
+        (other_digest(fresh, "bills:", "compute.switch.leaf:"), "the same amount, by other lines: compute.switch.leaf"),
+        (
+            other_digest(fresh, "alternative: more", "compute.switch.leaf:"),
+            "alternative 'more' the same amount, by other lines: compute.switch.leaf",
+        ),
+        (fresh.replace(f'- amount: "{amount}"', '- amount: "1.5"'), f"{amount} EUR now, 1.50 EUR then"),
+        (
+            fresh.replace(f'    amount: "{more}"', '    amount: "10"'),
+            f"alternative 'more' {more} EUR now, 10.00 EUR then",
+        ),
+    )
+    for text, wanted in cases:
+        lock.write_text(text, "utf-8")
+        (message,) = warnings_of(plan)
+        assert message.startswith(f"the bill is not the one of this lock: {wanted};"), wanted
+
+
+def test_a_lock_of_before_bills_were_in_it_is_read(plan: Path) -> None:
+    """It says what the whole came to."""
+    assert run("lock", "x.yaml").exit_code == 0
+    lock = Path("x.lock")
+    text = lock.read_text("utf-8")
+    before = text[: text.index("bills:")] + text[text.index("rates:") :]
+    lock.write_text(before, "utf-8")
+    assert warnings_of(plan) == []
+    lock.write_text(other_digest(before, "lines:").replace("amount: ", "amount: 1 #"), "utf-8")
+    (message,) = warnings_of(plan)
+    assert " EUR now, 1.00 EUR then;" in message
+
+
+@pytest.mark.usefixtures("plan")
+def test_the_lock_is_named_as_what_is_read_or_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """-v names it; where it cannot be read, it is the lock that is at fault and not the plan."""
+    assert run("lock", "x.yaml").exit_code == 0
+    size = Path("x.lock").stat().st_size
+    assert f"read x.lock, {size} bytes" in run("check", "-v", "x.yaml").stderr
+    read = Path.read_bytes
+
+    def refused(self: Path) -> bytes:
+        if self.suffix == ".lock":
+            raise PermissionError(13, "Permission denied", str(self))
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    said = run("check", "x.yaml")
+    assert (said.exit_code, said.stderr) == (2, "Error: cannot read the lock 'x.lock': Permission denied\n")
+
+
+def test_margin_and_the_library_say_that_a_lock_is_stale(plan: Path) -> None:
+    """As `check` and `build` do."""
+    amended(plan, "  currency: EUR\n", "  currency: EUR\n  cost_book: list.yaml\n")
+    assert run("lock", "x.yaml").exit_code == 0
+    amended(plan.with_name("list.yaml"), "300000", "310000")
+    assert "[stale-lock]" in run("margin", "x.yaml").stderr
+    assert [problem.rule for problem in build("x.yaml").warnings].count("stale-lock") == 1
+    assert build("x.yaml").warnings == tuple(check("x.yaml"))

@@ -319,6 +319,31 @@ def test_the_cheapest_of_several_compatible_parts_is_taken(quoted: Any, tmp_path
     assert "a-dear" not in parts
 
 
+def test_the_cheapest_is_taken_by_what_the_alternative_itself_sets(quoted: Any, tmp_path: Path) -> None:
+    """By the rates and discounts of the alternative: 700 EUR are 630 USD at 0.9, and 750 USD half at 50 % off."""
+    for id in ("a-euro", "b-dollar"):
+        with_part(tmp_path, id, {**COMPATIBLE, "part_number": id})
+    euro = {"part": "a-euro", "price": 700, "currency": "EUR"}
+    book = {"prices": [*entries(), euro, {"part": "b-dollar", "price": 750}]}
+    settings = (
+        {"quote.exchange.EUR.rate": 1.2},
+        {"quote.exchange.EUR.rate": 0.9},
+        {"quote.discount.parts.b-dollar": "50%"},
+    )
+    names = ("dear", "cheap", "half")
+    quote = {
+        "exchange": {"EUR": {"rate": 1, "date": "2026-11-01"}},
+        "discount": {"parts": {"b-dollar": 0}},
+        "alternatives": [
+            {"name": name, "set": given, "substitute": {"mma4z00-ns": "compatible"}}
+            for name, given in zip(names, settings, strict=True)
+        ],
+    }
+    report = quoted(quote, book, catalog=["parts"], fabrics={"compute": LINKX})
+    taken = [{line["part"] for line in each["lines"]} for each in result(report)["alternatives"]]
+    assert [parts & {"a-euro", "b-dollar"} for parts in taken] == [{"b-dollar"}, {"a-euro"}, {"b-dollar"}]
+
+
 def test_a_medium_that_is_set_drops_the_modules_of_the_one_before(quoted: Any) -> None:
     """The published alternative: AOC between NICs and leaves, 512 modules instead of 1024."""
     given = {"name": "AOC", "set": {"fabrics.compute.links.server-leaf.medium": "aoc"}}

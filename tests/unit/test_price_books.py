@@ -434,3 +434,14 @@ def test_books_are_turned_into_one_another(place: Path) -> None:
     (place / "wrong.csv").write_text("part,price,currency\nx,a,USD\n", "utf-8")
     outcome = run("prices", "wrong.csv")
     assert (1, "  2 | x,a,USD", "    |   ^") == (outcome.exit_code, *outcome.stderr.splitlines()[1:])
+
+
+def test_no_bytes_of_a_workbook_are_shown_as_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in a cell is told by its place alone, even where the package has so many lines and no zero bytes."""
+    monkeypatch.chdir(tmp_path)
+    Path("wrong.xlsx").write_bytes(sheet(HEADER, ("x", "much", "USD")))
+    Path("plain.xlsx").write_bytes(b"no package\nat all\n")
+    for name in ("wrong.xlsx", "plain.xlsx"):
+        said = run("prices", name)
+        assert said.exit_code == 1
+        assert all(line.startswith(f"{name}:") for line in said.stderr.splitlines())
