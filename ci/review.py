@@ -12,7 +12,7 @@ to know stands in the environment: what these hosts set, and
     BOMGEN_AUTHOR        on GitHub, who posts (default: github-actions[bot])
     BOMGEN_TOKEN         with which to post
 
-Exit codes: 0 done, 1 a plan is wrong, 2 this was called wrongly, 4 the threshold was passed.
+Exit codes: 0 done, 1 a plan is wrong, 2 this was called wrongly, 4 the threshold was passed or cannot be judged.
 """
 
 from __future__ import annotations
@@ -126,10 +126,13 @@ def reviewed(changed: Changed, base: str) -> Finding:
     summary = "\n".join(line for line in built.stdout.splitlines() if not line.startswith(f"  {output}/"))
     if changed.before is None:
         return Finding(f"{title}A new plan.\n\n{block(summary)}", 0)
-    options = ["--max-increase", os.environ["BOMGEN_MAX_INCREASE"]] if os.environ.get("BOMGEN_MAX_INCREASE") else []
+    threshold = os.environ.get("BOMGEN_MAX_INCREASE")
+    options = ["--max-increase", threshold] if threshold else []
     compared = bomgen("diff", f"{base}:{changed.before}", path, "-f", "md", *options)
     if compared.returncode not in (0, PASSED):
-        return Finding(f"{title}{block(summary)}\n\nNot compared.\n\n{block(compared.stderr)}", 0)
+        judged = " **The threshold cannot be judged.**" if threshold else ""
+        text = f"{title}{block(summary)}\n\nNot compared.{judged}\n\n{block(compared.stderr)}"
+        return Finding(text, PASSED if threshold else 0)
     warned = f"**The threshold was passed.**\n\n{block(compared.stderr)}\n\n" if compared.returncode else ""
     return Finding(f"{title}{warned}{compared.stdout.strip()}", compared.returncode)
 

@@ -1,6 +1,8 @@
 """The review of pull and merge requests: the steps of action.yml and ci/gitlab.yml, run as their hosts run them.
 
-A repository of its own stands for the user's, and a server on this machine for the REST interface of the host.
+A repository of its own stands for the user's, and a server on this machine for the REST interface of the host. What the
+shell of the host has no part in runs in the process of the tests, bomgen among it: starting Python for each of its
+commands takes most of the time.
 """
 
 # ruff: noqa: SIM300
@@ -11,17 +13,24 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
+from click.testing import CliRunner
+
+from bomgen.cli import main
 
 ROOT = Path(__file__).parent.parent
 REVIEW = runpy.run_path(str(ROOT / "ci" / "review.py"))
@@ -33,6 +42,8 @@ fabrics:
   compute: {switch: qm9700}
 """
 BOT, TOKEN = "github-actions[bot]", "t0ken"
+POLL = 0.02
+"""Seconds after which the server sees that it is to end."""
 HOSTILE = 'plans/$(touch ran) `touch ran`; "touch ran" \'\n::error::x.yaml'
 
 
@@ -101,16 +112,18 @@ class Repository:
     def __init__(self, folder: Path, address: str, api: type[Api]) -> None:
         self.folder, self.address, self.api = folder / "repository", address, api
         self.host = folder / "host"
-        (self.folder / "plans").mkdir(parents=True)
+
+    def begin(self) -> None:
+        """Make the repository as it is before the request, and the Python of the host."""
         python = self.host / "bomgen" / "bin" / "python"
         python.parent.mkdir(parents=True)
         python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
         python.chmod(0o755)
-        self.git("init", "-q", "-b", "main")
         self.write("plans/old.yaml", PLAN.replace("NAME", "old"))
         self.write("plans/gone.yaml", PLAN.replace("NAME", "gone"))
         self.write("other/not-a-plan.yaml", "a: 1\n")
-        self.base = self.commit()
+        self.git("init", "-q", "-b", "main")
+        self.commit()
 
     def git(self, *arguments: str) -> str:
         """What git prints."""
@@ -137,8 +150,18 @@ class Repository:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "CI", "BOMGEN_"))}
         return kept | {"PYTHONPATH": str(ROOT), "RUNNER_TEMP": str(self.host)}
 
-    def on_github(self, token: str = TOKEN, **inputs: str) -> subprocess.CompletedProcess[str]:
+    def on_github(self, token: str = TOKEN, *, shell: bool = True, **inputs: str) -> subprocess.CompletedProcess[str]:
         """Run the step of the action that reviews."""
+        step, environment = self._step(token, inputs)
+        return self._bash(step, environment) if shell else self._in_process(environment)
+
+    def on_gitlab(self, *, shell: bool = True, **given: str) -> subprocess.CompletedProcess[str]:
+        """Run the script of the job; the clone of bomgen is this checkout."""
+        job, environment = self._job(given)
+        return self._bash(job, environment) if shell else self._in_process(environment)
+
+    def _step(self, token: str, inputs: dict[str, str]) -> tuple[str, dict[str, str]]:
+        """The script of the step, and its environment."""
         action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
         step = next(step for step in action["runs"]["steps"] if step.get("id") == "review")
         values = {f"inputs.{name}": str(entry["default"]) for name, entry in action["inputs"].items()}
@@ -161,10 +184,10 @@ class Repository:
                 "GITHUB_STEP_SUMMARY": str(self.host / "summary.md"),
             }
         )
-        return self._bash(step["run"], environment)
+        return step["run"], environment
 
-    def on_gitlab(self, **given: str) -> subprocess.CompletedProcess[str]:
-        """Run the script of the job; the clone of bomgen is this checkout."""
+    def _job(self, given: dict[str, str]) -> tuple[str, dict[str, str]]:
+        """The script of the job, and its environment."""
         job = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))["bomgen"]
         builds = self.host / "builds"
         builds.mkdir(exist_ok=True)
@@ -185,7 +208,20 @@ class Repository:
                 **given,
             }
         )
-        return self._bash("\n".join(job["script"]), environment)
+        return "\n".join(job["script"]), environment
+
+    def _in_process(self, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run what the host runs, with its environment, but without a shell and further Pythons."""
+        said, problems = StringIO(), StringIO()
+        with (
+            patch.dict(os.environ, environment, clear=True),
+            patch.dict(REVIEW["main"].__globals__, {"bomgen": bomgen}),
+            chdir(self.folder),
+            redirect_stdout(said),
+            redirect_stderr(problems),
+        ):
+            code = REVIEW["main"]()
+        return subprocess.CompletedProcess((), code, said.getvalue(), problems.getvalue())
 
     def _bash(self, script: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
@@ -195,13 +231,31 @@ class Repository:
         return done
 
 
+def bomgen(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What a command of bomgen prints, run in this process."""
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exception is None or isinstance(outcome.exception, SystemExit), outcome.exception
+    return subprocess.CompletedProcess(arguments, outcome.exit_code, outcome.stdout, outcome.stderr)
+
+
+@pytest.fixture(scope="session")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a repository as it is before the request: it is made once, and copied."""
+    folder = tmp_path_factory.mktemp("begun")
+    Repository(folder, "", Api).begin()
+    return folder
+
+
 @pytest.fixture
-def repository(tmp_path: Path) -> Iterator[Repository]:
+def repository(tmp_path: Path, begun: Path) -> Iterator[Repository]:
     """A repository of the user's, with a host."""
     api = type("One", (Api,), {"comments": [], "asked": []})
     server = HTTPServer(("127.0.0.1", 0), api)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield Repository(tmp_path, f"http://127.0.0.1:{server.server_port}", api)
+    Thread(target=server.serve_forever, kwargs={"poll_interval": POLL}, daemon=True).start()
+    shutil.copytree(begun, tmp_path, symlinks=True, dirs_exist_ok=True)
+    found = Repository(tmp_path, f"http://127.0.0.1:{server.server_port}", api)
+    found.base = found.git("rev-parse", "HEAD")
+    yield found
     server.shutdown()
     server.server_close()
 
@@ -224,7 +278,7 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
     assert body == (repository.host / "summary.md").read_text("utf-8")
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new").replace("16", "32"))
     repository.commit()
-    assert 0 == repository.on_github(formats="json").returncode
+    assert 0 == repository.on_github(shell=False, formats="json").returncode
     assert ["POST /repos/o/r/issues/3/comments", "PATCH /repos/o/r/issues/comments/151"] == repository.api.asked
     assert "256 x H100" in repository.api.comments[150]["body"]
     assert {MARKER} == {comment["body"] for comment in repository.api.comments[:150]}
@@ -234,8 +288,8 @@ def test_a_new_plan_on_gitlab(repository: Repository) -> None:
     """The note of a merge request is posted once and then changed; its quotes lie where the job attaches them."""
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
     repository.commit()
-    for _ in range(2):
-        done = repository.on_gitlab(BOMGEN_FORMATS="json")
+    for shell in (True, False):
+        done = repository.on_gitlab(shell=shell, BOMGEN_FORMATS="json")
         assert 0 == done.returncode, done.stdout + done.stderr
         assert "::" not in done.stdout
     notes = "/projects/9/merge_requests/3/notes"
@@ -249,7 +303,7 @@ def test_a_wrong_plan_fails_with_its_line(repository: Repository) -> None:
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
     repository.write("plans/wrong.yaml", PLAN.replace("NAME", "wrong").replace("qm9700", "qm9701"))
     repository.commit()
-    done = repository.on_github(formats="json")
+    done = repository.on_github(shell=False, formats="json")
     assert 1 == done.returncode
     assert "::error file=plans/wrong.yaml,line=5,col=21::no switch 'qm9701'; did you mean" in done.stdout
     (comment,) = repository.api.comments
@@ -261,10 +315,10 @@ def test_what_is_no_plan_is_left_alone(repository: Repository) -> None:
     """A request that changes no plan posts nothing; a comment that is there says so."""
     repository.write("other/not-a-plan.yaml", "a: 2\n")
     repository.commit()
-    assert 0 == repository.on_github().returncode
+    assert 0 == repository.on_github(shell=False).returncode
     assert [] == repository.api.asked
     repository.api.comments.append({"id": 1, **AUTHOR, "body": f"{MARKER}\nbefore"})
-    assert 0 == repository.on_github().returncode
+    assert 0 == repository.on_github(shell=False).returncode
     assert f"{MARKER}\n\nNo plan is changed.\n" == repository.api.comments[0]["body"]
 
 
@@ -272,7 +326,7 @@ def test_a_plan_that_is_gone(repository: Repository) -> None:
     """A plan that the request removes is named."""
     (repository.folder / "plans" / "gone.yaml").unlink()
     repository.commit()
-    assert 0 == repository.on_github().returncode
+    assert 0 == repository.on_github(shell=False).returncode
     assert "#### `plans/gone.yaml`\n\nThe plan is removed." in repository.api.comments[0]["body"]
 
 
@@ -299,7 +353,7 @@ def test_a_token_that_may_not_write(repository: Repository) -> None:
     """With the token of a fork the run says that there is no comment, and does not fail."""
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
     repository.commit()
-    done = repository.on_github(token="of a fork", formats="json")  # noqa: S106 - that is what it is for
+    done = repository.on_github(token="of a fork", shell=False, formats="json")  # noqa: S106 - that is what it is for
     assert 0 == done.returncode
     assert "review: no comment: the token may not write it (403)" in done.stdout
     assert "A new plan." in (repository.host / "summary.md").read_text("utf-8")
@@ -328,7 +382,7 @@ def test_a_changed_plan_is_compared(repository: Repository) -> None:
     repository.write("plans/old.yaml", PLAN.replace("NAME", "old").replace("16", "32"))
     repository.git("mv", "plans/gone.yaml", "plans/renamed.yaml")
     repository.commit()
-    done = repository.on_github(formats="json")
+    done = repository.on_github(shell=False, formats="json")
     assert 0 == done.returncode, done.stdout + done.stderr
     body = repository.api.comments[0]["body"]
     assert "cluster.servers" in body
@@ -348,9 +402,23 @@ def test_a_threshold_that_is_passed(repository: Repository) -> None:
     repository.base = repository.commit()
     repository.write("plans/old.yaml", priced.replace("16", "128"))
     repository.commit()
-    done = repository.on_github(**{"formats": "json", "max-increase": "5%"})
+    done = repository.on_github(shell=False, **{"formats": "json", "max-increase": "5%"})
     assert 4 == done.returncode, done.stdout + done.stderr
     assert "**The threshold was passed.**" in repository.api.comments[0]["body"]
+
+
+@pytest.mark.parametrize(("threshold", "code"), [("5%", 4), ("", 0)])
+def test_a_threshold_that_cannot_be_judged(threshold: str, code: int, repository: Repository) -> None:
+    """Where a plan cannot be compared, a threshold counts as passed; without one nothing depends on it."""
+    repository.write("plans/old.yaml", "was: no plan\n")
+    repository.base = repository.commit()
+    repository.write("plans/old.yaml", PLAN.replace("NAME", "old"))
+    repository.commit()
+    done = repository.on_github(shell=False, **{"formats": "json", "max-increase": threshold})
+    assert code == done.returncode, done.stdout + done.stderr
+    body = repository.api.comments[0]["body"]
+    assert "Not compared." in body
+    assert bool(threshold) == ("The threshold cannot be judged" in body)
 
 
 @pytest.mark.parametrize("most", [300, 65_000])
