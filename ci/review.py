@@ -25,9 +25,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
@@ -138,14 +139,17 @@ def reviewed(changed: Changed, base: str) -> Finding:
 
 
 def checked(found: list[Changed], annotated: bool) -> int:
-    """Check plans; on GitHub each problem is an annotation, which bomgen itself writes safely."""
+    """Check plans; on GitHub each problem is an annotation, which bomgen itself writes safely.
+
+    What is no problem of a plan is said as well; a check that a signal ended, whose code is below nought, has failed.
+    """
     form = ("--format", "github") if annotated else ()
     outcome = bomgen("check", *form, *(named(changed.path) for changed in found))
-    if annotated:
-        sys.stdout.write(outcome.stdout)
-    else:
-        sys.stdout.write(outcome.stderr + outcome.stdout)
-    return outcome.returncode
+    if outcome.stderr:
+        with without_commands(annotated):
+            print(outcome.stderr.rstrip("\n"))
+    sys.stdout.write(outcome.stdout)
+    return outcome.returncode if outcome.returncode >= 0 else WRONG
 
 
 def named(path: str) -> str:
@@ -255,7 +259,7 @@ class Host:
 
 
 def asked(method: str, address: str, headers: dict[str, str], data: dict[str, str] | None = None) -> Any:
-    """What a host answers. Raises HTTPError and URLError."""
+    """What a host answers. Raises OSError, as which urllib has its own, HTTPException, and ValueError without JSON."""
     content = None if data is None else json.dumps(data).encode()
     sent = {"Content-Type": "application/json", "User-Agent": "bomgen", **headers}
     with urlopen(Request(address, content, sent, method=method), timeout=PATIENCE) as answer:
@@ -312,18 +316,18 @@ def without_commands(annotated: bool) -> Iterator[None]:
 
 
 def posted(name: str, event: dict[str, Any], body: str, only_change: bool) -> str:
-    """Post the comment; a token that may not is no reason to fail. Says what was done."""
+    """Post the comment; what keeps the host from taking it is no reason to fail. Says what was done."""
     if os.environ.get("BOMGEN_COMMENT", "").lower() == "false":
         return "no comment: none is wanted"
     try:
         host = host_of(name, event)
         return host.post(body, only_change) if host else "no comment: no token or no request"
     except HTTPError as error:
-        if error.code not in FORBIDDEN:
-            raise
-        return f"no comment: the token may not write it ({error.code})"
-    except URLError as error:
-        return f"no comment: the host does not answer ({error.reason})"
+        reason = "the token may not write it" if error.code in FORBIDDEN else "the host answers with an error"
+        return f"no comment: {reason} ({error.code})"
+    except (OSError, HTTPException, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return f"no comment: the host does not answer, or not as it should ({reason})"
 
 
 def main() -> int:

@@ -16,14 +16,17 @@ import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from email.message import Message
+from http.client import IncompleteRead, RemoteDisconnected
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from pathlib import Path
 from threading import Thread
 from typing import Any
 from unittest.mock import patch
+from urllib.error import HTTPError, URLError
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -52,6 +55,8 @@ class Api(BaseHTTPRequestHandler):
 
     comments: list[dict[str, Any]]
     asked: list[str]
+    page: bytes | None = None
+    """What is answered in place of the list."""
 
     def do_GET(self) -> None:
         """List comments, or say who asks."""
@@ -60,6 +65,9 @@ class Api(BaseHTTPRequestHandler):
             self._answer(200, {"id": 7})
             return
         query = parse_qs(place.query)
+        if self.page is not None:
+            self._send(200, self.page)
+            return
         size, page = int(query["per_page"][0]), int(query["page"][0])
         self._answer(200, self.comments[(page - 1) * size : page * size])
 
@@ -96,7 +104,9 @@ class Api(BaseHTTPRequestHandler):
         return data
 
     def _answer(self, code: int, data: Any) -> None:
-        content = json.dumps(data).encode()
+        self._send(code, json.dumps(data).encode())
+
+    def _send(self, code: int, content: bytes) -> None:
         self.send_response(code)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -367,6 +377,68 @@ def test_no_comment_is_wanted(given: dict[str, str], monkeypatch: pytest.MonkeyP
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     assert REVIEW["posted"]("github", {"pull_request": {"number": 3}}, "x", False).startswith("no comment: no")
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    """A function that does nothing but fail."""
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TimeoutError("timed out"), "timed out"),
+        (TimeoutError(), "TimeoutError"),
+        (URLError(ConnectionRefusedError(111, "Connection refused")), "Connection refused"),
+        (RemoteDisconnected("Remote end closed connection"), "Remote end closed connection"),
+        (IncompleteRead(b"{"), "IncompleteRead"),
+        (json.JSONDecodeError("Expecting value", "<html>", 0), "Expecting value: line 1 column 1"),
+        (ValueError("a\n::error::b"), "a ::error::b"),
+        (HTTPError("http://x", 502, "Bad Gateway", Message(), None), "the host answers with an error (502)"),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, Exception) else "",
+)
+def test_a_host_that_fails(
+    error: Exception, said: str, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever keeps the host from taking the comment is said on one line; the exit code is that of the review."""
+    monkeypatch.setitem(REVIEW["main"].__globals__, "asked", raising(error))
+    (repository.folder / "plans" / "gone.yaml").unlink()
+    repository.commit()
+    done = repository.on_github(shell=False)
+    assert 0 == done.returncode
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("review: ")]
+    assert line.startswith("review: no comment: ")
+    assert said in line
+
+
+def test_a_host_that_answers_no_json(repository: Repository) -> None:
+    """A page of a proxy in place of the comments fails nothing; a wrong plan still does."""
+    repository.api.page = b"<html>sign in</html>"
+    repository.write("plans/wrong.yaml", "a: 1\n")
+    repository.commit()
+    done = repository.on_github(shell=False, formats="json")
+    assert (1, True) == (done.returncode, "review: no comment: the host does not answer" in done.stdout)
+
+
+@pytest.mark.parametrize("code", [3, -9])
+def test_a_check_that_fails_says_why(code: int, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no problem of a plan is shown on GitHub as well, where the runner takes no command from it."""
+
+    def failed(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, code, "", "::error::no space left on device\n")
+
+    monkeypatch.setitem(globals(), "bomgen", failed)
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    done = repository.on_github(shell=False)
+    assert max(code, 1) == done.returncode
+    shown = r"::stop-commands::([0-9a-f]+)\n::error::no space left on device\n::\1::\n"
+    assert re.match(shown, done.stdout), done.stdout
 
 
 def test_a_history_that_is_not_there(repository: Repository) -> None:
