@@ -179,31 +179,38 @@ def longest(text: str) -> int:
     return max((len(run) for run in "".join(sign if sign == "`" else " " for sign in text).split()), default=0)
 
 
+class Open(NamedTuple):
+    """What is open at the end of a line: the backticks of a block of code, and how many folds."""
+
+    fence: str = ""
+    folds: int = 0
+
+    def after(self, line: str) -> Open:
+        """What is open at the end of the next line."""
+        if self.fence:
+            return Open("" if line == self.fence else self.fence, self.folds)
+        ticks = line[: len(line) - len(line.lstrip("`"))]
+        if len(ticks) >= len(FENCE):
+            return Open(ticks, self.folds)
+        return Open("", self.folds + line.count(FOLD[0]) - line.count(FOLD[1]))
+
+    def closing(self) -> list[str]:
+        """The lines that close it."""
+        return ([self.fence] if self.fence else []) + [FOLD[1]] * max(self.folds, 0)
+
+
 def cut(text: str, most: int) -> str:
     """A text of at most so many bytes, at the end of a line, with its blocks of code and folds closed."""
     if len(text.encode()) <= most:
         return text
-    room, kept = most - len(CUT.encode()), list[str]()
+    room, size, kept, still = most - len(CUT.encode()), 0, list[str](), Open()
     for line in text.splitlines():
-        ending = "".join(f"\n{closing}" for closing in open_ends([*kept, line]))
-        if len("\n".join([*kept, line]).encode()) + len(ending.encode()) > room:
+        following, separated = still.after(line), len(line.encode()) + bool(kept)
+        if size + separated + sum(1 + len(each.encode()) for each in following.closing()) > room:
             break
         kept.append(line)
-    return "\n".join([*kept, *open_ends(kept)]) + CUT
-
-
-def open_ends(lines: list[str]) -> list[str]:
-    """What closes the block of code and the folds that are open at the end of some lines."""
-    fence, folds = "", 0
-    for line in lines:
-        ticks = line[: len(line) - len(line.lstrip("`"))]
-        if fence:
-            fence = "" if line == fence else fence
-        elif len(ticks) >= len(FENCE):
-            fence = ticks
-        else:
-            folds += line.count(FOLD[0]) - line.count(FOLD[1])
-    return ([fence] if fence else []) + [FOLD[1]] * max(folds, 0)
+        size, still = size + separated, following
+    return "\n".join([*kept, *still.closing()]) + CUT
 
 
 def body_of(findings: list[Finding], gone: list[str]) -> str:

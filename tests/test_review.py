@@ -16,6 +16,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from email.message import Message
@@ -23,6 +24,7 @@ from http.client import IncompleteRead, RemoteDisconnected
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from pathlib import Path
+from string import Template
 from threading import Thread
 from typing import Any
 from unittest.mock import patch
@@ -122,6 +124,7 @@ class Repository:
     def __init__(self, folder: Path, address: str, api: type[Api]) -> None:
         self.folder, self.address, self.api = folder / "repository", address, api
         self.host = folder / "host"
+        self.base = ""
 
     def begin(self) -> None:
         """Make the repository as it is before the request, and the Python of the host."""
@@ -295,7 +298,7 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
 
 
 def test_a_new_plan_on_gitlab(repository: Repository) -> None:
-    """The note of a merge request is posted once and then changed; its quotes lie where the job attaches them."""
+    """The note of a merge request is posted once and then changed."""
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
     repository.commit()
     for shell in (True, False):
@@ -306,6 +309,18 @@ def test_a_new_plan_on_gitlab(repository: Repository) -> None:
     assert [f"POST {notes}", f"PUT {notes}/1"] == repository.api.asked
     assert "#### `plans/new.yaml`" in repository.api.comments[0]["body"]
     assert (repository.folder / "bomgen-quotes" / "new" / "bom.json").is_file()
+
+
+@pytest.mark.parametrize("given", [{}, {"BOMGEN_OUTPUT": "public/quotes"}])
+def test_the_quotes_lie_where_the_job_attaches_them(given: dict[str, str], repository: Repository) -> None:
+    """The folder is a variable of the job, which a project may set otherwise."""
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    assert 0 == repository.on_gitlab(shell=False, BOMGEN_FORMATS="json", **given).returncode
+    job = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))["bomgen"]
+    (attached,) = job["artifacts"]["paths"]
+    place = Template(attached).substitute(job["variables"] | given)
+    assert (repository.folder / place / "new" / "bom.json").is_file()
 
 
 def test_a_wrong_plan_fails_with_its_line(repository: Repository) -> None:
@@ -509,6 +524,22 @@ def test_a_long_comment_is_cut(most: int) -> None:
     assert short.count("<details>") == short.count("</details>")
     assert REVIEW["CUT"] in short
     assert text == REVIEW["cut"](text, len(text.encode()))
+
+
+@pytest.mark.parametrize("count", [10_000, 20_000])
+def test_a_comment_of_many_lines_is_cut_in_one_pass(count: int) -> None:
+    """To cut a long text takes a few calls of functions a line, however many lines there are."""
+    kept = f"{MARKER}\n<details>\n```text\n" + "é\n" * count
+    expected = f"{kept}```\n</details>{REVIEW['CUT']}"
+    text = f"{kept}é\n```\n</details>\n" + "after\n" * count
+    calls = Counter[str]()
+    sys.setprofile(lambda _, event, __: calls.update((event,)))
+    try:
+        short = REVIEW["cut"](text, len(expected.encode()))
+    finally:
+        sys.setprofile(None)
+    assert expected == short
+    assert calls["call"] + calls["c_call"] < 20 * count
 
 
 def test_the_longest_comments_fit_their_hosts() -> None:
