@@ -12,7 +12,7 @@ to know stands in the environment: what these hosts set, and
     BOMGEN_AUTHOR        on GitHub, who posts (default: github-actions[bot])
     BOMGEN_TOKEN         with which to post
 
-Exit codes: 0 done, 1 a plan is wrong, 2 this was called wrongly, 4 the threshold was passed.
+Exit codes: 0 done, 1 a plan is wrong, 2 this was called wrongly, 4 the threshold was passed or cannot be judged.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
@@ -126,23 +127,29 @@ def reviewed(changed: Changed, base: str) -> Finding:
     summary = "\n".join(line for line in built.stdout.splitlines() if not line.startswith(f"  {output}/"))
     if changed.before is None:
         return Finding(f"{title}A new plan.\n\n{block(summary)}", 0)
-    options = ["--max-increase", os.environ["BOMGEN_MAX_INCREASE"]] if os.environ.get("BOMGEN_MAX_INCREASE") else []
+    threshold = os.environ.get("BOMGEN_MAX_INCREASE")
+    options = ["--max-increase", threshold] if threshold else []
     compared = bomgen("diff", f"{base}:{changed.before}", path, "-f", "md", *options)
     if compared.returncode not in (0, PASSED):
-        return Finding(f"{title}{block(summary)}\n\nNot compared.\n\n{block(compared.stderr)}", 0)
+        judged = " **The threshold cannot be judged.**" if threshold else ""
+        text = f"{title}{block(summary)}\n\nNot compared.{judged}\n\n{block(compared.stderr)}"
+        return Finding(text, PASSED if threshold else 0)
     warned = f"**The threshold was passed.**\n\n{block(compared.stderr)}\n\n" if compared.returncode else ""
     return Finding(f"{title}{warned}{compared.stdout.strip()}", compared.returncode)
 
 
 def checked(found: list[Changed], annotated: bool) -> int:
-    """Check plans; on GitHub each problem is an annotation, which bomgen itself writes safely."""
+    """Check plans; on GitHub each problem is an annotation, which bomgen itself writes safely.
+
+    What is no problem of a plan is said as well; a check that a signal ended, whose code is below nought, has failed.
+    """
     form = ("--format", "github") if annotated else ()
     outcome = bomgen("check", *form, *(named(changed.path) for changed in found))
-    if annotated:
-        sys.stdout.write(outcome.stdout)
-    else:
-        sys.stdout.write(outcome.stderr + outcome.stdout)
-    return outcome.returncode
+    if outcome.stderr:
+        with without_commands(annotated):
+            print(outcome.stderr.rstrip("\n"))
+    sys.stdout.write(outcome.stdout)
+    return outcome.returncode if outcome.returncode >= 0 else WRONG
 
 
 def named(path: str) -> str:
@@ -172,31 +179,38 @@ def longest(text: str) -> int:
     return max((len(run) for run in "".join(sign if sign == "`" else " " for sign in text).split()), default=0)
 
 
+class Open(NamedTuple):
+    """What is open at the end of a line: the backticks of a block of code, and how many folds."""
+
+    fence: str = ""
+    folds: int = 0
+
+    def after(self, line: str) -> Open:
+        """What is open at the end of the next line."""
+        if self.fence:
+            return Open("" if line == self.fence else self.fence, self.folds)
+        ticks = line[: len(line) - len(line.lstrip("`"))]
+        if len(ticks) >= len(FENCE):
+            return Open(ticks, self.folds)
+        return Open("", self.folds + line.count(FOLD[0]) - line.count(FOLD[1]))
+
+    def closing(self) -> list[str]:
+        """The lines that close it."""
+        return ([self.fence] if self.fence else []) + [FOLD[1]] * max(self.folds, 0)
+
+
 def cut(text: str, most: int) -> str:
     """A text of at most so many bytes, at the end of a line, with its blocks of code and folds closed."""
     if len(text.encode()) <= most:
         return text
-    room, kept = most - len(CUT.encode()), list[str]()
+    room, size, kept, still = most - len(CUT.encode()), 0, list[str](), Open()
     for line in text.splitlines():
-        ending = "".join(f"\n{closing}" for closing in open_ends([*kept, line]))
-        if len("\n".join([*kept, line]).encode()) + len(ending.encode()) > room:
+        following, separated = still.after(line), len(line.encode()) + bool(kept)
+        if size + separated + sum(1 + len(each.encode()) for each in following.closing()) > room:
             break
         kept.append(line)
-    return "\n".join([*kept, *open_ends(kept)]) + CUT
-
-
-def open_ends(lines: list[str]) -> list[str]:
-    """What closes the block of code and the folds that are open at the end of some lines."""
-    fence, folds = "", 0
-    for line in lines:
-        ticks = line[: len(line) - len(line.lstrip("`"))]
-        if fence:
-            fence = "" if line == fence else fence
-        elif len(ticks) >= len(FENCE):
-            fence = ticks
-        else:
-            folds += line.count(FOLD[0]) - line.count(FOLD[1])
-    return ([fence] if fence else []) + [FOLD[1]] * max(folds, 0)
+        size, still = size + separated, following
+    return "\n".join([*kept, *still.closing()]) + CUT
 
 
 def body_of(findings: list[Finding], gone: list[str]) -> str:
@@ -252,7 +266,7 @@ class Host:
 
 
 def asked(method: str, address: str, headers: dict[str, str], data: dict[str, str] | None = None) -> Any:
-    """What a host answers. Raises HTTPError and URLError."""
+    """What a host answers. Raises OSError, as which urllib has its own, HTTPException, and ValueError without JSON."""
     content = None if data is None else json.dumps(data).encode()
     sent = {"Content-Type": "application/json", "User-Agent": "bomgen", **headers}
     with urlopen(Request(address, content, sent, method=method), timeout=PATIENCE) as answer:
@@ -309,18 +323,18 @@ def without_commands(annotated: bool) -> Iterator[None]:
 
 
 def posted(name: str, event: dict[str, Any], body: str, only_change: bool) -> str:
-    """Post the comment; a token that may not is no reason to fail. Says what was done."""
+    """Post the comment; what keeps the host from taking it is no reason to fail. Says what was done."""
     if os.environ.get("BOMGEN_COMMENT", "").lower() == "false":
         return "no comment: none is wanted"
     try:
         host = host_of(name, event)
         return host.post(body, only_change) if host else "no comment: no token or no request"
     except HTTPError as error:
-        if error.code not in FORBIDDEN:
-            raise
-        return f"no comment: the token may not write it ({error.code})"
-    except URLError as error:
-        return f"no comment: the host does not answer ({error.reason})"
+        reason = "the token may not write it" if error.code in FORBIDDEN else "the host answers with an error"
+        return f"no comment: {reason} ({error.code})"
+    except (OSError, HTTPException, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return f"no comment: the host does not answer, or not as it should ({reason})"
 
 
 def main() -> int:

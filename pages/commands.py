@@ -16,8 +16,7 @@ def pages() -> Iterator[tuple[str, str]]:
     """The page, by its path."""
     parts = [
         "# Commands\n\n`-h` or `--help` behind any command shows the same. Results go to standard output, problems to "
-        "standard error. Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not "
-        "be written, 130 interrupted.\n"
+        f"standard error. {_exit_codes()}\n"
     ]
     for name, command in main.commands.items():
         context = click.Context(command, info_name=f"bomgen {name}", max_content_width=WIDTH, terminal_width=WIDTH)
@@ -30,6 +29,11 @@ def pages() -> Iterator[tuple[str, str]]:
         if rows:
             parts.append(table(("Option", "Meaning"), ((f"<code>{html(a)}</code>", html(b)) for a, b in rows)))
     yield "reference/commands.md", "\n".join(parts)
+
+
+def _exit_codes() -> str:
+    """What the help of bomgen itself says of them."""
+    return next(" ".join(each.split()) for each in _paragraphs(main.help or "") if "Exit codes:" in each)
 
 
 def _paragraphs(text: str) -> Iterator[str]:

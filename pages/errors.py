@@ -50,4 +50,4 @@ def _is_short(plan: Path) -> bool:
         text = plan.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         return False
-    return len(said) <= LONGEST and len(text) <= LONGEST and text.isprintable() is not None
+    return len(said) <= LONGEST and len(text) <= LONGEST and all(line.isprintable() for line in text.splitlines())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from click.testing import CliRunner
 from bomgen import schema
 from bomgen.catalog import KINDS, Catalog
 from bomgen.cli import main
+from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, WRONG_USAGE
+from bomgen.cli.diff import PASSED
 from bomgen.resources import folder
 
 CHECKOUT = Path(__file__).parents[1]
@@ -87,6 +90,26 @@ def test_every_command_and_option_is_there() -> None:
         section = page.partition(f"{{#{name}}}")[2].partition("\n## ")[0]
         options = [each for parameter in command.params for each in parameter.opts if each.startswith("--")]
         assert [option for option in options if option not in section] == [], name
+
+
+def test_every_exit_code_is_there() -> None:
+    """Those that the program itself ends with, by the constants of the command line."""
+    [(_, page)] = commands.pages()
+    said = page.partition("Exit codes: ")[2].partition("\n")[0]
+    ended = 128 + signal.SIGPIPE  # as shells tell of a program that this signal ended
+    codes = (0, WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, PASSED, INTERRUPTED, ended)
+    assert [*codes] == [int(code) for code in re.findall(r"\b\d+\b", said)]
+
+
+@pytest.mark.parametrize(
+    ("text", "short"), [("a: 1\n", True), ("a: \x07\n", False), ("a: '" + "x" * 400 + "'\n", False)]
+)
+def test_a_plan_is_shown_where_it_can_be(text: str, short: bool, tmp_path: Path) -> None:
+    """A long one, and one with signs that nobody sees, is not."""
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(text, encoding="utf-8")
+    plan.with_suffix(".txt").write_text("plan.yaml:1:1: error: a [b]\n", encoding="utf-8")
+    assert short == errors._is_short(plan)
 
 
 def keys(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

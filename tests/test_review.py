@@ -1,6 +1,8 @@
 """The review of pull and merge requests: the steps of action.yml and ci/gitlab.yml, run as their hosts run them.
 
-A repository of its own stands for the user's, and a server on this machine for the REST interface of the host.
+A repository of its own stands for the user's, and a server on this machine for the REST interface of the host. What the
+shell of the host has no part in runs in the process of the tests, bomgen among it: starting Python for each of its
+commands takes most of the time.
 """
 
 # ruff: noqa: SIM300
@@ -11,17 +13,29 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from email.message import Message
+from http.client import IncompleteRead, RemoteDisconnected
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
 from pathlib import Path
+from string import Template
 from threading import Thread
 from typing import Any
+from unittest.mock import patch
+from urllib.error import HTTPError, URLError
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
+from click.testing import CliRunner
+
+from bomgen.cli import main
 
 ROOT = Path(__file__).parent.parent
 REVIEW = runpy.run_path(str(ROOT / "ci" / "review.py"))
@@ -33,6 +47,8 @@ fabrics:
   compute: {switch: qm9700}
 """
 BOT, TOKEN = "github-actions[bot]", "t0ken"
+POLL = 0.02
+"""Seconds after which the server sees that it is to end."""
 HOSTILE = 'plans/$(touch ran) `touch ran`; "touch ran" \'\n::error::x.yaml'
 
 
@@ -41,6 +57,8 @@ class Api(BaseHTTPRequestHandler):
 
     comments: list[dict[str, Any]]
     asked: list[str]
+    page: bytes | None = None
+    """What is answered in place of the list."""
 
     def do_GET(self) -> None:
         """List comments, or say who asks."""
@@ -49,6 +67,9 @@ class Api(BaseHTTPRequestHandler):
             self._answer(200, {"id": 7})
             return
         query = parse_qs(place.query)
+        if self.page is not None:
+            self._send(200, self.page)
+            return
         size, page = int(query["per_page"][0]), int(query["page"][0])
         self._answer(200, self.comments[(page - 1) * size : page * size])
 
@@ -85,7 +106,9 @@ class Api(BaseHTTPRequestHandler):
         return data
 
     def _answer(self, code: int, data: Any) -> None:
-        content = json.dumps(data).encode()
+        self._send(code, json.dumps(data).encode())
+
+    def _send(self, code: int, content: bytes) -> None:
         self.send_response(code)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -101,16 +124,19 @@ class Repository:
     def __init__(self, folder: Path, address: str, api: type[Api]) -> None:
         self.folder, self.address, self.api = folder / "repository", address, api
         self.host = folder / "host"
-        (self.folder / "plans").mkdir(parents=True)
+        self.base = ""
+
+    def begin(self) -> None:
+        """Make the repository as it is before the request, and the Python of the host."""
         python = self.host / "bomgen" / "bin" / "python"
         python.parent.mkdir(parents=True)
         python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
         python.chmod(0o755)
-        self.git("init", "-q", "-b", "main")
         self.write("plans/old.yaml", PLAN.replace("NAME", "old"))
         self.write("plans/gone.yaml", PLAN.replace("NAME", "gone"))
         self.write("other/not-a-plan.yaml", "a: 1\n")
-        self.base = self.commit()
+        self.git("init", "-q", "-b", "main")
+        self.commit()
 
     def git(self, *arguments: str) -> str:
         """What git prints."""
@@ -137,8 +163,18 @@ class Repository:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "CI", "BOMGEN_"))}
         return kept | {"PYTHONPATH": str(ROOT), "RUNNER_TEMP": str(self.host)}
 
-    def on_github(self, token: str = TOKEN, **inputs: str) -> subprocess.CompletedProcess[str]:
+    def on_github(self, token: str = TOKEN, *, shell: bool = True, **inputs: str) -> subprocess.CompletedProcess[str]:
         """Run the step of the action that reviews."""
+        step, environment = self._step(token, inputs)
+        return self._bash(step, environment) if shell else self._in_process(environment)
+
+    def on_gitlab(self, *, shell: bool = True, **given: str) -> subprocess.CompletedProcess[str]:
+        """Run the script of the job; the clone of bomgen is this checkout."""
+        job, environment = self._job(given)
+        return self._bash(job, environment) if shell else self._in_process(environment)
+
+    def _step(self, token: str, inputs: dict[str, str]) -> tuple[str, dict[str, str]]:
+        """The script of the step, and its environment."""
         action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
         step = next(step for step in action["runs"]["steps"] if step.get("id") == "review")
         values = {f"inputs.{name}": str(entry["default"]) for name, entry in action["inputs"].items()}
@@ -161,10 +197,10 @@ class Repository:
                 "GITHUB_STEP_SUMMARY": str(self.host / "summary.md"),
             }
         )
-        return self._bash(step["run"], environment)
+        return step["run"], environment
 
-    def on_gitlab(self, **given: str) -> subprocess.CompletedProcess[str]:
-        """Run the script of the job; the clone of bomgen is this checkout."""
+    def _job(self, given: dict[str, str]) -> tuple[str, dict[str, str]]:
+        """The script of the job, and its environment."""
         job = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))["bomgen"]
         builds = self.host / "builds"
         builds.mkdir(exist_ok=True)
@@ -185,7 +221,20 @@ class Repository:
                 **given,
             }
         )
-        return self._bash("\n".join(job["script"]), environment)
+        return "\n".join(job["script"]), environment
+
+    def _in_process(self, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run what the host runs, with its environment, but without a shell and further Pythons."""
+        said, problems = StringIO(), StringIO()
+        with (
+            patch.dict(os.environ, environment, clear=True),
+            patch.dict(REVIEW["main"].__globals__, {"bomgen": bomgen}),
+            chdir(self.folder),
+            redirect_stdout(said),
+            redirect_stderr(problems),
+        ):
+            code = REVIEW["main"]()
+        return subprocess.CompletedProcess((), code, said.getvalue(), problems.getvalue())
 
     def _bash(self, script: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
@@ -195,13 +244,31 @@ class Repository:
         return done
 
 
+def bomgen(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What a command of bomgen prints, run in this process."""
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exception is None or isinstance(outcome.exception, SystemExit), outcome.exception
+    return subprocess.CompletedProcess(arguments, outcome.exit_code, outcome.stdout, outcome.stderr)
+
+
+@pytest.fixture(scope="session")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a repository as it is before the request: it is made once, and copied."""
+    folder = tmp_path_factory.mktemp("begun")
+    Repository(folder, "", Api).begin()
+    return folder
+
+
 @pytest.fixture
-def repository(tmp_path: Path) -> Iterator[Repository]:
+def repository(tmp_path: Path, begun: Path) -> Iterator[Repository]:
     """A repository of the user's, with a host."""
     api = type("One", (Api,), {"comments": [], "asked": []})
     server = HTTPServer(("127.0.0.1", 0), api)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield Repository(tmp_path, f"http://127.0.0.1:{server.server_port}", api)
+    Thread(target=server.serve_forever, kwargs={"poll_interval": POLL}, daemon=True).start()
+    shutil.copytree(begun, tmp_path, symlinks=True, dirs_exist_ok=True)
+    found = Repository(tmp_path, f"http://127.0.0.1:{server.server_port}", api)
+    found.base = found.git("rev-parse", "HEAD")
+    yield found
     server.shutdown()
     server.server_close()
 
@@ -224,18 +291,18 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
     assert body == (repository.host / "summary.md").read_text("utf-8")
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new").replace("16", "32"))
     repository.commit()
-    assert 0 == repository.on_github(formats="json").returncode
+    assert 0 == repository.on_github(shell=False, formats="json").returncode
     assert ["POST /repos/o/r/issues/3/comments", "PATCH /repos/o/r/issues/comments/151"] == repository.api.asked
     assert "256 x H100" in repository.api.comments[150]["body"]
     assert {MARKER} == {comment["body"] for comment in repository.api.comments[:150]}
 
 
 def test_a_new_plan_on_gitlab(repository: Repository) -> None:
-    """The note of a merge request is posted once and then changed; its quotes lie where the job attaches them."""
+    """The note of a merge request is posted once and then changed."""
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
     repository.commit()
-    for _ in range(2):
-        done = repository.on_gitlab(BOMGEN_FORMATS="json")
+    for shell in (True, False):
+        done = repository.on_gitlab(shell=shell, BOMGEN_FORMATS="json")
         assert 0 == done.returncode, done.stdout + done.stderr
         assert "::" not in done.stdout
     notes = "/projects/9/merge_requests/3/notes"
@@ -244,12 +311,24 @@ def test_a_new_plan_on_gitlab(repository: Repository) -> None:
     assert (repository.folder / "bomgen-quotes" / "new" / "bom.json").is_file()
 
 
+@pytest.mark.parametrize("given", [{}, {"BOMGEN_OUTPUT": "public/quotes"}])
+def test_the_quotes_lie_where_the_job_attaches_them(given: dict[str, str], repository: Repository) -> None:
+    """The folder is a variable of the job, which a project may set otherwise."""
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    assert 0 == repository.on_gitlab(shell=False, BOMGEN_FORMATS="json", **given).returncode
+    job = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))["bomgen"]
+    (attached,) = job["artifacts"]["paths"]
+    place = Template(attached).substitute(job["variables"] | given)
+    assert (repository.folder / place / "new" / "bom.json").is_file()
+
+
 def test_a_wrong_plan_fails_with_its_line(repository: Repository) -> None:
     """A wrong plan is annotated at its line, said in the comment, and fails the run; others are reviewed."""
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
     repository.write("plans/wrong.yaml", PLAN.replace("NAME", "wrong").replace("qm9700", "qm9701"))
     repository.commit()
-    done = repository.on_github(formats="json")
+    done = repository.on_github(shell=False, formats="json")
     assert 1 == done.returncode
     assert "::error file=plans/wrong.yaml,line=5,col=21::no switch 'qm9701'; did you mean" in done.stdout
     (comment,) = repository.api.comments
@@ -261,10 +340,10 @@ def test_what_is_no_plan_is_left_alone(repository: Repository) -> None:
     """A request that changes no plan posts nothing; a comment that is there says so."""
     repository.write("other/not-a-plan.yaml", "a: 2\n")
     repository.commit()
-    assert 0 == repository.on_github().returncode
+    assert 0 == repository.on_github(shell=False).returncode
     assert [] == repository.api.asked
     repository.api.comments.append({"id": 1, **AUTHOR, "body": f"{MARKER}\nbefore"})
-    assert 0 == repository.on_github().returncode
+    assert 0 == repository.on_github(shell=False).returncode
     assert f"{MARKER}\n\nNo plan is changed.\n" == repository.api.comments[0]["body"]
 
 
@@ -272,7 +351,7 @@ def test_a_plan_that_is_gone(repository: Repository) -> None:
     """A plan that the request removes is named."""
     (repository.folder / "plans" / "gone.yaml").unlink()
     repository.commit()
-    assert 0 == repository.on_github().returncode
+    assert 0 == repository.on_github(shell=False).returncode
     assert "#### `plans/gone.yaml`\n\nThe plan is removed." in repository.api.comments[0]["body"]
 
 
@@ -299,7 +378,7 @@ def test_a_token_that_may_not_write(repository: Repository) -> None:
     """With the token of a fork the run says that there is no comment, and does not fail."""
     repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
     repository.commit()
-    done = repository.on_github(token="of a fork", formats="json")  # noqa: S106 - that is what it is for
+    done = repository.on_github(token="of a fork", shell=False, formats="json")  # noqa: S106 - that is what it is for
     assert 0 == done.returncode
     assert "review: no comment: the token may not write it (403)" in done.stdout
     assert "A new plan." in (repository.host / "summary.md").read_text("utf-8")
@@ -315,6 +394,68 @@ def test_no_comment_is_wanted(given: dict[str, str], monkeypatch: pytest.MonkeyP
     assert REVIEW["posted"]("github", {"pull_request": {"number": 3}}, "x", False).startswith("no comment: no")
 
 
+def raising(error: Exception) -> Callable[..., Any]:
+    """A function that does nothing but fail."""
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TimeoutError("timed out"), "timed out"),
+        (TimeoutError(), "TimeoutError"),
+        (URLError(ConnectionRefusedError(111, "Connection refused")), "Connection refused"),
+        (RemoteDisconnected("Remote end closed connection"), "Remote end closed connection"),
+        (IncompleteRead(b"{"), "IncompleteRead"),
+        (json.JSONDecodeError("Expecting value", "<html>", 0), "Expecting value: line 1 column 1"),
+        (ValueError("a\n::error::b"), "a ::error::b"),
+        (HTTPError("http://x", 502, "Bad Gateway", Message(), None), "the host answers with an error (502)"),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, Exception) else "",
+)
+def test_a_host_that_fails(
+    error: Exception, said: str, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever keeps the host from taking the comment is said on one line; the exit code is that of the review."""
+    monkeypatch.setitem(REVIEW["main"].__globals__, "asked", raising(error))
+    (repository.folder / "plans" / "gone.yaml").unlink()
+    repository.commit()
+    done = repository.on_github(shell=False)
+    assert 0 == done.returncode
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("review: ")]
+    assert line.startswith("review: no comment: ")
+    assert said in line
+
+
+def test_a_host_that_answers_no_json(repository: Repository) -> None:
+    """A page of a proxy in place of the comments fails nothing; a wrong plan still does."""
+    repository.api.page = b"<html>sign in</html>"
+    repository.write("plans/wrong.yaml", "a: 1\n")
+    repository.commit()
+    done = repository.on_github(shell=False, formats="json")
+    assert (1, True) == (done.returncode, "review: no comment: the host does not answer" in done.stdout)
+
+
+@pytest.mark.parametrize("code", [3, -9])
+def test_a_check_that_fails_says_why(code: int, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no problem of a plan is shown on GitHub as well, where the runner takes no command from it."""
+
+    def failed(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, code, "", "::error::no space left on device\n")
+
+    monkeypatch.setitem(globals(), "bomgen", failed)
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    done = repository.on_github(shell=False)
+    assert max(code, 1) == done.returncode
+    shown = r"::stop-commands::([0-9a-f]+)\n::error::no space left on device\n::\1::\n"
+    assert re.match(shown, done.stdout), done.stdout
+
+
 def test_a_history_that_is_not_there(repository: Repository) -> None:
     """A base that is not in the clone is said to be so: exit code 2."""
     repository.base = "0" * 40
@@ -328,7 +469,7 @@ def test_a_changed_plan_is_compared(repository: Repository) -> None:
     repository.write("plans/old.yaml", PLAN.replace("NAME", "old").replace("16", "32"))
     repository.git("mv", "plans/gone.yaml", "plans/renamed.yaml")
     repository.commit()
-    done = repository.on_github(formats="json")
+    done = repository.on_github(shell=False, formats="json")
     assert 0 == done.returncode, done.stdout + done.stderr
     body = repository.api.comments[0]["body"]
     assert "cluster.servers" in body
@@ -348,9 +489,23 @@ def test_a_threshold_that_is_passed(repository: Repository) -> None:
     repository.base = repository.commit()
     repository.write("plans/old.yaml", priced.replace("16", "128"))
     repository.commit()
-    done = repository.on_github(**{"formats": "json", "max-increase": "5%"})
+    done = repository.on_github(shell=False, **{"formats": "json", "max-increase": "5%"})
     assert 4 == done.returncode, done.stdout + done.stderr
     assert "**The threshold was passed.**" in repository.api.comments[0]["body"]
+
+
+@pytest.mark.parametrize(("threshold", "code"), [("5%", 4), ("", 0)])
+def test_a_threshold_that_cannot_be_judged(threshold: str, code: int, repository: Repository) -> None:
+    """Where a plan cannot be compared, a threshold counts as passed; without one nothing depends on it."""
+    repository.write("plans/old.yaml", "was: no plan\n")
+    repository.base = repository.commit()
+    repository.write("plans/old.yaml", PLAN.replace("NAME", "old"))
+    repository.commit()
+    done = repository.on_github(shell=False, **{"formats": "json", "max-increase": threshold})
+    assert code == done.returncode, done.stdout + done.stderr
+    body = repository.api.comments[0]["body"]
+    assert "Not compared." in body
+    assert bool(threshold) == ("The threshold cannot be judged" in body)
 
 
 @pytest.mark.parametrize("most", [300, 65_000])
@@ -369,6 +524,22 @@ def test_a_long_comment_is_cut(most: int) -> None:
     assert short.count("<details>") == short.count("</details>")
     assert REVIEW["CUT"] in short
     assert text == REVIEW["cut"](text, len(text.encode()))
+
+
+def test_a_comment_of_many_lines_is_cut_in_one_pass() -> None:
+    """To cut a long text takes a few calls of functions a line, however many lines there are."""
+    count = 20_000
+    kept = f"{MARKER}\n<details>\n```text\n" + "é\n" * count
+    expected = f"{kept}```\n</details>{REVIEW['CUT']}"
+    text = f"{kept}é\n```\n</details>\n" + "after\n" * count
+    calls = Counter[str]()
+    sys.setprofile(lambda _, event, __: calls.update((event,)))
+    try:
+        short = REVIEW["cut"](text, len(expected.encode()))
+    finally:
+        sys.setprofile(None)
+    assert expected == short
+    assert calls["call"] + calls["c_call"] < 20 * count
 
 
 def test_the_longest_comments_fit_their_hosts() -> None:

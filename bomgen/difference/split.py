@@ -2,7 +2,8 @@
 
 Each line is worked out step by step from old to new, one thing at a time, as a quote works it out, and each step's
 difference belongs to what was changed in it: first the quantity, then the price, then the discount, then the exchange
-rate. The steps of a line so add up to what it costs more to the last minor unit, whatever was rounded on the way.
+rate. The steps of a line so add up to what it costs more to the last minor unit, whatever was rounded on the way, and a
+price that a discount makes up for is seen as both.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def of_line(pair: Pair, currency: str) -> dict[str, Decimal]:
         return {GONE: change}
     if before is None or after is None:
         return {PRICED: change} if before is None else {UNPRICED: change}
-    return _steps(pair.old, pair.new, currency) if change or pair.old.pieces != pair.new.pieces else {}
+    return _steps(pair.old, pair.new, currency)
 
 
 def _steps(old: Item, new: Item, currency: str) -> dict[str, Decimal]:

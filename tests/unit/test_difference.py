@@ -111,6 +111,16 @@ def test_quantity_price_discount_and_rate_are_told_apart() -> None:
     assert {"EUR": (Decimal("1.10"), Decimal("1.20"))} == found.rates
 
 
+def test_a_discount_that_makes_up_for_a_price() -> None:
+    """Twice the price less half of it costs the same, yet both are seen: 4 x 100 = 400, 800, less a half 400."""
+    found = compare(side(line("a", 4, "100.00")), side(line("a", 4, "200.00", discount="0.5")))
+    assert found.money
+    assert {"price": 400, "discount": -400} == {name: part for name, part in found.money.parts.items() if part}
+    assert 0 == found.money.change
+    data = as_data(found, [])
+    assert {"price": "400.00", "discount": "-400.00"} == data["lines"][0]["parts"]
+
+
 def test_only_the_rate_changed() -> None:
     """Where a price stays in its own currency, all of the change is the exchange rate's."""
     old, new = (
