@@ -39,6 +39,11 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
 
     if STANDARD_INPUT in plans:
         raise click.UsageError("a plan from standard input has no place for a lock; name its file")
+    named: dict[str, str] = {}
+    for plan in plans:
+        other = named.setdefault(lock_name(plan), plan)
+        if other != plan:
+            raise click.UsageError(f"{other} and {plan} have one lock, {lock_name(plan)}; give one another name")
     files, code = opened(plans, root)
     for number, file in enumerate(files, start=1):
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from bomgen import own_templates, schema, telling
 from bomgen.catalog import Catalog
 from bomgen.figures import Mark
 from bomgen.inputs.bases import extended
-from bomgen.inputs.files import PlanFile, inside, lock_name
+from bomgen.inputs.files import PlanFile, content_of, inside, lock_name
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
@@ -51,9 +52,12 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     place = FilePath(path)
     content = telling.read(path, place.read_bytes())
     folder = place.resolve().parent
+    widest = FilePath(root).resolve() if root else _checkout(folder)
     pinned = FilePath(lock_name(path))
+    if pinned.is_symlink() and not pinned.resolve().is_relative_to(widest):
+        raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(pinned))
     lock = (str(pinned), telling.read(str(pinned), pinned.read_bytes())) if pinned.is_file() else None
-    return PlanFile(path, content, folder, FilePath(root).resolve() if root else _checkout(folder), lock)
+    return PlanFile(path, content, folder, widest, lock)
 
 
 def _checkout(folder: FilePath) -> FilePath:
@@ -112,7 +116,7 @@ def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> by
     """A file that the plan names at a key. Raises PlanErrors when it cannot be read."""
     place = inside(file, given, mark, path)
     try:
-        return telling.read(given, place.read_bytes())
+        return telling.read(given, content_of(place))
     except OSError as error:
         message = f"the {what} '{given}' cannot be read ({error.strerror}); give its path relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", path)]) from None

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bomgen import telling
-from bomgen.inputs.files import PlanFile, inside
+from bomgen.inputs.files import PlanFile, content_of, inside
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import Path, Source, decoded, merged, override, read
 
@@ -55,7 +55,7 @@ def _over_bases(file: PlanFile, source: Source, folder: PurePosixPath, above: di
             message = f"'{given}' extends itself, by way of {', '.join(above.values())}; leave one of them out"
             raise PlanErrors([Problem(mark, "error", message, KEY, KEY)])
         try:
-            content = telling.read(shown, place.read_bytes())
+            content = telling.read(shown, content_of(place))
         except OSError as error:
             message = f"the plan '{given}' cannot be read ({error.strerror}); give its path relative to this file"
             raise PlanErrors([Problem(mark, "error", message, "no-file", KEY)]) from None

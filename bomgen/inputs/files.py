@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path as FilePath
 from typing import NamedTuple
@@ -42,6 +43,13 @@ def lock_name(path: str) -> str:
     """The path of the lock of a plan: beside it, `plan.lock` for `plan.yaml`."""
     place = FilePath(path)
     return str(place.with_suffix(LOCK) if place.suffix in PLAN_SUFFIXES else place.with_name(place.name + LOCK))
+
+
+def content_of(place: FilePath) -> bytes:
+    """The bytes of a file that a plan names. Raises OSError for what cannot be read, or never ends, as a pipe."""
+    if place.exists() and not place.is_file() and not place.is_dir():
+        raise OSError(errno.EINVAL, "No regular file", str(place))
+    return place.read_bytes()
 
 
 def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,15 @@ def test_overrides_come_over_everything(tmp_path: Path) -> None:
     file = open_plan(str(tmp_path / "x.yaml"), None)
     assert source_of(file, ["quote.terms.1=three"]).data["quote"]["terms"] == ["one", "three"]
     assert source_of(file, ["extends=other.yaml"]).data["title"] == "other"
+
+
+def test_a_pipe_is_no_file(tmp_path: Path) -> None:
+    """What never ends is not waited for, as a base or as a price book."""
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for name, key in (("x", "extends: pipe.yaml"), ("y", "quote: {price_book: pipe.yaml}")):
+        _lay(tmp_path, **{name: PLAN.replace("extends: base.yaml", key)})
+        with pytest.raises(PlanErrors, match="No regular file"):
+            work_out(open_plan(str(tmp_path / f"{name}.yaml"), None))
 
 
 def test_a_row_of_links_ends(tmp_path: Path) -> None:

@@ -194,6 +194,21 @@ def test_a_lock_stands_beside_its_plan(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_lock_is_a_file_of_the_plans_own(plan: Path, tmp_path: Path) -> None:
+    """Two plans whose names differ by the suffix alone have no common lock, and a link leads to none elsewhere."""
+    plan.with_suffix(".yml").write_text(PLAN, "utf-8")
+    refused = run("lock", "x.yaml", "x.yml")
+    assert (refused.exit_code, "have one lock, x.lock" in refused.stderr) == (2, True)
+    plan.with_suffix(".yml").unlink()
+    outside = tmp_path.parent / f"{tmp_path.name}.txt"
+    outside.write_text("mine", "utf-8")
+    Path("x.lock").symlink_to(outside)
+    for command in ("lock", "check"):
+        refused = run(command, "x.yaml")
+        assert (refused.exit_code, "leads out of the plan's folder tree" in refused.stderr) == (2, True)
+    assert outside.read_text("utf-8") == "mine"
+
+
 def test_the_sellers_costs_are_in_no_lock(plan: Path) -> None:
     """A cost book is neither pinned nor named."""
     amended(plan, "  currency: EUR\n", "  currency: EUR\n  cost_book: secret.yaml\n")
