@@ -26,6 +26,7 @@ from bomgen.cli.common import (
 
 if TYPE_CHECKING:
     from bomgen.difference import Difference, Side
+    from bomgen.difference.side import Seen
     from bomgen.difference.threshold import Limit
     from bomgen.inputs import PlanFile
     from bomgen.problems import Problem
@@ -148,13 +149,16 @@ def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | 
     if None in given:
         sys.exit(WRONG_USAGE)
     read: list[tuple[Side, Report | None]] = []
+    seen: Seen = {}
     shown = set[str]()
     for each, of_side in zip(given, settings, strict=True):
         if each is None:
             continue
         try:
             data = bill_in(each.content, each.name)
-            read.append(_worked_out(each.file(), of_side) if data is None else (side_of(data, each.name), None))
+            read.append(
+                _worked_out(each.file(), of_side) if data is None else (side_of(data, each.name, seen=seen), None)
+            )
         except PlanErrors as errors:
             _show([problem for problem in errors.problems if str(problem) not in shown], each)
             shown |= {str(problem) for problem in errors.problems}

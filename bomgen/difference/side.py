@@ -129,13 +129,19 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
     return data if isinstance(data, dict) and "bomgen" in data and "lines" in data else None
 
 
-def side_of(data: Mapping[str, Any], name: str, source: Source | None = None) -> Side:
+Seen = dict[str, tuple[Mapping[str, Any], Item]]
+"""Lines as they were read, by id: the data, and what it was read as."""
+
+
+def side_of(data: Mapping[str, Any], name: str, source: Source | None = None, seen: Seen | None = None) -> Side:
     """A side from the data of a bom.json; `source` is that of the plan that it was worked out from just now.
+
+    `seen` has the lines of the other side and takes in those of this one: most are the same, and read once.
 
     Raises PlanErrors when the data is not what `bomgen build` writes, or of a format that is not known.
     """
     try:
-        return _Reader(name).side(data, source)
+        return _Reader(name, {} if seen is None else seen).side(data, source)
     except _Wrong as error:
         message = f"{error}; give a bom.json as `bomgen build` writes it, or the plan"
         raise PlanErrors([Problem(Mark(name, 1, 1), "error", message, RULE)]) from None
@@ -148,8 +154,8 @@ class _Wrong(Exception):
 class _Reader:
     """Reads the data of one bom.json."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, seen: Seen) -> None:
+        self.name, self.seen = name, seen
         self.amounts: dict[str, Decimal] = {}
         """By their text: a bill has the same prices over and over."""
 
@@ -205,6 +211,9 @@ class _Reader:
             raise _Wrong(f"`lines.{at}` is no mapping")
         get = line.get
         id, category, description = get("id"), get("category"), get("description")
+        known = self.seen.get(id) if isinstance(id, str) else None
+        if known and known[0] == line:
+            return known[1]
         if not (isinstance(id, str) and isinstance(category, str) and isinstance(description, str)):
             raise _Wrong(f"`lines.{at}` lacks an id, a category or a description")
         fabric, role, part, sku, vendor = get("fabric"), get("role"), get("part"), get("sku"), get("vendor")
@@ -216,7 +225,7 @@ class _Reader:
         currency, cluster = get("original_currency"), get("cluster") or ""
         if not isinstance(cluster, str):
             raise _Wrong(f"`lines.{at}` has a cluster that is no text")
-        return Item(
+        found = Item(
             id,
             category,
             f"{cluster}.{fabric}" if cluster and fabric else fabric,
@@ -236,6 +245,8 @@ class _Reader:
             self.amount(get("exchange_rate"), at),
             cluster,
         )
+        self.seen[id] = line, found
+        return found
 
     def amount(self, value: Any, at: int | str) -> Decimal | None:
         if value is None:
