@@ -205,7 +205,6 @@ def rules() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("rule", sorted({rule for rule, _ in rules()}))
 def test_every_rule_is_in_a_transcript(rule: str) -> None:
-    """Each rule in brackets behind an error is shown by a transcript."""
-    if rule in RULES_NOT_PROVOKED:
-        pytest.skip(RULES_NOT_PROVOKED[rule])
-    assert f"[{rule}]" in transcripts(), [place for each, place in rules() if each == rule]
+    """Each rule in brackets behind an error is shown by a transcript, but for those of the table, which are not."""
+    shown = f"[{rule}]" in transcripts()
+    assert shown != (rule in RULES_NOT_PROVOKED), [place for each, place in rules() if each == rule]

@@ -100,13 +100,17 @@ def test_places_are_those_of_the_file() -> None:
     st.lists(st.lists(st.text(alphabet="ab \",;\n\r'=", max_size=6), min_size=2, max_size=3), min_size=1, max_size=4)
 )
 def test_csv_is_split_as_python_splits_it(rows: list[list[str]]) -> None:
-    """Fields are those that Python's own reader finds; blanks around them are left out."""
+    """Fields are those that Python's own reader finds; blanks around them are left out.
+
+    So is the apostrophe before what spreadsheets run (OWASP, CSV injection: a carriage return is among it).
+    """
     stream = io.StringIO()
     csv.writer(stream, quoting=csv.QUOTE_ALL).writerows([["a", "b"], *rows])
     text = stream.getvalue()
     wanted = [[field.replace("\r\n", "\n").strip() for field in row] for row in csv.reader(io.StringIO(text, ""))]
     found = [[str(cell.value) for cell in row] for row in separated.rows(text, "book.csv")]
-    without = [[f[1:] if f[:1] == "'" and f.lstrip("'")[:1] == "=" else f for f in row] for row in wanted]
+    run = ("=", "\r")
+    without = [[f[1:] if f[:1] == "'" and f.lstrip("'")[:1] in run else f for f in row] for row in wanted]
     assert without == found
 
 
