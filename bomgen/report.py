@@ -20,6 +20,7 @@ from bomgen.numbers import Path, Paths, numbers
 from bomgen.operation import Running
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
+from bomgen.pools import KEY as CLUSTERS
 from bomgen.pools import together
 from bomgen.prices import Price, PriceBook
 from bomgen.problems import Problem
@@ -96,8 +97,6 @@ SUMS = (
 """The numbers that clusters have together, by their path; none where one of the clusters does not know its own."""
 MAYBE_NONE = ("spare_servers", "nics", "network_power_w", "storage_power_w")
 """Of what a cluster has none when it does not say it."""
-CLUSTERS = "clusters"
-"""Where the clusters of a plan with several stand in bom.json."""
 OPERATION = "operation"
 """Where the costs of running stand in bom.json."""
 

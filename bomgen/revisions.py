@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from bomgen.inputs import PlanFile, lock_name
 from bomgen.problems import PlanErrors, nearest
-from bomgen.source import read
+from bomgen.source import SUFFIXES, read
 
 MAX_BYTES = 1 << 28
 """Bytes of all files of a revision that are read for one plan."""
@@ -25,8 +25,6 @@ SECONDS = 120
 """What git may take to answer."""
 LINK = "120000"
 """The mode of a symbolic link."""
-SUFFIXES = (".yaml", ".yml")
-"""Of plans and part files: they name further files, and may be named without."""
 _REVISION = re.compile(r"((?:[^:{]|\{[^}]*\})+):(.+)", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 """What the path of a file begins with on Windows."""

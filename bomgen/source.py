@@ -21,6 +21,8 @@ from bomgen.problems import PlanErrors, Problem
 Path = tuple[str | int, ...]
 """Where a value stands in plain data: keys and list positions from the root."""
 
+SUFFIXES = (".yaml", ".yml")
+"""Of files that hold YAML."""
 MAX_CHARACTERS = 1 << 20
 MAX_DEPTH = 50
 MAX_NODES = 100_000

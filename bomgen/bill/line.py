@@ -9,6 +9,7 @@ from typing import NamedTuple
 from bomgen.catalog import at_length
 from bomgen.figures import Figure
 from bomgen.parts import Cable, Identity, Module
+from bomgen.pools import KEY
 from bomgen.terms import Charge
 
 CATEGORIES = (
@@ -68,7 +69,7 @@ class Line(NamedTuple):
 
 def pool_path(pool: str) -> tuple[str, ...]:
     """Where the numbers of a cluster begin in bom.json, of a plan with several; nothing where there is one."""
-    return ("clusters", pool) if pool else ()
+    return (KEY, pool) if pool else ()
 
 
 def cable_id(cable: Cable | None, length_m: Fraction) -> str:

@@ -8,7 +8,8 @@ from bomgen.chapters.writer import Writer
 from bomgen.document import Cell, Column, Derivation, Row, Section, Step, Table
 from bomgen.figures import Cited, Derived, Figure, telling_inputs, walk
 from bomgen.numbers import Path, dotted
-from bomgen.report import CLUSTERS, assumptions
+from bomgen.pools import KEY as CLUSTERS
+from bomgen.report import assumptions
 
 
 def assumption_section(writer: Writer) -> Section:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bomgen import telling
+from bomgen.alternatives import ALTERNATIVES
 from bomgen.inputs.files import PlanFile, content_of, inside
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import Path, Source, decoded, merged, override, read
@@ -24,8 +25,6 @@ PATHS: tuple[Path, ...] = (
     ("quote", "vendor", "logo"),
 )
 """The keys whose values are paths of files: one, or a list."""
-ALTERNATIVES: Path = ("quote", "alternatives")
-"""The key of the alternatives, which may set such keys, too."""
 
 
 def extended(file: PlanFile, settings: Sequence[str] = ()) -> Source:

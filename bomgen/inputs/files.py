@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from bomgen.figures import Mark
 from bomgen.problems import PlanErrors, Problem
+from bomgen.source import SUFFIXES
 
 LOCK = ".lock"
-PLAN_SUFFIXES = (".yaml", ".yml")
 MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
 
@@ -42,7 +42,7 @@ class PlanFile(NamedTuple):
 def lock_name(path: str) -> str:
     """The path of the lock of a plan: beside it, `plan.lock` for `plan.yaml`."""
     place = FilePath(path)
-    return str(place.with_suffix(LOCK) if place.suffix in PLAN_SUFFIXES else place.with_name(place.name + LOCK))
+    return str(place.with_suffix(LOCK) if place.suffix in SUFFIXES else place.with_name(place.name + LOCK))
 
 
 def content_of(place: FilePath) -> bytes:

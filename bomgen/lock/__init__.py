@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from operator import eq
+from pathlib import Path
 from typing import NamedTuple
 
 from bomgen import schema
@@ -202,13 +203,8 @@ def books_of(file: PlanFile, lock: Lock, quote: QuotePlan) -> Books:
         pinned = lock.books[given].book
         others = tuple(price for price in book.prices if not lock.covers(price.part))
         found.used.append(pinned._replace(prices=(*pinned.prices, *others), currencies=_currencies(pinned, others)))
-    found.inputs.append(Input(file_name(lock.file), lock.content))
+    found.inputs.append(Input(Path(lock.file).name, lock.content))
     return found
-
-
-def file_name(path: str) -> str:
-    """The last part of a path: what a lock is called from its plan."""
-    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _currencies(book: PriceBook, others: Sequence[Price]) -> tuple[tuple[str, Mark], ...]:

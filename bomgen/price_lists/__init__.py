@@ -10,8 +10,9 @@ from typing import Any
 
 from bomgen.prices.table import DESCRIPTION, columns
 from bomgen.quote import QuoteLine
+from bomgen.source import SUFFIXES
 
-FORMS: Mapping[str, tuple[str, ...]] = {"csv": (".csv",), "yaml": (".yaml", ".yml"), "xlsx": (".xlsx",)}
+FORMS: Mapping[str, tuple[str, ...]] = {"csv": (".csv",), "yaml": SUFFIXES, "xlsx": (".xlsx",)}
 """The forms and the suffixes of their files."""
 BINARY = ("xlsx",)
 
