@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from bomgen.language import Language
     from bomgen.wiring.columns import Wiring
 
-FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"}
-"""The formats that `build` writes of itself, each with its file name."""
+FORMATS = {
+    **{"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"},
+    "cdx": "bom.cdx.json",
+}
+"""The formats of one file that bomgen writes of itself, each with its file name."""
 PRINTED = {"pdf": "quote.pdf"}
 """The format that a browser prints, with its file name."""
 DRAWINGS = {"svg": "fabric-{name}.svg", "dot": "fabric-{name}.dot"}
@@ -73,6 +76,10 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             files[FORMATS[form]] = workbook(page, words)
         elif form in DRAWINGS:
             files |= _drawings(report, form)
+        elif form == "cdx":
+            from bomgen.render.cdx import bom_cdx
+
+            files[FORMATS[form]] = bom_cdx(report)
         else:
             from bomgen.render.data import bom_csv, bom_json
 

@@ -29,7 +29,7 @@ from bomgen.cli.common import (
 from bomgen.cli.summary import summary
 
 DEFAULT_FORMATS = "md,html,xlsx,json,csv"
-ALL_FORMATS = f"{DEFAULT_FORMATS},pdf,svg,dot"
+ALL_FORMATS = f"{DEFAULT_FORMATS},cdx,pdf,svg,dot"
 BINARY = ("xlsx", "pdf")
 """Formats that no terminal can show."""
 
@@ -52,7 +52,7 @@ BINARY = ("xlsx", "pdf")
     show_default=True,
     metavar="LIST",
     shell_complete=proposed("documents"),
-    help="What to write; pdf takes Chromium, svg and dot draw every fabric.",
+    help="What to write; cdx is CycloneDX, pdf takes Chromium, svg and dot draw every fabric.",
 )
 @click.option(
     "--template",
@@ -77,8 +77,9 @@ def build(
 ) -> None:
     """Write quote.md, quote.html, quote.xlsx, bom.json and bom.csv into DIR/NAME/ for each plan (- is standard input).
 
-    The format pdf writes quote.pdf, which Chromium prints: the one in PATH, or the one that BOMGEN_CHROMIUM names. The
-    formats svg and dot (Graphviz) write a drawing of each fabric, fabric-NAME.svg and fabric-NAME.dot.
+    The format cdx writes the bill as a CycloneDX hardware BOM, bom.cdx.json. The format pdf writes quote.pdf, which
+    Chromium prints: the one in PATH, or the one that BOMGEN_CHROMIUM names. The formats svg and dot (Graphviz) write a
+    drawing of each fabric, fabric-NAME.svg and fabric-NAME.dot.
     Templates of your own, by --template or `templates:` of a plan, are filled in beside them.
 
     Several plans are built each by itself; the worst exit code is returned.
