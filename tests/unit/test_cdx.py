@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from conftest import Worked
+from conftest import Worked, plan_file
 
+from bomgen.pipeline import work_out
 from bomgen.render.cdx import bom_cdx
 from bomgen.report import result
 
@@ -136,8 +138,8 @@ def test_each_cluster_and_fabric_holds_its_parts(worked: Worked) -> None:
     assert "two.compute.switch.leaf" not in depends
 
 
-def test_hostile_text_stays_text(worked: Worked) -> None:
-    """Whatever a plan says is the value of a string, and no link is to anything but a page of the web."""
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    """Whatever plans and part files say is the value of a string, and no link is to anything but a page of the web."""
     part = {
         **{"name": HOSTILE, "vendor": HOSTILE, "part_number": HOSTILE, "protocol": "infiniband", "cage": "osfp-finned"},
         **{"ports": 64, "port_gbps": 400, "ports_per_cage": 2, "split": 2, "rack_units": 1, "power": "1 kW"},
@@ -146,21 +148,25 @@ def test_hostile_text_stays_text(worked: Worked) -> None:
             "b": {"title": HOSTILE, "url": "https://example.com/%zz"},
             "c": {"title": HOSTILE, "url": "https://example.com/a b"},
             "d": {"title": HOSTILE, "url": "http://[::"},
+            "e": {"title": HOSTILE, "url": "https://example.com/a%20b?c=(d)#e"},
         },
     }
     plan = PLAN | {
         "title": HOSTILE,
-        "fabrics": {"compute": {"switch": part, "nic": "cx7-400-osfp"}},
+        "catalog": ["parts/"],
+        "fabrics": {"compute": {"switch": "odd", "nic": "cx7-400-osfp"}},
         "quote": QUOTE | {"vendor": {"name": HOSTILE}, "charges": [{"kind": "support", "name": HOSTILE, "price": 1}]},
     }
-    content = bom_cdx(worked(plan))
+    (tmp_path / "parts" / "switch").mkdir(parents=True)
+    (tmp_path / "parts" / "switch" / "odd.yaml").write_text(json.dumps(part), "utf-8")
+    content = bom_cdx(work_out(plan_file(plan, tmp_path)))
     bom = json.loads(content)
     assert content == (json.dumps(bom, ensure_ascii=False, indent=1) + "\n").encode()
     assert bom["metadata"]["component"]["name"] == HOSTILE
     assert bom["metadata"]["supplier"] == {"name": HOSTILE}
     leaf = by_ref(bom)["compute.switch.leaf"]
     assert leaf["name"] == HOSTILE
-    assert "externalReferences" not in leaf
+    assert [each["url"] for each in leaf["externalReferences"]] == ["https://example.com/a%20b?c=(d)#e"]
     assert [each["name"] for each in bom["services"]] == [HOSTILE]
     assert all(re.fullmatch(r"[a-z0-9.:_-]+", ref) for ref in by_ref(bom))
 
