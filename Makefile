@@ -7,17 +7,29 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # On a continuous-integration machine the outside judges written in Python come along; elsewhere they are skipped.
-comma := ,
-EXTRAS := dev$(if $(CI),$(comma)judges$(comma)site)
+EXTRAS := dev $(if $(CI),judges site)
+
+# Packages come from lock files: nothing is installed whose hash is not there, the build backend included.
+LOCKED = $(PIP) install --require-hashes $(foreach lock,build run $(1),--requirement requirements/$(lock).txt)
+EDITABLE := $(PIP) install --no-deps --no-build-isolation --editable .
 
 # A stamp says which set of packages the environment holds; it is renewed when what is to be installed changes.
+empty :=
+space := $(empty) $(empty)
+GIVEN := pyproject.toml bomgen/__init__.py $(wildcard requirements/*.txt)
 INSTALLED := $(VENV)/.installed
-INSTALLED_DEV := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
+INSTALLED_DEV := $(VENV)/.installed-$(subst $(space),-,$(strip $(EXTRAS)))
 INSTALLED_SITE := $(VENV)/.installed-site
+
+# The programs of a release have an environment of their own, so that they never meet those of the tests.
+TOOLS := build/tools
+INSTALLED_TOOLS := $(TOOLS)/.installed
+COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command 'make pins'
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest bench deep docs site clean help
+.PHONY: build test lint format types pytest bench deep docs site pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -50,6 +62,24 @@ docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the
 site: $(INSTALLED_SITE) ## build the documentation into build/site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
+pins: $(INSTALLED_TOOLS) ## renew the lock files of requirements/ with the newest packages
+	$(COMPILE) --upgrade --all-extras --group release pyproject.toml --output-file requirements/all.txt
+	$(COMPILE) --constraint requirements/all.txt pyproject.toml --output-file requirements/run.txt
+	for extra in dev judges site; do $(COMPILE) --constraint requirements/all.txt --extra $$extra pyproject.toml \
+		--output-file requirements/$$extra.txt || exit 1; done
+	$(COMPILE) --constraint requirements/all.txt --group release --output-file requirements/release.txt
+	$(TOOLS)/bin/python ci/release.py backend | $(COMPILE) --constraint requirements/all.txt - \
+		--output-file requirements/build.txt
+
+audit: $(INSTALLED_TOOLS) ## ask for known vulnerabilities of every locked package; one that cannot be asked for is a failure
+	$(TOOLS)/bin/pip-audit --requirement requirements/all.txt --require-hashes --disable-pip --strict --progress-spinner off
+
+sbom: $(INSTALLED_TOOLS) ## write the SBOM of bomgen and what it depends on into dist/
+	$(TOOLS)/bin/python ci/release.py sbom dist
+
+release: $(INSTALLED_TOOLS) ## build wheel and sdist twice, compare, and write them with SBOM and SHA256SUMS into dist/
+	$(TOOLS)/bin/python ci/release.py release dist
+
 clean: ## remove the environment, results and caches
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules
 	find bomgen tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -61,14 +91,22 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("bomgen needs Python 3.11 or newer; name one with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 
-$(INSTALLED): pyproject.toml bomgen/__init__.py | $(BIN)/python
-	$(PIP) install --editable .
+$(INSTALLED): $(GIVEN) | $(BIN)/python
+	$(call LOCKED)
+	$(EDITABLE)
 	@touch $@
 
-$(INSTALLED_DEV): pyproject.toml bomgen/__init__.py | $(BIN)/python
-	$(PIP) install --editable '.[$(EXTRAS)]'
+$(INSTALLED_DEV): $(GIVEN) | $(BIN)/python
+	$(call LOCKED,$(EXTRAS))
+	$(EDITABLE)
 	@touch $@ $(INSTALLED)
 
-$(INSTALLED_SITE): pyproject.toml bomgen/__init__.py | $(BIN)/python
-	$(PIP) install --editable '.[site]'
+$(INSTALLED_SITE): $(GIVEN) | $(BIN)/python
+	$(call LOCKED,site)
+	$(EDITABLE)
 	@touch $@ $(INSTALLED)
+
+$(INSTALLED_TOOLS): requirements/release.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --requirement $<
+	@touch $@
