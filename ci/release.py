@@ -81,10 +81,14 @@ def version() -> str:
     return found[1]
 
 
+def licences() -> dict[str, str]:
+    """The licence of each package that bomgen needs, by its name."""
+    return tomllib.loads(LICENCES.read_text("utf-8"))
+
+
 def sbom() -> bytes:
-    """bomgen and the packages that its lock installs, as a CycloneDX 1.6 SBOM; the same bytes for the same lock."""
-    licences = tomllib.loads(LICENCES.read_text("utf-8"))
-    found = pins(LOCK)
+    """Bomgen and the packages that its lock installs, as a CycloneDX 1.6 SBOM; the same bytes for the same lock."""
+    found, licence = pins(LOCK), licences()
     root = f"pkg:generic/bomgen@{version()}"
     refs = {pin: f"pkg:pypi/{pin.name}@{pin.version}" for pin in found}
     components = [
@@ -95,7 +99,7 @@ def sbom() -> bytes:
             "version": pin.version,
             "scope": "required",
             "hashes": [{"alg": "SHA-256", "content": each} for each in pin.hashes],
-            "licenses": [{"expression": licences[pin.name]}],
+            "licenses": [{"expression": licence[pin.name]}],
             "purl": refs[pin],
             **({"properties": [{"name": "bomgen:marker", "value": pin.marker}]} if pin.marker else {}),
         }
@@ -134,9 +138,14 @@ def _json(data: dict[str, Any]) -> bytes:
 
 def copied(place: Path) -> Path:
     """A folder with all of the checkout that a build reads."""
-    names = (".gitignore", "pyproject.toml", "LICENSE", *project()["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
+    names = (
+        ".gitignore",
+        "pyproject.toml",
+        "LICENSE",
+        *project()["tool"]["hatch"]["build"]["targets"]["sdist"]["include"],
+    )
     place.mkdir(parents=True)
-    for name in names:
+    for name in (".gitignore", "pyproject.toml", "LICENSE", *carried):
         if (CHECKOUT / name).is_dir():
             shutil.copytree(CHECKOUT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
@@ -181,9 +190,7 @@ def built_twice() -> dict[str, bytes]:
 
 def uncommitted() -> str:
     """What of the checkout is not committed, as git lists it."""
-    done = subprocess.run(
-        ["git", "status", "--porcelain"], cwd=CHECKOUT, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["git", "status", "--porcelain"], cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotReleased(f"what is released is what is committed, and here git says: {done.stderr.strip()}")
     return done.stdout

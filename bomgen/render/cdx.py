@@ -18,7 +18,8 @@ from uuid import NAMESPACE_URL, uuid5
 from bomgen import __version__
 from bomgen.bill import Line
 from bomgen.catalog import Record
-from bomgen.report import Report, digest, explain_line
+from bomgen.figures import Figure
+from bomgen.report import Report, digest, one_line, plain
 from bomgen.terms import SERVICE, SOFTWARE
 
 VERSION = "1.6"
@@ -189,6 +190,7 @@ def _component(
         ("cdx:device:sku", line.sku),
         *_of_line(line),
         ("bomgen:spare", "true" if spare else None),
+        ("bomgen:explain", _why(line.spare if spare and line.spare else line.quantity)),
     )
     return data
 
@@ -196,7 +198,13 @@ def _component(
 def _service(line: Line) -> Data:
     """A service of the order, such as freight or support."""
     quantity = ("bomgen:quantity", str(line.pieces))
-    return {"bom-ref": line.id, "name": line.description, "properties": _properties(quantity, *_of_line(line))}
+    properties = _properties(quantity, *_of_line(line), ("bomgen:explain", _why(line.quantity)))
+    return {"bom-ref": line.id, "name": line.description, "properties": properties}
+
+
+def _why(quantity: Figure) -> str:
+    """Why there are so many, in one line."""
+    return one_line(quantity, lambda figure: str(plain(figure.value)))
 
 
 def _of_line(line: Line) -> Iterator[tuple[str, str | None]]:
@@ -212,7 +220,6 @@ def _of_line(line: Line) -> Iterator[tuple[str, str | None]]:
     yield "bomgen:part_number", numbers[0] if has_number else None
     yield "bomgen:ordering_number", numbers[-1] if len(numbers) > int(has_number) else None
     yield "bomgen:in_stock", "true" if line.in_stock else None
-    yield "bomgen:explain", explain_line(line)
 
 
 def _links(line: Line, records: Mapping[tuple[str, str], Record]) -> Iterator[Data]:

@@ -99,6 +99,7 @@ def test_spare_and_owned_pieces_stand_apart(worked: Worked) -> None:
     assert sum(map(int, quantities.values())) == sum(line["quantity"] + line["spare"] for line in lines)
     assert quantities["spare:compute.switch.leaf"] == "2"
     assert switches["spare:compute.switch.leaf"]["bomgen:spare"] == "true"
+    assert switches["spare:compute.switch.leaf"]["bomgen:explain"].startswith("plan.yaml:")
     assert switches["compute.switch.leaf.stock"]["bomgen:in_stock"] == "true"
     assert quantities["compute.switch.leaf.stock"] == "1"
 
