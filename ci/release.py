@@ -138,12 +138,7 @@ def _json(data: dict[str, Any]) -> bytes:
 
 def copied(place: Path) -> Path:
     """A folder with all of the checkout that a build reads."""
-    names = (
-        ".gitignore",
-        "pyproject.toml",
-        "LICENSE",
-        *project()["tool"]["hatch"]["build"]["targets"]["sdist"]["include"],
-    )
+    carried = project()["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     place.mkdir(parents=True)
     for name in (".gitignore", "pyproject.toml", "LICENSE", *carried):
         if (CHECKOUT / name).is_dir():

@@ -1,4 +1,4 @@
-"""What is installed is pinned and hashed, and what is released comes out alike twice, with licence, SBOM and digests."""
+"""What is installed is pinned and hashed; what is released comes out alike twice, with licence, SBOM and digests."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_licences_are_those_of_the_packages(name: str) -> None:
 
 def test_the_page_lists_every_package() -> None:
     """docs/dependencies.md has name, versions and licence of each package that bomgen needs, and no other."""
-    rows = re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", PAGE, re.MULTILINE)
     shown = {name: (versions.strip(), licence.strip()) for name, versions, licence in rows}
     wanted = {
         pin.name: (
@@ -152,7 +152,7 @@ def test_two_builds_are_alike_and_carry_the_licence() -> None:
 def test_the_changes_begin_with_this_version() -> None:
     """CHANGELOG.md has the version of the package, with nothing above it but what is not released yet."""
     heads = re.findall(r"^## \[(.+?)\]", (CHECKOUT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    assert [head for head in heads if head != "Unreleased"][0] == __version__
+    assert next(head for head in heads if head != "Unreleased") == __version__
 
 
 def test_only_what_is_committed_is_released(
