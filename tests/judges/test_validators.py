@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import release
 
 from bomgen.schema import document
 from bomgen.source import read
@@ -115,6 +116,11 @@ def test_hardware_boms_are_valid(quotes, cyclonedx):
         assert bom["specVersion"] == "1.6"
         assert cyclonedx(bom) is None, folder.name
         assert cyclonedx(bom, "1.7") is None, folder.name
+
+
+def test_the_sbom_of_bomgen_is_valid(cyclonedx):
+    """The SBOM of a release is valid CycloneDX 1.6 to the same validator."""
+    assert cyclonedx(json.loads(release.sbom())) is None
 
 
 def test_hardware_boms_are_read_by_the_library(quotes, judge):
