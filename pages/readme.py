@@ -1,4 +1,4 @@
-"""The pages of the site that stand at the top of the checkout, with their links turned to where the site has the pages."""
+"""Pages of the site that stand at the top of the checkout, with links turned to where the site has the pages."""
 
 from __future__ import annotations
 
