@@ -13,6 +13,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.fabric import clos
+from bomgen.figures import known
 
 MAX_TIERS = 3
 
@@ -115,10 +116,7 @@ def carries(numbers: Numbers) -> bool:
 
 def best_of(numbers: Numbers) -> Shape:
     """The smallest fabric where there is one."""
-    shape = best(numbers)
-    if shape is None:
-        raise ValueError("no fabric carries the demand")
-    return shape
+    return known(best(numbers), "no fabric carries the demand")
 
 
 def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:
