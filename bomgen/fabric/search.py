@@ -270,9 +270,8 @@ def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None, any_w
 
 def _pods_of(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
     """The shape of so many leaves in pods, or None when their up-links do not spread evenly."""
+    # Where spines have no port down there is no number of leaves to ask for.
     limit = numbers.pod_leaves or spine_ports_down(numbers)
-    if limit < 1:
-        return None
     pods = numbers.rails * ceil(Fraction(leaves, numbers.rails * limit))
     pod_leaves = ceil(leaves / pods)
     spines = spines_of_pod(numbers, pod_leaves, up, pods)

@@ -180,6 +180,39 @@ def test_ports_used_never_exceed_the_cages(case: Case) -> None:
 
 
 @given(cases(fixed=True, mixed=True))
+@example(Case(radix=16, servers=107, tiers=2, exact=True, topology="rail-only", per_pod=13, spines=24))
+@example(
+    Case(
+        radix=12,
+        servers=133,
+        ports=3,
+        ratio=Fraction(4),
+        reserved=4,
+        hosts=7,
+        unit=4,
+        per_pod=12,
+        spines=20,
+        topology=TOPOLOGIES[1],
+    )
+)
+@example(
+    Case(
+        radix=10, servers=21, ports=2, ratio=Fraction(3, 2), spine_ratio=Fraction(2), tiers=3, spines=9, rates=RATES[1]
+    )
+)
+@example(
+    Case(
+        radix=4,
+        servers=8,
+        ratio=Fraction(3, 4),
+        tiers=3,
+        reserved=4,
+        topology=TOPOLOGIES[1],
+        spine_up=4,
+        rates=RATES[5],
+    )
+)
+@example(Case(radix=4, servers=1, ports=4, tiers=2, reserved=1, hosts=7, pod_leaves=4, spines=10, spine_down=1))
 def test_every_endpoint_has_a_port(case: Case) -> None:
     """The leaves' ports down hold whatever is attached, and with the spines' free ports the reserved ones too."""
     fabric = fabric_of(case)
