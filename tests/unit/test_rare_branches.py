@@ -54,7 +54,7 @@ def test_ports_of_two_kinds_do_not_share_cages(built: Built) -> None:
 
 
 def test_full_recomputation_of_adapters_is_another_forward_pass(built: Built) -> None:
-    """Two FLOPs for each parameter and adapter, a token: 8N in all instead of 6N (Korthikanti et al. 2022, section 5)."""
+    """Two FLOPs more for each parameter and adapter, a token (Korthikanti et al. 2022, section 5: 8N instead of 6N)."""
     plan = {
         "bomgen": 1,
         "name": "a",
