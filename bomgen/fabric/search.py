@@ -13,6 +13,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.fabric import clos
+from bomgen.figures import known
 
 MAX_TIERS = 3
 
@@ -115,10 +116,7 @@ def carries(numbers: Numbers) -> bool:
 
 def best_of(numbers: Numbers) -> Shape:
     """The smallest fabric where there is one."""
-    shape = best(numbers)
-    if shape is None:
-        raise ValueError("no fabric carries the demand")
-    return shape
+    return known(best(numbers), "no fabric carries the demand")
 
 
 def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:
@@ -272,9 +270,8 @@ def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None, any_w
 
 def _pods_of(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
     """The shape of so many leaves in pods, or None when their up-links do not spread evenly."""
+    # Where spines have no port down there is no number of leaves to ask for.
     limit = numbers.pod_leaves or spine_ports_down(numbers)
-    if limit < 1:
-        return None
     pods = numbers.rails * ceil(Fraction(leaves, numbers.rails * limit))
     pod_leaves = ceil(leaves / pods)
     spines = spines_of_pod(numbers, pod_leaves, up, pods)
