@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bomgen.fabric import clos
+from bomgen.fabric.search import Shape
 from bomgen.figures import formula, known
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -100,15 +101,21 @@ def test_a_prompt_costs_its_attention_where_heads_are_known(built: Built) -> Non
 
 
 @formula("switches")
-def _twice_the_spines(below: int, uplinks: int, ports: int) -> int:
+def _too_many(below: int, uplinks: int, ports: int) -> int:
     return 2 * clos.smallest_spread(below, uplinks, ports)
+
+
+@formula("switches")
+def _too_many_found(shape: Shape) -> int:
+    return 2 * shape.spines
 
 
 def test_formulas_that_do_not_find_what_the_search_found_stop_the_program(
     built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fabric is searched in plain numbers and explained by formulas: a difference is a mistake of one of the two."""
-    monkeypatch.setattr("bomgen.fabric.folded.clos.even_spread", _twice_the_spines)
+    monkeypatch.setattr("bomgen.fabric.folded.clos.even_spread", _too_many)
+    monkeypatch.setattr("bomgen.fabric.folded.spines_of", _too_many_found)
     plan = {
         "bomgen": 1,
         "name": "a",
