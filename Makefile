@@ -14,10 +14,12 @@ EXTRAS := dev$(if $(CI),$(comma)judges$(comma)site)
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 INSTALLED_SITE := $(VENV)/.installed-site
+PEERS_AT := build/peers
+PEERS_INSTALLED := $(patsubst benchmarks/peers/%.txt,$(PEERS_AT)/%/.installed,$(wildcard benchmarks/peers/*.txt))
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest bench deep docs site clean help
+.PHONY: build test lint format types pytest bench peers deep docs site clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -40,8 +42,12 @@ pytest: $(INSTALLED_DEV) ## the tests alone
 deep: $(INSTALLED_DEV) ## search the laws with many more examples
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws
 
-bench: $(INSTALLED) ## time the commands against the imports that they cannot do without
-	$(BIN)/python benchmarks/bench.py
+bench: $(INSTALLED) $(if $(PEERS),peers) ## time bomgen into benchmarks/results/, against the last result; PEERS=1, KEEP=why
+	$(BIN)/python benchmarks/bench.py $(if $(KEEP),--keep '$(KEEP)') $(if $(PEERS),--peers $(PEERS_AT))
+
+# A peer that cannot be installed is left out; the table says so.
+peers: ## install the programs that bomgen is run beside, each by itself
+	-@$(MAKE) --no-print-directory --keep-going $(PEERS_INSTALLED)
 
 docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests, and the schema for editors
 	$(BIN)/python tests/reference/designs.py
@@ -72,3 +78,8 @@ $(INSTALLED_DEV): pyproject.toml bomgen/__init__.py | $(BIN)/python
 $(INSTALLED_SITE): pyproject.toml bomgen/__init__.py | $(BIN)/python
 	$(PIP) install --editable '.[site]'
 	@touch $@ $(INSTALLED)
+
+$(PEERS_AT)/%/.installed: benchmarks/peers/%.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+	@touch $@
