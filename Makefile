@@ -20,6 +20,8 @@ GIVEN := pyproject.toml bomgen/__init__.py $(wildcard requirements/*.txt)
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-$(subst $(space),-,$(strip $(EXTRAS)))
 INSTALLED_SITE := $(VENV)/.installed-site
+PEERS_AT := build/peers
+PEERS_INSTALLED := $(patsubst benchmarks/peers/%.txt,$(PEERS_AT)/%/.installed,$(wildcard benchmarks/peers/*.txt))
 
 # The programs of a release have an environment of their own, so that they never meet those of the tests.
 TOOLS := build/tools
@@ -29,7 +31,7 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest bench deep docs site pins audit sbom release clean help
+.PHONY: build test lint format types pytest bench peers deep docs site pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -52,8 +54,12 @@ pytest: $(INSTALLED_DEV) ## the tests alone
 deep: $(INSTALLED_DEV) ## search the laws with many more examples
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws
 
-bench: $(INSTALLED) ## time the commands against the imports that they cannot do without
-	$(BIN)/python benchmarks/bench.py
+bench: $(INSTALLED) $(if $(PEERS),peers) ## time bomgen into benchmarks/results/, against the last result; PEERS=1, KEEP=why
+	$(BIN)/python benchmarks/bench.py $(if $(KEEP),--keep '$(KEEP)') $(if $(PEERS),--peers $(PEERS_AT))
+
+# A peer that cannot be installed is left out; the table says so.
+peers: ## install the programs that bomgen is run beside, each by itself
+	-@$(MAKE) --no-print-directory --keep-going $(PEERS_INSTALLED)
 
 docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests, and the schema for editors
 	$(BIN)/python tests/reference/designs.py
@@ -109,4 +115,9 @@ $(INSTALLED_SITE): $(GIVEN) | $(BIN)/python
 $(INSTALLED_TOOLS): requirements/release.txt
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --requirement $<
+	@touch $@
+
+$(PEERS_AT)/%/.installed: benchmarks/peers/%.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
 	@touch $@

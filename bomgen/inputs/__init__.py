@@ -17,7 +17,6 @@ from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
 from bomgen.prices import PriceBook, price_book
-from bomgen.prices.files import XLSX, opened
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
 from bomgen.source import Source, override
@@ -122,6 +121,8 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
     """The price books that a plan names at a key. Raises PlanErrors for one that is wrong or cannot be read."""
     books, inputs = [], []
     for given, mark in named:
+        from bomgen.prices.files import opened
+
         content = _content(file, given, mark, path, "price book")
         books.append(price_book(opened(content, given)))
         inputs.append(Input(given, content))
@@ -140,6 +141,8 @@ def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> by
 
 def text_of(file: PlanFile, name: str) -> str:
     """The text of a file that marks name: the plan's own, of a price book or a plan beside it; empty where none is."""
+    from bomgen.prices.files import XLSX
+
     if name == file.name:
         return file.content.decode("utf-8", "replace")
     if file.lock and name == file.lock[0]:

@@ -16,14 +16,11 @@ from bomgen.bill import Line, pool_path
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
-from bomgen.margin import Margin, margin
 from bomgen.network.attachment import attachments
 from bomgen.outputs import TAKEN
 from bomgen.pipeline.stages import BrokenResult, worked_out
 from bomgen.plan import COMPUTE, Plan
 from bomgen.pools import split
-from bomgen.price_lists import Entry, to_fill_in
-from bomgen.prices import PriceBook
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quote import net_price, without_rate
 from bomgen.report import Report
@@ -32,6 +29,9 @@ from bomgen.source import Source, keys_of
 
 if TYPE_CHECKING:
     from bomgen.lock import Books, Lock
+    from bomgen.margin import Margin
+    from bomgen.price_lists import Entry
+    from bomgen.prices import PriceBook
     from bomgen.reasons import Reason
     from bomgen.wiring.columns import Wiring
 
@@ -82,6 +82,8 @@ def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin
 
     Raises PlanErrors as `work_out` and `costs_of`, and where the plan names no cost book.
     """
+    from bomgen.margin import margin
+
     report = work_out(file, settings)
     quoted = report.plan.quote
     if not quoted.cost_books:
@@ -92,6 +94,8 @@ def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin
 
 def to_price(report: Report) -> list[Entry]:
     """The parts of a result and of its alternatives that have no price yet, as prices to fill in."""
+    from bomgen.price_lists import to_fill_in
+
     found: dict[str, Entry] = {}
     for each in (report, *report.alternatives):
         for entry in to_fill_in(each.quote.lines, report.plan.quote.currency):
