@@ -111,7 +111,7 @@ def test_chinese_units_and_values() -> None:
 
 def test_unknown_language() -> None:
     """A language without a file is refused."""
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(BrokenInstallation):
         language("xx")
 
 
