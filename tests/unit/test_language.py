@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bomgen.document import Cell, Value
 from bomgen.language import Language, language
-from bomgen.resources import folder
+from bomgen.resources import BrokenInstallation, folder
 from bomgen.source import read
 
 ENGLISH = language("en")
