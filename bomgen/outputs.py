@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -211,8 +212,16 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
         if out.exists() and not out.is_file() and not out.is_dir() and not module.SEVERAL_FILES:
             make(out)
             return [out]
-        place = FilePath(os.path.realpath(out)) if out.is_symlink() else out
+        place = _behind(out)
         return placing.place(place.parent, lambda folder: make(folder / place.name))
+
+
+def _behind(out: FilePath) -> FilePath:
+    """Where a link leads to, or the place itself."""
+    place = FilePath(os.path.realpath(out)) if out.is_symlink() else out
+    if place.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
+    return place
 
 
 def write_one(content: bytes, out: FilePath) -> None:
@@ -221,7 +230,7 @@ def write_one(content: bytes, out: FilePath) -> None:
     Raises OutputError when it cannot be written.
     """
     with _told(out):
-        out = FilePath(os.path.realpath(out)) if out.is_symlink() else out
+        out = _behind(out)
         if out.exists() and not out.is_file() and not out.is_dir():
             out.write_bytes(content)
         else:

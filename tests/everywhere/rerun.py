@@ -117,7 +117,7 @@ def archive() -> str:
 
 
 def debian(suite: str) -> tuple[list[str], Path]:
-    """The Python of a release, with bomgen installed in an environment of it; and a copy of the checkout below its root."""
+    """The Python of a release, with bomgen installed for it, and the copy of the checkout that it sees."""
     root = PLACE / suite
     if not (root / "usr" / "bin" / "python3").exists():
         say(f"{suite}: installing Debian")

@@ -96,10 +96,25 @@ def outcome(
     return Child(arguments, folder, happens, environment, streams).outcome()
 
 
+def piped(arguments: Sequence[str | Path], folder: Path, happens: Happens) -> Outcome:
+    """Run the command to its end; what it says goes into a pipe, which limits of files do not concern."""
+    reading, writing = os.pipe()
+    child = Child(arguments, folder, happens, streams={2: writing})
+    os.close(writing)
+    with open(reading, encoding="utf-8") as stream:
+        said = stream.read()
+    return child.outcome()._replace(said=said)
+
+
 def state(folder: Path) -> State:
-    """All that a folder holds, by path: the content of files, None for folders."""
-    found = sorted(folder.rglob("*"))
-    return {str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes() for path in found}
+    """All that a folder holds, by path: the content of files, where links lead, None for folders."""
+    return {str(path.relative_to(folder)): _held(path) for path in sorted(folder.rglob("*"))}
+
+
+def _held(path: Path) -> bytes | None:
+    if path.is_symlink():
+        return f"-> {path.readlink()}".encode()
+    return None if path.is_dir() else path.read_bytes()
 
 
 def restore(folder: Path, kept: Mapping[str, bytes | None]) -> None:
