@@ -102,6 +102,9 @@ def _not_written(error: OSError) -> int:
     """What no command has foreseen: standard output that takes nothing, a folder for temporary files that is full."""
     about = f"{error.filename}: " if error.filename else ""
     complain(f"bomgen: not written: {about}{error.strerror or error}")
+    # What standard output still holds would be tried again when Python ends, and change the exit code.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return NOT_WRITTEN
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -134,22 +135,33 @@ def debian(suite: str) -> tuple[list[str], Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(given, target)
     checkout = copied(root / "srv" / "bomgen")
-    inside = ["unshare", "--mount", "sh", "-c", MOUNTED, "sh", str(root)]
+    inside = ["unshare", "--mount", "sh", "-c", MOUNTED, "sh", str(root), *lent(), "--"]
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     for command in (
         ["python3", "-m", "venv", "--clear", "/srv/venv"],
-        ["/srv/venv/bin/python", "-m", "pip", "--quiet", "install", "/srv/bomgen"],
+        ["/srv/venv/bin/python", "-m", "pip", "-qq", "install", "/srv/bomgen"],
     ):
         subprocess.run([*inside, *command], check=True, env=environment)
     return [*inside, "/srv/venv/bin/python"], checkout
 
 
+def lent() -> list[str]:
+    """Folders of this machine that pip is set up to look for packages in."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    named = {*re.findall(r"(?:^|['\" ]|file://)(/[^'\" \\n]+)", said), *os.environ.get("PIP_FIND_LINKS", "").split()}
+    return sorted(name for name in named if Path(name).is_dir())
+
+
 MOUNTED = """
 root=$1; shift
 mount -t proc proc "$root/proc"
-for each in $PIP_FIND_LINKS; do
-  if [ -d "$each" ]; then mkdir -p "$root$each"; mount --bind "$each" "$root$each"; fi
+while [ "$1" != -- ]; do
+  mkdir -p "$root$1"
+  mount --bind "$1" "$root$1"
+  shift
 done
+shift
 exec chroot "$root" "$@"
 """
 """Runs a program below a root of its own, with what lies on this machine for pip."""
