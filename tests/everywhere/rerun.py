@@ -77,13 +77,13 @@ def ran(name: str, python: list[str], checkout: Path, shown: Path, condition: Co
     environment = {key: os.environ[key] for key in KEPT if key in os.environ}
     environment |= {"LOCPATH": str(PLACE / "locales"), **condition.environment}
     if python[0] == sys.executable:
-        environment["PYTHONPATH"] = str(checkout)
+        environment["PYTHONPATH"] = str(checkout)  # which alone is bomgen here; other Pythons have installed it
         check = "import locale; locale.setlocale(locale.LC_ALL, '')"
         subprocess.run([*python, "-c", check], env=environment, check=True)
     since = time.monotonic()
     done = subprocess.run(
         [*python, *condition.options, str(shown / RESULTS), str(shown), str(shown / out)],
-        cwd=checkout if condition.elsewhere else checkout / "plans",
+        cwd="/" if condition.elsewhere else checkout,
         env=environment,
         umask=condition.umask,
         stdout=subprocess.PIPE,

@@ -26,13 +26,19 @@ MOST_LINKS = 3000
 """Plans with more of them are left out where every cable is listed in every format, which takes long."""
 
 
+ROOTED = ("build", "wiring", "compare", "explain", "diff", "prices")
+"""Commands that take the folder that paths of a plan must stay below: a copy of the checkout has no .git to find."""
+ROOT = Path(sys.argv[1]).resolve()
+
+
 def run(out: Path, name: str, *arguments: str) -> None:
     """Run a command; what it prints is a result as well, and so is what it refuses."""
     (out / name).parent.mkdir(parents=True, exist_ok=True)
     printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
     with redirect_stdout(printed):
         try:
-            main.main(list(arguments), "bomgen", standalone_mode=False)
+            root = ("--root", str(ROOT)) if arguments[0] in ROOTED else ()
+            main.main([*arguments, *root], "bomgen", standalone_mode=False)
         except click.ClickException as error:
             printed.write(f"refused: {error.format_message()}\n")
         except SystemExit as done:
@@ -57,8 +63,9 @@ def links(bom: dict[str, Any]) -> int:
 def make(checkout: Path, out: Path) -> None:
     """Run every command that writes something, on every plan that is not too large for it."""
     plans = sorted((checkout / "plans").glob("*.yaml"))
-    names = [os.path.relpath(plan) for plan in plans]
-    run(out, "build", "build", "-q", *names, "-o", str(out / "build"), "-f", DOCUMENTS, "--root", str(checkout))
+    names = [plan.name for plan in plans]
+    os.chdir(checkout / "plans")  # what a result calls a plan is what the command line calls it
+    run(out, "build", "build", "-q", *names, "-o", str(out / "build"), "-f", DOCUMENTS)
     for plan, name in zip(plans, names, strict=True):
         result = out / "build" / plan.stem.lower() / "bom.json"
         small = result.is_file() and links(json.loads(result.read_text("utf-8"))) <= MOST_LINKS
@@ -76,9 +83,11 @@ def make(checkout: Path, out: Path) -> None:
     locked = out / "lock" / "plan.yaml"
     locked.parent.mkdir(parents=True)
     shutil.copy(plans[names.index(chosen[0])], locked)
-    run(out, "lock/said", "lock", "-q", os.path.relpath(locked))
+    os.chdir(locked.parent)
+    run(out, "lock/said", "lock", "-q", "plan.yaml")
     for name in ("plan", "bom", "prices", "part"):
         run(out, f"schema/{name}", "schema", name)
+    os.chdir(checkout / "plans")
     run(out, "schema/catalog", "schema", "plan", "--with-catalog")
     for kind in ("gpu", "switch", "transceiver"):
         run(out, f"catalog/{kind}", "catalog", kind)
