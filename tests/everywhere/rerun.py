@@ -146,11 +146,12 @@ def debian(suite: str) -> tuple[list[str], Path]:
 
 
 def lent() -> list[str]:
-    """Folders of this machine that pip is set up to look for packages in."""
+    """Folders of this machine that pip is set up to look for packages in, with what lies beside them."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     named = {*re.findall(r"(?:^|['\" ]|file://)(/[^'\" \\n]+)", said), *os.environ.get("PIP_FIND_LINKS", "").split()}
-    return sorted(name for name in named if Path(name).is_dir())
+    folders = [Path(name) for name in named if Path(name).is_dir()]
+    return sorted(str(each if each.parent == Path("/") else each.parent) for each in folders)
 
 
 MOUNTED = """
@@ -158,7 +159,7 @@ root=$1; shift
 mount -t proc proc "$root/proc"
 while [ "$1" != -- ]; do
   mkdir -p "$root$1"
-  mount --bind "$1" "$root$1"
+  mount --bind -o ro "$1" "$root$1"
   shift
 done
 shift
