@@ -31,7 +31,7 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest bench peers deep docs site pins audit sbom release clean help
+.PHONY: build test lint format types pytest bench peers deep everywhere docs site pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -51,8 +51,11 @@ types: $(INSTALLED_DEV) ## mypy --strict
 pytest: $(INSTALLED_DEV) ## the tests alone
 	$(BIN)/pytest --numprocesses=auto --dist=loadfile
 
-deep: $(INSTALLED_DEV) ## search the laws with many more examples
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws
+deep: $(INSTALLED_DEV) everywhere ## search the laws with many more examples, and make every fault everywhere
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults
+
+everywhere: $(INSTALLED_DEV) ## build all plans in other locales and with newer Pythons (root, mmdebstrap), compare bytes
+	$(BIN)/python tests/everywhere/rerun.py --debian trixie --debian sid
 
 bench: $(INSTALLED) $(if $(PEERS),peers) ## time bomgen into benchmarks/results/, against the last result; PEERS=1, KEEP=why
 	$(BIN)/python benchmarks/bench.py $(if $(KEEP),--keep '$(KEEP)') $(if $(PEERS),--peers $(PEERS_AT))
@@ -91,7 +94,7 @@ clean: ## remove the environment, results and caches
 	find bomgen tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("bomgen needs Python 3.11 or newer; name one with make PYTHON=...")'

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bomgen import schema, telling
-from bomgen.figures import Assumed, Cited, Figure, Given, Origin, Reference
+from bomgen.figures import Assumed, Cited, Figure, Given, Mark, Origin, Reference
 from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
-from bomgen.resources import folder
+from bomgen.resources import BrokenInstallation, folder
+from bomgen.resources import content as own_content
 from bomgen.source import Path as Steps
-from bomgen.source import Source, decoded, read
+from bomgen.source import Source, decoded, own, read
 
 KINDS = (
     "gpu",
@@ -236,7 +237,10 @@ class Catalog:
 
     def assumption(self, id: str) -> Figure:
         """An assumption as a figure that says so."""
-        record = self.find("assumption", id)
+        try:
+            record = self.find("assumption", id)
+        except UnknownPart as error:
+            raise BrokenInstallation(str(error)) from None
         data = record.data
         value, unit = data["value"], str(data["unit"])
         if isinstance(value, str) and unit not in ("word", "words"):
@@ -254,10 +258,10 @@ class Catalog:
         wanted = f"\n{key}: {word}\n".encode()
         besides = f"\n{figure}: {{value: {value},".encode() if figure else b""
         for place in self._places(kind):
-            own = place.parent in self.folders
+            users = place.parent in self.folders
             for path in _files(place):
-                content = b"" if own else path.read_bytes()
-                if own or (wanted in content and besides in content):
+                content = b"" if users else own_content(path)
+                if users or (wanted in content and besides in content):
                     record = self.find(kind, path.stem)
                     fits = self._held(record, key) == word and (not figure or self._held(record, figure) == value)
                     if fits and record.id not in seen:
@@ -275,7 +279,7 @@ class Catalog:
         found = []
         for place in self._places(kind):
             for path in _files(place):
-                if place.parent in self.folders or b"\nreplaces:" in path.read_bytes():
+                if place.parent in self.folders or b"\nreplaces:" in own_content(path):
                     replaced = self.listed(kind, path.stem).value("replaces") or ()
                     if {str(name).lower() for name in replaced} & set(names):
                         found.append(path.stem)
@@ -300,7 +304,11 @@ class Catalog:
         if place not in self.folders:
             return _built_in(kind, id, path)
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
-        content = telling.read(shown, path.read_bytes())
+        try:
+            content = telling.read(shown, path.read_bytes())
+        except OSError as error:
+            message = f"the part file cannot be read ({error.strerror}); see to it that it can"
+            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content
         problems = schema.check(source, kind if kind in NOT_PARTS else f"part/{kind}")
@@ -332,7 +340,7 @@ class Catalog:
 def _built_in(kind: str, id: str, path: Path) -> Record:
     """A record of the program's own data, which does not change while it runs."""
     shown = f"{kind}/{id}.yaml"
-    return Record(kind, id, read(decoded(path.read_bytes(), shown), shown, trusted=True))
+    return Record(kind, id, own(path, shown))
 
 
 def _files(place: Path) -> list[Path]:

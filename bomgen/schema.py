@@ -12,7 +12,7 @@ from jsonschema.exceptions import ValidationError
 
 from bomgen.fabric import described, topologies
 from bomgen.problems import Problem, nearest
-from bomgen.resources import folder, languages
+from bomgen.resources import BrokenInstallation, folder, languages, text
 from bomgen.source import Path, Source
 
 PLAN, BASE = "plan", "base"
@@ -40,8 +40,13 @@ def document(name: str) -> dict[str, Any]:
 
     Raises FileNotFoundError for another name.
     """
-    text = (folder("schemas") / f"{PLAN if name == BASE else name}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    path = folder("schemas") / f"{PLAN if name == BASE else name}.schema.json"
+    if not path.is_file():
+        raise FileNotFoundError(str(path))
+    try:
+        schema: dict[str, Any] = json.loads(text(path))
+    except ValueError as error:
+        raise BrokenInstallation(f"{path} is no JSON: {error}") from None
     if name in (PLAN, BASE):
         _add_topologies(schema["$defs"]["fabric"]["properties"])
         schema["properties"]["quote"]["properties"]["language"]["enum"] = list(languages())

@@ -11,12 +11,14 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path as FilePath
 from typing import Any, ClassVar, NamedTuple
 
 import yaml
 
 from bomgen.figures import Mark
 from bomgen.problems import PlanErrors, Problem
+from bomgen.resources import BrokenInstallation, text
 
 Path = tuple[str | int, ...]
 """Where a value stands in plain data: keys and list positions from the root."""
@@ -101,6 +103,17 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
     if builder.problems:
         raise PlanErrors(builder.problems)
     return Source(file, text, data, builder.keys, builder.values or {(): Mark(file, 1, 1)})
+
+
+def own(path: FilePath, shown: str) -> Source:
+    """A YAML file of the program's own, a mapping. Raises BrokenInstallation when it is none."""
+    try:
+        found = read(text(path), shown, trusted=True)
+    except PlanErrors as errors:
+        raise BrokenInstallation(f"{path}: {errors.problems[0].message}") from None
+    if not isinstance(found.data, dict):
+        raise BrokenInstallation(f"{path} holds nothing that can be used")
+    return found
 
 
 def below(source: Source, path: Path) -> Source:

@@ -246,7 +246,7 @@ def colour() -> bool | None:
 
 def not_itself(output: str | None, given: str) -> None:
     """What is read is not written over: wrong usage."""
-    if output is not None and Path(output).resolve() == Path(given).resolve():
+    if output is not None and os.path.realpath(output) == os.path.realpath(given):
         raise click.UsageError(f"{output} is what is read; name another file with -o")
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path as FilePath
 
 from bomgen import own_templates, schema, telling
@@ -49,6 +51,8 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     """
     if path == STANDARD_INPUT:
         folder = FilePath.cwd()
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "standard input is closed")
         content = telling.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read())
         return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
     place = FilePath(path)
@@ -148,9 +152,10 @@ def text_of(file: PlanFile, name: str) -> str:
     if file.lock and name == file.lock[0]:
         return file.lock[1].decode("utf-8", "replace")
     for given in (name, file.given(name)):
-        place = (file.folder / given).resolve()
-        if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():
-            return place.read_bytes().decode("utf-8", "replace")
+        place = FilePath(os.path.realpath(file.folder / given))
+        with suppress(OSError):  # gone since it was read
+            if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():
+                return place.read_bytes().decode("utf-8", "replace")
     return ""
 
 

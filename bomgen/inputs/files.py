@@ -57,7 +57,7 @@ def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
     if "\0" in given or len(given) > MAX_PATH:
         message = "this is no path; give one relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
-    place = (file.folder / given).resolve()
+    place = FilePath(os.path.realpath(file.folder / given))
     if not place.is_relative_to(file.root):
         message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
         raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])
