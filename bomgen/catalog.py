@@ -19,6 +19,7 @@ from bomgen.figures import Assumed, Cited, Figure, Given, Origin, Reference
 from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
 from bomgen.resources import folder
+from bomgen.signs import spelled
 from bomgen.source import Path as Steps
 from bomgen.source import Source, decoded, read
 
@@ -43,6 +44,10 @@ NOT_PARTS = ("connection", "model", "run")
 
 
 UNVERIFIED = "unverified"
+
+
+MAX_QUOTED = 100
+"""Characters of a name that a message repeats: those of the longest id."""
 
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -73,7 +78,7 @@ class UnknownPart(LookupError):
     """No part fits a name, or several do; `hint` says what would."""
 
     def __init__(self, kind: str, name: str, hint: str) -> None:
-        super().__init__(f"no {kind} '{name}'; {hint}")
+        super().__init__(f"no {kind} {spelled(name, MAX_QUOTED)}; {hint}")
 
 
 class Record(NamedTuple):

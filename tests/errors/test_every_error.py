@@ -15,6 +15,7 @@ import yaml
 from bomgen.language import language
 
 HERE = Path(__file__).parent
+HOSTILE = HERE.parent / "hostile"
 PACKAGE = HERE.parents[1] / "bomgen"
 ELSEWHERE = (
     *("cli", "render", "export", "price_lists", "outputs.py", "figures.py", "report.py", "document.py"),
@@ -86,8 +87,8 @@ class Message(NamedTuple):
 
 @cache
 def transcripts() -> str:
-    """The errors of all transcripts, a line each."""
-    found = (path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*.txt")))
+    """The errors of all transcripts, those of hostile plans among them, a line each."""
+    found = (path.read_text(encoding="utf-8") for place in (HERE, HOSTILE) for path in sorted(place.glob("*.txt")))
     return "\n".join(line for text in found for line in text.splitlines() if ": error: " in line)
 
 

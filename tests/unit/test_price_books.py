@@ -158,7 +158,7 @@ def test_a_price_that_is_no_plain_number_is_refused(cell: str, said: str) -> Non
         ("part,price,currency\nx,,USD\n", "2:1", "no-price"),
         ('part,price,currency\nx,"1,USD\n', "2:3", "csv"),
         ('part,price,currency\n"x"y,1,USD\n', "2:4", "csv"),
-        ("part,price,currency\nx\x07,1,USD\n", "2:1", "text"),
+        ("part,price,currency\nx\x07,1,USD\n", "2:1", "sign"),
     ],
 )
 def test_what_no_price_book_is(text: str, place: str, rule: str) -> None:
