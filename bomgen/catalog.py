@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bomgen import schema, telling
-from bomgen.figures import Assumed, Cited, Figure, Given, Origin, Reference
+from bomgen.figures import Assumed, Cited, Figure, Given, Mark, Origin, Reference
 from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
 from bomgen.resources import folder
 from bomgen.signs import spelled
 from bomgen.source import Path as Steps
-from bomgen.source import Source, decoded, read
+from bomgen.source import MAX_BYTES, Source, decoded, read
 
 KINDS = (
     "gpu",
@@ -195,6 +195,8 @@ class Catalog:
     folders: tuple[Path, ...] = ()
     shown: Mapping[Path, str] = field(default_factory=dict)
     """What messages call a folder."""
+    root: Path | None = None
+    """What a file of these folders must stand below, wherever links lead; None: anywhere."""
     _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
     inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Files of the user's own folders that were read, by shown name."""
@@ -305,7 +307,11 @@ class Catalog:
         if place not in self.folders:
             return _built_in(kind, id, path)
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
-        content = telling.read(shown, path.read_bytes())
+        if self.root and not path.resolve().is_relative_to(self.root):
+            message = "a link that leads out of the plan's folder tree; put the part file itself here"
+            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
+        with path.open("rb") as stream:
+            content = telling.read(shown, stream.read(MAX_BYTES + 1))
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content
         problems = schema.check(source, kind if kind in NOT_PARTS else f"part/{kind}")

@@ -239,13 +239,16 @@ def write_one(content: bytes, out: FilePath) -> None:
         raise OutputError(f"{out}: {error.strerror}") from error
 
 
-def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
+def write(files: dict[str, bytes], folder: FilePath, below: FilePath | None = None) -> list[FilePath]:
     """Write files into a folder, each whole or not at all: all are laid beside their places before the first moves.
 
-    Raises OutputError when the folder or a file cannot be written.
+    Raises OutputError when the folder or a file cannot be written, or when it is a link that leads out of `below`: who
+    made the plan may have made the link, and would choose with it what is written over.
     """
     import tempfile
 
+    if below is not None and not folder.resolve().is_relative_to(below.resolve()):
+        raise OutputError(f"{folder}: a link that leads out of {below}; name the folder itself with -o")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in files:

@@ -186,6 +186,9 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} is too large; {f'write {value}%' if percent else f'{word} {wanted}'}", "range"
         case "minProperties" if not _properties(error) or wanted != _maximum(error):
             return "an empty mapping; something must stand in it", "empty"
+        case "maxProperties" if wanted > 1:
+            many: Any = error.instance
+            return f"a mapping of {len(many)}; at most {wanted} belong here", "range"
         case "maxProperties" | "minProperties" | "oneOf":
             allowed = _one_of(error) or list(_properties(error))
             instance: Any = error.instance

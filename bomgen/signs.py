@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in "0123456789")))
+"""Names of devices of Windows, which no file or folder has there (Microsoft, Naming Files, Paths, and Namespaces)."""
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """Signs that turn the direction of writing: what stands there would read as something else (CVE-2021-42574)."""
 _ENDS = "\x85\u2028\u2029"

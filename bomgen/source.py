@@ -126,7 +126,10 @@ def below(source: Source, path: Path) -> Source:
 
 
 def decoded(content: bytes, file: str) -> str:
-    """The text of a file's bytes. Raises PlanErrors at the first byte that is no UTF-8."""
+    """The text of a file's bytes. Raises PlanErrors for too many, and at the first byte that is no UTF-8."""
+    if len(content) > MAX_BYTES:
+        message = f"over {MAX_BYTES} bytes; a file of at most {MAX_CHARACTERS} characters is read"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -20,7 +20,7 @@ from bomgen.prices import PriceBook, price_book
 from bomgen.prices.files import XLSX, opened
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
-from bomgen.source import Source, override
+from bomgen.source import MAX_BYTES, Source, override
 from bomgen.terms import Logo
 
 __all__ = [
@@ -47,17 +47,23 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     """
     if path == STANDARD_INPUT:
         folder = FilePath.cwd()
-        content = telling.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read())
+        content = telling.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read(MAX_BYTES + 1))
         return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
     place = FilePath(path)
-    content = telling.read(path, place.read_bytes())
+    content = telling.read(path, _limited(place))
     folder = place.resolve().parent
     widest = FilePath(root).resolve() if root else _checkout(folder)
     pinned = FilePath(lock_name(path))
     if pinned.is_symlink() and not pinned.resolve().is_relative_to(widest):
         raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(pinned))
-    lock = (str(pinned), telling.read(str(pinned), pinned.read_bytes())) if pinned.is_file() else None
+    lock = (str(pinned), telling.read(str(pinned), _limited(pinned))) if pinned.is_file() else None
     return PlanFile(path, content, folder, widest, lock)
+
+
+def _limited(place: FilePath) -> bytes:
+    """The bytes of a plan or lock, of a larger file than is read a little more than is: its size is refused there."""
+    with place.open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
 
 
 def _checkout(folder: FilePath) -> FilePath:
@@ -99,7 +105,7 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
             raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
         folders.append(place)
         shown[place] = given.rstrip("/")
-    return Catalog(tuple(folders), shown)
+    return Catalog(tuple(folders), shown, file.root)
 
 
 def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str) -> tuple[list[PriceBook], list[Input]]:

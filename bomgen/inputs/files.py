@@ -14,6 +14,8 @@ from bomgen.source import SUFFIXES
 LOCK = ".lock"
 MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
+MAX_FILE = 5 * 10**6
+"""Bytes of a file that a plan names, a workbook at most; of a larger one nothing is read."""
 
 
 class PlanFile(NamedTuple):
@@ -46,9 +48,14 @@ def lock_name(path: str) -> str:
 
 
 def content_of(place: FilePath) -> bytes:
-    """The bytes of a file that a plan names. Raises OSError for what cannot be read, or never ends, as a pipe."""
+    """The bytes of a file that a plan names.
+
+    Raises OSError for what cannot be read, or never ends, as a pipe, or is larger than any that is of use.
+    """
     if place.exists() and not place.is_file() and not place.is_dir():
         raise OSError(errno.EINVAL, "No regular file", str(place))
+    if place.is_file() and place.stat().st_size > MAX_FILE:
+        raise OSError(errno.EFBIG, f"Larger than {MAX_FILE} bytes", str(place))
     return place.read_bytes()
 
 
