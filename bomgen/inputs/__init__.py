@@ -12,7 +12,7 @@ from bomgen import own_templates, schema, telling
 from bomgen.catalog import Catalog
 from bomgen.figures import Mark
 from bomgen.inputs.bases import extended
-from bomgen.inputs.files import PlanFile, content_of, inside, lock_name
+from bomgen.inputs.files import PlanFile, content_of, inside, lock_name, real
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
@@ -54,7 +54,7 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     folder = place.resolve().parent
     widest = FilePath(root).resolve() if root else _checkout(folder)
     pinned = FilePath(lock_name(path))
-    if pinned.is_symlink() and not pinned.resolve().is_relative_to(widest):
+    if pinned.is_symlink() and not real(pinned).is_relative_to(widest):
         raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(pinned))
     lock = (str(pinned), telling.read(str(pinned), _limited(pinned))) if pinned.is_file() else None
     return PlanFile(path, content, folder, widest, lock)
@@ -135,7 +135,7 @@ def text_of(file: PlanFile, name: str) -> str:
     if file.lock and name == file.lock[0]:
         return file.lock[1].decode("utf-8", "replace")
     for given in (name, file.given(name)):
-        place = (file.folder / given).resolve()
+        place = real(file.folder / given)
         if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():
             return place.read_bytes().decode("utf-8", "replace")
     return ""

@@ -47,6 +47,11 @@ def lock_name(path: str) -> str:
     return str(place.with_suffix(LOCK) if place.suffix in SUFFIXES else place.with_name(place.name + LOCK))
 
 
+def real(place: FilePath) -> FilePath:
+    """Where links lead to; of links in a circle, which `resolve` fails on, one of them."""
+    return FilePath(os.path.realpath(place))
+
+
 def content_of(place: FilePath) -> bytes:
     """The bytes of a file that a plan names.
 
@@ -64,7 +69,7 @@ def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
     if "\0" in given or len(given) > MAX_PATH:
         message = "this is no path; give one relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
-    place = (file.folder / given).resolve()
+    place = real(file.folder / given)
     if not place.is_relative_to(file.root):
         message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
         raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])

@@ -4,7 +4,7 @@ A file of cases (`signs.txt`, ...) has them one behind the other:
 
     # name of the case
     $ bomgen build plan.yaml             the command, where it is not `check plan.yaml`
-    title: a{U+202E}b                    the plan; without `bomgen: 1` it is added to BASE
+    title: a{U+202E}b                    the plan; without `bomgen: 1` it is added to BASE, unless it stands behind `@ plan.yaml`
     @ books/a.csv                        another file of the case, and what stands in it
     > plan.yaml:6:9: error: ...          what must stand on standard error, excerpts left out
 
@@ -57,19 +57,20 @@ def cases(path: Path) -> Iterator[Case]:
     """The cases of a file."""
     for block in re.split(r"^# ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         name, *lines = block.splitlines()
-        command, files, said, file = ["check", PLAN], dict[str, str](), list[str](), PLAN
+        command, files, said, file, base = ["check", PLAN], dict[str, str](), list[str](), PLAN, BASE
         for line in lines:
             if line.startswith("$ bomgen "):
-                command = shlex.split(line)[2:]
+                command = shlex.split(written_out(line))[2:]
             elif line.startswith("@ "):
                 file = line[2:]
                 files[file] = ""
+                base = "" if file == PLAN else base
             elif line.startswith("> "):
                 said.append(line[2:])
             elif line or file != PLAN:
                 files[file] = files.get(file, "") + written_out(line) + "\n"
         plan = files.get(PLAN, "")
-        files[PLAN] = plan if plan.startswith("bomgen:") else BASE + plan
+        files[PLAN] = plan if plan.startswith("bomgen:") else base + plan
         yield Case(name, command, files, said)
 
 
