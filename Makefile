@@ -37,8 +37,8 @@ types: $(INSTALLED_DEV) ## mypy --strict
 pytest: $(INSTALLED_DEV) ## the tests alone
 	$(BIN)/pytest --numprocesses=auto --dist=loadfile
 
-deep: $(INSTALLED_DEV) ## search the laws with many more examples
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws
+deep: $(INSTALLED_DEV) ## search the laws with many more examples, and measure the worst inputs
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/hostile/test_bounds.py
 
 bench: $(INSTALLED) ## time the commands against the imports that they cannot do without
 	$(BIN)/python benchmarks/bench.py

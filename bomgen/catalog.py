@@ -20,8 +20,8 @@ from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
 from bomgen.resources import folder
 from bomgen.signs import spelled
-from bomgen.source import Path as Steps
 from bomgen.source import MAX_BYTES, Source, decoded, read
+from bomgen.source import Path as Steps
 
 KINDS = (
     "gpu",

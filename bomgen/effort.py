@@ -20,7 +20,6 @@ OF_HOST = 100
 """Steps of an entry of `hosts`."""
 
 
-
 class _Count:
     """The steps that are left, and what was counted already."""
 

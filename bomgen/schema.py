@@ -66,7 +66,8 @@ def _add_topologies(fabric: dict[str, Any]) -> None:
 
 @cache
 def _validator(name: str) -> Validator:
-    return _Validator(document(name))
+    found: Validator = _Validator(document(name))
+    return found
 
 
 def _pattern(_: Validator, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
@@ -75,7 +76,7 @@ def _pattern(_: Validator, pattern: str, instance: Any, _schema: Any) -> Iterato
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-_Validator = extend(Draft202012Validator, {"pattern": _pattern})
+_Validator: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
 
 
 def check(source: Source, name: str) -> list[Problem]:

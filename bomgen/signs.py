@@ -32,7 +32,9 @@ _SUSPECT = re.compile(f"[{_CONTROLS}{_ENDS}{_JOINERS}{_MARKS}{_SELECTORS}{_MONGO
 _WRITTEN_WITH_JOINERS = ((0x600, 0x1CFF), (0xA840, 0xABFF), (0x10A00, 0x11FFF), (0x16F00, 0x1E95F))
 """Arabic, Syriac, the scripts of India and South-East Asia, Mongolian (The Unicode Standard 17, chapters 9 to 16)."""
 _SELECTOR, _OF_MONGOLIAN = re.compile(f"[{_SELECTORS}]"), re.compile(f"[{_MONGOLIAN}]")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001eeff]")
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001eeff]"
+)
 """Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and their neighbours (DerivedBidiClass.txt of The Unicode Standard 17)."""
 _MONGOLIAN_LETTERS = range(0x1800, 0x18B0)
 _NEAR = 40

