@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 MAX_STEPS = 3_300_000
-"""Steps of a plan with all its alternatives, of 2 to 3 microseconds each: less than ten seconds of one processor. One is
-a shape of a fabric that is tried, or a cable that is listed, for its way along the floor or its row in a table. A
+"""Steps of a plan with all its alternatives, of 2 to 3 microseconds each: under ten seconds of one processor. One is a
+shape of a fabric that is tried, or a cable that is listed, for its way along the floor or its row in a table. A
 compute fabric over a million GPUs has three million cables."""
 OF_FABRIC = 5_000
 """Steps of a fabric that is designed, whatever its size: its parts, links, checks and lines take some 20 ms."""

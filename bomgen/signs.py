@@ -35,7 +35,7 @@ _SELECTOR, _OF_MONGOLIAN = re.compile(f"[{_SELECTORS}]"), re.compile(f"[{_MONGOL
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001eeff]"
 )
-"""Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and their neighbours (DerivedBidiClass.txt of The Unicode Standard 17)."""
+"""Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and their neighbours (DerivedBidiClass.txt of Unicode 17)."""
 _MONGOLIAN_LETTERS = range(0x1800, 0x18B0)
 _NEAR = 40
 """Signs on either side among which right-to-left text must stand for a mark of direction to be of use."""

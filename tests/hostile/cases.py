@@ -4,7 +4,7 @@ A file of cases (`signs.txt`, ...) has them one behind the other:
 
     # name of the case
     $ bomgen build plan.yaml             the command, where it is not `check plan.yaml`
-    title: a{U+202E}b                    the plan; without `bomgen: 1` it is added to BASE, unless it stands behind `@ plan.yaml`
+    title: a{U+202E}b                    the plan; added to BASE, unless `bomgen:` begins it, or behind `@ plan.yaml`
     @ books/a.csv                        another file of the case, and what stands in it
     > plan.yaml:6:9: error: ...          what must stand on standard error, excerpts left out
 

@@ -14,7 +14,7 @@ from bomgen.inputs import bases, files
 from bomgen.prices import table, xlsx
 from bomgen.records import MAX_GPUS as GPUS_OF_A_SERVER
 from bomgen.records import switches
-from bomgen.sizing import counts
+from bomgen.sizing.counts import MAX_GPUS
 
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 ROWS = dict(re.findall(r"^\| (.+?) \| ([0-9]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
@@ -64,7 +64,7 @@ WANTED = {
     "`quote.exchange`": [most(QUOTE, "exchange")],
     "rows of `site.layout`": [most("site", "layout", "rows")],
     "blocks of a row": [most("site", "layout", "rows", "[]")],
-    "GPUs": [counts.MAX_GPUS],
+    "GPUs": [MAX_GPUS],
     "ports of a switch": [switches.MAX_PORTS],
     "GPUs of a server": [GPUS_OF_A_SERVER],
     "steps of work": [effort.MAX_STEPS],
