@@ -30,6 +30,10 @@ class _Count:
 _count: ContextVar[_Count | None] = ContextVar("count", default=None)
 
 
+OF_PRICE = 60
+"""Steps of a line of a price book; 20 000 prices are read and checked within some seconds."""
+
+
 class TooMuch(Exception):
     """A plan asks for more than `MAX_STEPS`."""
 

@@ -6,10 +6,12 @@ import errno
 import re
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path as FilePath
 
 from bomgen import own_templates, schema, telling
 from bomgen.catalog import Catalog
+from bomgen.effort import OF_PRICE, take
 from bomgen.figures import Mark
 from bomgen.inputs.bases import extended
 from bomgen.inputs.files import PlanFile, content_of, inside, lock_name, real
@@ -36,6 +38,8 @@ __all__ = [
     "text_of",
 ]
 
+KEPT = 20
+"""Price books that are remembered: all that one plan can name."""
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "<stdin>"
 
@@ -113,9 +117,23 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
     books, inputs = [], []
     for given, mark in named:
         content = _content(file, given, mark, path, "price book")
-        books.append(price_book(opened(content, given)))
+        take(_steps(content, given), (given, content))
+        books.append(_book(content, given))
         inputs.append(Input(given, content))
     return books, inputs
+
+
+def _steps(content: bytes, given: str) -> int:
+    """The steps that reading a price book takes, by the lines or mappings in it; of a workbook, by its size."""
+    if FilePath(given).suffix.lower() == XLSX:
+        return len(content)
+    return OF_PRICE * max(content.count(b"\n") + content.count(b"\r"), content.count(b"{"))
+
+
+@lru_cache(maxsize=KEPT)
+def _book(content: bytes, given: str) -> PriceBook:
+    """The price book in the bytes of a file; kept, because every alternative of a plan asks for it."""
+    return price_book(opened(content, given))
 
 
 def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:

@@ -34,7 +34,7 @@ def listed(form: str, count: int, between: str = ", ") -> str:
 
 def filled(form: str) -> str:
     """A form, with its number in place of `#`, for as long as a megabyte lasts."""
-    return listed(form, (MEGABYTE - 1000) // (len(form) + 5), "")
+    return listed(form, (MEGABYTE - 1000) // (len(form) + 9), "")
 
 
 def plan(text: str, servers: int = 4, **files: bytes) -> Callable[[], Input]:
@@ -86,7 +86,7 @@ CHARGES = listed("{kind: freight, name: f#, price: 1}", 200)
 HOSTS = listed("{name: h#, count: 2, ports: 1}", 200)
 FOUR = (
     f"fabrics:\n  compute: {LARGE % (512, '')}\n  storage: {LARGE % (512, ', ports_per_server: 2')}\n"
-    f"  in_band: {LARGE % (512, ', ports_per_server: 2')}\n  out_of_band: {LARGE % (512, '')}\n"
+    f"  in_band: {LARGE % (512, ', ports_per_server: 2')}\n  out_of_band: {{switch: {{ports: 512, port_gbps: 1}}}}\n"
 )
 CHECKED: dict[str, Callable[[], Input]] = {
     "flow-sequence": plan(f"spares: [{'1,' * 490_000}]\n"),
@@ -96,7 +96,7 @@ CHECKED: dict[str, Callable[[], Input]] = {
     "anchors": plan("spares:\n" + filled("  k#: &a# 1\n")),
     "aliases": plan("spares: [&a x, " + "*a ," * 240_000 + "]\n"),
     "escapes": plan('title: "' + "\\u0041" * 160_000 + '"\n'),
-    "unseen-signs": plan("title: " + "\u05d0\u200e" * 240_000 + "\n"),
+    "unseen-signs": plan("title: " + "\u05d0\u200e" * 190_000 + "\n"),
     "line-without-end": plan("# " + "a" * 990_000 + "\n"),
     "texts": plan("quote: {terms: [" + ", ".join(["'" + "`*_" * 3000 + "'"] * 100) + "]}\n"),
     "search-of-large-switches": plan(
@@ -109,14 +109,17 @@ CHECKED: dict[str, Callable[[], Input]] = {
         f"fabrics: {{compute: {LARGE % (2048, ', tiers: 3, reserved_ports: 256')}}}\n", 125_000
     ),
     "search-of-fabrics": plan(
-        "fabrics: {" + listed(f"f#: {LARGE % (512, ', role: compute, reserved_ports: 1#')}", 20) + "}\n", 125_000
+        "fabrics: {"
+        + listed(f"f#: {LARGE % (512, ', role: storage, nic: cx7-400-osfp, reserved_ports: 1#')}", 20)
+        + "}\n",
+        125_000,
     ),
     "clusters": lambda: {
         "plan.yaml": (
             "bomgen: 1\nname: x\nclusters: ["
             + listed(
                 "{name: c#, gpu: h100-sxm, server: dgx-h100, servers: 99#, fabrics: {"
-                + listed("f#: {role: compute, switch: qm9700}", 20).replace("#", "0")
+                + listed("f#: {role: storage, switch: qm9700, nic: cx7-400-osfp}", 20).replace("#", "0")
                 + "}}",
                 20,
             )
@@ -178,7 +181,7 @@ BUILT: dict[str, Callable[[], Input]] = {
         f"quote: {{alternatives: [{listed('{name: a#, set: {cluster.servers: 9#}}', 20)}]}}\n",
         99,
     ),
-    "fabrics": plan("fabrics: {" + listed("f#: {role: compute, switch: qm9700}", 20) + "}\n", 99),
+    "fabrics": plan("fabrics: {" + listed("f#: {role: storage, switch: qm9700, nic: cx7-400-osfp}", 20) + "}\n", 99),
 }
 RUNS = [(name, "check", made) for name, made in CHECKED.items()] + [
     (name, "build", made) for name, made in BUILT.items()

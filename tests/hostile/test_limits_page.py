@@ -93,4 +93,8 @@ def test_the_page_has_the_number(limit: str) -> None:
 def test_the_steps_that_the_page_tells() -> None:
     """What fabrics and machines beside them count as."""
     text = PAGE.read_text(encoding="utf-8")
-    assert f"counts as {effort.OF_FABRIC} and an entry of `hosts` as {effort.OF_HOST}" in " ".join(text.split())
+    counted = (
+        f"counts as {effort.OF_FABRIC} and an entry of `hosts` as {effort.OF_HOST}, a line of a price book as "
+        f"{effort.OF_PRICE}."
+    )
+    assert counted in " ".join(text.split())
