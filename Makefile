@@ -51,8 +51,8 @@ types: $(INSTALLED_DEV) ## mypy --strict
 pytest: $(INSTALLED_DEV) ## the tests alone
 	$(BIN)/pytest --numprocesses=auto --dist=loadfile
 
-deep: $(INSTALLED_DEV) everywhere ## search the laws with many more examples, and make every fault everywhere
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults
+deep: $(INSTALLED_DEV) everywhere ## search the laws with many more examples, make every fault, measure the worst inputs
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/hostile/test_bounds.py
 
 everywhere: $(INSTALLED_DEV) ## build all plans in other locales and with newer Pythons (root, mmdebstrap), compare bytes
 	$(BIN)/python tests/everywhere/rerun.py --debian trixie --debian sid

@@ -20,8 +20,9 @@ from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
 from bomgen.resources import BrokenInstallation, folder
 from bomgen.resources import content as own_content
+from bomgen.signs import spelled
+from bomgen.source import MAX_BYTES, Source, decoded, own, read
 from bomgen.source import Path as Steps
-from bomgen.source import Source, decoded, own, read
 
 KINDS = (
     "gpu",
@@ -44,6 +45,10 @@ NOT_PARTS = ("connection", "model", "run")
 
 
 UNVERIFIED = "unverified"
+
+
+MAX_QUOTED = 100
+"""Characters of a name that a message repeats: those of the longest id."""
 
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -74,7 +79,7 @@ class UnknownPart(LookupError):
     """No part fits a name, or several do; `hint` says what would."""
 
     def __init__(self, kind: str, name: str, hint: str) -> None:
-        super().__init__(f"no {kind} '{name}'; {hint}")
+        super().__init__(f"no {kind} {spelled(name, MAX_QUOTED)}; {hint}")
 
 
 class Record(NamedTuple):
@@ -191,6 +196,8 @@ class Catalog:
     folders: tuple[Path, ...] = ()
     shown: Mapping[Path, str] = field(default_factory=dict)
     """What messages call a folder."""
+    root: Path | None = None
+    """What a file of these folders must stand below, wherever links lead; None: anywhere."""
     _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
     inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Files of the user's own folders that were read, by shown name."""
@@ -304,8 +311,12 @@ class Catalog:
         if place not in self.folders:
             return _built_in(kind, id, path)
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
+        if self.root and not path.resolve().is_relative_to(self.root):
+            message = "a link that leads out of the plan's folder tree; put the part file itself here"
+            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
         try:
-            content = telling.read(shown, path.read_bytes())
+            with path.open("rb") as stream:
+                content = telling.read(shown, stream.read(MAX_BYTES + 1))
         except OSError as error:
             message = f"the part file cannot be read ({error.strerror}); see to it that it can"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None

@@ -253,10 +253,11 @@ def write_new(content: bytes, out: FilePath) -> None:
         placing.place(out.parent, lambda folder: (folder / out.name).write_bytes(content), exclusive=True)
 
 
-def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
+def write(files: dict[str, bytes], folder: FilePath, below: FilePath | None = None) -> list[FilePath]:
     """Write files into a folder, all or none: what was there before stays until every one of them is on the disk.
 
-    Raises OutputError when the folder or a file cannot be written.
+    Raises OutputError when the folder or a file cannot be written, or when it is a link that leads out of `below`: who
+    made the plan may have made the link, and would choose with it what is written over.
     """
 
     def make(place: FilePath) -> None:
@@ -264,6 +265,8 @@ def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
             with _named(place / name), (place / name).open("wb") as stream:
                 stream.write(content)
 
+    if below is not None and not folder.resolve().is_relative_to(below.resolve()):
+        raise OutputError(f"{folder}: a link that leads out of {below}; name the folder itself with -o")
     with _told(folder):
         placing.place(folder, make)
     return [folder / name for name in files]

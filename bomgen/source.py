@@ -17,8 +17,9 @@ from typing import Any, ClassVar, NamedTuple
 import yaml
 
 from bomgen.figures import Mark
-from bomgen.problems import PlanErrors, Problem
+from bomgen.problems import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.resources import BrokenInstallation, text
+from bomgen.signs import told, unseen
 
 Path = tuple[str | int, ...]
 """Where a value stands in plain data: keys and list positions from the root."""
@@ -26,10 +27,19 @@ Path = tuple[str | int, ...]
 SUFFIXES = (".yaml", ".yml")
 """Of files that hold YAML."""
 MAX_CHARACTERS = 1 << 20
+"""Characters of a file; the longest plan that bomgen carries has 4000."""
+MAX_BYTES = 4 * MAX_CHARACTERS
+"""Of as many characters in UTF-8: of larger files no more is read."""
 MAX_DEPTH = 50
 MAX_NODES = 100_000
+MAX_KEY = 200
+"""Characters of a key; ids of parts have at most 100, keys of an alternative dots between some of them."""
+MAX_TEXT = 32_000
+"""Characters of a text; a cell of a sheet holds 32 767 (Excel's specifications and limits)."""
 MAX_DIGITS = 40
 MAX_EXPONENT = 60
+SIGN = "sign"
+"""The rule of signs that nobody sees."""
 OVERRIDES = "<set>"
 """The file name that `--set` values are marked with; the line is the number of the option."""
 
@@ -129,14 +139,22 @@ def below(source: Source, path: Path) -> Source:
 
 
 def decoded(content: bytes, file: str) -> str:
-    """The text of a file's bytes. Raises PlanErrors at the first byte that is no UTF-8."""
+    """The text of a file's bytes. Raises PlanErrors for too many, and at the first byte that is no UTF-8."""
+    if len(content) > MAX_BYTES:
+        message = f"over {MAX_BYTES} bytes; a file of at most {MAX_CHARACTERS} characters is read"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8")
-        mark = Mark(file, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+        mark = _place(before, len(before), file)
         message = f"no UTF-8 text: byte {content[error.start]:#04x}; save the file as UTF-8"
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+
+
+def _place(text: str, at: int, file: str) -> Mark:
+    """The line and column of a place in a text."""
+    return Mark(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
 
 
 def encoded(text: str, file: str, first: int = 1) -> bytes:
@@ -147,8 +165,8 @@ def encoded(text: str, file: str, first: int = 1) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        before = text[: error.start]
-        mark = Mark(file, first + before.count("\n"), len(before) - (before.rfind("\n") + 1) + 1)
+        mark = _place(text, error.start, file)
+        mark = mark._replace(line=mark.line + first - 1)
         message = f"no text: half of a pair of signs, U+{ord(text[error.start]):04X}; leave it out"
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
 
@@ -320,7 +338,10 @@ class _Builder:
             return self.mapping(node, path, depth)
         if isinstance(node, yaml.SequenceNode):
             return [self.build(item, (*path, index), depth + 1) for index, item in enumerate(node.value)]
-        if not isinstance(node, yaml.ScalarNode) or node.style:
+        if not isinstance(node, yaml.ScalarNode):
+            return node.value
+        self.judge(node, MAX_TEXT, "text")
+        if node.style:
             return node.value
         try:
             return _scalar(node.value)
@@ -335,6 +356,8 @@ class _Builder:
                 self.problem(key, "a list or mapping as key; keys are plain words", "yaml-key")
                 continue
             name = str(key.value)
+            if not self.judge(key, MAX_KEY, "key"):
+                continue
             if name in data:
                 first = self.keys[(*path, name)].line
                 self.problem(key, f"the key '{name}' stands twice, first in line {first}; keep one", "duplicate-key")
@@ -346,8 +369,20 @@ class _Builder:
     def mark(self, node: yaml.Node) -> Mark:
         return Mark(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
 
+    def judge(self, node: yaml.ScalarNode, most: int, what: str) -> bool:
+        """Whether a text is short enough, and holds only signs that can be seen: escapes may have written others."""
+        if len(node.value) > most:
+            self.problem(node, f"a {what} of {len(node.value)} characters; at most {most} are read", "yaml-limit")
+            return False
+        at = unseen(node.value)
+        if at is not None:
+            self.problem(node, told(node.value[at]), SIGN)
+        return at is None
+
     def problem(self, node: yaml.Node, message: str, rule: str) -> None:
         self.problems.append(Problem(self.mark(node), "error", message, rule))
+        if len(self.problems) == MAX_PROBLEMS:
+            raise PlanErrors(self.problems)
 
 
 def _plain(node: yaml.Node) -> Any:
@@ -407,6 +442,9 @@ def _check_limits(text: str, file: str) -> None:
     if len(text) > MAX_CHARACTERS:
         message = f"{len(text)} characters; a file of at most {MAX_CHARACTERS} is read"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
+    at = unseen(text)
+    if at is not None:
+        raise PlanErrors([Problem(_place(text, at, file), "error", told(text[at]), SIGN)])
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -423,9 +461,9 @@ def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
     place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if place is None:
         position = min(int(getattr(error, "position", 0) or 0), len(text))
-        before = text[:position]
-        mark = Mark(file, before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1)
-        return Problem(mark, "error", "a character that YAML does not allow; remove it", "yaml-syntax")
+        return Problem(
+            _place(text, position, file), "error", "a character that YAML does not allow; remove it", "yaml-syntax"
+        )
     mark = Mark(file, place.line + 1, place.column + 1)
     lines = text.split("\n")
     if place.line < len(lines) and lines[place.line][place.column : place.column + 1] == "\t":

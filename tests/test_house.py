@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 FLOORS = {
-    **dict.fromkeys(("figures", "interrupts"), 0),
+    **dict.fromkeys(("figures", "interrupts", "effort", "signs"), 0),
     **dict.fromkeys(("problems", "resources", "money", "packing", "terms", "phrases", "csv_fields", "telling"), 1),
     **dict.fromkeys(("source", "parts", "document", "placing"), 2),
     **dict.fromkeys(("quantities", "language", "starters", "fabric", "connection", "shape", "logo", "pools"), 3),

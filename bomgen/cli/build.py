@@ -30,6 +30,7 @@ from bomgen.cli.summary import summary
 
 DEFAULT_FORMATS = "md,html,xlsx,json,csv"
 ALL_FORMATS = f"{DEFAULT_FORMATS},cdx,pdf,svg,dot"
+DEFAULT_FOLDER = "dist"
 BINARY = ("xlsx", "pdf")
 """Formats that no terminal can show."""
 
@@ -39,7 +40,7 @@ BINARY = ("xlsx", "pdf")
 @click.option(
     "-o",
     "--output",
-    default="dist",
+    default=DEFAULT_FOLDER,
     show_default=True,
     metavar="DIR",
     shell_complete=files,
@@ -109,7 +110,7 @@ def build(
             if piped:
                 _to_standard_output(made, wanted[0])
                 continue
-            written = write(made, Path(output) / report.plan.name)
+            written = write(made, Path(output) / report.plan.name, Path() if output == DEFAULT_FOLDER else Path(output))
         except PlanErrors as errors:
             show(errors.problems, file)
             code = max(code, WRONG_PLAN)

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path as FilePath
 
 from bomgen import own_templates, schema, telling
 from bomgen.catalog import Catalog
+from bomgen.effort import OF_PRICE, take
 from bomgen.figures import Mark
 from bomgen.inputs.bases import extended
-from bomgen.inputs.files import PlanFile, content_of, inside, lock_name
+from bomgen.inputs.files import PlanFile, content_of, inside, lock_name, real
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
 from bomgen.prices import PriceBook, price_book
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
-from bomgen.source import Source, override
+from bomgen.source import MAX_BYTES, Source, override
 from bomgen.terms import Logo
 
 __all__ = [
@@ -40,6 +41,8 @@ __all__ = [
 FORMAT = 1
 """Version of the format of plans, their key `bomgen`."""
 
+KEPT = 20
+"""Price books that are remembered: all that one plan can name."""
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "<stdin>"
 
@@ -53,17 +56,23 @@ def open_plan(path: str, root: str | None) -> PlanFile:
         folder = FilePath.cwd()
         if sys.stdin is None:
             raise OSError(errno.EBADF, "standard input is closed")
-        content = telling.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read())
+        content = telling.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read(MAX_BYTES + 1))
         return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
     place = FilePath(path)
-    content = telling.read(path, place.read_bytes())
+    content = telling.read(path, _limited(place))
     folder = place.resolve().parent
     widest = FilePath(root).resolve() if root else _checkout(folder)
     pinned = FilePath(lock_name(path))
-    if pinned.is_symlink() and not pinned.resolve().is_relative_to(widest):
+    if pinned.is_symlink() and not real(pinned).is_relative_to(widest):
         raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(pinned))
-    lock = (str(pinned), telling.read(str(pinned), pinned.read_bytes())) if pinned.is_file() else None
+    lock = (str(pinned), telling.read(str(pinned), _limited(pinned))) if pinned.is_file() else None
     return PlanFile(path, content, folder, widest, lock)
+
+
+def _limited(place: FilePath) -> bytes:
+    """The bytes of a plan or lock, of a larger file than is read a little more than is: its size is refused there."""
+    with place.open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
 
 
 def _checkout(folder: FilePath) -> FilePath:
@@ -118,19 +127,35 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
             raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
         folders.append(place)
         shown[place] = given.rstrip("/")
-    return Catalog(tuple(folders), shown)
+    return Catalog(tuple(folders), shown, file.root)
 
 
 def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str) -> tuple[list[PriceBook], list[Input]]:
     """The price books that a plan names at a key. Raises PlanErrors for one that is wrong or cannot be read."""
     books, inputs = [], []
     for given, mark in named:
-        from bomgen.prices.files import opened
-
         content = _content(file, given, mark, path, "price book")
-        books.append(price_book(opened(content, given)))
+        take(_steps(content, given), (given, content))
+        books.append(_book(content, given))
         inputs.append(Input(given, content))
     return books, inputs
+
+
+def _steps(content: bytes, given: str) -> int:
+    """The steps that reading a price book takes, by the lines or mappings in it; of a workbook, by its size."""
+    from bomgen.prices.files import XLSX
+
+    if FilePath(given).suffix.lower() == XLSX:
+        return len(content)
+    return OF_PRICE * max(content.count(b"\n") + content.count(b"\r"), content.count(b"{"))
+
+
+@lru_cache(maxsize=KEPT)
+def _book(content: bytes, given: str) -> PriceBook:
+    """The price book in the bytes of a file; kept, because every alternative of a plan asks for it."""
+    from bomgen.prices.files import opened
+
+    return price_book(opened(content, given))
 
 
 def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
@@ -152,7 +177,7 @@ def text_of(file: PlanFile, name: str) -> str:
     if file.lock and name == file.lock[0]:
         return file.lock[1].decode("utf-8", "replace")
     for given in (name, file.given(name)):
-        place = FilePath(os.path.realpath(file.folder / given))
+        place = real(file.folder / given)
         with suppress(OSError):  # gone since it was read
             if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():
                 return place.read_bytes().decode("utf-8", "replace")

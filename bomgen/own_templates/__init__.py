@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bomgen import telling
 from bomgen.figures import Mark
 from bomgen.problems import PlanErrors, Problem
+from bomgen.signs import DEVICES
 from bomgen.source import decoded
 
 if TYPE_CHECKING:
@@ -65,9 +66,10 @@ def _name(given: str, mark: Mark) -> str:
     if name == given:
         message = f"{_quoted(given)} does not end in {SUFFIX}; call it NAME{SUFFIX}, and it writes the file NAME"
         raise _wrong(mark, message, RULE)
-    if not _SAFE.fullmatch(name):
+    if not _SAFE.fullmatch(name) or name.partition(".")[0].casefold() in DEVICES:
         message = (
-            f"{_quoted(name)} is no name for a result; begin with a letter or digit and add only . _ - + and spaces"
+            f"{_quoted(name)} is no name for a result; begin with a letter or digit, add only . _ - + and spaces, and "
+            "name no device of Windows"
         )
         raise _wrong(mark, message, RULE)
     return name

@@ -6,7 +6,8 @@ own files when they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,11 @@ from bomgen.alternatives import of_alternative, substitutes, unused, varied, war
 from bomgen.bill import Line, pool_path
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
+from bomgen.effort import MAX_STEPS, TooMuch, limited
 from bomgen.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
 from bomgen.network.attachment import attachments
 from bomgen.outputs import TAKEN
-from bomgen.pipeline.stages import BrokenResult, worked_out
+from bomgen.pipeline.stages import BrokenResult, take_cables, worked_out
 from bomgen.plan import COMPUTE, Plan
 from bomgen.pools import split
 from bomgen.problems import PlanErrors, Problem
@@ -113,6 +115,26 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
     """
     telling.stage("plan")
     source = source_of(file, settings)
+    with _limited(source):
+        return _work_out(file, source, settings, templates)
+
+
+@contextmanager
+def _limited(source: Source) -> Iterator[None]:
+    """Raise PlanErrors when what is done meanwhile takes more steps than a plan may."""
+    try:
+        with limited():
+            yield
+    except TooMuch:
+        message = (
+            f"more than {MAX_STEPS} steps of work; leave out alternatives, clusters, fabrics, price books or the "
+            "layout, or name switches with fewer ports"
+        )
+        raise PlanErrors([Problem(source.mark(()), "error", message, "work-limit")]) from None
+
+
+def _work_out(file: PlanFile, source: Source, settings: Sequence[str], templates: Sequence[str]) -> Report:
+    """The whole result for the data of a plan."""
     catalog = catalog_of(file, source)
     lock = _lock_of(file)
     keys = keys_of(settings)
@@ -274,7 +296,12 @@ def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
 
     telling.stage("cables")
     try:
+        with limited():
+            take_cables(report.design)
         wiring = replace(wire(report.design), language=report.plan.quote.language)
+    except TooMuch:
+        message = f"more than {MAX_STEPS} cables; a list of at most so many is written"
+        raise PlanErrors([Problem(report.plan.mark, "error", message, "work-limit")]) from None
     except Overfull as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
     if found := broken(wiring, report.design):

@@ -15,6 +15,7 @@ import yaml
 from bomgen.language import language
 
 HERE = Path(__file__).parent
+HOSTILE = HERE.parent / "hostile"
 PACKAGE = HERE.parents[1] / "bomgen"
 ELSEWHERE = (
     *("cli", "render", "export", "price_lists", "outputs.py", "figures.py", "report.py", "document.py"),
@@ -41,7 +42,6 @@ NOT_PROVOKED = {
     "`bomgen check` says when it is stale": "a comment of locks",
     "more than {} rows; no sheet has so many": "a sheet of a million rows",
     "the workbook has no sheet of cells": "openpyxl refuses such a package first; a later one may not",
-    "no ports of a {} carry links of {} Gb/s alike": "no such switch is known yet",
     "links between the fabrics and their management ports grow": "a search that has settled in every plan",
     "rounding {} servers up to whole leaves does not settle": "a search that has settled in every plan",
     "the memory of {} is not known": "an error of the program, not of a plan",
@@ -86,8 +86,8 @@ class Message(NamedTuple):
 
 @cache
 def transcripts() -> str:
-    """The errors of all transcripts, a line each."""
-    found = (path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*.txt")))
+    """The errors of all transcripts, those of hostile plans among them, a line each."""
+    found = (path.read_text(encoding="utf-8") for place in (HERE, HOSTILE) for path in sorted(place.glob("*.txt")))
     return "\n".join(line for text in found for line in text.splitlines() if ": error: " in line)
 
 
