@@ -314,8 +314,7 @@ class _Builder:
         if depth > MAX_DEPTH or len(self.values) > MAX_NODES:
             message = f"too much data: over {MAX_NODES} values or {MAX_DEPTH} levels once aliases are written out"
             raise PlanErrors([Problem(mark, "error", message, "yaml-limit")])
-        if node.tag not in _DEFAULT_TAGS:
-            self.problem(node, f"the tag {node.tag}; plans are plain data without tags", "yaml-tag")
+        self.tag(node)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path, depth)
         if isinstance(node, yaml.SequenceNode):
@@ -334,6 +333,7 @@ class _Builder:
             if not isinstance(key, yaml.ScalarNode):
                 self.problem(key, "a list or mapping as key; keys are plain words", "yaml-key")
                 continue
+            self.tag(key)
             name = str(key.value)
             if name in data:
                 first = self.keys[(*path, name)].line
@@ -342,6 +342,10 @@ class _Builder:
             self.keys[(*path, name)] = self.mark(key)
             data[name] = self.build(value, (*path, name), depth + 1)
         return data
+
+    def tag(self, node: yaml.Node) -> None:
+        if node.tag not in _DEFAULT_TAGS:
+            self.problem(node, f"the tag {node.tag}; plans are plain data without tags", "yaml-tag")
 
     def mark(self, node: yaml.Node) -> Mark:
         return _mark(node.start_mark, self.text, self.file)
