@@ -119,6 +119,8 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
                 message = f"the key '{key}' is missing{where}; {hint}"
                 yield Problem(source.key_mark(path), "error", message, "missing-key", dotted)
         return
+    if error.validator == "oneOf" and not isinstance(instance, dict):
+        return  # that it is no mapping is an error of its own
     message, rule = _explained(error)
     mark = source.key_mark(path) if error.validator == "propertyNames" else source.mark(path)
     yield Problem(mark, "error", message, rule, dotted)

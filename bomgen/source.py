@@ -43,6 +43,8 @@ SIGN = "sign"
 OVERRIDES = "<set>"
 """The file name that `--set` values are marked with; the line is the number of the option."""
 
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""Of YAML 1.1, which the parser counts."""
 _NULL = re.compile(r"null|Null|NULL|~|")
 _TRUE = re.compile(r"true|True|TRUE")
 _FALSE = re.compile(r"false|False|FALSE")
@@ -108,7 +110,7 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
         raise PlanErrors([_syntax_problem(error, text, file)]) from None
     if trusted and node is not None:
         return Source(file, text, _plain(node), {}, {(): Mark(file, 1, 1)})
-    builder = _Builder(file)
+    builder = _Builder(file, text)
     data = None if node is None else builder.build(node, (), 0)
     if builder.problems:
         raise PlanErrors(builder.problems)
@@ -146,15 +148,9 @@ def decoded(content: bytes, file: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8")
-        mark = _place(before, len(before), file)
+        mark = _behind(content[: error.start].decode("utf-8"), file)
         message = f"no UTF-8 text: byte {content[error.start]:#04x}; save the file as UTF-8"
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
-
-
-def _place(text: str, at: int, file: str) -> Mark:
-    """The line and column of a place in a text."""
-    return Mark(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
 
 
 def encoded(text: str, file: str, first: int = 1) -> bytes:
@@ -165,10 +161,21 @@ def encoded(text: str, file: str, first: int = 1) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        mark = _place(text, error.start, file)
-        mark = mark._replace(line=mark.line + first - 1)
+        mark = _behind(text[: error.start], file)
+        mark = mark._replace(line=first - 1 + mark.line)
         message = f"no text: half of a pair of signs, U+{ord(text[error.start]):04X}; leave it out"
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+
+
+def _mark(place: Any, text: str, file: str) -> Mark:
+    """A place of the parser's, which ends the last line itself and goes on behind it."""
+    return Mark(file, place.line + 1, place.column + 1) if place.index < len(text) else _behind(text, file)
+
+
+def _behind(text: str, file: str) -> Mark:
+    """The place right behind a text that a file begins with."""
+    lines = _LINE_END.split(text)
+    return Mark(file, len(lines), len(lines[-1]) + 1)
 
 
 def override(source: Source, settings: Sequence[str]) -> Source:
@@ -320,8 +327,9 @@ def _descend(parent: Any, path: Path, step: str, mark: Mark) -> tuple[Any, Path]
 class _Builder:
     """Turns composed nodes into data, noting marks and problems on the way."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, text: str) -> None:
         self.file = file
+        self.text = text
         self.keys: dict[Path, Mark] = {}
         self.values: dict[Path, Mark] = {}
         self.problems: list[Problem] = []
@@ -332,8 +340,7 @@ class _Builder:
         if depth > MAX_DEPTH or len(self.values) > MAX_NODES:
             message = f"too much data: over {MAX_NODES} values or {MAX_DEPTH} levels once aliases are written out"
             raise PlanErrors([Problem(mark, "error", message, "yaml-limit")])
-        if node.tag not in _DEFAULT_TAGS:
-            self.problem(node, f"the tag {node.tag}; plans are plain data without tags", "yaml-tag")
+        self.tag(node)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path, depth)
         if isinstance(node, yaml.SequenceNode):
@@ -355,6 +362,7 @@ class _Builder:
             if not isinstance(key, yaml.ScalarNode):
                 self.problem(key, "a list or mapping as key; keys are plain words", "yaml-key")
                 continue
+            self.tag(key)
             name = str(key.value)
             if not self.judge(key, MAX_KEY, "key"):
                 continue
@@ -366,8 +374,12 @@ class _Builder:
             data[name] = self.build(value, (*path, name), depth + 1)
         return data
 
+    def tag(self, node: yaml.Node) -> None:
+        if node.tag not in _DEFAULT_TAGS:
+            self.problem(node, f"the tag {node.tag}; plans are plain data without tags", "yaml-tag")
+
     def mark(self, node: yaml.Node) -> Mark:
-        return Mark(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+        return _mark(node.start_mark, self.text, self.file)
 
     def judge(self, node: yaml.ScalarNode, most: int, what: str) -> bool:
         """Whether a text is short enough, and holds only signs that can be seen: escapes may have written others."""
@@ -444,13 +456,13 @@ def _check_limits(text: str, file: str) -> None:
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
     at = unseen(text)
     if at is not None:
-        raise PlanErrors([Problem(_place(text, at, file), "error", told(text[at]), SIGN)])
+        raise PlanErrors([Problem(_behind(text[:at], file), "error", told(text[at]), SIGN)])
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             start = event.start_mark
-            mark = Mark(file, start.line + 1, start.column + 1) if start else Mark(file, 1, 1)
+            mark = _mark(start, text, file) if start else Mark(file, 1, 1)
             raise PlanErrors(
                 [Problem(mark, "error", f"nested too deep; at most {MAX_DEPTH} levels are read", "yaml-limit")]
             )
@@ -461,12 +473,10 @@ def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
     place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if place is None:
         position = min(int(getattr(error, "position", 0) or 0), len(text))
-        return Problem(
-            _place(text, position, file), "error", "a character that YAML does not allow; remove it", "yaml-syntax"
-        )
-    mark = Mark(file, place.line + 1, place.column + 1)
-    lines = text.split("\n")
-    if place.line < len(lines) and lines[place.line][place.column : place.column + 1] == "\t":
+        mark = _behind(text[:position], file)
+        return Problem(mark, "error", "a character that YAML does not allow; remove it", "yaml-syntax")
+    mark = _mark(place, text, file)
+    if text[place.index : place.index + 1] == "\t":
         return Problem(mark, "error", "a tab; YAML is indented with spaces", "yaml-tab")
     message = " ".join(str(part) for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part)
     hint = "check quotes, brackets and indentation up to here"

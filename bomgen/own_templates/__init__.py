@@ -26,6 +26,8 @@ OPTION = "<template>"
 """The file name of marks of templates that the command line names; the line is the number of the option."""
 _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 """Letters and digits of any script, with dots, dashes and spaces inside: a name on any file system, hidden on none."""
+_LINE_END = re.compile(r"\r\n|[\n\r]")
+"""As Jinja2 counts; a form feed or a separator of paragraphs ends no line of a template."""
 PATH, RULE = "templates", "template-name"
 
 
@@ -115,7 +117,7 @@ def _run(
 
     given = {"name": template.name, "text": template.text, "data": data, "language": language}
     text, faults = run(given, limits or LIMITS)
-    lines = template.text.splitlines()
+    lines = _LINE_END.split(template.text)
     problems = []
     for fault in faults:
         mark, message = template.mark, f"{template.file}: {fault.message}"
