@@ -8,16 +8,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # On a continuous-integration machine the outside judges written in Python come along; elsewhere they are skipped.
 comma := ,
-EXTRAS := dev$(if $(CI),$(comma)judges$(comma)site)
+EXTRAS := dev$(if $(CI),$(comma)judges$(comma)site$(comma)fuzz)
 
 # A stamp says which set of packages the environment holds; it is renewed when what is to be installed changes.
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 INSTALLED_SITE := $(VENV)/.installed-site
+INSTALLED_FUZZ := $(VENV)/.installed-fuzz
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest bench deep docs site clean help
+.PHONY: build test lint format types pytest fuzz bench deep docs site clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -37,8 +38,12 @@ types: $(INSTALLED_DEV) ## mypy --strict
 pytest: $(INSTALLED_DEV) ## the tests alone
 	$(BIN)/pytest --numprocesses=auto --dist=loadfile
 
-deep: $(INSTALLED_DEV) ## search the laws with many more examples
+fuzz: $(INSTALLED_FUZZ) ## replay what fuzzing found, and fuzz every target for some seconds
+	$(BIN)/pytest tests/fuzz
+
+deep: $(INSTALLED_FUZZ) ## before a release: the laws with many more examples, and a million executions of fuzzing
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws
+	$(BIN)/python tests/fuzz/hunt.py
 
 bench: $(INSTALLED) ## time the commands against the imports that they cannot do without
 	$(BIN)/python benchmarks/bench.py
@@ -67,6 +72,10 @@ $(INSTALLED): pyproject.toml bomgen/__init__.py | $(BIN)/python
 
 $(INSTALLED_DEV): pyproject.toml bomgen/__init__.py | $(BIN)/python
 	$(PIP) install --editable '.[$(EXTRAS)]'
+	@touch $@ $(INSTALLED)
+
+$(INSTALLED_FUZZ): pyproject.toml bomgen/__init__.py | $(BIN)/python
+	$(PIP) install --editable '.[dev,fuzz]'
 	@touch $@ $(INSTALLED)
 
 $(INSTALLED_SITE): pyproject.toml bomgen/__init__.py | $(BIN)/python

@@ -141,7 +141,7 @@ def encoded(text: str, file: str, first: int = 1) -> bytes:
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
 
 
-def _mark(place: yaml.Mark, text: str, file: str) -> Mark:
+def _mark(place: Any, text: str, file: str) -> Mark:
     """A place of the parser's, which ends the last line itself and goes on behind it."""
     return Mark(file, place.line + 1, place.column + 1) if place.index < len(text) else _behind(text, file)
 

@@ -82,7 +82,9 @@ def elevations(design: Design) -> Elevations | None:
 
 def _with_panels(found: Machines, table: Wiring, placed: Places) -> tuple[Machines, Places]:
     """The devices with the patch panels, which follow from the cables, behind all others."""
-    panels = table.kinds[len(found.kinds) :]  # the others are like those of `found`, which `hosts` and `spare` are among
+    panels = table.kinds[
+        len(found.kinds) :
+    ]  # the others are like those of `found`, which `hosts` and `spare` are among
     return found._replace(kinds=(*found.kinds, *panels)), table.places or placed
 
 

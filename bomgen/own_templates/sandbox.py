@@ -158,7 +158,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     def getitem(self, obj: Any, argument: Any) -> Any:
         return _without_text(super().getitem(obj, argument))
 
-    def call(self, context: Context, obj: Any, /, *arguments: Any, **named: Any) -> Any:  # noqa: D102 - Jinja2's
+    def call(self, context: Context, obj: Any, /, *arguments: Any, **named: Any) -> Any:
         return _without_text(super().call(context, obj, *arguments, **named))
 
     def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - Jinja2's

@@ -1,4 +1,4 @@
-"""Plans from one end to the other: a report that its own checks and those here hold good, or problems at their place."""
+"""Plans from one end to the other: a report that its own checks and those here find right, or problems in place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import jsonschema
 from oracles import Unwritten, dumped, held, well_told
@@ -107,8 +106,6 @@ def _result_holds(report: Report) -> None:
             held(ports.value >= 0, lambda: f"{place}: {ports.value} free")  # noqa: B023
     if report.problems:
         well_told(report.problems, {})
-
-
 
 
 def _all_of_it(file: PlanFile, report: Report) -> None:

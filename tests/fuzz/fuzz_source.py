@@ -1,4 +1,4 @@
-"""Bytes as YAML: read or refused at a place inside them; the same each time, as others read it, and after it is written."""
+"""Bytes as YAML: read or refused at a place inside them; the same each time, as others read them, and once written."""
 
 from __future__ import annotations
 
@@ -14,14 +14,29 @@ import yaml
 from oracles import Unwritten, dumped, marks_inside, well_told
 
 from bomgen.problems import PlanErrors
-from bomgen.source import MAX_NODES, Source, decoded, override, overlay, read
+from bomgen.source import MAX_NODES, Source, decoded, overlay, override, read
 
 PLANS = Path(__file__).parents[2] / "plans"
 MOST_BYTES = 2048
 TOKENS = (
     *("? ", ": ", "- ", "# ", "&a ", "*a", "!!str ", "!<t> ", "%YAML 1.2\n", "---\n", "...\n", "<<: ", "|\n ", ">-\n "),
     *("{", "}", "[", "]", ",", '"', "'", "\\x", "\\u", "\\U", "\\\n", "~", "null", "true", "on", ".inf", ".nan", "0x"),
-    *("0o17", "1e60", "1e-60", "1_000", "012", "-.5", "+1", "\t", "\r\n", "\x85", "\u2028", "\ufeff", "\ud7ff", "\u0301"),
+    *(
+        "0o17",
+        "1e60",
+        "1e-60",
+        "1_000",
+        "012",
+        "-.5",
+        "+1",
+        "\t",
+        "\r\n",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "\ud7ff",
+        "\u0301",
+    ),
     *("2026-11-20", "1:30", "=", "a.b=c", "!", "@", "`", "\0", "  ", "\n\n", "a: &a [*a, *a]\n", "9" * 45),
 )
 FILE = "x.yaml"

@@ -1,4 +1,4 @@
-"""Templates of the user's own in their sandbox: text or faults, nothing touched, no markup let through, no addresses."""
+"""Templates of the user's own in their sandbox: text or faults, nothing touched, no markup let through, no address."""
 
 from __future__ import annotations
 
@@ -85,7 +85,10 @@ def seeds() -> Iterator[bytes]:
         start = bytes([at])
         yield start + b"{% for line in bom.lines %}{{ line.vendor }};{{ line.amount|money }}\n{% endfor %}"
         yield start + b"{% macro m(a) %}<b>{{ a }}</b>{{ caller() }}{% endmacro %}{% call m(plan.name) %}x{% endcall %}"
-        yield start + b"{% set ns = namespace(n=0) %}{% for l in bom.lines %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}"
+        yield (
+            start
+            + b"{% set ns = namespace(n=0) %}{% for l in bom.lines %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}"
+        )
         yield start + b"{{ bom.lines|map(attribute='vendor')|join(', ') }}{{ plan|xmlattr }}{{ bom|tojson }}"
         yield start + b"{% block b %}{{ plan.customer.name|e|upper }}{% endblock %}{{ self.b() }}"
     for name in sorted(environment.filters):
@@ -167,7 +170,9 @@ def _expression(random: Random) -> str:
             case 1:
                 text = f"({text} {random.choice(OPERATORS)} {random.choice(WORDS)})"
             case 2:
-                text = f"{text}.{random.choice(('items', 'keys', 'format', 'upper', 'a', 'append', '__class__', 'mro'))}"
+                text = (
+                    f"{text}.{random.choice(('items', 'keys', 'format', 'upper', 'a', 'append', '__class__', 'mro'))}"
+                )
             case _:
                 text = f"{text}|{random.choice(_FILTER_NAMES)}({random.choice(WORDS)})"
     return text

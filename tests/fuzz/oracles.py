@@ -24,7 +24,7 @@ EXACT = Context(prec=400)
 
 
 def well_told(problems: Iterable[Problem], texts: Mapping[str, str]) -> None:
-    """Every problem is one line `FILE:LINE:COL: ...; what would be right [rule]`, its place inside the text of its file."""
+    """Every problem is one line `FILE:LINE:COL: ...; what would be right [rule]`, its place within its file."""
     told = list(problems)
     assert told, "refused without a problem"
     for problem in told:
@@ -60,10 +60,14 @@ def number(value: float | Fraction) -> str | None:
     sign, power = "-" if value < 0 else "", int(exact.as_tuple().exponent)
     bare = digits.rstrip("0") or "0"
     power += len(digits) - len(bare)
-    forms = [str(value.numerator)] if value.denominator == 1 else [f"{exact:f}", re.sub(r"^(-?)0\.", r"\1.", f"{exact:f}")]
+    forms = (
+        [str(value.numerator)] if value.denominator == 1 else [f"{exact:f}", re.sub(r"^(-?)0\.", r"\1.", f"{exact:f}")]
+    )
     forms += [f"{sign}{bare}e{power}", f"{sign}{bare[0]}.{bare[1:] or '0'}e{power + len(bare) - 1}"]
     powers = ((form, abs(int(form.partition("e")[2] or 0))) for form in forms)
-    return min((form for form, power in powers if len(form) <= MAX_DIGITS and power <= MAX_EXPONENT), key=len, default=None)
+    return min(
+        (form for form, power in powers if len(form) <= MAX_DIGITS and power <= MAX_EXPONENT), key=len, default=None
+    )
 
 
 class Unwritten(Exception):

@@ -18,9 +18,55 @@ NUMBERS: tuple[Any, ...] = (
     *(Fraction(1, 2), Fraction(1, 1000), Fraction(3, 2), Fraction(99, 100), Fraction(10**12 + 1, 10)),
 )
 TEXTS = (
-    *("0%", "1%", "50%", "100%", "101%", "1 m", "30 m", "5 km", "0 m", "400G", "800G", "1 kW", "10 MW", "80 GB", "1 TB/s"),
-    *("1.4T", "65B", "1K", "20 days", "1 h", "18 months", "3:2", "auto", "default", "none", "", " ", "é", "<b>", "=1+1"),
-    *("a.b", "x" * 300, "\u202e", "\x07", "2026-11-20", "2026-02-30", "9999-12-31", "USD", "EUR", "JPY", "XXX", "en", "zh"),
+    *(
+        "0%",
+        "1%",
+        "50%",
+        "100%",
+        "101%",
+        "1 m",
+        "30 m",
+        "5 km",
+        "0 m",
+        "400G",
+        "800G",
+        "1 kW",
+        "10 MW",
+        "80 GB",
+        "1 TB/s",
+    ),
+    *(
+        "1.4T",
+        "65B",
+        "1K",
+        "20 days",
+        "1 h",
+        "18 months",
+        "3:2",
+        "auto",
+        "default",
+        "none",
+        "",
+        " ",
+        "é",
+        "<b>",
+        "=1+1",
+    ),
+    *(
+        "a.b",
+        "x" * 300,
+        "\u202e",
+        "\x07",
+        "2026-11-20",
+        "2026-02-30",
+        "9999-12-31",
+        "USD",
+        "EUR",
+        "JPY",
+        "XXX",
+        "en",
+        "zh",
+    ),
     *("../prices/example-2026q4.yaml", "../prices/example-optics-2026q4.yaml", "../prices/example-h100-2026q4.yaml"),
     *("parts/", "../../etc", "/etc/passwd", "shared/example-research.yaml", "fat-tree", "rail-optimized", "dragonfly"),
 )
@@ -57,7 +103,12 @@ class Plans:
         found = [described] if "properties" in described or "type" in described or "enum" in described else []
         for word in ("oneOf", "anyOf", "allOf"):
             found += [each for choice in described.get(word, ()) for each in self.alternatives(choice)]
-        found += [each for word in ("then", "else") if isinstance(described.get(word), dict) for each in self.alternatives(described[word])]
+        found += [
+            each
+            for word in ("then", "else")
+            if isinstance(described.get(word), dict)
+            for each in self.alternatives(described[word])
+        ]
         return found or [described]
 
     def properties(self, described: Schema) -> dict[str, Schema]:
@@ -114,13 +165,22 @@ class Plans:
         """Every value with its key, its schema, and where it stands."""
         if isinstance(data, dict):
             properties = self.properties(described)
-            other = next((each["additionalProperties"] for each in self.alternatives(described) if isinstance(each.get("additionalProperties"), dict)), {})
+            other = next(
+                (
+                    each["additionalProperties"]
+                    for each in self.alternatives(described)
+                    if isinstance(each.get("additionalProperties"), dict)
+                ),
+                {},
+            )
             for name, value in data.items():
                 inner = properties.get(name, other)
                 yield value, name, inner, data, name
                 yield from self.places(value, inner, name)
         elif isinstance(data, list):
-            inner = next((each["items"] for each in self.alternatives(described) if isinstance(each.get("items"), dict)), {})
+            inner = next(
+                (each["items"] for each in self.alternatives(described) if isinstance(each.get("items"), dict)), {}
+            )
             for at, value in enumerate(data):
                 yield value, key, inner, data, at
                 yield from self.places(value, inner, key)
@@ -142,11 +202,13 @@ class Plans:
     def _any(self, random: Random, _value: Any, key: str, _described: Schema, holder: Any, at: Any) -> None:
         holder[at] = random.choice(VALUES) if random.random() < 0.5 else self.word(random, key)
 
-    def _more(self, random: Random, value: Any, key: str, described: Schema, holder: Any, at: Any) -> None:
+    def _more(self, random: Random, value: Any, key: str, described: Schema, holder: Any, _at: Any) -> None:
         """A key or an entry more."""
         if isinstance(value, list):
             inner = next((each["items"] for each in self.alternatives(described) if "items" in each), {})
-            value.append(deepcopy(random.choice(value)) if value and random.random() < 0.5 else self.value(random, inner, key))
+            value.append(
+                deepcopy(random.choice(value)) if value and random.random() < 0.5 else self.value(random, inner, key)
+            )
         elif isinstance(value, dict) and (free := sorted(self.properties(described).keys() - value.keys())):
             name = random.choice(free)
             value[name] = self.value(random, self.properties(described)[name], name)
@@ -155,7 +217,7 @@ class Plans:
             if name in self.root["properties"] and "name" in holder:
                 holder.setdefault(name, self.value(random, self.root["properties"][name], name))
 
-    def _less(self, random: Random, _value: Any, _key: str, _described: Schema, holder: Any, at: Any) -> None:
+    def _less(self, _random: Random, _value: Any, _key: str, _described: Schema, holder: Any, at: Any) -> None:
         del holder[at]
 
     def _taken(self, random: Random, _value: Any, key: str, _described: Schema, holder: Any, at: Any) -> None:

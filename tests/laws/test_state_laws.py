@@ -28,7 +28,7 @@ from bomgen.report import digest
 DEEPER = max(1, settings().max_examples // 50)
 """Times that `make deep` looks further than every day."""
 
-PARTS = ("a", "b-1", "=sum", "ü, \"x\"")
+PARTS = ("a", "b-1", "=sum", 'ü, "x"')
 QUANTITIES = (1, 2, 10, 1000)
 AMOUNTS = st.one_of(st.integers(1, 10**6), st.integers(1, 10**12)).map(lambda cents: Decimal(cents).scaleb(-2))
 FORMS = ("yaml", "csv", "xlsx")
@@ -76,7 +76,9 @@ class Books(RuleBasedStateMachine):
         currency=st.sampled_from(("USD", "EUR", "JPY")),
         form=st.sampled_from(("yaml", "csv")),
     )
-    def put(self, at: int, part: str, from_quantity: int, amount: Decimal, spread: int | None, currency: str, form: str) -> None:
+    def put(
+        self, at: int, part: str, from_quantity: int, amount: Decimal, spread: int | None, currency: str, form: str
+    ) -> None:
         """A price from a quantity on, new or another one than before, alone or in a range."""
         at %= len(self.model)
         entry: dict[str, Any] = {"part": part, "price": amount}
@@ -122,7 +124,9 @@ class Books(RuleBasedStateMachine):
         """Every part at every quantity has the price of the model, or none."""
         books = [self.read(at) for at in range(len(self.model))]
         for part in PARTS:
-            fewest = [min(key for key in book if key[0] == part) for book in self.model if any(key[0] == part for key in book)]
+            fewest = [
+                min(key for key in book if key[0] == part) for book in self.model if any(key[0] == part for key in book)
+            ]
             known = first(books, [part])
             assert (known and known.from_quantity) == (fewest[-1][1] if fewest else None)
             for quantity in (1, 2, 5, 10, 10**6):
@@ -222,7 +226,11 @@ class Settings(RuleBasedStateMachine):
         """A value in the file that the plan extends."""
         self.base = put(self.base, *given)
 
-    @rule(values=st.lists(KEYS.filter(lambda given: given[0] in IN_ALTERNATIVES), min_size=1, unique_by=lambda given: given[0]))
+    @rule(
+        values=st.lists(
+            KEYS.filter(lambda given: given[0] in IN_ALTERNATIVES), min_size=1, unique_by=lambda given: given[0]
+        )
+    )
     def offer(self, values: list[tuple[str, Any]]) -> None:
         """An alternative that sets values."""
         self.plan["quote"]["alternatives"] = [{"name": "other", "set": dict(values)}]

@@ -33,7 +33,14 @@ MACHINES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
 SWITCH = {"rack_units": 1, "power": "1 kW", "port_gbps": 400}
 SERVER = {"gpus": 8, "rack_units": 8, "power": "10 kW", "nic": {"ports": 1, "port_gbps": 400, "cage": "osfp-flat"}}
 GENERIC = {"medium": "transceiver", "module": "generic-400g"}
-MODELS = ("llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "qwen2.5-7b", "mixtral-8x7b", {"name": "own", "parameters": "13B"})
+MODELS = (
+    "llama-2-7b",
+    "llama-3.1-8b",
+    "llama-3.1-70b",
+    "qwen2.5-7b",
+    "mixtral-8x7b",
+    {"name": "own", "parameters": "13B"},
+)
 CATEGORIES = ("server", "switch", "transceiver", "cable")
 PARTS = ("qm9700", "qm9790", "qm8700", "dgx-h100", "dgx-b200", "mma4z00-ns", "mma4z00-ns400", "generic-400g", "per-gpu")
 DATES = ("2026-01-31", "2026-11-20")
@@ -74,7 +81,7 @@ def maybe(draw: st.DrawFn, into: dict[str, Any], key: str, value: st.SearchStrat
 
 @st.composite
 def fabrics(draw: st.DrawFn, fabric: dict[str, Any], own: bool, few: bool) -> dict[str, Any]:
-    """The compute fabric of machines, of any topology with its options; `own`: the switch is described in the plan; `few`: one may do."""
+    """The compute fabric of machines, of any topology; `own`: the plan describes the switch; `few`: one may do."""
     topologies = ("fat-tree", "rail-optimized", "rail-only", "dragonfly", *(["single-switch"] if few else []))
     topology = draw(st.sampled_from(topologies))
     fabric = {**fabric, "topology": topology}
@@ -173,7 +180,13 @@ def clusters(draw: st.DrawFn) -> dict[str, Any]:
         for role in ("storage", "in_band", "out_of_band"):
             maybe(draw, found["fabrics"], role, st.just("default"))
     if "storage" in found["fabrics"] and draw(st.booleans()):
-        servers = {"name": "appliance", "count": draw(st.integers(1, 8)), "ports": 2, "rack_units": 2, "power": "1.5 kW"}
+        servers = {
+            "name": "appliance",
+            "count": draw(st.integers(1, 8)),
+            "ports": 2,
+            "rack_units": 2,
+            "power": "1.5 kW",
+        }
         found["storage"] = {"dataset": "20 TB", "servers": servers}
     return found
 
@@ -263,7 +276,11 @@ def whole_plans(draw: st.DrawFn) -> Whole:
             {"name": "wider", "set": {"fabrics.compute.oversubscription": 3}},
             {"name": "dearer", "set": {"quote.tax": "25%"}},
         ]
-        chosen = alternatives[draw(st.integers(0, 1)) :] if plan["fabrics"]["compute"]["topology"] == "fat-tree" else alternatives[1:]
+        chosen = (
+            alternatives[draw(st.integers(0, 1)) :]
+            if plan["fabrics"]["compute"]["topology"] == "fat-tree"
+            else alternatives[1:]
+        )
         maybe(draw, plan["quote"], "alternatives", st.just(chosen))
     if draw(st.integers(0, 3)) == 0:
         shared = {key: plan.pop(key) for key in ("site", "spares", "stock") if key in plan}
