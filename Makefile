@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # On a continuous-integration machine the outside judges written in Python come along; elsewhere they are skipped.
-EXTRAS := dev $(if $(CI),judges site)
+EXTRAS := dev $(if $(CI),judges site fuzz)
 
 # Packages come from lock files: nothing is installed whose hash is not there, the build backend included.
 LOCKED = $(PIP) install --require-hashes $(foreach lock,build run $(1),--requirement requirements/$(lock).txt)
@@ -20,6 +20,7 @@ GIVEN := pyproject.toml bomgen/__init__.py $(wildcard requirements/*.txt)
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-$(subst $(space),-,$(strip $(EXTRAS)))
 INSTALLED_SITE := $(VENV)/.installed-site
+INSTALLED_DEEP := $(VENV)/.installed-deep
 PEERS_AT := build/peers
 PEERS_INSTALLED := $(patsubst benchmarks/peers/%.txt,$(PEERS_AT)/%/.installed,$(wildcard benchmarks/peers/*.txt))
 
@@ -31,7 +32,7 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest bench peers deep everywhere docs site pins audit sbom release clean help
+.PHONY: build test lint format types pytest fuzz bench peers deep mutation everywhere docs site pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -51,8 +52,15 @@ types: $(INSTALLED_DEV) ## mypy --strict
 pytest: $(INSTALLED_DEV) ## the tests alone
 	$(BIN)/pytest --numprocesses=auto --dist=loadfile
 
-deep: $(INSTALLED_DEV) everywhere ## search the laws with many more examples, make every fault, measure the worst inputs
+fuzz: $(INSTALLED_DEEP) ## replay what fuzzing found, and fuzz every target for some seconds
+	$(BIN)/pytest tests/fuzz
+
+deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults and bounds at length, a million executions of fuzzing
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/hostile/test_bounds.py
+	$(BIN)/python tests/fuzz/hunt.py
+
+mutation: $(INSTALLED_DEEP) ## change the pure rooms in thousands of ways, and see that a test fails each time
+	$(BIN)/python tests/mutation/run.py
 
 everywhere: $(INSTALLED_DEV) ## build all plans in other locales and with newer Pythons (root, mmdebstrap), compare bytes
 	$(BIN)/python tests/everywhere/rerun.py --debian trixie --debian sid
@@ -74,7 +82,7 @@ site: $(INSTALLED_SITE) ## build the documentation into build/site/
 pins: $(INSTALLED_TOOLS) ## renew the lock files of requirements/ with the newest packages
 	$(COMPILE) --upgrade --all-extras --group release pyproject.toml --output-file requirements/all.txt
 	$(COMPILE) --constraint requirements/all.txt pyproject.toml --output-file requirements/run.txt
-	for extra in dev judges site; do $(COMPILE) --constraint requirements/all.txt --extra $$extra pyproject.toml \
+	for extra in dev judges site fuzz mutation; do $(COMPILE) --constraint requirements/all.txt --extra $$extra pyproject.toml \
 		--output-file requirements/$$extra.txt || exit 1; done
 	$(COMPILE) --constraint requirements/all.txt --group release --output-file requirements/release.txt
 	$(TOOLS)/bin/python ci/release.py backend | $(COMPILE) --constraint requirements/all.txt - \
@@ -109,6 +117,11 @@ $(INSTALLED_DEV): $(GIVEN) | $(BIN)/python
 	$(call LOCKED,$(EXTRAS))
 	$(EDITABLE)
 	@touch $@ $(INSTALLED)
+
+$(INSTALLED_DEEP): $(GIVEN) | $(BIN)/python
+	$(call LOCKED,dev fuzz mutation)
+	$(EDITABLE)
+	@touch $@
 
 $(INSTALLED_SITE): $(GIVEN) | $(BIN)/python
 	$(call LOCKED,site)

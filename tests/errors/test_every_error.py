@@ -94,7 +94,12 @@ class Message(NamedTuple):
 @cache
 def transcripts() -> str:
     """The errors of all transcripts, those of hostile plans among them, a line each."""
-    found = (path.read_text(encoding="utf-8") for place in (HERE, HOSTILE) for path in sorted(place.glob("*.*")) if path.suffix in SAID)
+    found = (
+        path.read_text(encoding="utf-8")
+        for place in (HERE, HOSTILE)
+        for path in sorted(place.glob("*.*"))
+        if path.suffix in SAID
+    )
     return "\n".join(line for text in found for line in text.splitlines() if ": error: " in line)
 
 

@@ -36,7 +36,7 @@ def main() -> None:
         module.set_up()
 
     def mutator(data: bytes, most: int, seed: int) -> bytes:
-        changed: bytes = module.mutated(data, most, random.Random(seed), atheris.Mutate)
+        changed: bytes = module.mutated(data, most, random.Random(seed), atheris.Mutate)  # noqa: S311
         return changed[:most]
 
     atheris.Setup(sys.argv, module.run, **({"custom_mutator": mutator} if hasattr(module, "mutated") else {}))

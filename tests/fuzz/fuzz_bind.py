@@ -1,4 +1,4 @@
-"""Plans from one end to the other: a report that its own checks and those here hold good, or problems at their place."""
+"""Plans from one end to the other: a report that its own checks and those here find right, or problems in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Price books of every kind of file: read or refused at a cell; written in every form and read again they are the same."""
+"""Price books of every kind of file: read or refused at a cell; written in any form and read again they are equal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOKENS = (
 SELDOM = 16
 """One book of so many, by its own bytes, is also written as a workbook, which is slow."""
 HEAD = "part,price,min,max,currency,from_quantity,date,valid_until,estimate,source,description\r\n"
-ROWS = "qm9700,28500.50,20000,30000,USD,10,2026-11-20,2027-01-01,true,list of the vendor,a switch\r\nb,1,,,EUR,,,,no,'=x,\r\n"
+ROWS = "qm9700,28500.50,20000,30000,USD,10,2026-11-20,2027-01-01,true,a list,a switch\r\nb,1,,,EUR,,,,no,'=x,\r\n"
 
 
 def seeds() -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Human quantities of every kind: exact, signed, larger with a larger suffix, and the same when they are written out."""
+"""Human quantities of every kind: exact, signed, larger with a larger suffix, and the same when written out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from bomgen.source import MAX_DIGITS
 
 MOST_BYTES = 96
 UNITS = tuple(sorted(_SCALES))
-TOKENS = tuple(sorted({suffix for scales in _SCALES.values() for suffix in scales if suffix})) + (
-    *("1e60", "1e-60", "1_000", " ", "_", ".", ":", "3:2", "+", "-", "١", "²", "٪", "\u00a0", "9" * 41),
+TOKENS = (
+    *sorted({suffix for scales in _SCALES.values() for suffix in scales if suffix}),
+    *("1e60", "1e-60", "1_000", " ", "_", ".", ":", "3:2", "+", "-", "\u0661", "\u00b2", "\u066a", "\u00a0", "9" * 41),
 )
 ROUGH = Fraction(6, 1000)
 """What is shown has four digits."""

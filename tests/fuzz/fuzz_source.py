@@ -1,4 +1,4 @@
-"""Bytes as YAML: read or refused at a place inside them; the same each time, as others read it, and after it is written."""
+"""Bytes as YAML: read or refused at a place inside them; the same each time, as others read them, and once written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates of the user's own in their sandbox: text or faults, nothing touched, no markup let through, no addresses."""
+"""Templates of the user's own in their sandbox: text or faults, nothing touched, no markup let through, no address."""
 
 from __future__ import annotations
 

@@ -110,11 +110,11 @@ def keep(name: str) -> None:
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
     inputs = sorted(found.iterdir(), key=lambda path: (path.stat().st_size, path.name))
-    for path in inputs[:MOST_KEPT]:
+    for path in inputs[: MOST_KEPT.get(name, MOST_KEPT[""])]:
         shutil.copy(path, kept / path.name[:16])
 
 
-MOST_KEPT = 120
+MOST_KEPT = {"bind": 40, "": 120}
 """Inputs of a target in its corpus: the smallest, which a test can run in seconds."""
 MOST_FINDS = 20
 """Finds of a target after which it is better mended than looked at further."""

@@ -24,7 +24,7 @@ EXACT = Context(prec=400)
 
 
 def well_told(problems: Iterable[Problem], texts: Mapping[str, str]) -> None:
-    """Every problem is one line `FILE:LINE:COL: ...; what would be right [rule]`, its place inside the text of its file."""
+    """Every problem is one line `FILE:LINE:COL: ...; what would be right [rule]`, its place within its file."""
     told = list(problems)
     assert told, "refused without a problem"
     for problem in told:

@@ -202,7 +202,7 @@ class Plans:
     def _any(self, random: Random, _value: Any, key: str, _described: Schema, holder: Any, at: Any) -> None:
         holder[at] = random.choice(VALUES) if random.random() < 0.5 else self.word(random, key)
 
-    def _more(self, random: Random, value: Any, key: str, described: Schema, holder: Any, at: Any) -> None:
+    def _more(self, random: Random, value: Any, key: str, described: Schema, holder: Any, _at: Any) -> None:
         """A key or an entry more."""
         if isinstance(value, list):
             inner = next((each["items"] for each in self.alternatives(described) if "items" in each), {})
@@ -217,7 +217,7 @@ class Plans:
             if name in self.root["properties"] and "name" in holder:
                 holder.setdefault(name, self.value(random, self.root["properties"][name], name))
 
-    def _less(self, random: Random, _value: Any, _key: str, _described: Schema, holder: Any, at: Any) -> None:
+    def _less(self, _random: Random, _value: Any, _key: str, _described: Schema, holder: Any, at: Any) -> None:
         del holder[at]
 
     def _taken(self, random: Random, _value: Any, key: str, _described: Schema, holder: Any, at: Any) -> None:

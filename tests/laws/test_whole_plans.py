@@ -106,7 +106,7 @@ def spread_evenly(rows: Rows) -> None:
 
 
 @given(whole=whole_plans())
-@settings(max_examples=40 * DEEPER)
+@settings(max_examples=25 * DEEPER)
 def test_fabrics_of_whole_plans(folder: Path, whole: Whole) -> None:
     """Laws 1, 2, 4 and 5: ports, links, modules by the device, and the wiring that is delivered for them."""
     report = built(whole, folder)
@@ -125,7 +125,7 @@ def each_plan(whole: Whole) -> list[dict[str, Any]]:
 
 
 @given(whole=whole_plans())
-@settings(max_examples=30 * DEEPER)
+@settings(max_examples=20 * DEEPER)
 def test_money_and_formulas_of_whole_plans(folder: Path, whole: Whole) -> None:
     """Laws 6 and 7: totals are sums whatever the order of lines; every formula printed gives its value."""
     report = built(whole, folder)
@@ -155,9 +155,9 @@ def plain_number(text: str) -> Decimal:
 
 
 @given(whole=whole_plans())
-@settings(max_examples=12 * DEEPER)
+@settings(max_examples=8 * DEEPER)
 def test_formats_of_whole_plans(folder: Path, whole: Whole) -> None:
-    """Law 8: JSON, CSV, Excel, Markdown and HTML carry the same quantities and amounts; two builds are the same bytes."""
+    """Law 8: JSON, CSV, Excel, Markdown and HTML carry the same quantities and amounts; two builds are equal."""
     report = built(whole, folder)
     if report is None:
         return
@@ -191,7 +191,7 @@ def test_formats_of_whole_plans(folder: Path, whole: Whole) -> None:
 
 
 @given(whole=whole_plans())
-@settings(max_examples=25 * DEEPER)
+@settings(max_examples=15 * DEEPER)
 def test_more_servers_never_need_fewer_switches(folder: Path, whole: Whole) -> None:
     """Law 3: one server more never saves a switch; planes side by side are equal."""
     plan = whole.plan
@@ -214,7 +214,7 @@ def test_most_plans_can_be_built(folder: Path) -> None:
     seen: list[bool] = []
 
     @given(whole=whole_plans())
-    @settings(max_examples=50, database=None, derandomize=True)
+    @settings(max_examples=25, database=None, derandomize=True)
     def look(whole: Whole) -> None:
         seen.append(built(whole, folder) is not None)
 

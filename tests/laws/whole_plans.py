@@ -81,7 +81,7 @@ def maybe(draw: st.DrawFn, into: dict[str, Any], key: str, value: st.SearchStrat
 
 @st.composite
 def fabrics(draw: st.DrawFn, fabric: dict[str, Any], own: bool, few: bool) -> dict[str, Any]:
-    """The compute fabric of machines, of any topology with its options; `own`: the switch is described in the plan; `few`: one may do."""
+    """The compute fabric of machines, of any topology; `own`: the plan describes the switch; `few`: one may do."""
     topologies = ("fat-tree", "rail-optimized", "rail-only", "dragonfly", *(["single-switch"] if few else []))
     topology = draw(st.sampled_from(topologies))
     fabric = {**fabric, "topology": topology}

@@ -50,11 +50,24 @@ def run(root: Path, build: Path) -> int:
     """Run the tests under coverage, with its data and the tests' times in `build`; pytest's exit code."""
     build.mkdir(parents=True, exist_ok=True)
     rooms = ",".join(f"bomgen/{room}/*" for room in ROOMS)
-    (build / "coveragerc").write_text(f"[run]\nbranch = true\nrelative_files = true\ninclude = {rooms}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", *TESTS, "--numprocesses=auto", "--dist=loadfile", "-p", "no:cacheprovider"]
+    (build / "coveragerc").write_text(
+        f"[run]\nbranch = true\nrelative_files = true\ninclude = {rooms}\n", encoding="utf-8"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *TESTS,
+        "--numprocesses=auto",
+        "--dist=loadfile",
+        "-p",
+        "no:cacheprovider",
+    ]
     command += ["--cov", f"--cov-config={build / 'coveragerc'}", "--cov-context=test", "--cov-report="]
     command += [f"--junitxml={build / 'times.xml'}", "-o", "junit_family=xunit1"]
-    return subprocess.run(command, cwd=root, env={**os.environ, "COVERAGE_FILE": str(build / "coverage")}, check=False).returncode
+    return subprocess.run(
+        command, cwd=root, env={**os.environ, "COVERAGE_FILE": str(build / "coverage")}, check=False
+    ).returncode
 
 
 def measured(build: Path) -> Covering:

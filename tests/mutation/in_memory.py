@@ -54,5 +54,3 @@ def _of_library(cached: object) -> bool:
     module = sys.modules.get(getattr(cached, "__module__", "") or "")
     path = getattr(module, "__file__", "") or ""
     return "site-packages" in path or "/lib/python" in path
-
-

@@ -30,7 +30,19 @@ from worker import CONTROL, OUTCOMES, SHARE, Try
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutation"
 SURVIVORS = Path(__file__).with_name("survivors.yaml")
-COPIED = ("bomgen", "plans", "prices", "schemas", "templates", "tests", "docs", "pages", "ci", "pyproject.toml", "README.md")
+COPIED = (
+    "bomgen",
+    "plans",
+    "prices",
+    "schemas",
+    "templates",
+    "tests",
+    "docs",
+    "pages",
+    "ci",
+    "pyproject.toml",
+    "README.md",
+)
 BAR = 90
 SEED = 8
 CONTROLS = 100
