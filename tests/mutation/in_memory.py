@@ -50,7 +50,7 @@ def _is_class_body(code: CodeType) -> bool:
 
 
 def _of_library(cached: object) -> bool:
-    """Whether what was cached is no concern of the mutants: the libraries', and the catalogue, which no pure room reads."""
+    """Whether what was cached is no concern of the mutants: it is a library's."""
     module = sys.modules.get(getattr(cached, "__module__", "") or "")
     path = getattr(module, "__file__", "") or ""
     return "site-packages" in path or "/lib/python" in path

@@ -47,7 +47,7 @@ OPERATORS = (
 
 
 class Mutant(NamedTuple):
-    """A module with one change: the operator, the line where the source differs first, and that line before and after."""
+    """A module with one change: the operator, the first line that differs, and that line before and after."""
 
     path: str
     operator: str

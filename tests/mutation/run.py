@@ -70,7 +70,7 @@ def main() -> int:
         for mutant in waiting
     ]
     workers = [_worker(number, tries[number :: asked.jobs], covering) for number in range(asked.jobs)]
-    if any([worker.wait() for worker in workers]):
+    if sum(worker.wait() != 0 for worker in workers):
         print("a worker failed; see build/mutation/worker-N.log", file=sys.stderr)
         return 1
     return _report(every, _outcomes(), share)

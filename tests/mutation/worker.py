@@ -122,7 +122,7 @@ def _run(one: Try, before: str, tests: list[pytest.Item], said: TextIO) -> None:
     try:
         if not put(str(Path(one.path).resolve()), before, one.code):
             names = [test.nodeid for test in tests[:TESTS_ANEW]]
-            os.execv(sys.executable, [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *names])
+            os.execv(sys.executable, [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *names])  # noqa: S606
         for item, following in zip(tests, [*tests[1:], None], strict=True):
             reports = runtestprotocol(item, log=False, nextitem=following)
             failed = any(report.failed for report in reports)

@@ -1,4 +1,4 @@
-"""What plans come to, line by line: `python tests/golden/results.py` writes the files anew.
+"""What plans come to, line by line: `python tests/golden/outcomes.py` writes the files anew.
 
 The plans of `plans/`, and in `corners/` small ones that take the ways that no example takes. A result that is written
 here proves that nothing changed, not that it is right: that is for the published tables, the laws and the judges. A
