@@ -10,10 +10,12 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-MAX_STEPS = 3_300_000
-"""Steps of a plan with all its alternatives, of 2 to 3 microseconds each: under ten seconds of one processor. One is a
-shape of a fabric that is tried, or a cable that is listed, for its way along the floor or its row in a table. A
-compute fabric over a million GPUs has three million cables."""
+MAX_STEPS = 3_400_000
+"""Steps of a plan with all its alternatives, of 1 to 2 microseconds each: under ten seconds of one processor. One is a
+cable that is listed, for its way along the floor or its row in a table; a compute fabric over a million GPUs has three
+million."""
+OF_SHAPE = 2
+"""Steps of a shape of a fabric that is tried."""
 OF_FABRIC = 5_000
 """Steps of a fabric that is designed, whatever its size: its parts, links, checks and lines take some 20 ms."""
 OF_HOST = 100
@@ -30,7 +32,7 @@ class _Count:
 _count: ContextVar[_Count | None] = ContextVar("count", default=None)
 
 
-OF_PRICE = 60
+OF_PRICE = 90
 """Steps of a line of a price book; 20 000 prices are read and checked within some seconds."""
 
 

@@ -13,7 +13,7 @@ from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.effort import take
+from bomgen.effort import OF_SHAPE, take
 from bomgen.fabric import clos
 from bomgen.figures import known
 
@@ -120,7 +120,7 @@ def best(numbers: Numbers) -> Shape | None:
     Raises TooMuch when the plan has had its share of searching.
     """
     shape, steps = _searched(numbers)
-    take(steps, numbers)
+    take(OF_SHAPE * steps, numbers)
     return shape
 
 
@@ -149,7 +149,7 @@ def carries(numbers: Numbers) -> bool:
         _two_tiers(numbers, down, up, steps) if flat else _fits_in_pods(numbers, down, up, steps)
         for down, up in divisions(numbers)
     )
-    take(steps.done)
+    take(OF_SHAPE * steps.done)
     return found
 
 

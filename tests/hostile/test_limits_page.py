@@ -94,7 +94,8 @@ def test_the_steps_that_the_page_tells() -> None:
     """What fabrics and machines beside them count as."""
     text = PAGE.read_text(encoding="utf-8")
     counted = (
-        f"counts as {effort.OF_FABRIC} and an entry of `hosts` as {effort.OF_HOST}, a line of a price book as "
+        f"counts as {effort.OF_SHAPE}, a fabric that is designed as {effort.OF_FABRIC}, an entry of `hosts` as "
+        f"{effort.OF_HOST}, a line of a price book as "
         f"{effort.OF_PRICE}."
     )
     assert counted in " ".join(text.split())

@@ -126,6 +126,7 @@ INPUTS: dict[str, Callable[[Path], None]] = {
     "values-too-many": raw(BASE.encode() + b"a: [" + b"1," * 100_000 + b"]\n"),
     "price-table-too-large": plan(PRICED % "b.csv", b"a" * (LIMIT + 1), "b.csv"),
     "price-table-too-long": plan(PRICED % "b.csv", BOOK + b"x,1,USD\n" * 20_000, "b.csv"),
+    "price-table-of-line-ends": plan(PRICED % "b.csv", b"\r" * 60_000, "b.csv"),
     "price-table-of-quotes": plan(PRICED % "b.csv", BOOK + b'"' + b'""' * 400_000 + b"a", "b.csv"),
     "clusters": raw(
         f"bomgen: 1\nname: x\nclusters: [{listed('{name: c#, gpu: h100-sxm, servers: 4}', 21)}]\n".encode()
