@@ -221,7 +221,7 @@ def test_a_pipe_and_a_device(work: Path) -> None:
     with (work / "pipe").open("rb") as stream:
         assert stream.read().startswith(b"fabric,")
     assert child.outcome().code == 0
-    for form in ("csv", "parquet", "xlsx"):
+    for form in ("csv", "parquet", "xlsx") if DEEP else ("csv",):
         done = outcome(["wiring", "plan.yaml", "-q", "-f", form, "-o", "/dev/full"], work)
         assert not_written(done, "/dev/full: No space left on device"), done
 
@@ -328,4 +328,4 @@ def test_a_part_file_that_goes(work: Path) -> None:
     (work / "plan.yaml").write_text(plan, encoding="utf-8")
     done = outcome([*BUILD, "out"], work)
     assert done.code == 1
-    assert "Traceback" not in done.said
+    assert done.said.startswith("plan.yaml:5:29: error: the part file cannot be read (Input/output error); ")
