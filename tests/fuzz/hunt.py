@@ -43,8 +43,8 @@ TARGETS = {
     "source": Target(300_000, "bytes as YAML"),
     "quantities": Target(660_000, "human quantities of every kind"),
     "books": Target(25_000, "price books as YAML, CSV and workbooks"),
-    "templates": Target(15_000, "templates of the user's own in their sandbox"),
-    "bind": Target(1_000, "plans from the text to the quote; one of 32 also wired and written in every form"),
+    "templates": Target(30_000, "templates of the user's own in their sandbox"),
+    "bind": Target(5_000, "plans from the text to the quote; one of 32 also wired and written in every form"),
 }
 
 
