@@ -90,7 +90,7 @@ def hunt(name: str, executions: int) -> Outcome:
         edges, features = max((edges, features), *reached) if reached else (edges, features)
         late = "libFuzzer: timeout" in said
         hangs += late
-        crashes += ended.returncode != 0 and not late
+        crashes += "SUMMARY: libFuzzer" in said and not late  # one that was ended from outside is begun again
         if hangs + crashes >= MOST_FINDS:
             break
     return Outcome(done, time.monotonic() - start, len(list(corpus.iterdir())), edges, features, crashes, hangs)
