@@ -125,7 +125,7 @@ def test_a_signal_at_every_operation(command: str, earlier: bool, ending: str, w
     assert {True, False} == seen
 
 
-@CASES
+@pytest.mark.parametrize(("command", "earlier"), ALL if DEEP else QUICK[:1])
 def test_an_end_at_every_operation(command: str, earlier: bool, work: Path) -> None:
     """Whatever is killed, each file is whole, the old one or the new one; the next run clears what is left over."""
     before, after = sets(work, command, earlier)
