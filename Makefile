@@ -7,17 +7,32 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # On a continuous-integration machine the outside judges written in Python come along; elsewhere they are skipped.
-comma := ,
-EXTRAS := dev$(if $(CI),$(comma)judges$(comma)site)
+EXTRAS := dev $(if $(CI),judges site fuzz)
+
+# Packages come from lock files: nothing is installed whose hash is not there, the build backend included.
+LOCKED = $(PIP) install --require-hashes $(foreach lock,build run $(1),--requirement requirements/$(lock).txt)
+EDITABLE := $(PIP) install --no-deps --no-build-isolation --editable .
 
 # A stamp says which set of packages the environment holds; it is renewed when what is to be installed changes.
+empty :=
+space := $(empty) $(empty)
+GIVEN := pyproject.toml bomgen/__init__.py $(wildcard requirements/*.txt)
 INSTALLED := $(VENV)/.installed
-INSTALLED_DEV := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
+INSTALLED_DEV := $(VENV)/.installed-$(subst $(space),-,$(strip $(EXTRAS)))
 INSTALLED_SITE := $(VENV)/.installed-site
+INSTALLED_DEEP := $(VENV)/.installed-deep
+PEERS_AT := build/peers
+PEERS_INSTALLED := $(patsubst benchmarks/peers/%.txt,$(PEERS_AT)/%/.installed,$(wildcard benchmarks/peers/*.txt))
+
+# The programs of a release have an environment of their own, so that they never meet those of the tests.
+TOOLS := build/tools
+INSTALLED_TOOLS := $(TOOLS)/.installed
+COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command 'make pins'
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest bench deep docs site clean help
+.PHONY: build test lint format types pytest fuzz bench peers deep mutation everywhere docs site pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -37,11 +52,25 @@ types: $(INSTALLED_DEV) ## mypy --strict
 pytest: $(INSTALLED_DEV) ## the tests alone
 	$(BIN)/pytest --numprocesses=auto --dist=loadfile
 
-deep: $(INSTALLED_DEV) ## search the laws with many more examples
-	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws
+fuzz: $(INSTALLED_DEEP) ## replay what fuzzing found, and fuzz every target for some seconds
+	$(BIN)/pytest tests/fuzz
 
-bench: $(INSTALLED) ## time the commands against the imports that they cannot do without
-	$(BIN)/python benchmarks/bench.py
+deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults and bounds at length, a million executions of fuzzing
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/hostile/test_bounds.py
+	$(BIN)/python tests/fuzz/hunt.py
+
+mutation: $(INSTALLED_DEEP) ## change the pure rooms in thousands of ways, and see that a test fails each time
+	$(BIN)/python tests/mutation/run.py
+
+everywhere: $(INSTALLED_DEV) ## build all plans in other locales and with newer Pythons (root, mmdebstrap), compare bytes
+	$(BIN)/python tests/everywhere/rerun.py --debian trixie --debian sid
+
+bench: $(INSTALLED) $(if $(PEERS),peers) ## time bomgen into benchmarks/results/, against the last result; PEERS=1, KEEP=why
+	$(BIN)/python benchmarks/bench.py $(if $(KEEP),--keep '$(KEEP)') $(if $(PEERS),--peers $(PEERS_AT))
+
+# A peer that cannot be installed is left out; the table says so.
+peers: ## install the programs that bomgen is run beside, each by itself
+	-@$(MAKE) --no-print-directory --keep-going $(PEERS_INSTALLED)
 
 docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests, and the schema for editors
 	$(BIN)/python tests/reference/designs.py
@@ -50,25 +79,61 @@ docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the
 site: $(INSTALLED_SITE) ## build the documentation into build/site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
+pins: $(INSTALLED_TOOLS) ## renew the lock files of requirements/ with the newest packages
+	$(COMPILE) --upgrade --all-extras --group release pyproject.toml --output-file requirements/all.txt
+	$(COMPILE) --constraint requirements/all.txt pyproject.toml --output-file requirements/run.txt
+	for extra in dev judges site fuzz mutation; do $(COMPILE) --constraint requirements/all.txt --extra $$extra pyproject.toml \
+		--output-file requirements/$$extra.txt || exit 1; done
+	$(COMPILE) --constraint requirements/all.txt --group release --output-file requirements/release.txt
+	$(TOOLS)/bin/python ci/release.py backend | $(COMPILE) --constraint requirements/all.txt - \
+		--output-file requirements/build.txt
+
+audit: $(INSTALLED_TOOLS) ## ask for known vulnerabilities of every locked package; one that cannot be asked for is a failure
+	$(TOOLS)/bin/pip-audit --requirement requirements/all.txt --require-hashes --disable-pip --strict --progress-spinner off
+
+sbom: $(INSTALLED_TOOLS) ## write the SBOM of bomgen and what it depends on into dist/
+	$(TOOLS)/bin/python ci/release.py sbom dist
+
+release: $(INSTALLED_TOOLS) ## build wheel and sdist twice, compare, and write them with SBOM and SHA256SUMS into dist/
+	$(TOOLS)/bin/python ci/release.py release dist
+
 clean: ## remove the environment, results and caches
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules
 	find bomgen tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("bomgen needs Python 3.11 or newer; name one with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 
-$(INSTALLED): pyproject.toml bomgen/__init__.py | $(BIN)/python
-	$(PIP) install --editable .
+$(INSTALLED): $(GIVEN) | $(BIN)/python
+	$(call LOCKED)
+	$(EDITABLE)
 	@touch $@
 
-$(INSTALLED_DEV): pyproject.toml bomgen/__init__.py | $(BIN)/python
-	$(PIP) install --editable '.[$(EXTRAS)]'
+$(INSTALLED_DEV): $(GIVEN) | $(BIN)/python
+	$(call LOCKED,$(EXTRAS))
+	$(EDITABLE)
 	@touch $@ $(INSTALLED)
 
-$(INSTALLED_SITE): pyproject.toml bomgen/__init__.py | $(BIN)/python
-	$(PIP) install --editable '.[site]'
+$(INSTALLED_DEEP): $(GIVEN) | $(BIN)/python
+	$(call LOCKED,dev fuzz mutation)
+	$(EDITABLE)
+	@touch $@
+
+$(INSTALLED_SITE): $(GIVEN) | $(BIN)/python
+	$(call LOCKED,site)
+	$(EDITABLE)
 	@touch $@ $(INSTALLED)
+
+$(INSTALLED_TOOLS): requirements/release.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --requirement $<
+	@touch $@
+
+$(PEERS_AT)/%/.installed: benchmarks/peers/%.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+	@touch $@

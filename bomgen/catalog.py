@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bomgen import schema, telling
-from bomgen.figures import Assumed, Cited, Figure, Given, Origin, Reference
+from bomgen.figures import Assumed, Cited, Figure, Given, Mark, Origin, Reference
 from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.quantities import parse
-from bomgen.resources import folder
+from bomgen.resources import BrokenInstallation, folder
+from bomgen.resources import content as own_content
+from bomgen.signs import spelled
+from bomgen.source import MAX_BYTES, Source, decoded, own, read
 from bomgen.source import Path as Steps
-from bomgen.source import Source, decoded, read
 
 KINDS = (
     "gpu",
@@ -43,6 +45,10 @@ NOT_PARTS = ("connection", "model", "run")
 
 
 UNVERIFIED = "unverified"
+
+
+MAX_QUOTED = 100
+"""Characters of a name that a message repeats: those of the longest id."""
 
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -73,7 +79,7 @@ class UnknownPart(LookupError):
     """No part fits a name, or several do; `hint` says what would."""
 
     def __init__(self, kind: str, name: str, hint: str) -> None:
-        super().__init__(f"no {kind} '{name}'; {hint}")
+        super().__init__(f"no {kind} {spelled(name, MAX_QUOTED)}; {hint}")
 
 
 class Record(NamedTuple):
@@ -190,6 +196,8 @@ class Catalog:
     folders: tuple[Path, ...] = ()
     shown: Mapping[Path, str] = field(default_factory=dict)
     """What messages call a folder."""
+    root: Path | None = None
+    """What a file of these folders must stand below, wherever links lead; None: anywhere."""
     _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
     inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Files of the user's own folders that were read, by shown name."""
@@ -236,7 +244,10 @@ class Catalog:
 
     def assumption(self, id: str) -> Figure:
         """An assumption as a figure that says so."""
-        record = self.find("assumption", id)
+        try:
+            record = self.find("assumption", id)
+        except UnknownPart as error:
+            raise BrokenInstallation(str(error)) from None
         data = record.data
         value, unit = data["value"], str(data["unit"])
         if isinstance(value, str) and unit not in ("word", "words"):
@@ -254,10 +265,10 @@ class Catalog:
         wanted = f"\n{key}: {word}\n".encode()
         besides = f"\n{figure}: {{value: {value},".encode() if figure else b""
         for place in self._places(kind):
-            own = place.parent in self.folders
+            users = place.parent in self.folders
             for path in _files(place):
-                content = b"" if own else path.read_bytes()
-                if own or (wanted in content and besides in content):
+                content = b"" if users else own_content(path)
+                if users or (wanted in content and besides in content):
                     record = self.find(kind, path.stem)
                     fits = self._held(record, key) == word and (not figure or self._held(record, figure) == value)
                     if fits and record.id not in seen:
@@ -275,7 +286,7 @@ class Catalog:
         found = []
         for place in self._places(kind):
             for path in _files(place):
-                if place.parent in self.folders or b"\nreplaces:" in path.read_bytes():
+                if place.parent in self.folders or b"\nreplaces:" in own_content(path):
                     replaced = self.listed(kind, path.stem).value("replaces") or ()
                     if {str(name).lower() for name in replaced} & set(names):
                         found.append(path.stem)
@@ -300,7 +311,15 @@ class Catalog:
         if place not in self.folders:
             return _built_in(kind, id, path)
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
-        content = telling.read(shown, path.read_bytes())
+        if self.root and not path.resolve().is_relative_to(self.root):
+            message = "a link that leads out of the plan's folder tree; put the part file itself here"
+            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
+        try:
+            with path.open("rb") as stream:
+                content = telling.read(shown, stream.read(MAX_BYTES + 1))
+        except OSError as error:
+            message = f"the part file cannot be read ({error.strerror}); see to it that it can"
+            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content
         problems = schema.check(source, kind if kind in NOT_PARTS else f"part/{kind}")
@@ -332,7 +351,7 @@ class Catalog:
 def _built_in(kind: str, id: str, path: Path) -> Record:
     """A record of the program's own data, which does not change while it runs."""
     shown = f"{kind}/{id}.yaml"
-    return Record(kind, id, read(decoded(path.read_bytes(), shown), shown, trusted=True))
+    return Record(kind, id, own(path, shown))
 
 
 def _files(place: Path) -> list[Path]:

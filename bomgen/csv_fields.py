@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+import re
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What a formula begins with (OWASP, CSV Injection), in full width, too, which a Japanese Excel reads alike."""
+_INNER = re.compile("(?<=[;\t])(?=[=+@＝＋－＠-])")
+"""Where a field would begin, with a formula, for a program that separates by semicolons or tabs."""
 
 
 def kept_text(value: object) -> object:
@@ -13,5 +18,10 @@ def kept_text(value: object) -> object:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return " ".join(map(str, value))
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+        value = " ".join(map(str, value))
+    return _INNER.sub("'", guarded(value)) if isinstance(value, str) else value
+
+
+def guarded(text: str) -> str:
+    """A text with an apostrophe before what it would be run for."""
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text

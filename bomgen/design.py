@@ -11,6 +11,7 @@ from bomgen.beside import Other, boxes_of, hosts_beside
 from bomgen.catalog import Catalog, length_of
 from bomgen.chassis import FittedTier
 from bomgen.connection import SERVER, Cage
+from bomgen.effort import OF_FABRIC, OF_HOST, take
 from bomgen.fabric.model import Fabric, Tier
 from bomgen.facility import Facility
 from bomgen.figures import Figure, first_given, formula
@@ -221,6 +222,7 @@ def _build_all(
     for fabric in order:
         others = [Other(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name]
         stored = sizing.stored.servers if sizing.stored else None
+        take(OF_FABRIC + OF_HOST * len(fabric.hosts))
         hosts = (*fabric.hosts, *hosts_beside(fabric, plan, stored, others, pdus))
         try:
             known[fabric.name] = _built(fabric, plan, sizing, parts, attached, hosts)

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 Number = int | float | Fraction
 Value = Number | str
+Known = TypeVar("Known")
 
 UNIT_OF_SUFFIX = {
     "_gbps": "Gb/s",
@@ -199,6 +200,13 @@ def _return_expression(file: str, first_line: int) -> str:
     if returned.value is None:
         raise ValueError(f"the function at line {first_line} of {file} returns nothing")
     return ast.unparse(_Plain().visit(returned.value))
+
+
+def known(value: Known | None, otherwise: str) -> Known:
+    """A value that an earlier stage made sure of. Raises ValueError, which says what it would be `otherwise`."""
+    if value is None:
+        raise ValueError(otherwise)
+    return value
 
 
 def walk(*figures: Figure) -> Iterator[Figure]:

@@ -20,7 +20,7 @@ from bomgen.figures import Figure
 from bomgen.money import ANY_AMOUNT, minor_unit
 from bomgen.phrases import Phrases
 from bomgen.resources import folder
-from bomgen.source import read
+from bomgen.source import own
 
 SIGNIFICANT_DIGITS = 4
 BEST = "★"
@@ -245,9 +245,9 @@ def _magnitude(value: int | float | Fraction) -> int:
 
 @cache
 def language(code: str) -> Language:
-    """The language of a code. Raises FileNotFoundError when there is no file for it."""
+    """The language of a code. Raises BrokenInstallation when there is no file for it."""
     path = folder("data") / "language" / f"{code}.yaml"
-    data = read(path.read_text(encoding="utf-8"), path.name, trusted=True).data
+    data = own(path, path.name).data
     return Language(
         code=code,
         words=data["words"],

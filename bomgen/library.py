@@ -127,7 +127,7 @@ class Result:
             raise KeyError(str(error)) from None
 
     def files(self, *formats: str) -> dict[str, bytes]:
-        """The files of a quote by name, in the formats that are named: md, html, xlsx, json, csv, pdf, svg, dot.
+        """The files of a quote by name, in the formats that are named: md, html, xlsx, json, csv, cdx, pdf, svg, dot.
 
         Those that the plan's own templates give are always among them. Raises ValueError for an unknown format,
         PlanErrors for a template that is broken, OutputError where there is no browser that prints a PDF.

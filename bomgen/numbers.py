@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from bomgen.bill import cable_id
 from bomgen.design import BuiltFabric, Design
@@ -13,9 +14,11 @@ from bomgen.figures import Figure, formula
 from bomgen.plan import COMPUTE, Inference
 from bomgen.records import slug
 from bomgen.sizing.memory import Memory
-from bomgen.sizing.opinions import Opinions
-from bomgen.sizing.serving import Held, Range, Serving
-from bomgen.sizing.storage import Stored
+
+if TYPE_CHECKING:
+    from bomgen.sizing.opinions import Opinions
+    from bomgen.sizing.serving import Held, Range, Serving
+    from bomgen.sizing.storage import Stored
 
 Path = tuple[str, ...]
 
@@ -179,6 +182,8 @@ def _memory(path: Path, memory: Memory) -> dict[Path, Figure | None]:
 
 
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
+    from bomgen.sizing.serving import Range
+
     need, found, estimate = serving.need, serving.need.replica, serving.need.estimate
     base: Path = ("workload",)
     memory: Path = (*base, "memory")

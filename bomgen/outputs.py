@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
-from bomgen import own_templates, telling
+from bomgen import own_templates, placing, telling
 from bomgen.report import Report, given_to_templates
 
 if TYPE_CHECKING:
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from bomgen.language import Language
     from bomgen.wiring.columns import Wiring
 
-FORMATS = {"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"}
-"""The formats that `build` writes of itself, each with its file name."""
+FORMATS = {
+    **{"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"},
+    "cdx": "bom.cdx.json",
+}
+"""The formats of one file that bomgen writes of itself, each with its file name."""
 PRINTED = {"pdf": "quote.pdf"}
 """The format that a browser prints, with its file name."""
 DRAWINGS = {"svg": "fabric-{name}.svg", "dot": "fabric-{name}.dot"}
@@ -73,6 +78,10 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
             files[FORMATS[form]] = workbook(page, words)
         elif form in DRAWINGS:
             files |= _drawings(report, form)
+        elif form == "cdx":
+            from bomgen.render.cdx import bom_cdx
+
+            files[FORMATS[form]] = bom_cdx(report)
         else:
             from bomgen.render.data import bom_csv, bom_json
 
@@ -191,8 +200,6 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
     Formats of several files lay the others beside the one that is named. What a link points to is written, and a pipe
     or a device is written to. Raises OutputError when a file cannot be written.
     """
-    import tempfile
-
     from bomgen.export import format_of
 
     module = format_of(form)
@@ -200,28 +207,28 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
         module.write(wiring, sys.stdout.buffer, progress)
         sys.stdout.buffer.flush()
         return []
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        if out.is_dir():
-            raise OutputError(f"{out}: there is a folder of that name")
-        if out.exists() and not out.is_file() and not module.SEVERAL_FILES:
-            with out.open("wb") as stream:
+
+    def make(place: FilePath) -> None:
+        if module.SEVERAL_FILES:
+            module.write(wiring, place, progress)
+        else:
+            with place.open("wb") as stream:
                 module.write(wiring, stream, progress)
+
+    with _told(out):
+        if out.exists() and not out.is_file() and not out.is_dir() and not module.SEVERAL_FILES:
+            make(out)
             return [out]
-        out = out.resolve() if out.is_symlink() else out
-        with tempfile.TemporaryDirectory(prefix=".bomgen-", dir=out.parent) as folder:
-            waiting = FilePath(folder) / out.name
-            if module.SEVERAL_FILES:
-                module.write(wiring, waiting, progress)
-            else:
-                with waiting.open("wb") as stream:
-                    module.write(wiring, stream, progress)
-            written = sorted(path.name for path in FilePath(folder).iterdir())
-            for name in written:
-                os.replace(FilePath(folder) / name, out.parent / name)
-    except OSError as error:
-        raise OutputError(f"{error.filename or out}: {error.strerror}") from error
-    return [out.parent / name for name in written]
+        place = _behind(out)
+        return placing.place(place.parent, lambda folder: make(folder / place.name))
+
+
+def _behind(out: FilePath) -> FilePath:
+    """Where a link leads to, or the place itself."""
+    place = FilePath(os.path.realpath(out)) if out.is_symlink() else out
+    if place.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
+    return place
 
 
 def write_one(content: bytes, out: FilePath) -> None:
@@ -229,33 +236,58 @@ def write_one(content: bytes, out: FilePath) -> None:
 
     Raises OutputError when it cannot be written.
     """
-    out = out.resolve() if out.is_symlink() else out
-    if not out.exists() or out.is_file():
-        write({out.name: content}, out.parent)
-        return
-    try:
-        out.write_bytes(content)
-    except OSError as error:
-        raise OutputError(f"{out}: {error.strerror}") from error
+    with _told(out):
+        out = _behind(out)
+        if out.exists() and not out.is_file() and not out.is_dir():
+            out.write_bytes(content)
+        else:
+            write({out.name: content}, out.parent)
 
 
-def write(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
-    """Write files into a folder, each whole or not at all: all are laid beside their places before the first moves.
+def write_new(content: bytes, out: FilePath) -> None:
+    """Write a file whole where none is.
 
-    Raises OutputError when the folder or a file cannot be written.
+    Raises FileExistsError when there is one, and OutputError when it cannot be written.
     """
-    import tempfile
+    with _told(out, but=FileExistsError):
+        placing.place(out.parent, lambda folder: (folder / out.name).write_bytes(content), exclusive=True)
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in files:
-            if (folder / name).is_dir():
-                raise OutputError(f"{folder / name}: there is a folder of that name")
-        with tempfile.TemporaryDirectory(prefix=".bomgen-", dir=folder) as waiting:
-            for name, content in files.items():
-                (FilePath(waiting) / name).write_bytes(content)
-            for name in files:
-                os.replace(FilePath(waiting) / name, folder / name)
-    except OSError as error:
-        raise OutputError(f"{error.filename or folder}: {error.strerror}") from error
+
+def write(files: dict[str, bytes], folder: FilePath, below: FilePath | None = None) -> list[FilePath]:
+    """Write files into a folder, all or none: what was there before stays until every one of them is on the disk.
+
+    Raises OutputError when the folder or a file cannot be written, or when it is a link that leads out of `below`: who
+    made the plan may have made the link, and would choose with it what is written over.
+    """
+
+    def make(place: FilePath) -> None:
+        for name, content in files.items():
+            with _named(place / name), (place / name).open("wb") as stream:
+                stream.write(content)
+
+    if below is not None and not folder.resolve().is_relative_to(below.resolve()):
+        raise OutputError(f"{folder}: a link that leads out of {below}; name the folder itself with -o")
+    with _told(folder):
+        placing.place(folder, make)
     return [folder / name for name in files]
+
+
+@contextmanager
+def _named(place: FilePath) -> Iterator[None]:
+    """Have an error of the system say which file it is about: one of writing does not."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(error.filename or place)) from error
+
+
+@contextmanager
+def _told(out: FilePath, but: type[OSError] | None = None) -> Iterator[None]:
+    """Raise OutputError where the system does not write, with the file or folder that it does not write."""
+    try:
+        yield
+    except OSError as error:
+        if but and isinstance(error, but):
+            raise
+        about = out if error.filename in (None, str(out.parent)) else error.filename
+        raise OutputError(f"{about}: {error.strerror or error}") from error

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from bomgen.figures import Figure, Mark
 
 Severity = Literal["error", "warning"]
 
+MAX_PROBLEMS = 200
+"""Problems of one file that are told; whoever mends so many asks again. Of more, only the telling takes minutes."""
+EXCERPT = 200
+"""Characters of a long line that are shown around the place of a problem."""
 CLOSE = 0.6
 """Similarity from which a known word is suggested for another (the usual cutoff of difflib)."""
+
+
+_LINE_END = re.compile("\r\n|\n|\r")
 
 
 class Problem(NamedTuple):
@@ -64,13 +73,23 @@ def excerpt(problem: Problem, text: str) -> list[str]:
     """The line a problem stands on and a caret below its column; empty when the place is not in `text`."""
     if "\0" in text:
         return []
-    lines = text.splitlines()
+    lines = _lines(text)
     if not 1 <= problem.mark.line <= len(lines):
         return []
-    line = lines[problem.mark.line - 1].replace("\t", " ")
+    line, column = lines[problem.mark.line - 1].replace("\t", " "), problem.mark.column
+    if len(line) > EXCERPT:
+        start = max(min(column - 1 - EXCERPT // 2, len(line) - EXCERPT), 0)
+        line, column = line[start : start + EXCERPT], column - start
     number = str(problem.mark.line)
-    caret = " " * (problem.mark.column - 1) + "^"
+    caret = " " * (column - 1) + "^"
     return [f"  {number} | {line}", f"  {' ' * len(number)} | {caret}"]
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str) -> list[str]:
+    """The lines of a text, kept for the next problem of the same file."""
+    lines = _LINE_END.split(text)
+    return lines if lines[-1] else lines[:-1]
 
 
 def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:

@@ -9,9 +9,13 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
+from bomgen.signs import spelled
 from bomgen.source import exact_number
 
 Exact = int | Fraction
+
+MAX_QUOTED = 40
+"""Characters of the user's text that a message repeats."""
 
 GIGA, TERA, PETA = 10**9, 10**12, 10**15
 HOURS_A_DAY = 24
@@ -129,7 +133,7 @@ def parse(value: int | Fraction | str, unit: str) -> Exact:
     suffix = match.group(2).strip() if match else ""
     scale = scales.get(suffix) or scales.get(suffix.lower()) or scales.get(f" {suffix}")
     if match is None or scale is None:
-        raise ValueError(f"'{value}' is no quantity of {unit}; write {_EXAMPLES[unit]}")
+        raise ValueError(f"{spelled(value, MAX_QUOTED)} is no quantity of {unit}; write {_EXAMPLES[unit]}")
     number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) * scale
     return _whole(number)
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen import __version__
 from bomgen.bill import Bill, Line, pool_path
 from bomgen.catalog import Record
 from bomgen.design import Design
-from bomgen.elevations import Elevations
-from bomgen.elevations.data import as_data
 from bomgen.figures import Assumed, Cited, Derived, Figure, Given, origin_text, walk
 from bomgen.interconnect import Chosen
 from bomgen.money import Totals, rounded
@@ -28,6 +26,9 @@ from bomgen.proof import Check
 from bomgen.quote import Quote, QuoteLine
 from bomgen.quote.confidence import Confidence, confidence, doubts
 from bomgen.terms import Logo, QuotePlan
+
+if TYPE_CHECKING:
+    from bomgen.elevations import Elevations
 
 FORMAT = 1
 """Version of bom.json's format."""
@@ -159,6 +160,8 @@ def result(report: Report) -> dict[str, Any]:
         _name_what_is_not_there(inner)
         _without_servers(inner)
         if each.elevations:
+            from bomgen.elevations.data import as_data
+
             inner["site"] |= as_data(each.elevations)
     _without_servers(data)
     paths = Paths(found)

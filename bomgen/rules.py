@@ -12,6 +12,7 @@ from bomgen.plan import COMPUTE, LINK_KINDS, MANAGED, OUT_OF_BAND, RAILS, SINGLE
 from bomgen.problems import Problem, Severity
 from bomgen.records import metres_of
 from bomgen.records.identity import slug
+from bomgen.signs import DEVICES
 from bomgen.source import Path, Source
 
 OF_THE_SITE = ("storage", "rack", "pdu")
@@ -47,6 +48,13 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
     for name in names[1:]:
         message = f"{names[0]} and {name} both say how fast a GPU is; keep one"
         yield _at(plan, given[name], message, "one-of", f"workload.training.{name}")
+
+
+def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
+    """No device of Windows is named: a folder of such a name cannot be made there."""
+    if plan.name in DEVICES:
+        message = f"'{plan.name}' is a device of Windows, where no folder can have that name; take another"
+        yield Problem(source.mark(("name",)), "error", message, "pattern", "name")
 
 
 def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
@@ -411,6 +419,7 @@ def panels_have_a_floor(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 _RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
+    name_of_a_folder,
     one_utilisation,
     one_size,
     gpu_of_server,

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
 
 from bomgen.fabric import described, topologies
-from bomgen.problems import Problem, nearest
-from bomgen.resources import folder, languages
+from bomgen.problems import MAX_PROBLEMS, Problem, nearest
+from bomgen.resources import BrokenInstallation, folder, languages, text
+from bomgen.signs import spelled
 from bomgen.source import Path, Source
 
 PLAN, BASE = "plan", "base"
@@ -40,8 +45,13 @@ def document(name: str) -> dict[str, Any]:
 
     Raises FileNotFoundError for another name.
     """
-    text = (folder("schemas") / f"{PLAN if name == BASE else name}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    path = folder("schemas") / f"{PLAN if name == BASE else name}.schema.json"
+    if not path.is_file():
+        raise FileNotFoundError(str(path))
+    try:
+        schema: dict[str, Any] = json.loads(text(path))
+    except ValueError as error:
+        raise BrokenInstallation(f"{path} is no JSON: {error}") from None
     if name in (PLAN, BASE):
         _add_topologies(schema["$defs"]["fabric"]["properties"])
         schema["properties"]["quote"]["properties"]["language"]["enum"] = list(languages())
@@ -60,13 +70,24 @@ def _add_topologies(fabric: dict[str, Any]) -> None:
 
 
 @cache
-def _validator(name: str) -> Draft202012Validator:
-    return Draft202012Validator(document(name))
+def _validator(name: str) -> Validator:
+    found: Validator = _Validator(document(name))
+    return found
+
+
+def _pattern(_: Validator, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    """What JSON Schema says of patterns: `$` is the end of a text, where Python takes it for a last line end, too."""
+    if isinstance(instance, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+_Validator: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
 
 
 def check(source: Source, name: str) -> list[Problem]:
-    """What is wrong with a source by the schema `name`, in the order of the file."""
-    problems = [problem for error in _validator(name).iter_errors(source.data) for problem in _problems(error, source)]
+    """What is wrong with a source by the schema `name`, in the order of the file; of very much only the first."""
+    errors = _validator(name).iter_errors(source.data)
+    problems = list(islice((problem for error in errors for problem in _problems(error, source)), MAX_PROBLEMS))
     return sorted(set(problems), key=lambda problem: (problem.mark.line, problem.mark.column, problem.message))
 
 
@@ -98,6 +119,8 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
                 message = f"the key '{key}' is missing{where}; {hint}"
                 yield Problem(source.key_mark(path), "error", message, "missing-key", dotted)
         return
+    if error.validator == "oneOf" and not isinstance(instance, dict):
+        return  # that it is no mapping is an error of its own
     message, rule = _explained(error)
     mark = source.key_mark(path) if error.validator == "propertyNames" else source.mark(path)
     yield Problem(mark, "error", message, rule, dotted)
@@ -107,7 +130,7 @@ def _unknown(key: str, allowed: list[str]) -> str:
     close = nearest(key, allowed)
     shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
     right = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(shown) or 'none'}"
-    return f"unknown key '{key}'; {right}"
+    return f"unknown key {spelled(key)}; {right}"
 
 
 def _one_of(error: ValidationError) -> list[str]:
@@ -171,6 +194,9 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} is too large; {f'write {value}%' if percent else f'{word} {wanted}'}", "range"
         case "minProperties" if not _properties(error) or wanted != _maximum(error):
             return "an empty mapping; something must stand in it", "empty"
+        case "maxProperties" if wanted > 1:
+            many: Any = error.instance
+            return f"a mapping of {len(many)}; at most {wanted} belong here", "range"
         case "maxProperties" | "minProperties" | "oneOf":
             allowed = _one_of(error) or list(_properties(error))
             instance: Any = error.instance
@@ -194,8 +220,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, str):
-        text = value if len(value) <= MAX_QUOTED else value[:MAX_QUOTED] + "..."
-        return f"'{text}'"
+        return spelled(value, MAX_QUOTED)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):

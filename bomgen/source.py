@@ -11,12 +11,15 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path as FilePath
 from typing import Any, ClassVar, NamedTuple
 
 import yaml
 
 from bomgen.figures import Mark
-from bomgen.problems import PlanErrors, Problem
+from bomgen.problems import MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.resources import BrokenInstallation, text
+from bomgen.signs import told, unseen
 
 Path = tuple[str | int, ...]
 """Where a value stands in plain data: keys and list positions from the root."""
@@ -24,13 +27,24 @@ Path = tuple[str | int, ...]
 SUFFIXES = (".yaml", ".yml")
 """Of files that hold YAML."""
 MAX_CHARACTERS = 1 << 20
+"""Characters of a file; the longest plan that bomgen carries has 4000."""
+MAX_BYTES = 4 * MAX_CHARACTERS
+"""Of as many characters in UTF-8: of larger files no more is read."""
 MAX_DEPTH = 50
 MAX_NODES = 100_000
+MAX_KEY = 200
+"""Characters of a key; ids of parts have at most 100, keys of an alternative dots between some of them."""
+MAX_TEXT = 32_000
+"""Characters of a text; a cell of a sheet holds 32 767 (Excel's specifications and limits)."""
 MAX_DIGITS = 40
 MAX_EXPONENT = 60
+SIGN = "sign"
+"""The rule of signs that nobody sees."""
 OVERRIDES = "<set>"
 """The file name that `--set` values are marked with; the line is the number of the option."""
 
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""Of YAML 1.1, which the parser counts."""
 _NULL = re.compile(r"null|Null|NULL|~|")
 _TRUE = re.compile(r"true|True|TRUE")
 _FALSE = re.compile(r"false|False|FALSE")
@@ -96,11 +110,22 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
         raise PlanErrors([_syntax_problem(error, text, file)]) from None
     if trusted and node is not None:
         return Source(file, text, _plain(node), {}, {(): Mark(file, 1, 1)})
-    builder = _Builder(file)
+    builder = _Builder(file, text)
     data = None if node is None else builder.build(node, (), 0)
     if builder.problems:
         raise PlanErrors(builder.problems)
     return Source(file, text, data, builder.keys, builder.values or {(): Mark(file, 1, 1)})
+
+
+def own(path: FilePath, shown: str) -> Source:
+    """A YAML file of the program's own, a mapping. Raises BrokenInstallation when it is none."""
+    try:
+        found = read(text(path), shown, trusted=True)
+    except PlanErrors as errors:
+        raise BrokenInstallation(f"{path}: {errors.problems[0].message}") from None
+    if not isinstance(found.data, dict):
+        raise BrokenInstallation(f"{path} holds nothing that can be used")
+    return found
 
 
 def below(source: Source, path: Path) -> Source:
@@ -116,12 +141,14 @@ def below(source: Source, path: Path) -> Source:
 
 
 def decoded(content: bytes, file: str) -> str:
-    """The text of a file's bytes. Raises PlanErrors at the first byte that is no UTF-8."""
+    """The text of a file's bytes. Raises PlanErrors for too many, and at the first byte that is no UTF-8."""
+    if len(content) > MAX_BYTES:
+        message = f"over {MAX_BYTES} bytes; a file of at most {MAX_CHARACTERS} characters is read"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8")
-        mark = Mark(file, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+        mark = _behind(content[: error.start].decode("utf-8"), file)
         message = f"no UTF-8 text: byte {content[error.start]:#04x}; save the file as UTF-8"
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
 
@@ -134,10 +161,21 @@ def encoded(text: str, file: str, first: int = 1) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        before = text[: error.start]
-        mark = Mark(file, first + before.count("\n"), len(before) - (before.rfind("\n") + 1) + 1)
+        mark = _behind(text[: error.start], file)
+        mark = mark._replace(line=first - 1 + mark.line)
         message = f"no text: half of a pair of signs, U+{ord(text[error.start]):04X}; leave it out"
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+
+
+def _mark(place: Any, text: str, file: str) -> Mark:
+    """A place of the parser's, which ends the last line itself and goes on behind it."""
+    return Mark(file, place.line + 1, place.column + 1) if place.index < len(text) else _behind(text, file)
+
+
+def _behind(text: str, file: str) -> Mark:
+    """The place right behind a text that a file begins with."""
+    lines = _LINE_END.split(text)
+    return Mark(file, len(lines), len(lines[-1]) + 1)
 
 
 def override(source: Source, settings: Sequence[str]) -> Source:
@@ -289,8 +327,9 @@ def _descend(parent: Any, path: Path, step: str, mark: Mark) -> tuple[Any, Path]
 class _Builder:
     """Turns composed nodes into data, noting marks and problems on the way."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, text: str) -> None:
         self.file = file
+        self.text = text
         self.keys: dict[Path, Mark] = {}
         self.values: dict[Path, Mark] = {}
         self.problems: list[Problem] = []
@@ -301,13 +340,15 @@ class _Builder:
         if depth > MAX_DEPTH or len(self.values) > MAX_NODES:
             message = f"too much data: over {MAX_NODES} values or {MAX_DEPTH} levels once aliases are written out"
             raise PlanErrors([Problem(mark, "error", message, "yaml-limit")])
-        if node.tag not in _DEFAULT_TAGS:
-            self.problem(node, f"the tag {node.tag}; plans are plain data without tags", "yaml-tag")
+        self.tag(node)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path, depth)
         if isinstance(node, yaml.SequenceNode):
             return [self.build(item, (*path, index), depth + 1) for index, item in enumerate(node.value)]
-        if not isinstance(node, yaml.ScalarNode) or node.style:
+        if not isinstance(node, yaml.ScalarNode):
+            return node.value
+        self.judge(node, MAX_TEXT, "text")
+        if node.style:
             return node.value
         try:
             return _scalar(node.value)
@@ -321,7 +362,10 @@ class _Builder:
             if not isinstance(key, yaml.ScalarNode):
                 self.problem(key, "a list or mapping as key; keys are plain words", "yaml-key")
                 continue
+            self.tag(key)
             name = str(key.value)
+            if not self.judge(key, MAX_KEY, "key"):
+                continue
             if name in data:
                 first = self.keys[(*path, name)].line
                 self.problem(key, f"the key '{name}' stands twice, first in line {first}; keep one", "duplicate-key")
@@ -330,11 +374,27 @@ class _Builder:
             data[name] = self.build(value, (*path, name), depth + 1)
         return data
 
+    def tag(self, node: yaml.Node) -> None:
+        if node.tag not in _DEFAULT_TAGS:
+            self.problem(node, f"the tag {node.tag}; plans are plain data without tags", "yaml-tag")
+
     def mark(self, node: yaml.Node) -> Mark:
-        return Mark(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+        return _mark(node.start_mark, self.text, self.file)
+
+    def judge(self, node: yaml.ScalarNode, most: int, what: str) -> bool:
+        """Whether a text is short enough, and holds only signs that can be seen: escapes may have written others."""
+        if len(node.value) > most:
+            self.problem(node, f"a {what} of {len(node.value)} characters; at most {most} are read", "yaml-limit")
+            return False
+        at = unseen(node.value)
+        if at is not None:
+            self.problem(node, told(node.value[at]), SIGN)
+        return at is None
 
     def problem(self, node: yaml.Node, message: str, rule: str) -> None:
         self.problems.append(Problem(self.mark(node), "error", message, rule))
+        if len(self.problems) == MAX_PROBLEMS:
+            raise PlanErrors(self.problems)
 
 
 def _plain(node: yaml.Node) -> Any:
@@ -394,12 +454,15 @@ def _check_limits(text: str, file: str) -> None:
     if len(text) > MAX_CHARACTERS:
         message = f"{len(text)} characters; a file of at most {MAX_CHARACTERS} is read"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
+    at = unseen(text)
+    if at is not None:
+        raise PlanErrors([Problem(_behind(text[:at], file), "error", told(text[at]), SIGN)])
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             start = event.start_mark
-            mark = Mark(file, start.line + 1, start.column + 1) if start else Mark(file, 1, 1)
+            mark = _mark(start, text, file) if start else Mark(file, 1, 1)
             raise PlanErrors(
                 [Problem(mark, "error", f"nested too deep; at most {MAX_DEPTH} levels are read", "yaml-limit")]
             )
@@ -410,12 +473,10 @@ def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
     place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if place is None:
         position = min(int(getattr(error, "position", 0) or 0), len(text))
-        before = text[:position]
-        mark = Mark(file, before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1)
+        mark = _behind(text[:position], file)
         return Problem(mark, "error", "a character that YAML does not allow; remove it", "yaml-syntax")
-    mark = Mark(file, place.line + 1, place.column + 1)
-    lines = text.split("\n")
-    if place.line < len(lines) and lines[place.line][place.column : place.column + 1] == "\t":
+    mark = _mark(place, text, file)
+    if text[place.index : place.index + 1] == "\t":
         return Problem(mark, "error", "a tab; YAML is indented with spaces", "yaml-tab")
     message = " ".join(str(part) for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part)
     hint = "check quotes, brackets and indentation up to here"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from bomgen.problems import PlanErrors, nearest
 from bomgen.resources import folder
-from bomgen.source import Source, read
+from bomgen.resources import text as own_text
+from bomgen.source import Source, own, read
 
 STARTER_NAME = "my-cluster"
 """What the starter is called, in its data and its comments."""
@@ -45,7 +46,7 @@ def designs() -> dict[str, Path]:
     """The plans that the package carries, by name: those that need no other files beside them."""
     found = {}
     for path in sorted(folder("plans").glob("*.yaml")):
-        data = read(path.read_text(encoding="utf-8"), path.name, trusted=True).data
+        data = own(path, path.name).data
         if not data.keys() & NEEDING:
             found[path.stem] = path
     return found
@@ -58,7 +59,7 @@ def nearest_designs(name: str) -> list[str]:
 
 def starter(name: str, schema_beside: bool = False) -> str:
     """The commented starter under a name. `schema_beside`: its first line leads editors to the schema."""
-    text = (folder("templates") / "starter.yaml").read_text(encoding="utf-8")
+    text = own_text(folder("templates") / "starter.yaml")
     return _headed(_renamed(text, name).replace(STARTER_NAME, name), schema_beside)
 
 
@@ -67,7 +68,7 @@ def started_from(design: str, name: str, schema_beside: bool = False) -> str:
 
     Raises KeyError for a design that there is not.
     """
-    text = designs()[design].read_text(encoding="utf-8")
+    text = own_text(designs()[design])
     return _headed(_renamed(_without_files(text), name), schema_beside)
 
 

@@ -1,4 +1,4 @@
-"""The home pages of the site: README.md and README.zh.md with their links turned to where the site has the pages."""
+"""Pages of the site that stand at the top of the checkout, with links turned to where the site has the pages."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ ROOT = Path(__file__).parents[1]
 HOMES = {"README.md": ("index.md", ""), "README.zh.md": ("zh/index.md", "../")}
 
 
+TOP = {"SECURITY.md": "security.md", "CHANGELOG.md": "changes.md"}
+"""Other pages that stand at the top of the checkout, with their place in the site."""
+
+
 def pages() -> Iterator[tuple[str, str]]:
-    """The home page of each language, by its path."""
+    """The home page of each language and the other pages of the top, by their paths."""
     for name, (path, up) in HOMES.items():
         yield path, moved((ROOT / name).read_text(encoding="utf-8"), up)
+    for name, path in TOP.items():
+        yield path, moved((ROOT / name).read_text(encoding="utf-8"), "")
 
 
 def moved(text: str, up: str) -> str:
     """A text of the checkout's top with its links as they are from a page of the site."""
     text = text.replace("](docs/zh/", "](zh/" if not up else "](")
     text = text.replace("](docs/", f"]({up}")
-    for name, (path, _) in HOMES.items():
+    for name, path in ({name: path for name, (path, _) in HOMES.items()} | TOP).items():
         text = text.replace(f"]({name})", f"]({up}{path})")
     return re.sub(r"\]\(zh/", f"]({up}zh/" if up else "](zh/", text)

@@ -22,9 +22,9 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 FLOORS = {
-    "figures": 0,
+    **dict.fromkeys(("figures", "interrupts", "effort", "signs"), 0),
     **dict.fromkeys(("problems", "resources", "money", "packing", "terms", "phrases", "csv_fields", "telling"), 1),
-    **dict.fromkeys(("source", "parts", "document"), 2),
+    **dict.fromkeys(("source", "parts", "document", "placing"), 2),
     **dict.fromkeys(("quantities", "language", "starters", "fabric", "connection", "shape", "logo", "pools"), 3),
     **dict.fromkeys(("schema", "medium", "own_templates"), 4),
     **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
@@ -41,6 +41,7 @@ FLOORS = {
     **dict.fromkeys(("outputs", "lock"), 16),
     "pipeline": 17,
     **dict.fromkeys(("cli", "library"), 18),
+    "__main__": 19,
 }
 """The floor of each room: a module, or a package whose inside is its own affair."""
 THIRD_PARTY = {

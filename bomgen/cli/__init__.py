@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -16,10 +12,11 @@ import click
 from bomgen.cli.build import build
 from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
-from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN, colour, plain
+from bomgen.cli.common import colour
 from bomgen.cli.compare import compare
 from bomgen.cli.completion import completion, listen
 from bomgen.cli.diff import diff
+from bomgen.cli.ending import code_of, reader_may_go
 from bomgen.cli.explain import explain
 from bomgen.cli.init import init
 from bomgen.cli.lock import lock
@@ -38,22 +35,6 @@ COMPLETE = "_BOMGEN_COMPLETE"
 """The variable with which a completion script asks for words."""
 
 
-class ReaderGone(Exception):
-    """Whoever read standard output has closed it, as `head` does."""
-
-
-@contextmanager
-def _reader_may_go() -> Iterator[None]:
-    """Write all output of what runs meanwhile. Raises ReaderGone when nobody reads it."""
-    try:
-        try:
-            yield
-        finally:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        raise ReaderGone from None
-
-
 class _Program(click.Group):
     """The command, whose reader may go away: nothing more is written then, and nobody is to blame."""
 
@@ -61,12 +42,12 @@ class _Program(click.Group):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Read the command line, which prints help where that is asked for."""
-        with _reader_may_go():
+        with reader_may_go():
             return super().make_context(info_name, args, parent, **{"color": colour(), **extra})
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with _reader_may_go():
+        with reader_may_go():
             return super().invoke(ctx)
 
 
@@ -105,37 +86,7 @@ def run() -> None:
     gc.set_threshold(COLLECT_AFTER)
     if COMPLETE in os.environ:
         listen()
-    # A shell that closes the stream (`>&-`) leaves none.
-    if sys.__stdout__ is None:
-        click.echo("bomgen: not written: standard output is closed", err=True)
-        sys.exit(NOT_WRITTEN)
     try:
-        main(prog_name="bomgen", complete_var=COMPLETE, standalone_mode=False)
-    except ReaderGone:
-        _end_as_by_the_signal()
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
-    except click.Abort:
-        click.echo("Interrupted", err=True)
-        sys.exit(INTERRUPTED)
-    except click.ClickException as error:
-        _show(error)
-        sys.exit(error.exit_code)
-    except OSError as error:
-        sys.stderr.write(f"bomgen: not written: {error.strerror}\n")
-        sys.exit(NOT_WRITTEN)
+        sys.exit(code_of(lambda: main(prog_name="bomgen", complete_var=COMPLETE, standalone_mode=False)))
     finally:
         gc.freeze()
-
-
-def _show(error: click.ClickException) -> None:
-    """Say what is wrong; the words of the command line in it may be names of any file."""
-    said = io.StringIO()
-    error.show(said)
-    click.echo(plain(said.getvalue(), kept="\n"), err=True, nl=False)
-
-
-def _end_as_by_the_signal() -> None:
-    """End as programs do that write to a pipe whose reader has gone: by SIGPIPE, which shells show as 141."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGPIPE)

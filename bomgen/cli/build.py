@@ -29,7 +29,8 @@ from bomgen.cli.common import (
 from bomgen.cli.summary import summary
 
 DEFAULT_FORMATS = "md,html,xlsx,json,csv"
-ALL_FORMATS = f"{DEFAULT_FORMATS},pdf,svg,dot"
+ALL_FORMATS = f"{DEFAULT_FORMATS},cdx,pdf,svg,dot"
+DEFAULT_FOLDER = "dist"
 BINARY = ("xlsx", "pdf")
 """Formats that no terminal can show."""
 
@@ -39,7 +40,7 @@ BINARY = ("xlsx", "pdf")
 @click.option(
     "-o",
     "--output",
-    default="dist",
+    default=DEFAULT_FOLDER,
     show_default=True,
     metavar="DIR",
     shell_complete=files,
@@ -52,7 +53,7 @@ BINARY = ("xlsx", "pdf")
     show_default=True,
     metavar="LIST",
     shell_complete=proposed("documents"),
-    help="What to write; pdf takes Chromium, svg and dot draw every fabric.",
+    help="What to write; cdx is CycloneDX, pdf takes Chromium, svg and dot draw every fabric.",
 )
 @click.option(
     "--template",
@@ -77,8 +78,9 @@ def build(
 ) -> None:
     """Write quote.md, quote.html, quote.xlsx, bom.json and bom.csv into DIR/NAME/ for each plan (- is standard input).
 
-    The format pdf writes quote.pdf, which Chromium prints: the one in PATH, or the one that BOMGEN_CHROMIUM names. The
-    formats svg and dot (Graphviz) write a drawing of each fabric, fabric-NAME.svg and fabric-NAME.dot.
+    The format cdx writes the bill as a CycloneDX hardware BOM, bom.cdx.json. The format pdf writes quote.pdf, which
+    Chromium prints: the one in PATH, or the one that BOMGEN_CHROMIUM names. The formats svg and dot (Graphviz) write a
+    drawing of each fabric, fabric-NAME.svg and fabric-NAME.dot.
     Templates of your own, by --template or `templates:` of a plan, are filled in beside them.
 
     Several plans are built each by itself; the worst exit code is returned.
@@ -108,7 +110,7 @@ def build(
             if piped:
                 _to_standard_output(made, wanted[0])
                 continue
-            written = write(made, Path(output) / report.plan.name)
+            written = write(made, Path(output) / report.plan.name, Path() if output == DEFAULT_FOLDER else Path(output))
         except PlanErrors as errors:
             show(errors.problems, file)
             code = max(code, WRONG_PLAN)

@@ -27,8 +27,6 @@ NO_TERMINAL = "dumb"
 """What TERM says of a terminal that knows no control codes."""
 CONTROLS = ("Cc", "Cs", "Zl", "Zp")
 """Kinds of sign that a terminal obeys or cannot show: control codes, lone surrogates, ends of lines."""
-TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""Signs that turn the direction of writing: what stands there would read as something else."""
 UNSHOWN = "\N{REPLACEMENT CHARACTER}"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -60,6 +58,8 @@ def plain(text: str, instead: str | None = None, kept: str = "") -> str:
     """
     if text.isprintable():
         return text
+    from bomgen.signs import TURNING
+
     return "".join(
         (instead or ascii(sign)[1:-1])
         if sign not in kept and (sign in TURNING or unicodedata.category(sign) in CONTROLS)
@@ -205,22 +205,31 @@ def show(problems: Sequence[Problem], file: PlanFile) -> None:
 
 
 def print_problems(problems: Sequence[Problem], text_of: Callable[[str], str]) -> None:
-    """Print problems, each error with its line of the text of its file."""
-    from bomgen.problems import excerpt
+    """Print problems, each error with its line of the text of its file; of very many the first of each severity."""
+    from bomgen.problems import MAX_PROBLEMS, excerpt
 
+    told, texts = {"error": 0, "warning": 0}, dict[str, str]()
     for problem in problems:
         if problem.severity != "error" and is_set(QUIET):
+            continue
+        told[problem.severity] += 1
+        if told[problem.severity] > MAX_PROBLEMS:
             continue
         colour = "red" if problem.severity == "error" else "yellow"
         severity, rule = click.style(f"{problem.severity}:", fg=colour, bold=True), click.style(problem.rule, dim=True)
         mark, message = click.style(plain(str(problem.mark)), bold=True), plain(problem.message)
         click.echo(f"{mark}: {severity} {message} [{rule}]", err=True)
         if problem.severity == "error":
-            for line in excerpt(problem, text_of(problem.mark.file)):
+            file = problem.mark.file
+            texts[file] = texts[file] if file in texts else text_of(file)
+            for line in excerpt(problem, texts[file]):
                 line = plain(line, UNSHOWN)  # a sign for a sign: the caret stands below its column
                 before, caret, _ = line.rpartition("^")
                 pointed = caret and not before.partition("|")[2].strip()
                 click.echo(before + click.style(caret, fg=colour, bold=True) if pointed else line, err=True)
+    for severity, count in told.items():
+        if count > MAX_PROBLEMS:
+            complain(f"... and {count - MAX_PROBLEMS} more {severity}s")
 
 
 def say(line: str, bold: bool | None = None) -> None:
@@ -246,7 +255,7 @@ def colour() -> bool | None:
 
 def not_itself(output: str | None, given: str) -> None:
     """What is read is not written over: wrong usage."""
-    if output is not None and Path(output).resolve() == Path(given).resolve():
+    if output is not None and os.path.realpath(output) == os.path.realpath(given):
         raise click.UsageError(f"{output} is what is read; name another file with -o")
 
 

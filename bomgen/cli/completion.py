@@ -33,7 +33,9 @@ def completion(shell: str) -> None:
 
 def script(shell: str) -> str:
     """The completion script of a shell."""
-    return (Path(__file__).parent / "shells" / f"bomgen.{shell}").read_text("utf-8")
+    from bomgen.resources import text
+
+    return text(Path(__file__).parent / "shells" / f"bomgen.{shell}")
 
 
 class _Shell(ShellComplete):

@@ -30,6 +30,7 @@ def init(name: str | None, design: str | None, listed: bool) -> None:
     if listed:
         _echo_designs()
         return
+    from bomgen.outputs import OutputError, write_new
     from bomgen.starters import (
         RULE,
         SCHEMA_FILE,
@@ -56,12 +57,11 @@ def init(name: str | None, design: str | None, listed: bool) -> None:
     text = started_from(design, name, beside) if design else starter(name, beside)
     path = Path(f"{name}.yaml")
     try:
-        with path.open("xb") as stream:
-            stream.write(text.encode())
+        write_new(text.encode(), path)
     except FileExistsError:
         raise click.UsageError(f"{path} is there already and is not written over; choose another name") from None
-    except OSError as error:
-        complain(f"bomgen: not written: {path}: {error.strerror}")
+    except OutputError as error:
+        complain(f"bomgen: not written: {error}")
         sys.exit(NOT_WRITTEN)
     say(f"{path}")
 

@@ -31,6 +31,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
     `base` is that of files which plans extend: a plan whose keys may all be missing.
     """
     from bomgen.resources import folder
+    from bomgen.resources import text as own_text
 
     if (with_catalog or parts) and name not in OF_PLANS:
         raise click.UsageError(f"the schema '{name}' has no ids; --with-catalog and --parts are for those of plans")
@@ -46,7 +47,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
         click.echo(json.dumps(document(name), indent=2, ensure_ascii=False))
         return
     if name != "part":
-        click.echo((schemas / f"{name}.schema.json").read_text(encoding="utf-8"), nl=False)
+        click.echo(own_text(schemas / f"{name}.schema.json"), nl=False)
         return
     kinds = sorted(path.name.removesuffix(".schema.json") for path in (schemas / "part").glob("*.json"))
     if kind is None:
@@ -54,7 +55,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
 
         texts = {}
         for part in kinds:
-            text = (schemas / "part" / f"{part}.schema.json").read_text("utf-8")
+            text = own_text(schemas / "part" / f"{part}.schema.json")
             texts[part] = json.loads(text.replace("#/$defs/", f"#/$defs/{part}/$defs/"))
         click.echo(
             json.dumps(
@@ -71,7 +72,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
         return
     if kind not in kinds:
         raise click.UsageError(f"no kind of part '{kind}'; there are {', '.join(kinds)}")
-    click.echo((schemas / "part" / f"{kind}.schema.json").read_text(encoding="utf-8"), nl=False)
+    click.echo(own_text(schemas / "part" / f"{kind}.schema.json"), nl=False)
 
 
 def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -104,7 +105,7 @@ def wiring(
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{form} goes to a file; name it with -o")
     file = one_opened(plan, root)
-    if output is not None and Path(output).resolve() == Path(plan).resolve():
+    if output is not None and os.path.realpath(output) == os.path.realpath(plan):
         raise click.UsageError(f"{output} is the plan itself; name another file with -o")
     report = worked_out(file, settings)
     if report is None:

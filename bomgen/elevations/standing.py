@@ -81,8 +81,12 @@ def elevations(design: Design) -> Elevations | None:
 
 
 def _with_panels(found: Machines, table: Wiring, placed: Places) -> tuple[Machines, Places]:
-    """The devices with the patch panels, which follow from the cables, behind all others."""
-    return found._replace(kinds=table.kinds), table.places or placed
+    """The devices with the patch panels, which follow from the cables, behind all others.
+
+    These stay those of `found`: its `hosts` and `spare` are looked for among them.
+    """
+    panels = table.kinds[len(found.kinds) :]
+    return found._replace(kinds=(*found.kinds, *panels)), table.places or placed
 
 
 # Racks that are alike

@@ -11,7 +11,7 @@ from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.search import ports_beside
 from bomgen.fabric.searched import ports_left_in_cages
-from bomgen.figures import Assumed, formula
+from bomgen.figures import Assumed, formula, known
 from bomgen.problems import Infeasible
 
 NAME = "access"
@@ -65,9 +65,8 @@ def between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int) -> 
 
 def build(demand: Demand) -> Fabric:
     """As many leaves as hold the endpoints. Raises Infeasible when links into the other fabric leave no port."""
-    switch, rates, uplinks = demand.leaf.switch, demand.rates, demand.uplinks
-    if uplinks is None:
-        raise ValueError("binding lets no access leaves without an up-link pass")
+    switch, rates = demand.leaf.switch, demand.rates
+    uplinks = known(demand.uplinks, "binding lets no access leaves without an up-link pass")
     down_gbps, up_gbps = rates["server-leaf"], rates["uplink"]
     ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
     cages = shared_cages(switch, down_gbps, up_gbps) or not_fixed()

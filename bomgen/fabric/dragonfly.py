@@ -26,7 +26,7 @@ from bomgen.fabric.dragonfly_search import (
 )
 from bomgen.fabric.model import Demand, Fabric, Fitted, Links, Tier
 from bomgen.fabric.ports import cages_of, group_radix, radix, serves
-from bomgen.figures import Figure
+from bomgen.figures import Figure, known
 from bomgen.problems import Infeasible
 
 NAME = "dragonfly"
@@ -137,16 +137,14 @@ def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> Shap
     if not (p or a or h):
         p = formulas.smallest_balanced(endpoints, g or not_fixed(), *ports)
     if h is None:
-        h = formulas.global_of_group(a) if a else formulas.global_of_endpoints(_known(p))
+        h = (
+            formulas.global_of_group(a)
+            if a
+            else formulas.global_of_endpoints(known(p, "a group without endpoints has links"))
+        )
     p = p or formulas.endpoints_of_global(h)
     a = a or formulas.routers_of_group(p, h)
     return Shape(p, a, h, g or formulas.groups_for(endpoints, a, p))
-
-
-def _known(figure: Figure | None) -> Figure:
-    if figure is None:
-        raise ValueError("it is known by now")
-    return figure
 
 
 def _fabric(
@@ -202,7 +200,7 @@ def _fabric(
         ),
         hops=formulas.switches_on_the_way(a, g),
         largest=formulas.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else formulas.largest_balanced(*ports),
-        free_ports={"leaf": formulas.free_ports(_known(free), endpoints)},
+        free_ports={"leaf": formulas.free_ports(known(free, "ports that no cage shares are not counted"), endpoints)},
         growth=formulas.room_to_grow(count, p, endpoints),
         dimensions=dimensions,
         seats=in_a_row(demand, count, p, up),

@@ -9,16 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.effort import OF_SHAPE, take
 from bomgen.fabric import clos
+from bomgen.figures import known
 
 MAX_TIERS = 3
 
 
 MAX_TRIES = 2000
 """Shapes tried for one division of a leaf's ports: all there are below a hundred thousand endpoints."""
+
+
+MAX_STEPS = 200_000
+"""Steps of one search, over all divisions of the ports: a million endpoints on switches of 512 ports take 140 000."""
+
+
+MAX_STEPS_TO_FIT = 20_000
+"""Steps of finding out whether there is a fabric at all, which halving the number of servers asks twenty times."""
 
 
 KEPT = 64
@@ -91,34 +102,60 @@ class Shape(NamedTuple):
         return switches, links, self.up
 
 
-@lru_cache(maxsize=KEPT)
+class Steps:
+    """The steps of one search, of which there are only so many: then what was found is the result."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.done = most, 0
+
+    def over(self) -> bool:
+        """Do one more; whether there is none left."""
+        self.done += 1
+        return self.done > self.most
+
+
 def best(numbers: Numbers) -> Shape | None:
-    """The smallest fabric of so many tiers, or None when none carries the demand."""
+    """The smallest fabric of so many tiers, or None when none carries the demand.
+
+    Raises TooMuch when the plan has had its share of searching.
+    """
+    shape, steps = _searched(numbers)
+    take(OF_SHAPE * steps, numbers)
+    return shape
+
+
+@lru_cache(maxsize=KEPT)
+def _searched(numbers: Numbers) -> tuple[Shape | None, int]:
+    """The smallest fabric, and the steps that it took to find it; they count again where the result is kept."""
     smallest: Shape | None = None
+    steps = Steps(MAX_STEPS)
     for down, up in divisions(numbers):
         if numbers.tiers == 2 and not numbers.pod_leaves:
-            shape = _two_tiers(numbers, down, up)
+            shape = _two_tiers(numbers, down, up, steps)
         else:
-            shape = _with_pods(numbers, down, up, smallest)
+            shape = _with_pods(numbers, down, up, smallest, steps)
         if shape and (smallest is None or shape.cost < smallest.cost):
             smallest = shape
-    return smallest
+        if steps.over():
+            break
+    return smallest, steps.done
 
 
 def carries(numbers: Numbers) -> bool:
     """Whether there is a fabric of so many tiers: what `best` answers, without looking for the smallest."""
     flat = numbers.tiers == 2 and not numbers.pod_leaves
-    return any(
-        _two_tiers(numbers, down, up) if flat else _fits_in_pods(numbers, down, up) for down, up in divisions(numbers)
+    steps = Steps(MAX_STEPS_TO_FIT)
+    found = any(
+        _two_tiers(numbers, down, up, steps) if flat else _fits_in_pods(numbers, down, up, steps)
+        for down, up in divisions(numbers)
     )
+    take(OF_SHAPE * steps.done)
+    return found
 
 
 def best_of(numbers: Numbers) -> Shape:
     """The smallest fabric where there is one."""
-    shape = best(numbers)
-    if shape is None:
-        raise ValueError("no fabric carries the demand")
-    return shape
+    return known(best(numbers), "no fabric carries the demand")
 
 
 def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:
@@ -163,13 +200,15 @@ def _spread(below: int, uplinks: int, ports: int, fixed: int) -> int:
     return fixed if uplinks % fixed == 0 and below * (uplinks // fixed) <= ports else 0
 
 
-def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
+def _two_tiers(numbers: Numbers, down: int, up: int, steps: Steps) -> Shape | None:
     ports = numbers.spine_down or numbers.spine_radix
     fixed = numbers.spine_count or numbers.spines_per_pod
     if numbers.spines_per_pod not in (0, fixed):
         return None
     found = []
     for leaves in _leaf_counts(numbers, down):
+        if steps.over():
+            break
         homeless = _homeless(numbers, down, leaves)
         fewest = _spread(leaves, up, ports, fixed)
         if not fewest:
@@ -181,10 +220,12 @@ def _two_tiers(numbers: Numbers, down: int, up: int) -> Shape | None:
     return min(found, key=lambda shape: shape.cost, default=None)
 
 
-def _with_pods(numbers: Numbers, down: int, up: int, known: Shape | None) -> Shape | None:
+def _with_pods(numbers: Numbers, down: int, up: int, known: Shape | None, steps: Steps) -> Shape | None:
     """The smallest fabric with pods for one division of the leaf's ports; `known` is one that it must beat."""
     found = []
     for leaves in _leaf_counts(numbers, down):
+        if steps.over():
+            break
         shape = _pods_of(numbers, down, up, leaves)
         if shape is None:
             continue
@@ -192,17 +233,19 @@ def _with_pods(numbers: Numbers, down: int, up: int, known: Shape | None) -> Sha
             found.append(shape)
         if numbers.tiers == MAX_TIERS and not any(_fixed_counts(numbers)):
             to_beat = [each for each in (known, *found) if each]
-            better = _fewer_switches(numbers, shape, min(to_beat, key=lambda each: each.cost, default=None))
+            least = min(to_beat, key=lambda each: each.cost, default=None)
+            better = _fewer_switches(numbers, shape, least, steps)
             found += [better] if better else []
     return min(found, key=lambda shape: shape.cost, default=None)
 
 
-def _fits_in_pods(numbers: Numbers, down: int, up: int) -> bool:
+def _fits_in_pods(numbers: Numbers, down: int, up: int, steps: Steps) -> bool:
     """Whether there is a fabric with pods for one division of the leaf's ports."""
     tries_more = numbers.tiers == MAX_TIERS and not any(_fixed_counts(numbers))
-    shapes = (_pods_of(numbers, down, up, leaves) for leaves in _leaf_counts(numbers, down))
+    counts = takewhile(lambda _: not steps.over(), _leaf_counts(numbers, down))
+    shapes = (_pods_of(numbers, down, up, leaves) for leaves in counts)
     return any(
-        _has_room(numbers, shape) or (tries_more and _fewer_switches(numbers, shape, None, True))
+        _has_room(numbers, shape) or (tries_more and _fewer_switches(numbers, shape, None, steps, True))
         for shape in shapes
         if shape
     )
@@ -232,14 +275,16 @@ def _most_pods(numbers: Numbers, start: Shape) -> int:
     return min(start.leaves, numbers.core_radix) if numbers.rails == 1 else start.pods
 
 
-def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None, any_will_do: bool = False) -> Shape | None:
+def _fewer_switches(
+    numbers: Numbers, start: Shape, to_beat: Shape | None, steps: Steps, any_will_do: bool = False
+) -> Shape | None:
     """The shape of fewest switches for the same leaves, with more pods, room for more leaves or more links to the core.
 
     Cores are as many as spread a pod's links evenly, so that the fewest pods with the fewest links are not always the
     cheapest; without this, a larger demand or a relaxed ratio could cost fewer or more switches by turns. None when
     nothing costs less than `to_beat`. A rail is not cut into more groups than it must be, because what leaves a group
-    crosses the core. With `any_will_do` the first that is found is taken. Beyond `MAX_TRIES` the search stops: fabrics
-    of a million endpoints are left a little larger.
+    crosses the core. With `any_will_do` the first that is found is taken. Beyond `MAX_TRIES`, or without steps left,
+    the search stops: fabrics of a million endpoints are left a little larger.
     """
     smallest, tries = None, 0
     if not _may_have_room(numbers, start):
@@ -249,6 +294,8 @@ def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None, any_w
     for pods in range(start.pods, _most_pods(numbers, start) + 1):
         for room in range(ceil(start.leaves / pods), limit + 1):
             spines = clos.smallest_spread(room, start.up, limit)
+            if steps.over():
+                return smallest
             if not spines or start.leaves + pods * spines >= fewest[0]:
                 break
             spine_down = room * (start.up // spines)
@@ -257,7 +304,7 @@ def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None, any_w
                 if start.leaves + pods * spines + least_cores >= fewest[0]:
                     break
                 tries += 1
-                if tries > MAX_TRIES:
+                if tries > MAX_TRIES or steps.over():
                     return smallest
                 cores = clos.smallest_spread(pods, spines * spine_up, numbers.core_radix)
                 shape = start._replace(pods=pods, spines=spines, spine_up=spine_up, cores=cores)
@@ -272,9 +319,8 @@ def _fewer_switches(numbers: Numbers, start: Shape, to_beat: Shape | None, any_w
 
 def _pods_of(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
     """The shape of so many leaves in pods, or None when their up-links do not spread evenly."""
+    # Where spines have no port down there is no number of leaves to ask for.
     limit = numbers.pod_leaves or spine_ports_down(numbers)
-    if limit < 1:
-        return None
     pods = numbers.rails * ceil(Fraction(leaves, numbers.rails * limit))
     pod_leaves = ceil(leaves / pods)
     spines = spines_of_pod(numbers, pod_leaves, up, pods)

@@ -6,21 +6,23 @@ import errno
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path as FilePath
 
 from bomgen import own_templates, schema, telling
 from bomgen.catalog import Catalog
+from bomgen.effort import OF_PRICE, take
 from bomgen.figures import Mark
 from bomgen.inputs.bases import extended
-from bomgen.inputs.files import PlanFile, content_of, inside, lock_name
+from bomgen.inputs.files import PlanFile, content_of, inside, lock_name, real
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
 from bomgen.prices import PriceBook, price_book
-from bomgen.prices.files import XLSX, opened
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
-from bomgen.source import Source, override
+from bomgen.source import MAX_BYTES, Source, override
 from bomgen.terms import Logo
 
 __all__ = [
@@ -36,6 +38,11 @@ __all__ = [
     "text_of",
 ]
 
+FORMAT = 1
+"""Version of the format of plans, their key `bomgen`."""
+
+KEPT = 20
+"""Price books that are remembered: all that one plan can name."""
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "<stdin>"
 
@@ -47,17 +54,25 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     """
     if path == STANDARD_INPUT:
         folder = FilePath.cwd()
-        content = telling.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read())
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "standard input is closed")
+        content = telling.read(STANDARD_INPUT_NAME, sys.stdin.buffer.read(MAX_BYTES + 1))
         return PlanFile(STANDARD_INPUT_NAME, content, folder, FilePath(root).resolve() if root else folder)
     place = FilePath(path)
-    content = telling.read(path, place.read_bytes())
+    content = telling.read(path, _limited(place))
     folder = place.resolve().parent
     widest = FilePath(root).resolve() if root else _checkout(folder)
     pinned = FilePath(lock_name(path))
-    if pinned.is_symlink() and not pinned.resolve().is_relative_to(widest):
+    if pinned.is_symlink() and not real(pinned).is_relative_to(widest):
         raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(pinned))
-    lock = (str(pinned), telling.read(str(pinned), pinned.read_bytes())) if pinned.is_file() else None
+    lock = (str(pinned), telling.read(str(pinned), _limited(pinned))) if pinned.is_file() else None
     return PlanFile(path, content, folder, widest, lock)
+
+
+def _limited(place: FilePath) -> bytes:
+    """The bytes of a plan or lock, of a larger file than is read a little more than is: its size is refused there."""
+    with place.open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
 
 
 def _checkout(folder: FilePath) -> FilePath:
@@ -73,10 +88,23 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
     source = extended(file, settings)
     if settings:
         source = override(source, settings)
+    if newer := _newer(source):
+        raise PlanErrors([newer])
     problems = schema.check(source, "plan")
     if problems:
         raise PlanErrors(problems)
     return source
+
+
+def _newer(source: Source) -> Problem | None:
+    """That a plan is of a later format, whose keys this program cannot judge; None where it is of none."""
+    version = source.data.get("bomgen")
+    if not isinstance(version, int) or version <= FORMAT:
+        return None
+    message = (
+        f"a plan of format {version}, and this bomgen reads format {FORMAT}: install a newer one; or write {FORMAT}"
+    )
+    return Problem(source.mark(("bomgen",)), "error", message, "format", "bomgen")
 
 
 def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
@@ -99,7 +127,7 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
             raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
         folders.append(place)
         shown[place] = given.rstrip("/")
-    return Catalog(tuple(folders), shown)
+    return Catalog(tuple(folders), shown, file.root)
 
 
 def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str) -> tuple[list[PriceBook], list[Input]]:
@@ -107,9 +135,27 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
     books, inputs = [], []
     for given, mark in named:
         content = _content(file, given, mark, path, "price book")
-        books.append(price_book(opened(content, given)))
+        take(_steps(content, given), (given, content))
+        books.append(_book(content, given))
         inputs.append(Input(given, content))
     return books, inputs
+
+
+def _steps(content: bytes, given: str) -> int:
+    """The steps that reading a price book takes, by the lines or mappings in it; of a workbook, by its size."""
+    from bomgen.prices.files import XLSX
+
+    if FilePath(given).suffix.lower() == XLSX:
+        return len(content)
+    return OF_PRICE * max(content.count(b"\n") + content.count(b"\r"), content.count(b"{"))
+
+
+@lru_cache(maxsize=KEPT)
+def _book(content: bytes, given: str) -> PriceBook:
+    """The price book in the bytes of a file; kept, because every alternative of a plan asks for it."""
+    from bomgen.prices.files import opened
+
+    return price_book(opened(content, given))
 
 
 def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
@@ -124,14 +170,17 @@ def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> by
 
 def text_of(file: PlanFile, name: str) -> str:
     """The text of a file that marks name: the plan's own, of a price book or a plan beside it; empty where none is."""
+    from bomgen.prices.files import XLSX
+
     if name == file.name:
         return file.content.decode("utf-8", "replace")
     if file.lock and name == file.lock[0]:
         return file.lock[1].decode("utf-8", "replace")
     for given in (name, file.given(name)):
-        place = (file.folder / given).resolve()
-        if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():
-            return place.read_bytes().decode("utf-8", "replace")
+        place = real(file.folder / given)
+        with suppress(OSError):  # gone since it was read
+            if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():
+                return place.read_bytes().decode("utf-8", "replace")
     return ""
 
 

@@ -14,6 +14,8 @@ from bomgen.source import SUFFIXES
 LOCK = ".lock"
 MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
+MAX_FILE = 5 * 10**6
+"""Bytes of a file that a plan names, a workbook at most; of a larger one nothing is read."""
 
 
 class PlanFile(NamedTuple):
@@ -45,10 +47,20 @@ def lock_name(path: str) -> str:
     return str(place.with_suffix(LOCK) if place.suffix in SUFFIXES else place.with_name(place.name + LOCK))
 
 
+def real(place: FilePath) -> FilePath:
+    """Where links lead to; of links in a circle, which `resolve` fails on, one of them."""
+    return FilePath(os.path.realpath(place))
+
+
 def content_of(place: FilePath) -> bytes:
-    """The bytes of a file that a plan names. Raises OSError for what cannot be read, or never ends, as a pipe."""
+    """The bytes of a file that a plan names.
+
+    Raises OSError for what cannot be read, or never ends, as a pipe, or is larger than any that is of use.
+    """
     if place.exists() and not place.is_file() and not place.is_dir():
         raise OSError(errno.EINVAL, "No regular file", str(place))
+    if place.is_file() and place.stat().st_size > MAX_FILE:
+        raise OSError(errno.EFBIG, f"Larger than {MAX_FILE} bytes", str(place))
     return place.read_bytes()
 
 
@@ -57,7 +69,7 @@ def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
     if "\0" in given or len(given) > MAX_PATH:
         message = "this is no path; give one relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
-    place = (file.folder / given).resolve()
+    place = real(file.folder / given)
     if not place.is_relative_to(file.root):
         message = f"'{given}' leads out of the plan's folder tree; move it below, or widen it with --root"
         raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])

@@ -13,7 +13,7 @@ from math import gcd
 
 from bomgen.connection import SERVER, Cage, Unbuildable, adapter_for
 from bomgen.fabric.model import Fabric, Fitted, Links
-from bomgen.figures import Figure
+from bomgen.figures import Figure, known
 from bomgen.interconnect.cages import Plugged, cage_of, cages_filled, links_together
 from bomgen.interconnect.counts import (
     both_ends,
@@ -305,9 +305,7 @@ class _Builder:
 
     def _seats(self) -> tuple[Figure, Figure, Figure]:
         """Who hangs on which leaf: the seats of one fabric, how many are equal, the ports of other machines by kind."""
-        seats = (self.fabric.plane or self.fabric).seats
-        if seats is None:
-            raise ValueError("a fabric without switches seats nobody")
+        seats = known((self.fabric.plane or self.fabric).seats, "a fabric without switches seats nobody")
         ports = no_machines()
         for each in self.others:
             ports = and_machines(ports, each.pieces, each.ports)
@@ -346,9 +344,7 @@ class _Builder:
 
     def _lower_count(self, links: Links, share: Share, module: Module | None = None) -> Figure:
         """Modules at the lower end of links that are built alike, or of another module there."""
-        module = module or (share.medium.lower if share.medium else None)
-        if module is None:
-            raise ValueError(f"no module for {links.kind} links")
+        module = module or known(share.medium and share.medium.lower, f"no module for {links.kind} links")
         if share.lower.device != SERVER:
             return self._of_tier(share.lower.device, links, module)
         return pieces_of_machines(share.machines, module.ports)
@@ -385,9 +381,7 @@ class _Builder:
 
     def _of_tier(self, device: str, links: Links, module: Module) -> Figure:
         """Modules of one kind in all switches at one end of a kind of link."""
-        tier = self.fabric.tier(device)
-        if tier is None:
-            raise ValueError(f"{links.kind} ends at no switch {device}")
+        tier = known(self.fabric.tier(device), f"{links.kind} ends at no switch {device}")
         counts = [self._of_switches(fitted, links, module, device) for fitted in tier.fitted]
         total = counts[0]
         for count in counts[1:]:
@@ -417,24 +411,21 @@ class _Builder:
         Of several kinds side by side all but the last have the same number on every switch, and the last has the rest.
         """
         ports = fitted.down if links.ends[1] == device and not links.beside else fitted.up
-        if ports is None or (links.beside and links.ports is None):
-            raise ValueError(f"a {device} has no ports for {links.kind} links")
+        missing = f"a {device} has no ports for {links.kind} links"
+        ports = known(ports, missing)
         if not links.beside:
             return ports
         kinds = [each for each in self.fabric.links if each.beside and device in each.ends]
-        if links.ports is not None and links.kind != kinds[-1].kind:
-            return links.ports
+        if links.kind != kinds[-1].kind:
+            return known(links.ports, missing)
         for other in kinds[:-1]:
-            if other.ports is not None:
-                ports = ports_of_last(ports, other.ports)
+            ports = ports_of_last(ports, known(other.ports, missing))
         return ports
 
     def _pieces(self, links: Links, share: Share, cable: Cable | None, apart: Sequence[Share]) -> Figure:
         if cable is None or cable.links.value == 1:
             return cables_of_links(share.links)
-        upper = self.fabric.tier(links.ends[1])
-        if upper is None:
-            raise ValueError(f"{links.kind} ends at no switch")
+        upper = known(self.fabric.tier(links.ends[1]), f"{links.kind} ends at no switch")
         if share.medium is not None and share.medium.begins_below:
             if share.machines:
                 return pieces_of_machines(share.machines, cable.links)

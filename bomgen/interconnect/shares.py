@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from bomgen.connection import Cage, Unbuildable
 from bomgen.fabric.model import Links
-from bomgen.figures import Figure
+from bomgen.figures import Figure, known
 from bomgen.interconnect.cages import Plugged
 from bomgen.interconnect.counts import modules_of_servers, sum_of_modules
 from bomgen.interconnect.uses import Chosen
@@ -86,9 +86,7 @@ def pieces_of_machines(machines: Sequence[tuple[Figure, Figure]], links_per_piec
     for pieces, ports in machines:
         count = modules_of_servers(pieces, ports, links_per_piece)
         total = count if total is None else sum_of_modules(total, count)
-    if total is None:
-        raise ValueError("no machines")
-    return total
+    return known(total, "no machines")
 
 
 def for_others(wish: Wish, span: Span, stock: Stock) -> Medium | None:

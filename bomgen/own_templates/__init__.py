@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bomgen import telling
 from bomgen.figures import Mark
 from bomgen.problems import PlanErrors, Problem
+from bomgen.signs import DEVICES
 from bomgen.source import decoded
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ OPTION = "<template>"
 """The file name of marks of templates that the command line names; the line is the number of the option."""
 _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 """Letters and digits of any script, with dots, dashes and spaces inside: a name on any file system, hidden on none."""
+_LINE_END = re.compile(r"\r\n|[\n\r]")
+"""As Jinja2 counts; a form feed or a separator of paragraphs ends no line of a template."""
 PATH, RULE = "templates", "template-name"
 
 
@@ -65,9 +68,10 @@ def _name(given: str, mark: Mark) -> str:
     if name == given:
         message = f"{_quoted(given)} does not end in {SUFFIX}; call it NAME{SUFFIX}, and it writes the file NAME"
         raise _wrong(mark, message, RULE)
-    if not _SAFE.fullmatch(name):
+    if not _SAFE.fullmatch(name) or name.partition(".")[0].casefold() in DEVICES:
         message = (
-            f"{_quoted(name)} is no name for a result; begin with a letter or digit and add only . _ - + and spaces"
+            f"{_quoted(name)} is no name for a result; begin with a letter or digit, add only . _ - + and spaces, and "
+            "name no device of Windows"
         )
         raise _wrong(mark, message, RULE)
     return name
@@ -113,7 +117,7 @@ def _run(
 
     given = {"name": template.name, "text": template.text, "data": data, "language": language}
     text, faults = run(given, limits or LIMITS)
-    lines = template.text.splitlines()
+    lines = _LINE_END.split(template.text)
     problems = []
     for fault in faults:
         mark, message = template.mark, f"{template.file}: {fault.message}"

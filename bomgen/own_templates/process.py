@@ -12,10 +12,12 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
+from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Event, Timer
 from typing import Any, NamedTuple
+
+from bomgen.interrupts import held_back
 
 CPU_SECONDS = 5
 """Processor time of a template: one that groups and lists 10 000 lines takes 0.7 s."""
@@ -75,19 +77,20 @@ _MEBI = 20
 def run(given: Mapping[str, Any], limits: Limits) -> tuple[bytes, list[Fault]]:
     """The text that a template gives, empty without data, when it is only parsed; or what is wrong with it."""
     late = Event()
-    with tempfile.TemporaryDirectory(prefix="bomgen-") as empty, tempfile.TemporaryFile() as asked:
+    with held_back() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as asked:
         asked.write(json.dumps({**given, "limits": limits}, allow_nan=False).encode())
         asked.seek(0)
         process = _started(empty, asked.fileno())
         timer = Timer(limits.wall_seconds, _stop, (process, late))
         timer.start()
         try:
-            with process:
+            with let_through():
                 answer = process.stdout.read(limits.output_bytes + 1) if process.stdout else b""
-                if len(answer) > limits.output_bytes:
-                    process.kill()
+                if len(answer) <= limits.output_bytes:
+                    process.wait()
         finally:
-            process.kill()
+            with process:
+                process.kill()
             timer.cancel()
             timer.join()
     if len(answer) > limits.output_bytes:

@@ -10,13 +10,15 @@ import textwrap
 from collections.abc import Callable, Generator, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import wraps
 from itertools import islice
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any, NoReturn, cast
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined, nodes, pass_context
-from jinja2.runtime import Context
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.utils import missing
+from jinja2.runtime import BlockReference, Context, LoopContext
+from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
+from jinja2.utils import Cycler, Joiner, missing
 
 from bomgen.csv_fields import kept_text
 from bomgen.language import Language, language
@@ -40,6 +42,8 @@ MOST_FAULTS = 20
 MESSAGE = 300
 """Characters of a message that may hold text of the template."""
 SYNTAX, RUNTIME, LIMIT = "template-syntax", "template", "template-limit"
+_METHODS = (BuiltinMethodType, FunctionType, MethodType, BlockReference)
+"""What a template can call, beside its own macros."""
 _FILE = "<template>"
 """What Jinja2 calls the file of a template that has none."""
 _QUOTED = (",", ";", '"', "\n", "\r")
@@ -77,8 +81,85 @@ class _Missing(StrictUndefined):
         return f"there is no '{name}'; {hint}"
 
 
+class _Textless:
+    """What has no text of its own: Python would write its address in memory, another one each time."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    def __repr__(self) -> str:
+        raise ValueError(_unprinted(type(self._held).__name__))
+
+    __html__ = __repr__
+
+
+class _Method(_Textless):
+    """What can be called."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._held(*arguments, **named)
+
+
+class _Walk(_Textless):
+    """What can be walked through once, such as the result of `map`."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return cast(Iterator[Any], self._held)
+
+    def __next__(self) -> Any:
+        return next(self._held)
+
+
+class _Cycler(Cycler):
+    """Jinja's, which has no text of its own."""
+
+    def __repr__(self) -> str:
+        raise ValueError(_unprinted("Cycler"))
+
+
+class _Joiner(Joiner):
+    """Jinja's, which has no text of its own."""
+
+    def __repr__(self) -> str:
+        raise ValueError(_unprinted("Joiner"))
+
+
+def _without_text(value: Any) -> Any:
+    """A value whose text, if it has any, is the same each time."""
+    if isinstance(value, _METHODS):
+        return _Method(value)
+    if isinstance(value, Iterator) and not isinstance(value, LoopContext | _Walk):
+        return _Walk(value)
+    return value
+
+
+def _filtering(filter: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter whose result has no address in its text."""
+
+    @wraps(filter)
+    def filtered(*arguments: Any, **named: Any) -> Any:
+        return _without_text(filter(*arguments, **named))
+
+    return filtered
+
+
 class _Environment(ImmutableSandboxedEnvironment):
     """The sandbox; exceptions keep the lines of the compiled template, which `_line` reads."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        return _without_text(super().getattr(obj, attribute))
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        return _without_text(super().getitem(obj, argument))
+
+    def call(self, context: Context, obj: Any, /, *arguments: Any, **named: Any) -> Any:
+        return _without_text(super().call(context, obj, *arguments, **named))
 
     def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - Jinja2's
         raise
@@ -95,6 +176,8 @@ def _environment(name: str, filters: Filters) -> _Environment:
         optimized=False,
     )
     environment.filters |= filters
+    environment.filters = {each: _filtering(filter) for each, filter in environment.filters.items()}
+    environment.globals |= {"cycler": _Cycler, "joiner": _Joiner, "range": _Method(safe_range)}
     for each in LEFT_OUT:
         environment.filters.pop(each, None)
         environment.globals.pop(each, None)
@@ -216,9 +299,14 @@ def _printed(_context: Context, value: object) -> object:
         return ""
     if isinstance(value, str | int | float | Decimal | list | tuple | dict | Undefined):
         return value
-    raise ValueError(
-        f"a {type(value).__name__} cannot be printed; print text or numbers, of what was mapped a `| list`"
-    )
+    if isinstance(value, _Textless | _Cycler | _Joiner):
+        str(value)
+    raise ValueError(_unprinted(type(value).__name__))
+
+
+def _unprinted(kind: str) -> str:
+    """What is said of an object that stands where text must."""
+    return f"a {kind} cannot be printed; print text or numbers, of what was mapped a `| list`"
 
 
 def _decimal(value: object) -> Decimal:

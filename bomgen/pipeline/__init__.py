@@ -6,7 +6,8 @@ own files when they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,13 @@ from bomgen.alternatives import of_alternative, substitutes, unused, varied, war
 from bomgen.bill import Line, pool_path
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
+from bomgen.effort import MAX_STEPS, TooMuch, limited
 from bomgen.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
-from bomgen.margin import Margin, margin
 from bomgen.network.attachment import attachments
 from bomgen.outputs import TAKEN
-from bomgen.pipeline.stages import BrokenResult, worked_out
+from bomgen.pipeline.stages import BrokenResult, take_cables, worked_out
 from bomgen.plan import COMPUTE, Plan
 from bomgen.pools import split
-from bomgen.price_lists import Entry, to_fill_in
-from bomgen.prices import PriceBook
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quote import net_price, without_rate
 from bomgen.report import Report
@@ -32,6 +31,9 @@ from bomgen.source import Source, keys_of
 
 if TYPE_CHECKING:
     from bomgen.lock import Books, Lock
+    from bomgen.margin import Margin
+    from bomgen.price_lists import Entry
+    from bomgen.prices import PriceBook
     from bomgen.reasons import Reason
     from bomgen.wiring.columns import Wiring
 
@@ -82,6 +84,8 @@ def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin
 
     Raises PlanErrors as `work_out` and `costs_of`, and where the plan names no cost book.
     """
+    from bomgen.margin import margin
+
     report = work_out(file, settings)
     quoted = report.plan.quote
     if not quoted.cost_books:
@@ -92,6 +96,8 @@ def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin
 
 def to_price(report: Report) -> list[Entry]:
     """The parts of a result and of its alternatives that have no price yet, as prices to fill in."""
+    from bomgen.price_lists import to_fill_in
+
     found: dict[str, Entry] = {}
     for each in (report, *report.alternatives):
         for entry in to_fill_in(each.quote.lines, report.plan.quote.currency):
@@ -109,6 +115,26 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
     """
     telling.stage("plan")
     source = source_of(file, settings)
+    with _limited(source):
+        return _work_out(file, source, settings, templates)
+
+
+@contextmanager
+def _limited(source: Source) -> Iterator[None]:
+    """Raise PlanErrors when what is done meanwhile takes more steps than a plan may."""
+    try:
+        with limited():
+            yield
+    except TooMuch:
+        message = (
+            f"more than {MAX_STEPS} steps of work; leave out alternatives, clusters, fabrics, price books or the "
+            "layout, or name switches with fewer ports"
+        )
+        raise PlanErrors([Problem(source.mark(()), "error", message, "work-limit")]) from None
+
+
+def _work_out(file: PlanFile, source: Source, settings: Sequence[str], templates: Sequence[str]) -> Report:
+    """The whole result for the data of a plan."""
     catalog = catalog_of(file, source)
     lock = _lock_of(file)
     keys = keys_of(settings)
@@ -270,7 +296,12 @@ def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
 
     telling.stage("cables")
     try:
+        with limited():
+            take_cables(report.design)
         wiring = replace(wire(report.design), language=report.plan.quote.language)
+    except TooMuch:
+        message = f"more than {MAX_STEPS} cables; a list of at most so many is written"
+        raise PlanErrors([Problem(report.plan.mark, "error", message, "work-limit")]) from None
     except Overfull as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
     if found := broken(wiring, report.design):

@@ -10,6 +10,7 @@ from bomgen.bill import Bill, bill, pool_path
 from bomgen.binding import bind
 from bomgen.catalog import Catalog
 from bomgen.design import Design, design, stock
+from bomgen.effort import take
 from bomgen.figures import first_given
 from bomgen.inputs import PlanFile, price_books_of
 from bomgen.medium import Stock
@@ -193,6 +194,7 @@ def _on_floor(designed: Design, parts: Stock) -> Design:
     from bomgen.wiring.checks import broken
     from bomgen.wiring.sockets import Overfull
 
+    take_cables(designed)
     try:
         found = laid(designed, parts)
         wrong = broken(wire(found), found)
@@ -203,6 +205,12 @@ def _on_floor(designed: Design, parts: Stock) -> Design:
     if wrong:
         raise BrokenResult("; ".join(wrong))
     return found
+
+
+def take_cables(designed: Design) -> None:
+    """Count the steps that listing every cable of a design takes. Raises TooMuch."""
+    links = sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
+    take(links)
 
 
 def _elevations(designed: Design) -> Elevations | None:

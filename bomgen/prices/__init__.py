@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
@@ -12,17 +11,14 @@ from typing import Any, NamedTuple
 from bomgen import schema
 from bomgen.figures import Mark
 from bomgen.money import ANY_AMOUNT
-from bomgen.problems import PlanErrors, Problem
-from bomgen.source import MAX_DIGITS, Path, Source, exact_number
+from bomgen.problems import MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.signs import told, unseen
+from bomgen.source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source, exact_number
 
 MAX_PRICE = 10**12
-MAX_TEXT = 32_000
-"""Characters of a text; a cell of a sheet holds 32 767 (Excel's specifications and limits)."""
 EARLIEST = date.min.isoformat()
 AMOUNTS = ("price", "min", "max")
 _TEXTS = ("part", "source")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""What stands in no line of text, and in no cell of a sheet."""
 
 
 class Price(NamedTuple):
@@ -145,7 +141,7 @@ def _slips(source: Source) -> list[Problem]:
             message = f"a second price for {tier[0]} from {tier[1]}, the first is in line {first}; keep one"
             found.append(Problem(mark, "error", message, "duplicate-price"))
         seen.setdefault(tier, at)
-    return sorted(found, key=lambda problem: problem.mark)
+    return sorted(found, key=lambda problem: problem.mark)[:MAX_PROBLEMS]
 
 
 def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]]:
@@ -172,15 +168,15 @@ def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]
 
 
 def _odd_texts(source: Source) -> Iterator[Problem]:
-    """Texts that no cell of a sheet holds, and parts that are nothing but blanks."""
+    """Texts with signs that nobody sees, that no cell of a sheet holds, and parts that are nothing but blanks."""
     paths: list[Path] = [("name",), ("source",)]
     paths += [("prices", at, key) for at in range(len(source.data["prices"])) for key in _TEXTS]
     for path in paths:
         holder = source.data if len(path) == 1 else source.data["prices"][path[1]]
         text = holder.get(path[-1]) or ""
-        if _CONTROL.search(text):
-            message = "a control character in the text; remove it"
-            yield Problem(source.mark(path), "error", message, "text")
+        at = unseen(text)
+        if at is not None:
+            yield Problem(source.mark(path), "error", told(text[at]), SIGN)
         elif len(text) > MAX_TEXT:
             yield Problem(source.mark(path), "error", f"a text of {len(text)}; at most {MAX_TEXT} characters", "text")
         elif path[-1] == "part" and not text.strip():

@@ -17,7 +17,7 @@ PORT_NAMES = "port_names"
 """The key, and the rule that wrong ones break."""
 NAMED = ("cage", "port", "split")
 COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
-MAX_PORTS = 10_000
+MAX_PORTS = 2_048
 """Ports of a switch beyond which a plan is a slip: the largest chassis have about a thousand."""
 
 

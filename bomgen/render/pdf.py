@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bomgen.interrupts import LettingThrough, held_back
+
 VARIABLE = "BOMGEN_CHROMIUM"
 """The environment variable that names the browser; where it is not set, one is looked for in PATH."""
 BROWSERS = (
@@ -45,12 +47,12 @@ def pdf(page: bytes, environment: Mapping[str, str] = os.environ) -> bytes:
     Raises NotPrinted when there is no browser or it fails.
     """
     browser = _browser(environment)
-    with TemporaryDirectory(prefix="bomgen-", ignore_cleanup_errors=True) as name:
+    with held_back() as let_through, TemporaryDirectory(prefix="bomgen-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / _PAGE).write_bytes(page)
         switches = [*_SWITCHES, *([_AS_ROOT] if _is_root() else [])]
         switches += [f"--user-data-dir={folder / _PROFILE}", f"--print-to-pdf={folder / _PDF}"]
-        said = _run([browser, *switches, (folder / _PAGE).as_uri()], folder / _LOG)
+        said = _run([browser, *switches, (folder / _PAGE).as_uri()], folder / _LOG, let_through)
         printed = (folder / _PDF).read_bytes() if (folder / _PDF).is_file() else b""
     if not printed.startswith(_BEGINNING) or not printed.rstrip().endswith(_END):
         raise NotPrinted(f"{browser} printed nothing{': ' if said else ''}{said}")
@@ -72,15 +74,19 @@ def _is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
-def _run(command: list[str], log: Path) -> str:
-    """Run a browser to its end, with all that it starts; the end of what it says comes out."""
+def _run(command: list[str], log: Path, let_through: LettingThrough) -> str:
+    """Run a browser to its end, with all that it starts; the end of what it says comes out.
+
+    Signals, which are held back, may break off the waiting: the browser is ended then.
+    """
     with log.open("wb") as stream:
         try:
             process = subprocess.Popen(command, stdout=stream, stderr=stream, start_new_session=True)  # noqa: S603
         except OSError as error:
             raise NotPrinted(f"{command[0]} does not start ({error.strerror})") from error
         try:
-            code = process.wait(TIMEOUT)
+            with let_through():
+                code = process.wait(TIMEOUT)
         except BaseException as error:
             _end(process)
             if not isinstance(error, subprocess.TimeoutExpired):

@@ -16,12 +16,12 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from bomgen.document import Cell, Column, Derivation, Document, Row, Section, Step, Table
 from bomgen.language import Language
-from bomgen.resources import folder
+from bomgen.resources import folder, text
 from bomgen.terms import Logo
 
 BILL = "bill"
@@ -98,7 +98,7 @@ class _Asset:
     """A file that is written into the page, and the hash by which its security policy lets it in."""
 
     def __init__(self, suffix: str) -> None:
-        self.text = Markup((folder("templates") / f"quote.{suffix}").read_text(encoding="utf-8"))  # noqa: S704
+        self.text = Markup(text(folder("templates") / f"quote.{suffix}"))  # noqa: S704
         self.hash = "sha256-" + b64encode(sha256(self.text.encode()).digest()).decode()
 
 
@@ -112,7 +112,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
     """The templates, with filters that write in one language about one document."""
     view = _View(document, language)
     environment = Environment(
-        loader=FileSystemLoader(folder("templates")),
+        loader=FunctionLoader(lambda name: text(folder("templates") / name)),
         autoescape=autoescape,  # noqa: S701 - Markdown has an escape of its own
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from math import ceil
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.figures import Figure, Given
 from bomgen.network.attachment import Attachment
 from bomgen.plan import ESTIMATE, Cluster, Inference, Plan, Training
 from bomgen.problems import Infeasible
-from bomgen.sizing import interruptions, parallelism, peak, serving, states, storage, training
+from bomgen.sizing import interruptions, parallelism, peak, states, storage, training
 from bomgen.sizing.counts import MAX_GPUS, counts, given_gpus, pods_of_chips, servers_for_gpus
 from bomgen.sizing.interruptions import LostTime
 from bomgen.sizing.opinions import Opinions, opinions
 from bomgen.sizing.parallelism import Fit
 from bomgen.sizing.peak import Target
-from bomgen.sizing.serving import Serving
 from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import Run
+
+if TYPE_CHECKING:
+    from bomgen.sizing.serving import Serving
 
 STEPS = 8
 """The search for a cluster that makes up for what it loses grows by an eighth at a time."""
@@ -180,6 +182,8 @@ def _no_goodput(plan: Plan, workload: Training) -> Infeasible:
 
 
 def _of_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
+    from bomgen.sizing import serving
+
     server = plan.cluster.server
     given = given_gpus(plan.cluster)
     need = serving.size(workload, plan.cluster.gpu, server.gpus if server else None, given)

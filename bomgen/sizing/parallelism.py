@@ -13,7 +13,7 @@ from math import ceil, gcd, lcm
 from typing import NamedTuple
 
 from bomgen.fabric.clos import divisors
-from bomgen.figures import Assumed, Figure, Reference, first_given, formula
+from bomgen.figures import Assumed, Figure, Reference, first_given, formula, known
 from bomgen.parts import Gpu
 from bomgen.plan import Parallelism, Training
 from bomgen.problems import Infeasible
@@ -291,9 +291,7 @@ def _fits(need: Memory, gpu: Gpu) -> bool | None:
 
 def _limit(gpu: Gpu) -> Figure:
     """The memory of a GPU that something was found too large for [bytes]."""
-    if gpu.memory_bytes is None:
-        raise ValueError(f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
-    return gpu.memory_bytes
+    return known(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
 
 
 def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -> str:

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from bomgen.fabric.clos import divisors
-from bomgen.figures import Assumed, Figure, Mark, Reference, first_given, formula
+from bomgen.figures import Assumed, Figure, Mark, Reference, first_given, formula, known
 from bomgen.parts import Gpu, Model
 from bomgen.plan import Degrees, Inference
 from bomgen.problems import Infeasible, PlanErrors, Problem
@@ -214,15 +214,14 @@ def _chosen(name: str, degree: int) -> Figure:
 
 
 def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
-    if refused.room is None or gpu.memory_bytes is None:
-        raise ValueError(f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
+    unknown = f"the memory of {gpu.identity.name} is not known; nothing is too large for it"
     return Shortage(
         tensor=refused.tensor.value,
         pipeline=refused.pipeline.value,
         weights=Fraction(refused.weights.value),
         cache=Fraction(refused.request.value) if refused.request else None,
-        room=Fraction(refused.room.value),
-        memory=Fraction(gpu.memory_bytes.value),
+        room=Fraction(known(refused.room, unknown).value),
+        memory=Fraction(known(gpu.memory_bytes, unknown).value),
         remedy=_remedy(inference, gpu, refused),
     )
 

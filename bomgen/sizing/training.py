@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.figures import Assumed, Figure, formula
+from bomgen.figures import Assumed, Figure, formula, known
 from bomgen.plan import Training
 from bomgen.problems import Infeasible
 from bomgen.quantities import TERA
@@ -247,13 +247,10 @@ def _utilisation(
     elif training.tokens_per_second_per_gpu:
         because = training.tokens_per_second_per_gpu
         mfu = mfu_of_tokens(training.tokens_per_second_per_gpu, a_token, peak)
-    elif training.mfu:
-        because = training.mfu
-        mfu = training.mfu
+    else:
+        because = mfu = known(training.mfu, "a training run has a utilisation or a measured rate")
         if isinstance(mfu.origin, Assumed) and model_flops is not plain:
             mfu = attention.mfu_of_convention(mfu, plain, model_flops)
-    else:
-        raise ValueError("a training run has a utilisation or a measured rate")
     if mfu.value * hardware.value > model_flops.value:
         share = float(mfu.value * hardware.value / model_flops.value)
         message = (
@@ -266,10 +263,8 @@ def _utilisation(
 
 def needed(training: Training, run: Run) -> Figure:
     """GPUs, not rounded, that finish in the target time if all of it trains. Raises ValueError without a target."""
-    if training.target_days is None:
-        raise ValueError("no target")
-    efficiency = training.parallel_efficiency
-    return gpus_without_loss(training.target_days, run.flops, run.peak_flops_per_gpu, run.mfu, efficiency)
+    target, efficiency = known(training.target_days, "no target"), training.parallel_efficiency
+    return gpus_without_loss(target, run.flops, run.peak_flops_per_gpu, run.mfu, efficiency)
 
 
 def days(training: Training, run: Run, gpus: Figure) -> Figure:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil
 
-from bomgen.figures import Cited, Figure, Number, Reference, formula
+from bomgen.figures import Cited, Figure, Number, Reference, formula, known
 from bomgen.plan import Training, Tuning
 from bomgen.problems import Infeasible, PlanErrors, Problem, nearest
 from bomgen.shape import Matrix, matrices, missing
@@ -126,9 +126,7 @@ def weights(training: Training, weight_bytes: Figure) -> Figure:
 
 
 def _tuning(training: Training) -> Tuning:
-    if training.tuning is None:
-        raise ValueError("nothing is fine-tuned")
-    return training.tuning
+    return known(training.tuning, "nothing is fine-tuned")
 
 
 def _matrices(training: Training) -> tuple[Matrix, ...]:
@@ -162,6 +160,4 @@ def _sum(figures: Iterable[Figure]) -> Figure:
     total: Figure | None = None
     for figure in figures:
         total = figure if total is None else sum_of_parameters(total, figure)
-    if total is None:
-        raise ValueError("a model has matrices")
-    return total
+    return known(total, "a model has matrices")

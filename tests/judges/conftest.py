@@ -91,7 +91,8 @@ def quotes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The folder of results by plan, for every plan of the checkout."""
     results = tmp_path_factory.mktemp("built")
     plans = [f"plans/{plan.name}" for plan in PLANS]
-    command = [sys.executable, "-m", "bomgen.cli", "build", *plans, "-o", str(results), "--root", "."]
+    formats = "md,html,xlsx,json,csv,cdx"
+    command = [sys.executable, "-m", "bomgen.cli", "build", *plans, "-o", str(results), "-f", formats, "--root", "."]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CHECKOUT, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     return {plan.stem: results / plan.stem.lower() for plan in PLANS}

@@ -1,12 +1,14 @@
-"""Validators that others wrote accept the schemas, the plans, bom.json and the page."""
+"""Validators that others wrote accept the schemas, the plans, bom.json, the hardware BOM and the page."""
 
 from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+import release
 
 from bomgen.schema import document
 from bomgen.source import read
@@ -35,6 +37,38 @@ def ajv(judge, run):
     return lambda command, *arguments: run(
         "node", program, command, *options, "-c", "ajv-formats", "-c", keywords, *arguments
     )
+
+
+@pytest.fixture(scope="module")
+def cyclonedx(judge):
+    """What the strict validator of CycloneDX's own library, of a version of the standard, finds wrong in a BOM."""
+    judge("python:cyclonedx")
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+    from jsonschema import Draft7Validator
+
+    formats = Draft7Validator.FORMAT_CHECKER.checkers
+    # The grammar of an address takes tens of milliseconds, and the parts of a bill name the same few again and again.
+    formats["iri-reference"] = (cache(formats["iri-reference"][0]), *formats["iri-reference"][1:])
+    validators = {version: JsonStrictValidator(SchemaVersion.from_version(version)) for version in ("1.6", "1.7")}
+
+    def judged(bom, version="1.6"):
+        text = json.dumps(bom).replace("schema/bom-1.6", f"schema/bom-{version}")
+        return validators[version].validate_str(text.replace('"specVersion": "1.6"', f'"specVersion": "{version}"'))
+
+    return judged
+
+
+def in_bom(components):
+    """The components with those inside them."""
+    for component in components:
+        yield component
+        yield from in_bom(component.get("components", ()))
+
+
+def value_in(component, *names):
+    """The value of the property of one of these names."""
+    return next((each["value"] for each in component.get("properties", ()) if each["name"] in names), None)
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +107,65 @@ def test_bills_are_valid(quotes, check_jsonschema):
         "--schemafile", "schemas/bom.schema.json", *(folder / "bom.json" for folder in quotes.values())
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_hardware_boms_are_valid(quotes, cyclonedx):
+    """Every bom.cdx.json is valid CycloneDX 1.6 to the strict validator of its own library, and would be as 1.7."""
+    for folder in quotes.values():
+        bom = json.loads((folder / "bom.cdx.json").read_text("utf-8"))
+        assert bom["specVersion"] == "1.6"
+        assert cyclonedx(bom) is None, folder.name
+        assert cyclonedx(bom, "1.7") is None, folder.name
+
+
+def test_the_sbom_of_bomgen_is_valid(cyclonedx):
+    """The SBOM of a release is valid CycloneDX 1.6 to the same validator."""
+    assert cyclonedx(json.loads(release.sbom())) is None
+
+
+def test_hardware_boms_are_read_by_the_library(quotes, judge):
+    """The library of CycloneDX reads every bom.cdx.json, finds each component in it, and its dependencies sound."""
+    judge("python:cyclonedx")
+    from cyclonedx.model.bom import Bom
+
+    for folder in quotes.values():
+        data = json.loads((folder / "bom.cdx.json").read_text("utf-8"))
+        bom = Bom.from_json(data)
+        bom.validate()
+        found = {each.bom_ref.value for top in bom.components for each in top.get_all_nested_components(True)}
+        assert found == {each["bom-ref"] for each in in_bom(data["components"])}
+
+
+def test_the_validator_of_hardware_boms_refuses(cyclonedx):
+    """A key that CycloneDX has not, and an address that is none, are refused: accepting a BOM means something."""
+    bom = {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1}
+    part = {"type": "device", "name": "switch"}
+    assert cyclonedx({**bom, "components": [part]}) is None
+    assert cyclonedx({**bom, "components": [{**part, "quantity": 3}]}) is not None
+    reference = {"type": "documentation", "url": "http://[::"}
+    assert cyclonedx({**bom, "components": [{**part, "externalReferences": [reference]}]}) is not None
+
+
+def test_hardware_boms_have_the_quantities_of_the_bill(quotes):
+    """The quantities of every bom.cdx.json are those of bom.json, line by line; references are unique and known."""
+    for folder in quotes.values():
+        bill = json.loads((folder / "bom.json").read_text("utf-8"))
+        bom = json.loads((folder / "bom.cdx.json").read_text("utf-8"))
+        components, services = list(in_bom(bom["components"])), bom.get("services", [])
+        pieces: dict[tuple[str, bool], int] = {}
+        for each in (*components, *services):
+            quantity = value_in(each, "cdx:device:quantity", "bomgen:quantity")
+            if quantity is not None:
+                key = (value_in(each, "bomgen:line"), value_in(each, "bomgen:spare") == "true")
+                assert key not in pieces
+                pieces[key] = int(quantity)
+        wanted = {(line["id"], False): line["quantity"] for line in bill["lines"] if line["quantity"]}
+        wanted |= {(line["id"], True): line["spare"] for line in bill["lines"] if line["spare"]}
+        assert pieces == wanted, folder.name
+        references = [each["bom-ref"] for each in (bom["metadata"]["component"], *components, *services)]
+        assert len(references) == len(set(references))
+        known = {bom["metadata"]["component"]["bom-ref"], *(each["bom-ref"] for each in components)}
+        assert {ref for each in bom["dependencies"] for ref in (each["ref"], *each["dependsOn"])} == known
 
 
 def test_plan_schema_compiles_strictly(ajv, plan_schema):

@@ -30,7 +30,7 @@ RATIOS = st.builds(Fraction, st.integers(1, 40), st.integers(1, 10))
 SPINE_RATIOS = st.builds(Fraction, st.integers(4, 28), st.just(4))
 KINDS = ("server-leaf", "leaf-spine", "spine-core")
 RATES = ((400, 400, 400), (200, 400, 400), (400, 800, 800), (200, 400, 800), (400, 400, 800), (800, 400, 400))
-FIXED = ("pod_leaves", "downlinks", "uplinks", "per_pod", "cores")
+FIXED = ("pod_leaves", "downlinks", "uplinks", "per_pod", "cores", "spines", "spine_down", "spine_up")
 
 
 class Case(NamedTuple):
@@ -52,6 +52,9 @@ class Case(NamedTuple):
     uplinks: int = 0
     per_pod: int = 0
     cores: int = 0
+    spines: int = 0
+    spine_down: int = 0
+    spine_up: int = 0
     rates: tuple[int, int, int] = RATES[0]
 
     @property
@@ -97,10 +100,7 @@ def switch_of(radix: int, split: bool = False) -> Switch:
 def demand(case: Case) -> Demand:
     """What the fabric of a case must carry, on switches of one kind."""
     switch = switch_of(case.radix, case.rates != RATES[0])
-    down, up, per_pod, cores, pod_leaves = (
-        given_as(number) if number else None
-        for number in (case.downlinks, case.uplinks, case.per_pod, case.cores, case.pod_leaves)
-    )
+    fixed = {name: given_as(getattr(case, name)) if getattr(case, name) else None for name in FIXED}
     return Demand(
         servers=given_as(case.servers),
         ports_per_server=given_as(case.ports),
@@ -110,10 +110,16 @@ def demand(case: Case) -> Demand:
         tiers=given_as(case.tiers) if case.tiers else None,
         oversubscription=given_as(case.ratio, "ratio"),
         spine_oversubscription=given_as(case.spine_ratio, "ratio"),
-        leaf=TierChoice(switch, downlinks=down, uplinks=up),
-        spine=TierChoice(switch, per_pod=per_pod),
-        core=TierChoice(switch, count=cores),
-        pod_leaves=pod_leaves,
+        leaf=TierChoice(switch, downlinks=fixed["downlinks"], uplinks=fixed["uplinks"]),
+        spine=TierChoice(
+            switch,
+            count=fixed["spines"],
+            per_pod=fixed["per_pod"],
+            downlinks=fixed["spine_down"],
+            uplinks=fixed["spine_up"],
+        ),
+        core=TierChoice(switch, count=fixed["cores"]),
+        pod_leaves=fixed["pod_leaves"],
         uplinks=None,
         unit=given_as(case.unit) if case.unit else None,
         options={},
@@ -174,6 +180,39 @@ def test_ports_used_never_exceed_the_cages(case: Case) -> None:
 
 
 @given(cases(fixed=True, mixed=True))
+@example(Case(radix=16, servers=107, tiers=2, exact=True, topology="rail-only", per_pod=13, spines=24))
+@example(
+    Case(
+        radix=12,
+        servers=133,
+        ports=3,
+        ratio=Fraction(4),
+        reserved=4,
+        hosts=7,
+        unit=4,
+        per_pod=12,
+        spines=20,
+        topology=TOPOLOGIES[1],
+    )
+)
+@example(
+    Case(
+        radix=10, servers=21, ports=2, ratio=Fraction(3, 2), spine_ratio=Fraction(2), tiers=3, spines=9, rates=RATES[1]
+    )
+)
+@example(
+    Case(
+        radix=4,
+        servers=8,
+        ratio=Fraction(3, 4),
+        tiers=3,
+        reserved=4,
+        topology=TOPOLOGIES[1],
+        spine_up=4,
+        rates=RATES[5],
+    )
+)
+@example(Case(radix=4, servers=1, ports=4, tiers=2, reserved=1, hosts=7, pod_leaves=4, spines=10, spine_down=1))
 def test_every_endpoint_has_a_port(case: Case) -> None:
     """The leaves' ports down hold whatever is attached, and with the spines' free ports the reserved ones too."""
     fabric = fabric_of(case)
@@ -396,7 +435,7 @@ def seats(case: Case, leaves: int, down: int) -> list[list[int]]:
     row, nic_ports = leaves // rails, case.servers * case.ports
     unit = case.unit or down
     plugged: list[list[int]] = [[] for _ in range(leaves)]
-    if rails == 1 and not case.unit:
+    if rails == 1 and (leaves == 1 or not case.unit):
         for endpoint in range(case.attached):
             plugged[endpoint // down].append(endpoint)
         return plugged

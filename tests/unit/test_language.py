@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bomgen.document import Cell, Value
 from bomgen.language import Language, language
-from bomgen.resources import folder
+from bomgen.resources import BrokenInstallation, folder
 from bomgen.source import read
 
 ENGLISH = language("en")
@@ -111,7 +111,7 @@ def test_chinese_units_and_values() -> None:
 
 def test_unknown_language() -> None:
     """A language without a file is refused."""
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(BrokenInstallation):
         language("xx")
 
 

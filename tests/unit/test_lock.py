@@ -6,6 +6,7 @@ import json
 import shutil
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -311,14 +312,14 @@ def test_the_lock_is_named_as_what_is_read_or_cannot_be(monkeypatch: pytest.Monk
     assert run("lock", "x.yaml").exit_code == 0
     size = Path("x.lock").stat().st_size
     assert f"read x.lock, {size} bytes" in run("check", "-v", "x.yaml").stderr
-    read = Path.read_bytes
+    opened = Path.open
 
-    def refused(self: Path) -> bytes:
+    def refused(self: Path, *arguments: Any, **named: Any) -> Any:
         if self.suffix == ".lock":
             raise PermissionError(13, "Permission denied", str(self))
-        return read(self)
+        return opened(self, *arguments, **named)
 
-    monkeypatch.setattr(Path, "read_bytes", refused)
+    monkeypatch.setattr(Path, "open", refused)
     said = run("check", "x.yaml")
     assert (said.exit_code, said.stderr) == (2, "Error: cannot read the lock 'x.lock': Permission denied\n")
 

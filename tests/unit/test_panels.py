@@ -136,6 +136,16 @@ def test_panels_stand_at_the_top_of_their_rack(worked: Worked) -> None:
     assert {2: 48, 4: 48} == found
 
 
+@pytest.mark.parametrize("panels", [True, False])
+def test_spare_servers_are_told_beside_panels(panels: bool, worked: Worked) -> None:
+    """The last of thirteen servers in its rack is the spare one, with panels above it as without."""
+    plan = four_racks(panels)
+    plan["cluster"]["spare_servers"] = 1
+    elevated = worked(plan).elevations
+    assert elevated
+    assert 1 == sum(slot.pieces for group in elevated.groups for slot in group.slots if slot.spare)
+
+
 @pytest.mark.parametrize(("units", "warned"), [(33, False), (32, True)])
 def test_panels_without_room_are_told(units: int, warned: bool, worked: Worked) -> None:
     """Four servers of 8 U fill a rack of 32 U; one of 33 U has a unit for the panel."""

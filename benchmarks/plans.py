@@ -1,0 +1,32 @@
+"""The plans that are timed beside plans/llama65b.yaml."""
+
+MILLION = """
+bomgen: 1
+name: million
+cluster: {gpu: h100-sxm, gpus: 1000000}
+fabrics: {compute: {topology: TOPOLOGY, switch: generic-th6-64x1600, link: 400G, tiers: 3}}
+"""
+WIRED = """
+bomgen: 1
+name: wired
+cluster: {gpu: h100-sxm, gpus: GPUS}
+fabrics:
+  compute:
+    switch: generic-th6-64x1600
+    link: 400G
+    tiers: 3
+    links:
+      server-leaf: {medium: transceiver, module: generic-400g}
+      leaf-spine: {medium: transceiver, module: generic-400g}
+      spine-core: {medium: transceiver, module: generic-400g}
+"""
+QUOTED = """
+bomgen: 1
+name: quoted
+cluster: {gpu: h100-sxm, gpus: 16384}
+fabrics: {compute: {switch: qm9700, tiers: 3}}
+site: {rack: {power: 45 kW}, layout: auto, pue: 1.3, electricity: 0.08}
+quote: {price_book: prices/example-2026q4.yaml}
+"""
+LINES = 10_000
+"""Lines of the bills that are compared."""

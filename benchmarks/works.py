@@ -1,0 +1,149 @@
+"""The works that `make bench` times: commands as a user starts them, and the inside of a warm process.
+
+Each is timed in turns with the import of modules that are its base, so that a ratio can be held against that of another
+day. For the three start-up times the base is what the command cannot do without, and the bar is a ratio; for all others
+it is a yardstick of the machine, and the bars are seconds, which are read by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from measuring import BOMGEN, CHECKOUT, race, run
+
+from plans import LINES, QUOTED, WIRED
+
+PLAN = "plans/llama65b.yaml"
+MANY, FEW, FEWEST = 21, 5, 3
+"""Runs of the start-up times, of works of a second, and of those of many."""
+BUILD = "yaml, jsonschema, jinja2, openpyxl, click"
+CHECK = "yaml, jsonschema, click"
+HELP = "click"
+INSIDE = (sys.executable, str(CHECKOUT / "benchmarks" / "inside.py"))
+SIZES = (16_384, 131_072, 1_000_000)
+LARGEST = 1_000_000
+ALL_FORMATS = "md,html,xlsx,json,csv"
+MOST_RESOLVING = 0.3
+"""Seconds that working out a plan of a million GPUs may take inside the process."""
+LEAST_CHECKED = 500_000
+"""Cables that are to be enumerated and checked in a second."""
+MOST_QUOTING, MOST_WRITING = 3, 15
+"""Seconds that a command may take for all formats of a quote, and for the wiring of a million GPUs."""
+MOST_COMPARING = 0.5
+"""Seconds that a comparison of two long bills may take beyond the start of the program."""
+MOST_MEMORY = 2
+"""GiB that the wiring of a million GPUs may take."""
+
+
+class Work(NamedTuple):
+    """A work: what it is, how it is timed, and what it may take."""
+
+    id: str
+    what: str
+    take: Callable[[], float]
+    base: str = BUILD
+    runs: int = FEW
+    bar: float | None = None
+    """Times the base."""
+    bar_seconds: float | None = None
+    also: Callable[[], dict[str, tuple[float, float | None]]] = dict
+    """Other figures of the last run, each with its bar: by name, unit included."""
+
+
+def measured(work: Work) -> dict[str, Any]:
+    """Time a work: its entry of a result."""
+    raced = race(work.take, work.base, work.runs)
+    return {
+        "id": work.id,
+        "what": work.what,
+        "against": f"import {work.base}",
+        "runs": work.runs,
+        **{name: [round(each, 4) for each in part] for name, part in raced._asdict().items()},
+        "bar": work.bar,
+        "bar_seconds": work.bar_seconds,
+        "also": {name: {"value": round(value, 3), "bar": bar} for name, (value, bar) in work.also().items()},
+    }
+
+
+def works(folder: Path) -> Iterator[Work]:
+    """All of them, in the order of the table; files go to a folder."""
+    yield _command("build", ("build", PLAN), BUILD, 3, ("-o", str(folder)))
+    yield _command("check", ("check", PLAN), CHECK, 2)
+    yield _command("help", ("--help",), HELP, 2)
+    for topology in ("fat-tree", "rail-optimized", "rail-only"):
+        take = _inside("resolve", topology)[0]
+        what = f"1 000 000 GPUs, {topology}, three tiers: worked out, warm"
+        yield Work(f"resolve-{topology}", what, take, bar_seconds=MOST_RESOLVING)
+    for gpus in SIZES:
+        take, last = _inside("cables", str(gpus))
+
+        def a_second(last: dict[str, float] = last) -> dict[str, tuple[float, float | None]]:
+            return {"cables": (last["cables"], None), "cables/s": (last["cables"] / last["seconds"], LEAST_CHECKED)}
+
+        yield Work(f"cables-{gpus}", f"{_spaced(gpus)} GPUs: every cable listed and checked, warm", take, also=a_second)
+    yield _quoting(folder)
+    for form in ("csv", "parquet"):
+        yield _writing(form, folder)
+    yield _comparing(folder)
+
+
+def _spaced(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def _command(id: str, words: tuple[str, ...], base: str, bar: float, more: tuple[str, ...] = ()) -> Work:
+    command = [BOMGEN, *words, *more]
+    return Work(id, f"bomgen {' '.join(words)}", lambda: run(command).seconds, base, MANY, bar)
+
+
+def _inside(work: str, of: str) -> tuple[Callable[[], float], dict[str, float]]:
+    """How to time a work inside a process, and what it said last."""
+    last: dict[str, float] = {}
+
+    def take() -> float:
+        last.update(json.loads(run([*INSIDE, work, of]).said))
+        return last["seconds"]
+
+    return take, last
+
+
+def _quoting(folder: Path) -> Work:
+    command = [BOMGEN, "build", "-", "-o", str(folder), "-f", ALL_FORMATS]
+    what = "16 384 GPUs in three tiers: build -f all"
+    return Work("quote-16384", what, lambda: run(command, QUOTED).seconds, bar_seconds=MOST_QUOTING)
+
+
+def _writing(form: str, folder: Path) -> Work:
+    command = [BOMGEN, "wiring", "-", "-f", form, "-o", str(folder / f"wiring.{form}")]
+    memory: list[float] = []
+
+    def take() -> float:
+        done = run(command, WIRED.replace("GPUS", str(LARGEST)))
+        memory.append(done.gib)
+        return done.seconds
+
+    return Work(
+        f"wiring-{form}",
+        f"1 000 000 GPUs: wiring -f {form}",
+        take,
+        runs=FEWEST,
+        bar_seconds=MOST_WRITING,
+        also=lambda: {"GiB": (max(memory), MOST_MEMORY)},
+    )
+
+
+def _comparing(folder: Path) -> Work:
+    bills: list[str] = json.loads(run([*INSIDE, "bills", str(folder)]).said)["paths"]
+    what = (
+        f"diff of two bills of {_spaced(LINES)} lines, {Path(bills[0]).stat().st_size / 1e6:.0f} MB each, beyond --help"
+    )
+    return Work(
+        "diff-10000",
+        what,
+        lambda: run([BOMGEN, "diff", *bills]).seconds - run([BOMGEN, "--help"]).seconds,
+        bar_seconds=MOST_COMPARING,
+    )

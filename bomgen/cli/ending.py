@@ -1,0 +1,180 @@
+"""How the program ends, whatever ends it: signals, closed and full streams, one line that says what is wrong."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+import click
+
+from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, complain, plain
+
+BY_SIGNAL = 128
+"""What shells add to the number of the signal that ended a program."""
+ENDING = ("SIGTERM", "SIGHUP")
+"""Signals that ask the program to end, besides Ctrl-C."""
+STREAMS = ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY))
+"""The streams that every program has, unless whoever starts it closes them."""
+
+
+class ReaderGone(Exception):
+    """Whoever read standard output has closed it, as `head` does."""
+
+
+class Interrupted(BaseException):
+    """Ctrl-C was pressed."""
+
+
+class Ended(BaseException):
+    """A signal asks the program to end; its number."""
+
+
+@contextmanager
+def reader_may_go() -> Iterator[None]:
+    """Write all output of what runs meanwhile. Raises ReaderGone when nobody reads it, Interrupted at Ctrl-C."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderGone from None
+    except KeyboardInterrupt:  # before click sees it, which would print an empty line
+        raise Interrupted from None
+
+
+def code_of(command: Callable[[], object]) -> int:
+    """Run the command; its exit code. What ends it before it is done is said in one line."""
+    _settle_streams()
+    _listen_to_signals()
+    try:
+        return _code_of(command)
+    except (Interrupted, KeyboardInterrupt, click.Abort):
+        _let_end()
+        complain("Interrupted")
+        return INTERRUPTED
+    except Ended as ended:
+        return BY_SIGNAL + int(ended.args[0])
+    finally:
+        _let_end()
+
+
+def _code_of(command: Callable[[], object]) -> int:
+    from bomgen.resources import BrokenInstallation
+
+    if sys.__stdout__ is None:  # a shell has closed it: `>&-`
+        complain("bomgen: not written: standard output is closed")
+        return NOT_WRITTEN
+    try:
+        command()
+    except ReaderGone:
+        _end_as_by_the_signal()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except SystemExit as done:
+        return int(done.code or 0)
+    except click.ClickException as error:
+        _show(error)
+        return error.exit_code
+    except (BrokenInstallation, ImportError) as error:
+        complain(f"bomgen: the installation is broken: {error}; install bomgen again")
+        return WRONG_PLAN
+    except MemoryError:
+        return _out_of_memory()
+    except OSError as error:
+        return _out_of_memory() if error.errno == errno.ENOMEM else _not_written(error)
+    return 0
+
+
+def _out_of_memory() -> int:
+    complain("bomgen: out of memory; nothing was written")
+    return WRONG_PLAN
+
+
+def _not_written(error: OSError) -> int:
+    """What no command has foreseen: standard output that takes nothing, a folder for temporary files that is full."""
+    about = f"{error.filename}: " if error.filename else ""
+    complain(f"bomgen: not written: {about}{error.strerror or error}")
+    # What standard output still holds would be tried again when Python ends, and change the exit code.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return NOT_WRITTEN
+
+
+def _show(error: click.ClickException) -> None:
+    """Say what is wrong; the words of the command line in it may be names of any file."""
+    said = io.StringIO()
+    error.show(said)
+    click.echo(plain(said.getvalue(), kept="\n"), err=True, nl=False)
+
+
+# streams ------------------------------------------------------------------------------------------------------------
+
+
+class _Forgiving(io.FileIO):
+    """A stream that takes what nobody gets: a message that cannot be shown changes nothing about the result."""
+
+    def __init__(self, number: int, instead_of: object) -> None:
+        super().__init__(number, "w", closefd=False)
+        self._instead_of = instead_of  # which closes the stream when it is forgotten
+
+    def write(self, content: Any) -> int:
+        """Write as far as possible; all of it counts as written."""
+        with suppress(OSError):
+            super().write(content)
+        return len(memoryview(content))
+
+
+def _settle_streams() -> None:
+    """Leave no stream closed, or the next file that is opened would be taken for it; forgive standard error."""
+    for number, way in STREAMS:
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, way)  # takes the lowest number that is free: this one
+    before = sys.stderr
+    try:
+        number = before.fileno() if before else STREAMS[-1][0]
+    except (OSError, ValueError):  # no stream of the system's
+        return
+    raw = io.BufferedWriter(_Forgiving(number, before))
+    encoding = before.encoding if before else None
+    sys.stderr = io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace", line_buffering=True)
+
+
+# signals ------------------------------------------------------------------------------------------------------------
+
+
+def _listen_to_signals() -> None:
+    """Have what asks the program to end take down what is half-done first. What is ignored stays so."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ENDING:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise Ended(number)
+
+
+def _let_end() -> None:
+    """Everything is said and done: another signal may just end the program."""
+    for name in ("SIGINT", *ENDING):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) in (signal.default_int_handler, _end):
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end_as_by_the_signal() -> None:
+    """End as programs do that write to a pipe whose reader has gone: by SIGPIPE, which shells show as 141."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGPIPE)

@@ -1,0 +1,88 @@
+"""Signs that no text of a user's may hold, because a reader does not see them or sees others, and how one is named.
+
+Whoever reads a plan in git must see what bomgen reads. Signs that scripts are written with stay where these need them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in "0123456789")))
+"""Names of devices of Windows, which no file or folder has there (Microsoft, Naming Files, Paths, and Namespaces)."""
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Signs that turn the direction of writing: what stands there would read as something else (CVE-2021-42574)."""
+_ENDS = "\x85\u2028\u2029"
+"""Ends of a line for some programs, a sign within it for others."""
+_JOINERS = "\u200b\u200c\u200d"
+"""What separates and joins letters of scripts that are written so: zero width space, non-joiner and joiner."""
+_MARKS = "\u061c\u200e\u200f"
+"""Directions of what has none of its own, such as a bracket, in right-to-left text."""
+_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+"""Which form of the sign before is meant: of a Chinese character in a name, of a symbol."""
+_MONGOLIAN = "\u180b-\u180f"
+_UNSEEN = (
+    "\xad\u034f\u115f\u1160\u17b4\u17b5\u2060-\u2065\u206a-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+"""Signs without a look of their own: soft hyphens, fillers, tags, operators that are not shown, and none at all."""
+_CONTROLS = "\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff"
+"""Control codes but for tabs and ends of lines, and halves of pairs."""
+_SUSPECT = re.compile(f"[{_CONTROLS}{_ENDS}{_JOINERS}{_MARKS}{_SELECTORS}{_MONGOLIAN}{_UNSEEN}{TURNING}]|\r(?!\n)")
+_WRITTEN_WITH_JOINERS = ((0x600, 0x1CFF), (0xA840, 0xABFF), (0x10A00, 0x11FFF), (0x16F00, 0x1E95F))
+"""Arabic, Syriac, the scripts of India and South-East Asia, Mongolian (The Unicode Standard 17, chapters 9 to 16)."""
+_SELECTOR, _OF_MONGOLIAN = re.compile(f"[{_SELECTORS}]"), re.compile(f"[{_MONGOLIAN}]")
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001eeff]"
+)
+"""Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and their neighbours (DerivedBidiClass.txt of Unicode 17)."""
+_MONGOLIAN_LETTERS = range(0x1800, 0x18B0)
+_NEAR = 40
+"""Signs on either side among which right-to-left text must stand for a mark of direction to be of use."""
+_LEAST_SELECTED = 0x2000
+"""Signs from here on have other forms: symbols, and Chinese characters."""
+
+
+def unseen(text: str) -> int | None:
+    """Where in a text the first sign stands that it may not hold; None where there is none."""
+    if text.isascii() and text.isprintable():
+        return None
+    return next((found.start() for found in _SUSPECT.finditer(text) if not _belongs(text, found.start())), None)
+
+
+def told(sign: str) -> str:
+    """What is wrong with a sign that a text may not hold, and what would be right."""
+    if sign in TURNING:
+        return f"{named(sign)}, which turns the writing: the line reads as something else; remove it"
+    if sign == "\r" or sign in _ENDS:
+        return f"{named(sign)}, which ends a line for some programs and not for others; end lines with LF or CRLF"
+    if unicodedata.category(sign) in ("Cc", "Cs"):
+        return f"the control character {named(sign)}; remove it"
+    return f"{named(sign)}, which nobody sees here; remove it"
+
+
+def named(sign: str) -> str:
+    """Code point and name of a sign: `U+0430 CYRILLIC SMALL LETTER A`."""
+    return f"U+{ord(sign):04X} {unicodedata.name(sign, '')}".rstrip()
+
+
+def spelled(word: str, most: int = 0) -> str:
+    """A word of the user's in quotes, cut to `most`; a sign of it that is no ASCII is named: it may look like one."""
+    shown = f"'{word[:most]}...'" if most and len(word) > most else f"'{word}'"
+    strange = next((sign for sign in word if not sign.isascii()), None)
+    return shown if strange is None else f"{shown} ({strange} is {named(strange)})"
+
+
+def _belongs(text: str, at: int) -> bool:
+    """Whether a suspect sign stands where its script needs it."""
+    sign, before = text[at], text[at - 1] if at else " "
+    kind = unicodedata.category(before)
+    if sign in _JOINERS:
+        if kind[0] in "LM" and any(first <= ord(before) <= last for first, last in _WRITTEN_WITH_JOINERS):
+            return True
+        return sign == "\u200d" and (kind in ("So", "Sk") or before == "\ufe0f")
+    if sign in _MARKS:
+        return kind != "Cf" and bool(_RIGHT_TO_LEFT.search(text, max(at - _NEAR, 0), at + _NEAR))
+    if _SELECTOR.match(sign):
+        return ord(before) >= _LEAST_SELECTED and kind[0] in "LS"
+    return _OF_MONGOLIAN.match(sign) is not None and ord(before) in _MONGOLIAN_LETTERS and kind == "Lo"

@@ -1,0 +1,344 @@
+"""Disks that are full, folders that cannot be written, places that are something else: one line, and nothing lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from children import DEEP, NEW, OLD, Child, Outcome, outcome, piped, state
+
+PAGE = 4096
+"""Bytes that a disk in memory is divided into."""
+WORST = 700_000
+"""Bytes that hold both sets of files and all that is needed meanwhile."""
+BUILD = ("build", "plan.yaml", "-q", "-f", "csv,json,md", "-o")
+Disk = Callable[[str], Path]
+NOT_ROOT = 65534
+"""The user called nobody."""
+
+
+def become_nobody() -> None:
+    """Give up what root may."""
+    os.setgroups([])
+    os.setgid(NOT_ROOT)
+    os.setuid(NOT_ROOT)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A folder with a plan."""
+    (tmp_path / "plan.yaml").write_text(NEW, encoding="utf-8")
+    return tmp_path
+
+
+def earlier(work: Path, place: Path) -> None:
+    """Have the results of another plan at a place."""
+    (work / "plan.yaml").write_text(OLD, encoding="utf-8")
+    assert outcome([*BUILD, place], work).code == 0
+    (work / "plan.yaml").write_text(NEW, encoding="utf-8")
+
+
+def not_written(done: Outcome, about: str = "") -> bool:
+    """Whether a run ended as one whose output could not be written: with code 3 and one line."""
+    begins = f"bomgen: not written: {about}"
+    return (done.code, done.out) == (3, b"") and done.said.startswith(begins) and len(done.said.splitlines()) == 1
+
+
+# full ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_disk_that_is_full_at_any_byte(disk: Disk, work: Path) -> None:
+    """However little room there is, in the first file or the last, the earlier files stay and nothing else is there."""
+    place = disk(f"size={WORST}")
+    earlier(work, place)
+    before = state(place)
+    used = WORST // PAGE - os.statvfs(place).f_bavail
+    codes = []
+    for pages in range(used + 4, 2 * used + 40, 1 if DEEP else 3):
+        disk(f"size={pages * PAGE}")
+        done = outcome([*BUILD, place], work)
+        codes.append(done.code)
+        if done.code == 0:
+            break
+        assert not_written(done, f"{place}/small"), (pages, done)
+        assert "No space left on device" in done.said, (pages, done)
+        assert before == state(place), pages
+    assert codes[-1] == 0
+    assert len(codes) > 3
+    assert before != state(place)
+
+
+def test_files_that_may_not_grow(work: Path) -> None:
+    """A limit on the size of a file, as batch systems set one, is met in each of the files in turn."""
+    place = work / "out"
+    earlier(work, place)
+    before = state(place)
+    largest = max(len(content) for content in before.values() if content)
+    for limit in range(1, largest, largest // (60 if DEEP else 5)):
+        bounds = (limit, limit)
+        done = piped([*BUILD, place], work, lambda bounds=bounds: resource.setrlimit(resource.RLIMIT_FSIZE, bounds))
+        assert not_written(done, f"{place}/small/"), (limit, done)
+        assert "File too large" in done.said
+        assert before == state(place)
+
+
+@pytest.mark.parametrize("arguments", ["init begun", "lock plan.yaml", "wiring plan.yaml -o w.csv"])
+def test_a_full_disk_and_single_files(disk: Disk, arguments: str) -> None:
+    """Commands that write one file leave none that is begun."""
+    place = disk("size=1m")
+    (place / "plan.yaml").write_text(NEW, encoding="utf-8")
+    (place / "filler").write_bytes(b"x" * (PAGE * (os.statvfs(place).f_bavail)))
+    assert not_written(outcome([*arguments.split(), "-q"], place))
+    assert {"plan.yaml", "filler"} == set(state(place))
+
+
+@pytest.mark.parametrize("form", ["xlsx", "csv"])
+def test_no_room_for_temporary_files(disk: Disk, work: Path, form: str) -> None:
+    """What is written by way of temporary files says that there is no room for them; the rest does not need any."""
+    place = disk("size=16k")
+    (place / "filler").write_bytes(b"x" * PAGE * os.statvfs(place).f_bavail)
+    done = outcome(["build", "plan.yaml", "-q", "-f", form], work, environment={"TMPDIR": str(place)})
+    if done.code:
+        assert not_written(done)
+        assert not (work / "dist").exists()
+    assert list(state(place)) == ["filler"]
+
+
+def test_no_folder_for_temporary_files(work: Path) -> None:
+    """A TMPDIR that is not there is passed over, as Python does."""
+    done = outcome(["build", "plan.yaml", "-q"], work, environment={"TMPDIR": str(work / "gone")})
+    assert (done.code, done.said) == (0, "")
+
+
+# not to be written --------------------------------------------------------------------------------------------------
+
+
+def test_a_read_only_disk(disk: Disk, work: Path) -> None:
+    """A disk that became read-only keeps what it has."""
+    place = disk("size=2m")
+    earlier(work, place)
+    before = state(place)
+    disk("ro")
+    assert not_written(outcome([*BUILD, place], work), f"{place}/small: Read-only file system")
+    assert before == state(place)
+    assert not_written(outcome([*BUILD, place / "deeper" / "still"], work))
+    assert not_written(outcome(["wiring", "plan.yaml", "-q", "-o", place / "w.csv"], work), f"{place}/w.csv: Read-only")
+    disk("rw")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_folder_of_somebody_else(work: Path) -> None:
+    """Who may not write into a folder is told which, also when it may write the files that are in it."""
+    place = work / "out"
+    earlier(work, place)
+    before = state(place)
+    for path in (place / "small" / "bom.csv", *(each for each in work.parents if "pytest-" in str(each)), work):
+        path.chmod(path.stat().st_mode | stat.S_IROTH | stat.S_IXOTH | (stat.S_IWOTH if path.is_file() else 0))
+    done = outcome(["build", "plan.yaml", "-q", "-f", "csv,json", "-o", place], work, become_nobody)
+    assert not_written(done, f"{place}/small: Permission denied"), done
+    assert before == state(place)
+
+
+# places that are something else -------------------------------------------------------------------------------------
+
+
+def test_a_folder_where_a_file_should_be(work: Path) -> None:
+    """None of the other files is written either."""
+    place = work / "out"
+    earlier(work, place)
+    (place / "small" / "quote.md").unlink()
+    (place / "small" / "quote.md").mkdir()
+    before = state(place)
+    assert not_written(outcome([*BUILD, place], work), f"{place}/small/quote.md: there is a folder of that name")
+    assert before == state(place)
+
+
+def test_a_file_where_the_folder_should_be(work: Path) -> None:
+    """It stays."""
+    (work / "out").write_text("mine", encoding="utf-8")
+    assert not_written(outcome([*BUILD, work / "out"], work))
+    assert (work / "out").read_bytes() == b"mine"
+
+
+def test_an_open_file_is_read_to_its_end(work: Path) -> None:
+    """Whoever has a result open goes on reading what was there when it was opened."""
+    place = work / "out"
+    earlier(work, place)
+    old = state(place)["small/bom.json"]
+    with (place / "small" / "bom.json").open("rb") as stream:
+        begun = stream.read(100)
+        assert outcome([*BUILD, place], work).code == 0
+        assert old == begun + stream.read()
+    assert old != (place / "small" / "bom.json").read_bytes()
+
+
+def test_links(work: Path) -> None:
+    """A link in a folder of results is replaced, and what it led to stays; -o FILE writes what a link leads to."""
+    place = work / "out"
+    earlier(work, place)
+    (work / "mine").write_text("mine", encoding="utf-8")
+    (place / "small" / "bom.csv").unlink()
+    (place / "small" / "bom.csv").symlink_to(work / "mine")
+    (place / "small" / "bom.json").unlink()
+    (place / "small" / "bom.json").symlink_to("bom.json")
+    assert outcome([*BUILD, place], work).code == 0
+    assert not (place / "small" / "bom.csv").is_symlink()
+    assert not (place / "small" / "bom.json").is_symlink()
+    assert (work / "mine").read_bytes() == b"mine"
+    (work / "link.csv").symlink_to("behind.csv")
+    assert outcome(["wiring", "plan.yaml", "-q", "-o", "link.csv"], work).code == 0
+    assert (work / "link.csv").is_symlink()
+    assert (work / "behind.csv").read_bytes().startswith(b"fabric,")
+
+
+@pytest.mark.parametrize("command", ["wiring", "compare"])
+def test_links_in_a_circle(work: Path, command: str) -> None:
+    """They lead nowhere, and one line says so."""
+    (work / "a").symlink_to("b")
+    (work / "b").symlink_to("a")
+    plans = ["plan.yaml", "plan.yaml"] if command == "compare" else ["plan.yaml"]
+    before = state(work)
+    assert not_written(outcome([command, *plans, "-q", "-o", "a"], work), "a: Too many levels of symbolic links")
+    assert before == state(work)
+
+
+def test_a_pipe_and_a_device(work: Path) -> None:
+    """A pipe in a folder is replaced; one that -o names is written to, and so is a device, which may be full."""
+    place = work / "out"
+    earlier(work, place)
+    (place / "small" / "bom.csv").unlink()
+    os.mkfifo(place / "small" / "bom.csv")
+    assert outcome([*BUILD, place], work).code == 0
+    assert (place / "small" / "bom.csv").is_file()
+    os.mkfifo(work / "pipe")
+    child = Child(["wiring", "plan.yaml", "-q", "-o", "pipe"], work)
+    with (work / "pipe").open("rb") as stream:
+        assert stream.read().startswith(b"fabric,")
+    assert child.outcome().code == 0
+    for form in ("csv", "parquet", "xlsx") if DEEP else ("csv",):
+        done = outcome(["wiring", "plan.yaml", "-q", "-f", form, "-o", "/dev/full"], work)
+        assert not_written(done, "/dev/full: No space left on device"), done
+
+
+def test_a_pipe_whose_reader_goes(work: Path) -> None:
+    """A named pipe is an output like others: it could not be written."""
+    os.mkfifo(work / "pipe")
+    child = Child(["wiring", str(Path(__file__).parents[2] / "plans" / "1000P-dense.yaml"), "-q", "-o", "pipe"], work)
+    with (work / "pipe").open("rb") as stream:
+        stream.read(10)
+    assert not_written(child.outcome(), "pipe: Broken pipe")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "/".join(["x" * 200] * 30)], ids=["name", "path"])
+def test_a_path_that_is_too_long(work: Path, name: str) -> None:
+    """One line; no part of the path is left over."""
+    before = state(work)
+    for done in (
+        outcome([*BUILD, name], work),
+        outcome(["wiring", "plan.yaml", "-q", "-o", name], work),
+        outcome(["compare", "plan.yaml", "plan.yaml", "-q", "-o", f"{name}.md", "-f", "md"], work),
+    ):
+        assert not_written(done), done
+        assert "File name too long" in done.said
+    assert before == state(work)
+
+
+# surroundings -------------------------------------------------------------------------------------------------------
+
+
+def test_a_current_folder_that_is_gone(work: Path) -> None:
+    """Paths that need it are not found; others do."""
+    (work / "gone").mkdir()
+    away = work / "gone"
+    whole = outcome([*BUILD[:1], work / "plan.yaml", *BUILD[2:], work / "out"], away, lambda: None)
+    assert whole.code == 0
+    before = state(work / "out")
+    for arguments, code in (
+        (["build", work / "plan.yaml", "-q", "-f", "csv,json,md", "-o", work / "out"], 0),
+        (["build", work / "plan.yaml", "-q", "-f", "csv"], 3),
+        (["build", "plan.yaml", "-q"], 2),
+        (["init", "begun"], 3),
+    ):
+        done = in_a_folder_that_goes(arguments, away)
+        assert (code, code > 0) == (done.returncode, len(done.stderr.splitlines()) == 1), (arguments, done)
+    assert before == state(work / "out")
+
+
+def in_a_folder_that_goes(arguments: list[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder that is taken away before it begins."""
+    line = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    folder.mkdir(exist_ok=True)
+    command = ["sh", "-c", line, "sh", str(folder), sys.executable, "-m", "bomgen.cli", *map(str, arguments)]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+
+
+def test_no_home(work: Path) -> None:
+    """Nothing is looked for there."""
+    done = outcome([*BUILD, "out"], work, environment={"PATH": os.environ["PATH"]})
+    assert (done.code, done.said) == (0, "")
+
+
+# files that go ------------------------------------------------------------------------------------------------------
+
+
+def test_a_price_book_that_goes(work: Path) -> None:
+    """What a plan names and nobody can read is a wrong plan, at its line."""
+    plan = NEW + "quote: {prices: [book.yaml]}\n"
+    (work / "plan.yaml").write_text(plan, encoding="utf-8")
+    (work / "book.yaml").symlink_to("book.yaml")
+    done = outcome([*BUILD, "out"], work)
+    assert done.code == 1
+    assert done.said.startswith("plan.yaml:6:"), done
+    assert not (work / "out").exists()
+
+
+def test_a_plan_that_changes_while_it_is_built(work: Path) -> None:
+    """It is read once: what comes out belongs to what was read."""
+    place = work / "out"
+    assert outcome([*BUILD, place], work).code == 0
+    new = state(place)
+    os.mkfifo(work / "piped.yaml")
+    child = Child(["build", "piped.yaml", "-q", "-f", "csv,json,md", "-o", work / "other"], work)
+    with (work / "piped.yaml").open("w", encoding="utf-8") as stream:
+        (work / "piped.yaml").unlink()
+        stream.write(NEW)
+    (work / "piped.yaml").write_text(OLD, encoding="utf-8")
+    assert child.outcome().code == 0
+    found = state(work / "other")["small/bom.csv"] or b""
+    assert new["small/bom.csv"] == found.replace(b"piped.yaml", b"plan.yaml")
+
+
+def test_a_part_file_that_its_disk_does_not_give(work: Path) -> None:
+    """A part file that is there and cannot be read is named, at the line of the plan that asks for it."""
+    (work / "parts" / "switch").mkdir(parents=True)
+    (work / "parts" / "switch" / "own.yaml").write_text("name: own\n", encoding="utf-8")
+    (work / "plan.yaml").write_text(NEW.replace("qm9700", "own") + "catalog: [parts]\n", encoding="utf-8")
+
+    def broken() -> None:
+        given = Path.open
+
+        def opened(path: Path, *how: Any, **more: Any) -> Any:
+            if path.name == "own.yaml":
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+            return given(path, *how, **more)
+
+        Path.open = opened  # type: ignore[method-assign]
+
+    done = outcome([*BUILD, "out"], work, broken)
+    assert done.code == 1
+    assert done.said.startswith("plan.yaml:5:29: error: the part file cannot be read (Input/output error); ")
+    assert not (work / "out").exists()

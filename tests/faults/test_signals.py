@@ -1,0 +1,191 @@
+"""Ctrl-C and the like at any moment, in front of whatever is slow; and programs that were started in between."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from children import DEEP, NEW, OLD, Child, outcome, state
+
+CHECKOUT = Path(__file__).parents[2]
+PATIENCE = 20
+"""Seconds within which something begins or is over."""
+BROWSER = """#!/bin/sh
+sleep 300 &
+echo $$ $! > "$PIDS.new" && mv "$PIDS.new" "$PIDS"
+wait
+"""
+ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+SIGNALS = {"interrupt": (signal.SIGINT, 130), "end": (signal.SIGTERM, 143), "hang-up": (signal.SIGHUP, 129)}
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A folder with a plan."""
+    (tmp_path / "plan.yaml").write_text(NEW, encoding="utf-8")
+    return tmp_path
+
+
+def until(found: Callable[[], object]) -> None:
+    """Wait until something is the case."""
+    end = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def runs(process: int) -> bool:
+    """Whether a process runs."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_at_any_moment(work: Path) -> None:
+    """From the first moment of the program to its last: one set of files, no traceback, code 130 or done."""
+    command = [sys.executable, "-m", "bomgen", "build", "plan.yaml", "-q", "-o", "out"]
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    (work / "plan.yaml").write_text(OLD, encoding="utf-8")
+    subprocess.run(command, cwd=work, env=environment, check=True)
+    old = state(work / "out")
+    (work / "plan.yaml").write_text(NEW, encoding="utf-8")
+    since = time.monotonic()
+    subprocess.run(command, cwd=work, env=environment, check=True)
+    length, new = time.monotonic() - since, state(work / "out")
+    steps = 80 if DEEP else 4
+    for step in range(1, steps):
+        process = subprocess.Popen(command, cwd=work, env=environment, stderr=subprocess.PIPE, text=True)
+        until(lambda number=process.pid: b"bomgen" in Path(f"/proc/{number}/cmdline").read_bytes())
+        time.sleep(0.05 + length * step / steps)  # Python itself needs a moment before it runs anything
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[1]
+        assert process.returncode in (0, 130, -signal.SIGINT), (step, process.returncode, said)
+        assert said in ("", "Interrupted\n"), (step, said)
+        assert state(work / "out") in (old, new), step
+
+
+@pytest.mark.parametrize("how", SIGNALS if DEEP else ["interrupt", "end"])
+@pytest.mark.parametrize("slow", ["browser", "template", "reader"])
+def test_what_was_started_is_ended(how: str, slow: str, work: Path, tmp_path: Path) -> None:
+    """A browser with its processes, the process of a template, a pipe that nobody reads: all end, nothing is left."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(temporary), "PIDS": str(tmp_path / "pids")}
+    if slow == "browser":
+        browser = tmp_path / "browser"
+        browser.write_text(BROWSER, encoding="utf-8")
+        browser.chmod(0o755)
+        environment["BOMGEN_CHROMIUM"] = str(browser)
+        arguments = ["build", "plan.yaml", "-q", "-f", "json,pdf"]
+    elif slow == "template":
+        (work / "endless.txt.j2").write_text(ENDLESS, encoding="utf-8")
+        arguments = ["build", "plan.yaml", "-q", "-f", "json", "--template", "endless.txt.j2"]
+    else:
+        os.mkfifo(work / "pipe")
+        arguments = ["wiring", "plan.yaml", "-q", "-o", "pipe"]
+    child = Child(arguments, work, environment=environment)
+    begun = time.monotonic()
+    if slow == "browser":
+        until((tmp_path / "pids").is_file)
+        started = [int(number) for number in (tmp_path / "pids").read_text(encoding="utf-8").split()]
+    elif slow == "template":
+        until(lambda: children(child.number))
+        time.sleep(0.5)
+        started = children(child.number)
+    else:
+        time.sleep(2)
+        started = []
+    number, code = SIGNALS[how]
+    os.kill(child.number, number)
+    done = child.outcome()
+    assert (code, "Interrupted\n" if how == "interrupt" else "") == (done.code, done.said)
+    assert time.monotonic() - begun < PATIENCE
+    until(lambda: not any(runs(process) for process in started))
+    assert started or slow == "reader"
+    assert list(temporary.iterdir()) == []
+    assert not (work / "dist").exists()
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    said = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False)
+    return [int(number) for number in said.stdout.split()]
+
+
+def test_a_signal_that_is_ignored_stays_so(work: Path) -> None:
+    """What nohup starts is not ended by a terminal that goes away."""
+    child = Child(
+        ["build", "plan.yaml", "-q", "-f", "json"], work, lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    for _ in range(20):
+        os.kill(child.number, signal.SIGHUP)
+        time.sleep(0.01)
+    assert child.outcome().code in (0, -signal.SIGHUP)  # before it could ask not to be told
+
+
+# memory -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mebibytes", range(60, 1000, 20) if DEEP else [150])
+def test_too_little_memory(mebibytes: int, work: Path, bomgen: Callable[..., tuple[int, bytes, str]]) -> None:
+    """Either it is enough, or nothing is written and the last line says so."""
+    (work / "large.yaml").write_text(NEW.replace("servers: 8", "servers: 1024"), encoding="utf-8")
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    arguments = "wiring large.yaml -q -o out/w.csv"
+    code, _, said = bomgen(arguments, work, before=f"ulimit -v {mebibytes * 1024};", **threads)
+    if code == 0:
+        assert (work / "out" / "w.csv").is_file()
+        return
+    assert not (work / "out").exists(), said
+    assert "Traceback" not in said
+    assert code in (1, 127) or code < 0, (code, said)
+
+
+# several runs -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [2, 5])
+def test_runs_at_once(number: int, work: Path) -> None:
+    """Whichever is last, its files are all there; nobody fails, and nothing is left over."""
+    formats = ("csv,json", "json,csv,md", "csv,json,svg", "json,csv", "csv,md,json")
+    plans, sets = [], []
+    for each in range(number):
+        place = work / f"alone{each}"
+        place.mkdir()
+        (place / "plan.yaml").write_text(NEW.replace("servers: 8", f"servers: {8 + each}"), encoding="utf-8")
+        arguments = ["build", place / "plan.yaml", "-q", "-f", formats[each], "-o"]
+        assert outcome([*arguments, place], work).code == 0
+        plans.append(arguments)
+        sets.append({name: content for name, content in state(place / "small").items() if content})
+    for _ in range(20 if DEEP else 3):
+        running = [Child([*arguments, "together"], work) for arguments in plans]
+        assert [(0, "")] * number == [(done.code, done.said) for done in (child.outcome() for child in running)]
+        found = state(work / "together" / "small")
+        assert [each for each in sets if each.items() <= found.items()]
+        assert found.keys() == {name for each in sets for name in each}
+
+
+def test_a_folder_that_another_run_holds(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that never lets go of a folder is not waited for for ever."""
+    import fcntl
+
+    from bomgen import placing
+
+    monkeypatch.setattr(placing, "PATIENCE", 0.2)
+    (work / "dist" / "small").mkdir(parents=True)
+    held = os.open(work / "dist" / "small", os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = outcome(["build", "plan.yaml", "-q", "-f", "json"], work)
+    finally:
+        os.close(held)
+    expected = "bomgen: not written: dist/small: another run of bomgen is writing there, and does not end\n"
+    assert (3, expected) == (done.code, done.said)
+    assert state(work / "dist" / "small") == {}

@@ -1,0 +1,175 @@
+"""The long hunt before a release: `python tests/fuzz/hunt.py [TARGET...] [--share 0.1]`, from `make deep`.
+
+Every target runs its number of executions, more than a million in all, from its corpus and its seeds. What was found is
+left in `build/fuzz/`; the table of executions goes to `docs/trust.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[1]
+BUILD = CHECKOUT / "build" / "fuzz"
+FIGURES = HERE / "figures.json"
+PAGE = CHECKOUT / "docs" / "trust.md"
+BEGIN, END = "<!-- fuzzing -->", "<!-- /fuzzing -->"
+TIMEOUT = 300
+"""Seconds after which one execution is a hang: a hundred times the slowest plan of the checkout, for busy machines."""
+MEMORY = 3072
+"""MiB that a target may take."""
+
+
+class Target(NamedTuple):
+    """How long a target is looked at."""
+
+    executions: int
+    about: str
+
+
+TARGETS = {
+    "source": Target(300_000, "bytes as YAML"),
+    "quantities": Target(660_000, "human quantities of every kind"),
+    "books": Target(25_000, "price books as YAML, CSV and workbooks"),
+    "templates": Target(30_000, "templates of the user's own in their sandbox"),
+    "bind": Target(5_000, "plans from the text to the quote; one of 32 also wired and written in every form"),
+}
+
+
+class Outcome(NamedTuple):
+    """What came of the executions of a target."""
+
+    executions: int
+    seconds: float
+    corpus: int
+    edges: int
+    features: int
+    crashes: int
+    hangs: int
+
+
+def command(name: str, folder: Path, *options: str) -> list[str]:
+    """The command line that fuzzes a target; its dictionary goes to a folder."""
+    module = importlib.import_module(f"fuzz_{name}")
+    words = folder / f"{name}.dict"
+    quoted = ("".join(f"\\x{byte:02x}" for byte in token.encode()) for token in dict.fromkeys(module.TOKENS))
+    words.write_text("".join(f'"{each}"\n' for each in quoted), encoding="ascii")
+    engine = [sys.executable, str(HERE / "engine.py"), name, f"-dict={words}", f"-max_len={module.MOST_BYTES}"]
+    return [*engine, f"-timeout={TIMEOUT}", f"-rss_limit_mb={MEMORY}", "-print_final_stats=1", *options]
+
+
+def hunt(name: str, executions: int) -> Outcome:
+    """Fuzz a target; after a find it goes on with what is left."""
+    corpus, seeds = BUILD / "corpus" / name, BUILD / "seeds" / name
+    for folder in (corpus, seeds):
+        folder.mkdir(parents=True, exist_ok=True)
+    for seed in importlib.import_module(f"fuzz_{name}").seeds():
+        (seeds / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
+    done, crashes, hangs, edges, features, start = 0, 0, 0, 0, 0, time.monotonic()
+    while done < executions:
+        options = (f"-runs={executions - done}", f"-artifact_prefix={BUILD}/{name}-")
+        line = command(name, BUILD, *options, str(corpus), str(seeds), str(HERE / "corpus" / name))
+        ended = subprocess.run(line, capture_output=True, check=False, cwd=BUILD)
+        said = ended.stderr.decode("utf-8", "replace") + ended.stdout.decode("utf-8", "replace")
+        (BUILD / f"{name}.log").write_text(said, encoding="utf-8")
+        counted = re.search(r"stat::number_of_executed_units:\s+(\d+)", said)
+        done += int(counted[1]) if counted else 1
+        reached = [(int(a), int(b)) for a, b in re.findall(r"cov: (\d+) ft: (\d+)", said)]
+        edges, features = max((edges, features), *reached) if reached else (edges, features)
+        late = "libFuzzer: timeout" in said
+        hangs += late
+        crashes += "SUMMARY: libFuzzer" in said and not late  # one that was ended from outside is begun again
+        if hangs + crashes >= MOST_FINDS:
+            break
+    return Outcome(done, time.monotonic() - start, len(list(corpus.iterdir())), edges, features, crashes, hangs)
+
+
+def keep(name: str) -> None:
+    """Put the fewest inputs that reach what all of a target's do into its corpus."""
+    kept, found, starter = HERE / "corpus" / name, BUILD / "kept" / name, BUILD / f"start-{name}"
+    shutil.rmtree(found, ignore_errors=True)
+    found.mkdir(parents=True)
+    starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "engine.py"}" {name} "$@"\n', encoding="utf-8")
+    starter.chmod(0o755)
+    folders = [folder for folder in (kept, BUILD / "corpus" / name, BUILD / "seeds" / name) if folder.is_dir()]
+    line = command(name, BUILD, "-merge=1", str(found), *map(str, folders))
+    environment = {**os.environ, "BOMGEN_FUZZ_STARTED_BY": str(starter)}
+    subprocess.run(line, capture_output=True, check=True, cwd=BUILD, env=environment)
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    inputs = sorted(found.iterdir(), key=lambda path: (path.stat().st_size, path.name))
+    for path in inputs[: MOST_KEPT.get(name, MOST_KEPT[""])]:
+        shutil.copy(path, kept / path.name[:16])
+
+
+MOST_KEPT = {"bind": 40, "": 120}
+"""Inputs of a target in its corpus: the smallest, which a test can run in seconds."""
+MOST_FINDS = 20
+"""Finds of a target after which it is better mended than looked at further."""
+
+
+def table(figures: dict[str, Any]) -> str:
+    """The figures of a hunt as Markdown."""
+    rows = [
+        "| target | what comes in | executions | a second | inputs kept | edges | crashes | hangs |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    total = dict.fromkeys(("executions", "crashes", "hangs"), 0)
+    for name, each in figures["targets"].items():
+        rate = each["executions"] / each["seconds"]
+        numbers = (each["executions"], round(rate), each["corpus"], each["edges"], each["crashes"], each["hangs"])
+        rows.append(f"| `{name}` | {TARGETS[name].about} | " + " | ".join(f"{number:,}" for number in numbers) + " |")
+        for key in total:
+            total[key] += each[key]
+    rows.append(f"| together | | {total['executions']:,} | | | | {total['crashes']} | {total['hangs']} |")
+    return f"Last hunt: {figures['date']}, bomgen {figures['version']}.\n\n" + "\n".join(rows) + "\n"
+
+
+def shown(page: str, figures: dict[str, Any]) -> str:
+    """A page with the figures between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{table(figures)}\n{END}{rest.partition(END)[2]}"
+
+
+def main() -> None:
+    """Hunt through the targets named, or all; keep the figures of a whole hunt."""
+    parser = argparse.ArgumentParser(description="Fuzz every target for its number of executions.")
+    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="targets; all without one")
+    parser.add_argument("--keep", action="store_true", help="put what a hunt reached into the corpora; hunt no more")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the executions")
+    asked = parser.parse_args()
+    sys.path[:0] = [str(HERE), str(CHECKOUT)]
+    from bomgen import __version__
+
+    BUILD.mkdir(parents=True, exist_ok=True)
+    if asked.keep:
+        for name in asked.targets or TARGETS:
+            keep(name)
+        return
+    found: dict[str, Any] = {}
+    for name in asked.targets or TARGETS:
+        outcome = hunt(name, int(TARGETS[name].executions * asked.share))
+        found[name] = {**outcome._asdict(), "seconds": round(outcome.seconds)}
+        print(name, found[name], flush=True)
+    finds = sum(each["crashes"] + each["hangs"] for each in found.values())
+    if not asked.targets and asked.share >= 1 and not finds:
+        figures = {"date": date.today().isoformat(), "version": __version__, "targets": found}
+        FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        PAGE.write_text(shown(PAGE.read_text("utf-8"), figures), encoding="utf-8")
+    sys.exit(bool(finds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Every input of the corpora, and every one that once broke a target, is run again; then each target looks on."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hunt import HERE, TARGETS, command
+
+RUNS = {"source": 2000, "quantities": 4000, "books": 500, "templates": 200, "bind": 20}
+"""Executions of a target each time: a second or two beside the start."""
+BEGUN_WITH = 12
+"""Inputs of the corpus that these begin with; all of them are run by another test."""
+SEED = 1
+"""The same inputs each time; `make deep` looks at others."""
+
+
+def target(name: str) -> ModuleType:
+    """The module of a target."""
+    return importlib.import_module(f"fuzz_{name}")
+
+
+def kept(name: str, folder: str) -> list[Path]:
+    """The inputs of a target in a folder beside this file."""
+    return sorted(path for path in (HERE / folder / name).glob("*") if path.is_file())
+
+
+FOUND = [(name, path) for name in TARGETS for path in kept(name, "found")]
+
+
+@pytest.mark.parametrize(("name", "path"), FOUND, ids=[f"{name}-{path.stem}" for name, path in FOUND])
+def test_what_was_found_stays_mended(name: str, path: Path) -> None:
+    """An input that once raised what it should not, or broke a rule, does so no more."""
+    target(name).run(path.read_bytes())
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_corpus_holds(name: str) -> None:
+    """The inputs that reach the most of a target, and the seeds, break nothing. No fuzzer is needed."""
+    paths = kept(name, "corpus")
+    assert paths
+    for path in paths:
+        try:
+            target(name).run(path.read_bytes())
+        except Exception as error:
+            raise AssertionError(f"{path.relative_to(HERE)} breaks {name}") from error
+
+
+def test_the_corpora_are_small() -> None:
+    """All of them together have less than a megabyte, and no target more files than a test can run."""
+    sizes = {path: path.stat().st_size for name in TARGETS for path in kept(name, "corpus")}
+    assert sum(sizes.values()) < 1 << 20
+    assert all(len(kept(name, "corpus")) <= 200 for name in TARGETS)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_few_more_executions_break_nothing(name: str, tmp_path: Path) -> None:
+    """Each target for a fixed number of executions from its corpus, with a fixed seed."""
+    if find_spec("atheris") is None:
+        message = "atheris is not installed; the extra `fuzz` has it, for Linux on x86-64"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    options = (f"-runs={RUNS[name]}", f"-seed={SEED}", f"-artifact_prefix={tmp_path}/")
+    inputs = tmp_path / "inputs"
+    inputs.mkdir()
+    for path in kept(name, "corpus")[:BEGUN_WITH]:
+        shutil.copy(path, inputs)
+    line = command(name, tmp_path, *options, str(inputs))
+    done = subprocess.run(line, capture_output=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-3000:]
+
+
+def test_every_target_is_there() -> None:
+    """The table of targets names every module of one."""
+    assert sorted(TARGETS) == sorted(path.stem.removeprefix("fuzz_") for path in HERE.glob("fuzz_*.py"))

@@ -1,0 +1,234 @@
+"""Hostile inputs that no file of cases can hold: links, bytes that are no text, packages, lists of hundreds."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Callable
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+from cases import BASE, HERE, PLAN, Case, said_of
+from click.testing import CliRunner
+from openpyxl import Workbook
+
+from bomgen.cli import main
+
+BOOK = b"part,price,currency\nqm9700,1,USD\n"
+PRICED = "quote: {currency: USD, price_book: %s}\n"
+SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
+LIMIT = 1 << 20
+SAID = dict(line.split("\t") for line in (HERE / "made.said").read_text(encoding="utf-8").splitlines())
+
+
+def listed(form: str, count: int, between: str = ", ") -> str:
+    """A form so many times, each with its number in place of `#`."""
+    return between.join(form.replace("#", str(number)) for number in range(count))
+
+
+def plan(text: str, content: bytes = b"", name: str = "") -> Callable[[Path], None]:
+    """Lays a plan, and one file beside it."""
+
+    def lay(folder: Path) -> None:
+        (folder / PLAN).write_text(BASE + text, encoding="utf-8")
+        if name:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+
+    return lay
+
+
+def raw(content: bytes) -> Callable[[Path], None]:
+    """Lays a plan of these bytes."""
+    return lambda folder: (folder / PLAN).write_bytes(content) and None
+
+
+def link(text: str, at: str, target: str, outside: str = "") -> Callable[[Path], None]:
+    """Lays a plan and a link; `outside` is a file beside the folder of the plan."""
+
+    def lay(folder: Path) -> None:
+        (folder / PLAN).write_text(BASE + text, encoding="utf-8")
+        (folder / at).parent.mkdir(parents=True, exist_ok=True)
+        (folder / at).symlink_to(target)
+        if outside:
+            place = folder.parent / outside
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(BOOK)
+
+    return lay
+
+
+def package(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip package."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as opened:
+        for name, content in entries.items():
+            opened.writestr(name, content)
+    return stream.getvalue()
+
+
+def workbook(*rows: tuple[object, ...], column: int = 1) -> bytes:
+    """A workbook with rows in a sheet `prices`."""
+    book, stream = Workbook(), io.BytesIO()
+    sheet = book.worksheets[0]
+    sheet.title = "prices"
+    for number, row in enumerate(rows, 1):
+        for at, value in enumerate(row, column):
+            sheet.cell(number, at, value)
+    book.save(stream)
+    return stream.getvalue()
+
+
+def pipe(text: str, at: str) -> Callable[[Path], None]:
+    """Lays a plan and a pipe that nobody writes to."""
+
+    def lay(folder: Path) -> None:
+        (folder / PLAN).write_text(BASE + text, encoding="utf-8")
+        os.mkfifo(folder / at)
+
+    return lay
+
+
+def sparse(text: str, at: str, size: int) -> Callable[[Path], None]:
+    """Lays a plan and a file of noughts that takes no room on the disk."""
+
+    def lay(folder: Path) -> None:
+        if at != PLAN:
+            (folder / PLAN).write_text(BASE + text, encoding="utf-8")
+        with (folder / at).open("wb") as stream:
+            stream.truncate(size)
+
+    return lay
+
+
+X = PRICED % "b.xlsx"
+ENTITIES = b"<!DOCTYPE x [<!ENTITY a 'x'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>]><x>&b;</x>"
+INPUTS: dict[str, Callable[[Path], None]] = {
+    "no-utf8": raw(b"title: \xff\n"),
+    "utf8-too-long": raw(b"title: \xc0\xaf\n"),
+    "utf8-of-half-a-pair": raw(b"title: \xed\xa0\x80\n"),
+    "utf8-cut-short": raw(b"title: a\xe2\x82"),
+    "utf16": raw("bomgen: 1\n".encode("utf-16")),
+    "utf32": raw("bomgen: 1\n".encode("utf-32-be")),
+    "gzip": raw(b"\x1f\x8b\x08\x00"),
+    "pickle": raw(b"\x80\x04\x95"),
+    "book-no-utf8": plan(PRICED % "b.csv", b"\xff", "b.csv"),
+    "part-no-utf8": plan("catalog: [p]\nfabrics: {compute: {switch: own}}\n", b"\xff", "p/switch/own.yaml"),
+    "plan-too-large": raw(b"# " + b"a" * LIMIT),
+    "plan-far-too-large": sparse("", PLAN, 1 << 40),
+    "lock-far-too-large": sparse("", "plan.lock", 1 << 40),
+    "book-far-too-large": sparse(PRICED % "b.csv", "b.csv", 1 << 40),
+    "logo-far-too-large": sparse("quote: {vendor: {name: v, logo: l.png}}\n", "l.png", 1 << 40),
+    "base-far-too-large": sparse("extends: b.yaml\n", "b.yaml", 1 << 40),
+    "template-far-too-large": sparse("templates: [a.j2]\n", "a.j2", 1 << 40),
+    "values-too-many": raw(BASE.encode() + b"a: [" + b"1," * 100_000 + b"]\n"),
+    "price-table-too-large": plan(PRICED % "b.csv", b"a" * (LIMIT + 1), "b.csv"),
+    "price-table-too-long": plan(PRICED % "b.csv", BOOK + b"x,1,USD\n" * 20_000, "b.csv"),
+    "price-table-of-line-ends": plan(PRICED % "b.csv", b"\r" * 60_000, "b.csv"),
+    "price-table-of-quotes": plan(PRICED % "b.csv", BOOK + b'"' + b'""' * 400_000 + b"a", "b.csv"),
+    "clusters": raw(
+        f"bomgen: 1\nname: x\nclusters: [{listed('{name: c#, gpu: h100-sxm, servers: 4}', 21)}]\n".encode()
+    ),
+    "fabrics": plan(f"fabrics: {{{listed('f#: {role: compute, switch: qm9700}', 21)}}}\n"),
+    "hosts": plan(
+        f"fabrics: {{storage: {{switch: qm9700, hosts: [{listed('{name: h#, count: 1, ports: 1}', 201)}]}}}}\n"
+    ),
+    "alternatives": plan(f"quote: {{alternatives: [{listed('{name: a#, set: {title: a}}', 21)}]}}\n"),
+    "charges": plan(f"quote: {{charges: [{listed('{kind: freight, price: 1}', 201)}]}}\n"),
+    "terms": plan(f"quote: {{terms: [{listed('a', 201)}]}}\n"),
+    "address": plan(f"quote: {{customer: {{name: c, address: [{listed('a', 21)}]}}}}\n"),
+    "price-books": plan(f"quote: {{price_book: [{listed('b#.csv', 21)}]}}\n"),
+    "part-folders": plan(f"catalog: [{listed('p#', 21)}]\n"),
+    "templates": plan(f"templates: [{listed('t#.j2', 21)}]\n"),
+    "stock": plan(f"stock: {{{listed('p#: 1', 1001)}}}\n"),
+    "discounts-of-lines": plan(f"quote: {{discount: {{lines: {{{listed('l#: 1%', 1001)}}}}}}}\n"),
+    "rows-of-racks": plan(
+        f"site: {{rack: {{power: 40 kW}}, layout: {{rows: [{listed('[{compute: 1}]', 10_001)}]}}}}\n"
+    ),
+    "blocks-of-a-row": plan(
+        f"site: {{rack: {{power: 40 kW}}, layout: {{rows: [[{listed('{compute: 1}', 1001)}]]}}}}\n"
+    ),
+    "link-to-a-book-outside": link(PRICED % "b.csv", "b.csv", "../secret.csv", "secret.csv"),
+    "link-to-a-folder-outside": link(PRICED % "d/secret.csv", "d", "../out", "out/secret.csv"),
+    "link-to-an-absolute-place": link(PRICED % "b.csv", "b.csv", "/etc/passwd"),
+    "link-to-a-process": link(PRICED % "b.csv", "b.csv", "/proc/self/environ"),
+    "link-of-a-logo": link("quote: {vendor: {name: v, logo: l.svg}}\n", "l.svg", "../l.svg", "l.svg"),
+    "link-of-a-template": link("templates: [a.j2]\n", "a.j2", "../a.j2", "a.j2"),
+    "link-of-a-base": link("extends: b.yaml\n", "b.yaml", "../b.yaml", "b.yaml"),
+    "link-of-a-part-folder": link("catalog: [p]\n", "p", "../p", "p/switch/own.yaml"),
+    "link-of-a-part-file": link(
+        "catalog: [p]\nfabrics: {compute: {switch: own}}\n", "p/switch/own.yaml", "../../../own.yaml", "own.yaml"
+    ),
+    "link-of-a-kind-of-part": link(
+        "catalog: [p]\nfabrics: {compute: {switch: own}}\n", "p/switch", "../../out", "out/own.yaml"
+    ),
+    "link-to-itself": link(PRICED % "b.csv", "b.csv", "b.csv"),
+    "pipe-as-a-book": pipe(PRICED % "b.csv", "b.csv"),
+    "pipe-as-a-template": pipe("templates: [a.j2]\n", "a.j2"),
+    "package-empty": plan(X, b"", "b.xlsx"),
+    "package-of-text": plan(X, BOOK, "b.xlsx"),
+    "package-cut-short": plan(X, workbook(("part",))[:-40], "b.xlsx"),
+    "package-of-many-entries": plan(X, package({f"{n}.xml": b"" for n in range(201)}), "b.xlsx"),
+    "package-bomb": plan(X, package({"a.xml": b"\0" * (19 << 20)}), "b.xlsx"),
+    "package-expands": plan(X, package({"a.xml": b"a" * (11 << 20), "b.xml": b"b" * (11 << 20)}), "b.xlsx"),
+    "package-with-entities": plan(X, package({"xl/workbook.xml": ENTITIES}), "b.xlsx"),
+    "package-with-entities-in-utf16": plan(
+        X, package({"xl/workbook.xml": ENTITIES.decode().encode("utf-16")}), "b.xlsx"
+    ),
+    "package-without-a-workbook": plan(X, package({"a.xml": b"<a/>"}), "b.xlsx"),
+    "sheet-too-wide": plan(X, workbook(("part", "price", "currency"), (*[None] * 60, "x")), "b.xlsx"),
+    "sheet-with-formulas-alone": plan(X, workbook(("part", "price", "currency"), ("qm9700", "=1+1", "USD")), "b.xlsx"),
+    "sheet-with-unseen-signs": plan(X, workbook(("part", "price", "currency"), ("qm\u202e9700", 1, "USD")), "b.xlsx"),
+    "logo-of-comments": plan("quote: {vendor: {name: v, logo: l.svg}}\n", b"<!---->" * 100_000 + b"x", "l.svg"),
+    "logo-with-entities": plan("quote: {vendor: {name: v, logo: l.svg}}\n", ENTITIES + SVG, "l.svg"),
+    "logo-of-html": plan("quote: {vendor: {name: v, logo: l.svg}}\n", b"<html><svg/></html>", "l.svg"),
+    "logo-of-enormous-size": plan(
+        "quote: {vendor: {name: v, logo: l.png}}\n",
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xff\xff\xff\xff\xff\xff\xff",
+        "l.png",
+    ),
+    "logo-too-large": plan("quote: {vendor: {name: v, logo: l.svg}}\n", SVG + b" " * LIMIT, "l.svg"),
+}
+"""By name; `made.said` has what must be said of each."""
+
+
+def test_every_input_has_its_message() -> None:
+    """The table and the file have the same names."""
+    assert list(SAID) == list(INPUTS)
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_it_is_refused_in_these_words(name: str, tmp_path: Path) -> None:
+    """Exit code 1, and on standard error what the table says."""
+    folder = tmp_path / "plan"
+    folder.mkdir()
+    INPUTS[name](folder)
+    assert (1, [SAID[name]]) == said_of(Case(name, ["check", PLAN], {}, []), folder)
+
+
+@pytest.mark.parametrize(("at", "shown"), [("dist", "dist/x"), ("dist/x", "dist/x")])
+def test_results_do_not_follow_links_out_of_the_folder(at: str, shown: str, tmp_path: Path) -> None:
+    """Who made the plan may have made the link, and a template of his has any name: nothing is written through it."""
+    folder, outside = tmp_path / "plan", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    plan("templates: [authorized_keys.j2]\n", b"key", "authorized_keys.j2")(folder)
+    (folder / at).parent.mkdir(exist_ok=True)
+    (folder / at).symlink_to(outside)
+    with chdir(folder):
+        done = CliRunner().invoke(main, ["build", PLAN])
+    message = f"bomgen: not written: {shown}: a link that leads out of .; name the folder itself with -o"
+    assert (3, message) == (done.exit_code, done.stderr.splitlines()[-1])
+    assert list(outside.iterdir()) == []
+
+
+def test_a_folder_of_results_that_is_a_link_within_is_written(tmp_path: Path) -> None:
+    """What a link stands for within the current folder is no trap."""
+    plan("title: a\n")(tmp_path)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "dist").symlink_to("results")
+    with chdir(tmp_path):
+        assert CliRunner().invoke(main, ["build", PLAN, "-f", "json"]).exit_code == 0
+    assert (tmp_path / "results" / "x" / "bom.json").is_file()

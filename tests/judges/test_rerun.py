@@ -1,0 +1,48 @@
+"""Another hash seed, locale, time zone and umask as a judge: every plan built once more gives the same bytes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+LOCALE, CHARSET = "tr_TR", "ISO-8859-9"
+"""No UTF-8, commas in numbers, and an i of its own."""
+
+
+@pytest.fixture(scope="module")
+def locales(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the locale, compiled for this test alone."""
+    place = tmp_path_factory.mktemp("locales")
+    command = ["localedef", "-i", LOCALE, "-f", CHARSET, str(place / f"{LOCALE}.{CHARSET}")]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        message = f"the locale {LOCALE} cannot be compiled: {done.stderr}" if done.returncode else ""
+    except FileNotFoundError:
+        message = "localedef is not installed; Debian has it with the package locales"
+    if message and os.environ.get("CI"):
+        pytest.fail(message)
+    if message:
+        pytest.skip(message)
+    return place
+
+
+def test_a_rerun_elsewhere_gives_the_same_bytes(quotes: dict[str, Path], locales: Path, tmp_path: Path) -> None:
+    """Every document of every plan."""
+    plans = [f"plans/{plan.name}" for plan in sorted((CHECKOUT / "plans").glob("*.yaml"))]
+    command = [sys.executable, "-O", "-m", "bomgen.cli", "build", "-q", *plans, "-o", str(tmp_path), "--root", "."]
+    there = {"LOCPATH": str(locales), "LC_ALL": f"{LOCALE}.{CHARSET}", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "0"}
+    environment = {**os.environ, "PYTHONHASHSEED": "random", **there}
+    check = "import locale; locale.setlocale(locale.LC_ALL, ''); assert locale.localeconv()['decimal_point'] == ','"
+    subprocess.run([sys.executable, "-c", check], env=environment, check=True)
+    subprocess.run(command, cwd=CHECKOUT, env=environment, umask=0o077, check=True)
+    found = 0
+    for folder in quotes.values():
+        for path in sorted(folder.iterdir()):
+            found += 1
+            assert path.read_bytes() == (tmp_path / folder.name / path.name).read_bytes(), path
+    assert found == 5 * len(quotes)

@@ -1,0 +1,95 @@
+"""Which tests reach which line of the pure rooms, and how long each takes: the tests that a mutant is given to.
+
+`measured(root, build)` runs the tests once under coverage with a context for each test. The same run says how many of
+the branches of the pure rooms the tests take.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from coverage import Coverage, CoverageData
+from mutants import ROOMS
+
+# Tests that judge what the pure rooms work out, in their own process. Those of formats, drawings, files and the command
+# reach every line too, but cost most of the time and judge other rooms.
+UNITS = (
+    "rare_branches parallelism replicas quotes connection topologies networks hosts fan_out storage_result costs "
+    "chassis known_failures accelerators"
+)
+TESTS = (
+    "tests/golden",
+    "tests/laws",
+    "tests/reference",
+    "tests/errors",
+    *(f"tests/unit/test_{unit}.py" for unit in UNITS.split()),
+)
+PHASE = "|"  # between a test and its phase in the name of a context
+
+
+class Covering(NamedTuple):
+    """Seconds of each test, and the tests of each line of each module."""
+
+    seconds: dict[str, float]
+    lines: dict[str, dict[int, list[str]]]
+
+    def tests(self, path: str, line: int) -> list[str]:
+        """The tests that reach a line, quickest first; for a line that only an import reaches, those of the module."""
+        of_module = self.lines.get(path, {})
+        found = of_module.get(line) or {test for tests in of_module.values() for test in tests}
+        return sorted(found, key=lambda test: (self.seconds.get(test, 0), test))
+
+
+def run(root: Path, build: Path) -> int:
+    """Run the tests under coverage, with its data and the tests' times in `build`; pytest's exit code."""
+    build.mkdir(parents=True, exist_ok=True)
+    rooms = ",".join(f"bomgen/{room}/*" for room in ROOMS)
+    (build / "coveragerc").write_text(
+        f"[run]\nbranch = true\nrelative_files = true\ninclude = {rooms}\n", encoding="utf-8"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *TESTS,
+        "--numprocesses=auto",
+        "--dist=loadfile",
+        "-p",
+        "no:cacheprovider",
+    ]
+    command += ["--cov", f"--cov-config={build / 'coveragerc'}", "--cov-context=test", "--cov-report="]
+    command += [f"--junitxml={build / 'times.xml'}", "-o", "junit_family=xunit1"]
+    return subprocess.run(
+        command, cwd=root, env={**os.environ, "COVERAGE_FILE": str(build / "coverage")}, check=False
+    ).returncode
+
+
+def measured(build: Path) -> Covering:
+    """What a run left behind."""
+    data = CoverageData(str(build / "coverage"))
+    data.read()
+    lines: dict[str, dict[int, list[str]]] = {}
+    for path in data.measured_files():
+        by_line = defaultdict(list)
+        for line, contexts in data.contexts_by_lineno(path).items():
+            by_line[line] = sorted({context.rpartition(PHASE)[0] for context in contexts if context})
+        lines[path] = dict(by_line)
+    return Covering(_seconds(build / "times.xml"), lines)
+
+
+def _seconds(times: Path) -> dict[str, float]:
+    cases = ElementTree.parse(times).iter("testcase")  # noqa: S314 - written by pytest
+    return {f"{case.get('file')}::{case.get('name')}": float(case.get("time", "0")) for case in cases}
+
+
+def branches(build: Path) -> float:
+    """Print the lines and branches that no test takes, and return the share taken in percent."""
+    coverage = Coverage(data_file=str(build / "coverage"), config_file=str(build / "coveragerc"))
+    coverage.load()
+    return coverage.report(show_missing=True, skip_covered=True)

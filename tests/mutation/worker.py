@@ -1,0 +1,134 @@
+"""A pytest plugin that, instead of running the tests, gives each mutant of its share to those that reach it.
+
+Tests are collected once. Each mutant has a process of its own, forked from the one that collected: there the changed
+functions get their new code, and the tests run until one fails. A mutant of what is done at the import cannot be put
+in so; its tests run in a new interpreter over the changed file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import NamedTuple, TextIO
+
+import pytest
+from _pytest.runner import runtestprotocol
+from in_memory import put
+
+SHARE, OUTCOMES = "MUTANTS_SHARE", "MUTANTS_OUTCOMES"
+TIMES_SLOWER, MORE_SECONDS = 5, 20
+MEMORY = 6 << 30
+CONTROL = "nothing was changed"
+# What a test is hoped to kill before it is known: results and laws judge numbers, transcripts words.
+WORTH = {"tests/golden": 2.0, "tests/laws": 1.0, "tests/reference": 1.0, "tests/unit": 0.5, "tests/errors": 0.05}
+COST = 0.05
+TESTS_ANEW = 150
+"""Tests of a mutant that needs a new interpreter, where nobody looks at the clock between them."""
+
+
+class Try(NamedTuple):
+    """A mutant with the tests that reach it, and for how many seconds it is tried."""
+
+    key: str
+    path: str
+    code: str
+    tests: list[str]
+    seconds: float
+
+
+class Order:
+    """Which test comes first: the one that kills most in a second, as far as is known by now."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds, self.kills = seconds, Counter[str]()
+
+    def __call__(self, test: str) -> float:
+        """A number that sorts tests, best first."""
+        hoped = next(worth for start, worth in WORTH.items() if test.startswith(start))
+        return -(self.kills[test] + hoped) / (self.seconds.get(test, 1) + COST)
+
+    def learn(self, lines: list[str]) -> str | None:
+        """Take in what a child said of its tests; the one that failed."""
+        killer = None
+        for line in lines:
+            test, seconds, failed = json.loads(line)
+            self.seconds[test] = seconds
+            if failed:
+                killer = test
+                self.kills[test] += 1
+        return killer
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool:
+    """Try every mutant of the share; the modules as they are come first, and must pass."""
+    items = {item.nodeid: item for item in session.items}
+    seconds, tries = pickle.loads(Path(os.environ[SHARE]).read_bytes())  # noqa: S301 - written by run.py
+    order = Order(seconds)
+    with Path(os.environ[OUTCOMES]).open("a", encoding="utf-8") as outcomes:
+        for one in tries:
+            killer = _tried(one, items, order)
+            if one.key == CONTROL and killer:
+                raise pytest.UsageError(f"{killer} where nothing was changed")
+            print(json.dumps([one.key, killer]), file=outcomes, flush=True)
+    return True
+
+
+def _tried(one: Try, items: dict[str, pytest.Item], order: Order) -> str | None:
+    """The test that killed a mutant, or how it ended; None when it survived."""
+    place = Path(one.path)
+    before, times = place.read_text(encoding="utf-8"), place.stat()
+    place.write_text(one.code, encoding="utf-8")
+    tests = sorted((test for test in one.tests if test in items), key=order)
+    with TemporaryFile("w+", encoding="utf-8") as said:
+        child = os.fork()
+        if not child:
+            _run(one, before, [items[test] for test in tests], said)
+        ended = _ended(child, time.monotonic() + TIMES_SLOWER * one.seconds + MORE_SECONDS)
+        said.seek(0)
+        killer = order.learn(said.read().splitlines())
+    place.write_text(before, encoding="utf-8")
+    os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+    return killer or ended
+
+
+def _ended(child: int, until: float) -> str | None:
+    """How a child ended; None when all its tests passed."""
+    while time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return f"status {status}" if status else None
+        time.sleep(0.01)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "no end"
+
+
+def _run(one: Try, before: str, tests: list[pytest.Item], said: TextIO) -> None:
+    """Run tests until one fails or the time is over, in this process, which was forked for it."""
+    os.setpgrp()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+    begun = time.monotonic()
+    try:
+        if not put(str(Path(one.path).resolve()), before, one.code):
+            names = [test.nodeid for test in tests[:TESTS_ANEW]]
+            os.execv(sys.executable, [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *names])  # noqa: S606
+        for item, following in zip(tests, [*tests[1:], None], strict=True):
+            reports = runtestprotocol(item, log=False, nextitem=following)
+            failed = any(report.failed for report in reports)
+            print(json.dumps([item.nodeid, sum(report.duration for report in reports), failed]), file=said, flush=True)
+            if failed or time.monotonic() - begun > one.seconds:
+                os._exit(int(failed))
+        os._exit(0)
+    finally:
+        os._exit(1)

@@ -1,0 +1,126 @@
+"""Branches that no example plan takes: what each gives, by hand or from a publication."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from bomgen.fabric import clos
+from bomgen.fabric.search import Shape
+from bomgen.figures import formula, known
+
+Built = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+DGX_H100 = {"gpu": "h100-sxm", "server": "dgx-h100"}
+EXPERTS = {"parameters": "100B", "active_parameters": "10B", "experts": 8}
+SHAPE = {"layers": 32, "hidden": 4096, "heads": 32, "vocab": 32000, "ffn": 14336}
+TUNING = {"model": "llama-3.1-70b", "method": "lora", "rank": 16, "tokens": "50M", "epochs": 3, "target_days": 1}
+
+
+def test_what_is_not_known_is_an_error_of_the_program() -> None:
+    """A value goes through, none is refused with what it would be."""
+    assert Fraction(1, 3) == known(Fraction(1, 3), "no third")
+    with pytest.raises(ValueError, match="no third"):
+        known(None, "no third")
+
+
+@pytest.mark.parametrize(("gpu", "sides"), [("tpu-v5e", {"x": 8, "y": 8}), ("tpu-v5p", {"x": 4, "y": 4, "z": 4})])
+def test_slices_smaller_than_a_pod_are_cubic(gpu: str, sides: dict[str, int], built: Built) -> None:
+    """64 chips: v5litepod-64 is 8x8, v5p-128 (64 chips of two cores) is 4x4x4 (Google Cloud, TPU v5e and v5p)."""
+    plan = {
+        "bomgen": 1,
+        "name": "slice",
+        "cluster": {"gpu": gpu, "gpus": 64},
+        "fabrics": {"compute": {"topology": "torus"}},
+    }
+    assert sides == built(plan)["fabrics"]["compute"]["dimensions"]
+
+
+def test_ports_of_two_kinds_do_not_share_cages(built: Built) -> None:
+    """An SN2201 has 48 ports of 1 Gb/s and 4 of 100 Gb/s (its data sheet): 128 ports need 3 leaves, an up-link each."""
+    ports = {"nic": {"ports": 2, "port_gbps": 1}, "ports_per_server": 2, "link": "1G", "tiers": 2}
+    tiers = {"leaf": {"switch": "sn2201"}, "spine": {"switch": "sn4600c"}, "links": {"leaf-spine": {"rate": "100G"}}}
+    plan = {
+        "bomgen": 1,
+        "name": "a",
+        "cluster": {**DGX_H100, "servers": 64},
+        "fabrics": {"in_band": {**ports, **tiers}},
+    }
+    fabric = built(plan)["fabrics"]["in_band"]
+    assert (fabric["switches"]["leaf"], fabric["switches"]["spine"]) == (3, 1)
+    assert (fabric["links"]["server-leaf"], fabric["links"]["leaf-spine"]) == (128, 3)
+
+
+def test_full_recomputation_of_adapters_is_another_forward_pass(built: Built) -> None:
+    """Two FLOPs more for each parameter and adapter, a token (Korthikanti et al. 2022, section 5: 8N instead of 6N)."""
+    plan = {
+        "bomgen": 1,
+        "name": "a",
+        "workload": {"fine_tuning": {**TUNING, "recompute": "full"}},
+        "cluster": DGX_H100,
+    }
+    run = built(plan)["workload"]
+    works = run["active_parameters"] + run["trainable_parameters"]
+    assert 2 * works * 3 * 50_000_000 == run["hardware_flops"] - run["flops"]
+
+
+def test_experts_of_an_unknown_router_leave_activations_open(built: Built) -> None:
+    """How many experts a token visits is needed to count what a layer keeps; the states are known without."""
+    training = {"model": {"name": "M", **EXPERTS, **SHAPE}, "tokens": "1T", "target_days": 20, "sequence": 4096}
+    plan = {"bomgen": 1, "name": "a", "workload": {"training": training}, "cluster": DGX_H100}
+    memory = built(plan)["workload"]["memory"]
+    assert "activations" not in memory["per_gpu"]
+    assert memory["total"] == 18 * 100_000_000_000
+
+
+def test_a_prompt_costs_its_attention_where_heads_are_known(built: Built) -> None:
+    """Without the heads a prompt is 2N FLOPs a token and nothing else (Pope et al. 2022, section 2)."""
+
+    def prefill(model: dict[str, Any]) -> Fraction:
+        asked = {
+            "precision": "fp16",
+            "context": 2048,
+            "concurrency": 4,
+            "output_tokens": 512,
+            "requests_per_minute": 600,
+        }
+        serving = {"model": {"name": "X", "parameters": "7B", **model}, **asked}
+        plan = {"bomgen": 1, "name": "a", "workload": {"inference": serving}, "cluster": DGX_H100}
+        workload = built(plan)["workload"]
+        return Fraction(workload["latency"]["prefill_seconds"]) * workload["peak_flops_per_gpu"]
+
+    shape = {"layers": 32, "hidden": 4096, "kv_heads": 8, "head_dim": 128}
+    without, with_heads = prefill(shape), prefill({**shape, "heads": 32})
+    assert without < with_heads
+    # Causal attention: 4 FLOPs for each pair of a layer's width, of which half are computed.
+    tokens = 2048 - 512
+    assert float(with_heads / without) == pytest.approx(1 + 4 * 32 * 4096 * tokens / 2 / (2 * 7e9), rel=1e-3)
+
+
+@formula("switches")
+def _too_many(below: int, uplinks: int, ports: int) -> int:
+    return 2 * clos.smallest_spread(below, uplinks, ports)
+
+
+@formula("switches")
+def _too_many_found(shape: Shape) -> int:
+    return 2 * shape.spines
+
+
+def test_formulas_that_do_not_find_what_the_search_found_stop_the_program(
+    built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fabric is searched in plain numbers and explained by formulas: a difference is a mistake of one of the two."""
+    monkeypatch.setattr("bomgen.fabric.folded.clos.even_spread", _too_many)
+    monkeypatch.setattr("bomgen.fabric.folded.spines_of", _too_many_found)
+    plan = {
+        "bomgen": 1,
+        "name": "a",
+        "cluster": {**DGX_H100, "servers": 64},
+        "fabrics": {"compute": {"switch": "qm9700"}},
+    }
+    with pytest.raises(AssertionError, match="the search found"):
+        built(plan)
