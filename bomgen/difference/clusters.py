@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from bomgen.difference.side import Side
+from bomgen.pools import KEY as CLUSTERS
 
 ONLY = ""
 """What the cluster is called here of a result that has one."""
@@ -52,7 +53,7 @@ def cluster_of(fabric: str) -> str:
 
 def of_cluster(side: Side, cluster: str) -> str:
     """What the paths of numbers of a cluster begin with."""
-    return f"clusters.{cluster}." if side.clusters else ""
+    return f"{CLUSTERS}.{cluster}." if side.clusters else ""
 
 
 def described_cluster(side: Side, cluster: str) -> str:

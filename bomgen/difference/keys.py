@@ -9,6 +9,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.figures import Mark
+from bomgen.pools import BESIDE as OF_CLUSTER
+from bomgen.pools import KEY as CLUSTERS
 
 if TYPE_CHECKING:
     from bomgen.source import Source
@@ -18,9 +20,6 @@ KEPT_BACK = "cost_book"
 NAMED_BY = ("name", "kind", "model")
 """Keys that tell the mappings of a list apart."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./%+-][A-Za-z0-9_./%+ -]*")
-CLUSTERS = "clusters"
-OF_CLUSTER = ("workload", "fabrics", "storage", "site")
-"""Keys beside `cluster` that an entry of `clusters` has of its own."""
 _WIDTH = 100
 """Characters of a value that are shown; the rest of a long one says nothing more."""
 ABSENT = None

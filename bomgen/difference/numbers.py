@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bomgen.difference.clusters import ONLY, Names
-from bomgen.difference.side import CLUSTERS, Side
+from bomgen.difference.clusters import ONLY, Names, cluster_of
+from bomgen.difference.side import Side
+from bomgen.pools import KEY as CLUSTERS
 
 FABRICS = "fabrics"
 CLUSTER = "cluster"
@@ -226,9 +227,7 @@ def _groups(old: Side, new: Side) -> Iterator[str]:
         before = f"{CLUSTERS}.{cluster}." if cluster else ""
         yield from (f"{before}{group}" for group in (CLUSTER, "workload"))
         fabrics = (*new.fabrics, *old.fabrics)
-        yield from (
-            f"{before}{FABRICS}.{name.rpartition('.')[2]}" for name in fabrics if name.rpartition(".")[0] == cluster
-        )
+        yield from (f"{before}{FABRICS}.{name.rpartition('.')[2]}" for name in fabrics if cluster_of(name) == cluster)
         yield from (f"{before}{group}" for group in ("storage", "site", "operation"))
 
 

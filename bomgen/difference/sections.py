@@ -12,7 +12,7 @@ from bomgen.difference.clusters import ONLY, cluster_of, described_cluster, of_c
 from bomgen.difference.lines import ADDED, REMOVED, RENAMED, Pair
 from bomgen.difference.numbers import Changed, described, fabric_path, rank
 from bomgen.difference.order import Expansion, Ordered
-from bomgen.difference.side import CLUSTERS, Money, Side
+from bomgen.difference.side import Money, Side
 from bomgen.difference.split import (
     CHARGES,
     DISCOUNT,
@@ -41,6 +41,7 @@ from bomgen.difference.words import (
     what_changed,
     words,
 )
+from bomgen.pools import KEY as CLUSTERS
 
 if TYPE_CHECKING:
     from bomgen.moves import Moved

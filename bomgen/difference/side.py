@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bomgen.difference.bill import DERIVATIONS, LARGEST, SECTIONS, Units, data_of
 from bomgen.figures import Mark
 from bomgen.money import ANY_AMOUNT
+from bomgen.pools import KEY as CLUSTERS
 from bomgen.problems import PlanErrors, Problem
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ FORMAT = 1
 RULE = "bom"
 PLAN, BILL = "plan", "bom"
 WORDS_OR_NOTHING = {str, type(None)}
-CLUSTERS = "clusters"
-"""Where numbers stand again for each of several clusters."""
 NOT_COMPARED = ("exact_bisection", "others", "cost_per_link", "elevations", "rows", "unplaced", "published_runs")
 """Keys below which nothing is a number of the design, or which say the same as another one."""
 MAX_DEPTH = 30

@@ -46,11 +46,11 @@ def _differs(lock: Lock, report: Report) -> str:
     bills = bills_of(report)
     locked = lock.bills or {"": LockedBill(lock.amount, bills[""].lines)}
     found = []
-    for name in dict.fromkeys((*locked, *bills)):
-        then, now = locked.get(name), bills.get(name)
-        of = f"alternative '{name}' " if name else ""
-        if then is None or now is None:
+    for name, then in locked.items():
+        now = bills.get(name)
+        if now is None:
             continue
+        of = f"alternative '{name}' " if name else ""
         if then.amount != now.amount:
             amounts = [f"{rounded(Fraction(each.amount), currency)} {currency}" for each in (now, then)]
             found.append(f"{of}{amounts[0]} now, {amounts[1]} then")

@@ -97,7 +97,10 @@ def bills_of(report: Report) -> dict[str, LockedBill]:
     return {
         name: LockedBill(
             each.quote.totals.amount,
-            {str(line["id"]): digest(_line(line).encode())[:OF_LINE] for line in lines_data(each)},
+            {
+                str(line["id"]): digest(json.dumps(_locked(line), ensure_ascii=False).encode())[:OF_LINE]
+                for line in lines_data(each)
+            },
         )
         for name, each in zip(names, (report, *report.alternatives), strict=True)
     }
@@ -108,12 +111,12 @@ def digests(report: Report) -> dict[str, str]:
     return {f"{record.kind}/{record.id}": digest(record.source.text.encode()) for record in report.records}
 
 
-def _line(line: Mapping[str, Any]) -> str:
-    """What stands on a line, as text."""
-    return json.dumps([line[key] for key in LOCKED], ensure_ascii=False)
+def _locked(line: Mapping[str, Any]) -> list[Any]:
+    """What a lock holds of a line."""
+    return [line[key] for key in LOCKED]
 
 
 def _lines(report: Report) -> Iterator[Any]:
     for each in (report, *report.alternatives):
-        yield [[line[key] for key in LOCKED] for line in lines_data(each)]
+        yield [_locked(line) for line in lines_data(each)]
         yield [str(each.quote.totals.amount)]
