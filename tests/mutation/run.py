@@ -25,7 +25,7 @@ import yaml
 from covering import TESTS, Covering, branches, measured
 from covering import run as run_covered
 from mutants import Mutant, modules, mutants
-from worker import CONTROL, OUTCOMES, SHARE, Try
+from worker import CONTROL, CONTROL_ANEW, OUTCOMES, SHARE, WITHOUT, Try
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutation"
@@ -45,7 +45,7 @@ COPIED = (
 )
 BAR = 90
 SEED = 8
-CONTROLS = 100
+CONTROL_SECONDS = 100
 
 
 def main() -> int:
@@ -87,9 +87,10 @@ def _key(mutant: Mutant) -> str:
 
 
 def _outcomes() -> dict[str, str | None]:
-    """What became of each mutant so far: the test that killed it, or None."""
+    """What became of each mutant so far: the test that killed it, or None where it survived every try."""
     lines = [line for file in sorted(BUILD.glob("outcomes-*.jsonl")) for line in file.read_text("utf-8").splitlines()]
-    return dict(json.loads(line) for line in lines)
+    found = [json.loads(line) for line in lines]
+    return dict(sorted(found, key=lambda outcome: outcome[1] is not None))
 
 
 def _worker(number: int, tries: list[Try], covering: Covering) -> subprocess.Popen[bytes]:
@@ -98,14 +99,16 @@ def _worker(number: int, tries: list[Try], covering: Covering) -> subprocess.Pop
     for name in COPIED:
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy2)(source, copy / name)
-    quickest = sorted(covering.seconds, key=lambda test: (covering.seconds[test], test))[:CONTROLS]
+    slowest_first = sorted(covering.seconds, key=lambda test: (-covering.seconds[test], test))
+    quickest = list({test.partition("::")[0]: test for test in slowest_first}.values())
     path = modules(ROOT)[0]
-    control = Try(CONTROL, path, (ROOT / path).read_text(encoding="utf-8"), quickest, CONTROLS)
+    code = (ROOT / path).read_text(encoding="utf-8")
+    controls = [Try(way, path, code, quickest, CONTROL_SECONDS) for way in (CONTROL, CONTROL_ANEW)]
     share = BUILD / f"share-{number}.pickle"
-    share.write_bytes(pickle.dumps((covering.seconds, [control, *tries])))
+    share.write_bytes(pickle.dumps((covering.seconds, [*controls, *tries])))
     with (BUILD / f"worker-{number}.log").open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "pytest", *TESTS, "-p", "worker", "-p", "no:cacheprovider", "-p", "no:xdist"],
+            [sys.executable, "-m", "pytest", *TESTS, "-p", "worker", *WITHOUT],
             cwd=copy,
             stdout=log,
             stderr=log,

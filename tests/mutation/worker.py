@@ -3,6 +3,9 @@
 Tests are collected once. Each mutant has a process of its own, forked from the one that collected: there the changed
 functions get their new code, and the tests run until one fails. A mutant of what is done at the import cannot be put
 in so; its tests run in a new interpreter over the changed file.
+
+A kill has the name of the test that failed, or says how else the process ended: a signal, no end, no import. A process
+that ends in another way has shown nothing about the mutant, and the mutant counts as a survivor.
 """
 
 from __future__ import annotations
@@ -12,26 +15,30 @@ import os
 import pickle
 import resource
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import NamedTuple, TextIO
+from typing import NamedTuple, NoReturn, TextIO
 
 import pytest
 from _pytest.runner import runtestprotocol
 from in_memory import put
 
-SHARE, OUTCOMES = "MUTANTS_SHARE", "MUTANTS_OUTCOMES"
+SHARE, OUTCOMES, ANEW = "MUTANTS_SHARE", "MUTANTS_OUTCOMES", "MUTANTS_ANEW"
 TIMES_SLOWER, MORE_SECONDS = 5, 20
 MEMORY = 6 << 30
-CONTROL = "nothing was changed"
+BROKEN = 70
+"""Exit code of a child whose tests could not be run."""
+WITHOUT = ("-p", "no:cacheprovider", "-p", "no:xdist")
+CONTROL, CONTROL_ANEW = "nothing was changed", "nothing was changed, in a new interpreter"
 # What a test is hoped to kill before it is known: results and laws judge numbers, transcripts words.
 WORTH = {"tests/golden": 2.0, "tests/laws": 1.0, "tests/reference": 1.0, "tests/unit": 0.5, "tests/errors": 0.05}
 COST = 0.05
-TESTS_ANEW = 150
-"""Tests of a mutant that needs a new interpreter, where nobody looks at the clock between them."""
+TESTS_ANEW = 300
+"""Tests that a new interpreter is told to collect."""
 
 
 class Try(NamedTuple):
@@ -68,21 +75,24 @@ class Order:
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool:
-    """Try every mutant of the share; the modules as they are come first, and must pass."""
+    """Try every mutant of the share; the modules as they are come first, in both ways, and must pass."""
+    if ANEW in os.environ:
+        said, until = json.loads(os.environ[ANEW])
+        _judge(session.items, until, os.fdopen(said, "w", encoding="utf-8"))
     items = {item.nodeid: item for item in session.items}
     seconds, tries = pickle.loads(Path(os.environ[SHARE]).read_bytes())  # noqa: S301 - written by run.py
     order = Order(seconds)
     with Path(os.environ[OUTCOMES]).open("a", encoding="utf-8") as outcomes:
         for one in tries:
             killer = _tried(one, items, order)
-            if one.key == CONTROL and killer:
-                raise pytest.UsageError(f"{killer} where nothing was changed")
+            if killer and one.key in (CONTROL, CONTROL_ANEW):
+                raise pytest.UsageError(f"{killer}: {one.key}")
             print(json.dumps([one.key, killer]), file=outcomes, flush=True)
     return True
 
 
 def _tried(one: Try, items: dict[str, pytest.Item], order: Order) -> str | None:
-    """The test that killed a mutant, or how it ended; None when it survived."""
+    """The test that killed a mutant, or how else it ended; None when it survived."""
     place = Path(one.path)
     before, times = place.read_text(encoding="utf-8"), place.stat()
     place.write_text(one.code, encoding="utf-8")
@@ -93,22 +103,35 @@ def _tried(one: Try, items: dict[str, pytest.Item], order: Order) -> str | None:
             _run(one, before, [items[test] for test in tests], said)
         ended = _ended(child, time.monotonic() + TIMES_SLOWER * one.seconds + MORE_SECONDS)
         said.seek(0)
-        killer = order.learn(said.read().splitlines())
+        killer = order.learn(said.read().splitlines()) or _otherwise(one, ended)
     place.write_text(before, encoding="utf-8")
     os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
-    return killer or ended
+    return killer
 
 
-def _ended(child: int, until: float) -> str | None:
-    """How a child ended; None when all its tests passed."""
+def _ended(child: int, until: float) -> int | None:
+    """The exit code of a child, minus the number of the signal that ended it; None where it had to be ended."""
     while time.monotonic() < until:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return f"status {status}" if status else None
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.01)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return "no end"
+    return None
+
+
+def _otherwise(one: Try, ended: int | None) -> str | None:
+    """How a child ended that names no test which failed; None where that shows nothing about the mutant."""
+    if ended is None:
+        return "no end"
+    if ended < 0:
+        return f"signal {-ended}"
+    if ended and one.key in (CONTROL, CONTROL_ANEW):
+        return f"exit code {ended}"
+    module = ".".join(Path(one.path).with_suffix("").parts)
+    imports = not ended or not subprocess.run([sys.executable, "-c", f"import {module}"], check=False).returncode  # noqa: S603
+    return None if imports else "no import"
 
 
 def _run(one: Try, before: str, tests: list[pytest.Item], said: TextIO) -> None:
@@ -118,17 +141,24 @@ def _run(one: Try, before: str, tests: list[pytest.Item], said: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
-    begun = time.monotonic()
+    until = time.monotonic() + one.seconds
     try:
-        if not put(str(Path(one.path).resolve()), before, one.code):
+        if one.key == CONTROL_ANEW or not put(str(Path(one.path).resolve()), before, one.code):
+            os.set_inheritable(said.fileno(), True)
+            os.environ[ANEW] = json.dumps([said.fileno(), until])
             names = [test.nodeid for test in tests[:TESTS_ANEW]]
-            os.execv(sys.executable, [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *names])  # noqa: S606
-        for item, following in zip(tests, [*tests[1:], None], strict=True):
-            reports = runtestprotocol(item, log=False, nextitem=following)
-            failed = any(report.failed for report in reports)
-            print(json.dumps([item.nodeid, sum(report.duration for report in reports), failed]), file=said, flush=True)
-            if failed or time.monotonic() - begun > one.seconds:
-                os._exit(int(failed))
-        os._exit(0)
+            os.execv(sys.executable, [sys.executable, "-m", "pytest", "-p", "worker", *WITHOUT, *names])  # noqa: S606
+        _judge(tests, until, said)
     finally:
-        os._exit(1)
+        os._exit(BROKEN)
+
+
+def _judge(tests: list[pytest.Item], until: float, said: TextIO) -> NoReturn:
+    """Run tests until one fails or the time is over, say what came of each, and end this process."""
+    for item, following in zip(tests, [*tests[1:], None], strict=True):
+        reports = runtestprotocol(item, log=False, nextitem=following)
+        failed = any(report.failed for report in reports)
+        print(json.dumps([item.nodeid, sum(report.duration for report in reports), failed]), file=said, flush=True)
+        if failed or time.monotonic() > until:
+            break
+    os._exit(0)
