@@ -34,7 +34,8 @@ def locales(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_rerun_elsewhere_gives_the_same_bytes(quotes: dict[str, Path], locales: Path, tmp_path: Path) -> None:
     """Every document of every plan."""
     plans = [f"plans/{plan.name}" for plan in sorted((CHECKOUT / "plans").glob("*.yaml"))]
-    command = [sys.executable, "-O", "-m", "bomgen.cli", "build", "-q", *plans, "-o", str(tmp_path), "--root", "."]
+    given = [*plans, "-o", str(tmp_path), "-f", "md,html,xlsx,json,csv,cdx", "--root", "."]
+    command = [sys.executable, "-O", "-m", "bomgen.cli", "build", "-q", *given]
     there = {"LOCPATH": str(locales), "LC_ALL": f"{LOCALE}.{CHARSET}", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "0"}
     environment = {**os.environ, "PYTHONHASHSEED": "random", **there}
     check = "import locale; locale.setlocale(locale.LC_ALL, ''); assert locale.localeconv()['decimal_point'] == ','"
@@ -45,4 +46,4 @@ def test_a_rerun_elsewhere_gives_the_same_bytes(quotes: dict[str, Path], locales
         for path in sorted(folder.iterdir()):
             found += 1
             assert path.read_bytes() == (tmp_path / folder.name / path.name).read_bytes(), path
-    assert found == 5 * len(quotes)
+    assert found == 6 * len(quotes)

@@ -30,6 +30,8 @@ MACHINES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
     ({"gpu": "l40s"}, {"switch": "sn5600"}),
 )
 """Machines and a switch that their NICs can be plugged into."""
+PORTS_UNKNOWN = ("l40s",)
+"""GPUs in servers of which the catalogue knows no ports but those of the compute fabric."""
 SWITCH = {"rack_units": 1, "power": "1 kW", "port_gbps": 400}
 SERVER = {"gpus": 8, "rack_units": 8, "power": "10 kW", "nic": {"ports": 1, "port_gbps": 400, "cage": "osfp-flat"}}
 GENERIC = {"medium": "transceiver", "module": "generic-400g"}
@@ -45,8 +47,8 @@ CATEGORIES = ("server", "switch", "transceiver", "cable")
 PARTS = ("qm9700", "qm9790", "qm8700", "dgx-h100", "dgx-b200", "mma4z00-ns", "mma4z00-ns400", "generic-400g", "per-gpu")
 DATES = ("2026-01-31", "2026-11-20")
 CENTS = 100
-FEW = 6
-"""Servers whose ports one switch may have."""
+FEW_PORTS = 40
+"""Ports that each of the switches of `MACHINES` has."""
 
 
 class Whole(NamedTuple):
@@ -104,7 +106,8 @@ def fabrics(draw: st.DrawFn, fabric: dict[str, Any], own: bool, few: bool) -> di
         fabric["hosts"] = hosts
     if own and topology != "dragonfly":
         kinds = draw(st.sets(st.sampled_from(("server-leaf", "leaf-spine", "spine-core"))))
-        medium = st.sampled_from((GENERIC, {**GENERIC, "length": "50 m"}, {"medium": "aoc"}, {"medium": "auto"}))
+        generic = (GENERIC, {**GENERIC, "length": "50 m"}) if fabric.get("planes", 1) == 1 else ()
+        medium = st.sampled_from((*generic, {"medium": "aoc"}, {"medium": "auto"}))
         links = {kind: draw(medium) for kind in sorted(kinds)}
         if topology == "single-switch":
             links = {kind: link for kind, link in links.items() if kind == "server-leaf"}
@@ -169,11 +172,13 @@ def clusters(draw: st.DrawFn) -> dict[str, Any]:
         if sized == "workload":
             maybe(draw, cluster, "round_up_to", st.sampled_from(("leaf", {"servers": 4})))
     maybe(draw, cluster, "spare_servers", st.integers(0, 2))
-    drawn = draw(fabrics(fabric, own, sized != "workload" and servers <= FEW))
+    ports = fabric["switch"]["ports"] if own else FEW_PORTS
+    few = sized != "workload" and servers * (cluster["server"]["nics"] if own else SERVER["gpus"]) <= ports
+    drawn = draw(fabrics(fabric, own, few))
     if "round_up_to" in cluster and drawn["topology"] in ("dragonfly", "single-switch"):
         del cluster["round_up_to"]
     found |= {"cluster": cluster, "fabrics": {"compute": drawn}}
-    if own or cluster.get("server", "").endswith("generic"):
+    if own or cluster["gpu"] in PORTS_UNKNOWN or cluster.get("server", "").endswith("generic"):
         given = {"switch": "qm9700", "ports_per_server": 1, "nic": "cx7-400-osfp"}
         maybe(draw, found["fabrics"], "storage", st.just(given))
     else:

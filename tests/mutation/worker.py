@@ -130,7 +130,7 @@ def _otherwise(one: Try, ended: int | None) -> str | None:
     if ended and one.key in (CONTROL, CONTROL_ANEW):
         return f"exit code {ended}"
     module = ".".join(Path(one.path).with_suffix("").parts)
-    imports = not ended or not subprocess.run([sys.executable, "-c", f"import {module}"], check=False).returncode  # noqa: S603
+    imports = not ended or not subprocess.run([sys.executable, "-c", f"import {module}"], check=False).returncode
     return None if imports else "no import"
 
 

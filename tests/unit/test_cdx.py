@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from conftest import Worked, plan_file
 
+from bomgen.inputs import PlanFile
 from bomgen.pipeline import work_out
 from bomgen.render.cdx import bom_cdx
-from bomgen.report import result
+from bomgen.report import Report, result
 
-HOSTILE = '"}],\n<script>alert(1)</script>\u202e =HYPERLINK("x") {{ 7*7 }} \\u0000 é中'
+Worked = Callable[[Mapping[str, Any]], Report]
+
+HOSTILE = '"}],\n<script>alert(1)</script> =HYPERLINK("x") {{ 7*7 }} \\u0000 é中'
 QUOTE = {
     "currency": "USD",
     "vendor": {"name": "Example Systems", "email": "quotes@example.com"},
@@ -160,7 +162,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     }
     (tmp_path / "parts" / "switch").mkdir(parents=True)
     (tmp_path / "parts" / "switch" / "odd.yaml").write_text(json.dumps(part), "utf-8")
-    content = bom_cdx(work_out(plan_file(plan, tmp_path)))
+    content = bom_cdx(work_out(PlanFile("plan.yaml", json.dumps(plan).encode(), tmp_path, tmp_path)))
     bom = json.loads(content)
     assert content == (json.dumps(bom, ensure_ascii=False, indent=1) + "\n").encode()
     assert bom["metadata"]["component"]["name"] == HOSTILE
