@@ -14,7 +14,7 @@ from typing import Any
 
 from bomgen.fabric.clos import divisors
 from bomgen.fabric.model import DirectDemand, Fabric, Links
-from bomgen.figures import Figure, Given, formula
+from bomgen.figures import Figure, Given, formula, known
 from bomgen.problems import Infeasible
 
 NAME = "torus"
@@ -243,12 +243,11 @@ def build(demand: DirectDemand) -> Fabric:
 
 def _dimensions(demand: DirectDemand) -> tuple[Figure, ...]:
     """The dimensions of one torus, which is no larger than a pod: as given, a whole pod's, or the most cubic ones."""
-    given, rank, pod = demand.options.get("dimensions"), demand.options["rank"], demand.pod
+    given, asked, pod = demand.options.get("dimensions"), demand.options["rank"], demand.pod
     if isinstance(given, tuple):
         _check(demand, given)
         return given
-    if not isinstance(rank, Figure):
-        raise TypeError("the rank is one number")
+    rank = known(asked if isinstance(asked, Figure) else None, "the rank is one number")
     nodes = demand.nodes
     if demand.pod_dimensions and not isinstance(rank.origin, Given):
         if pod and nodes.value >= pod.value:

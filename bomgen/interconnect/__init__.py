@@ -220,7 +220,7 @@ class _Builder:
                 if share.medium is None:
                     self._nothing_known(links, share, upper, wish)
                 elif not any(same_parts(share.medium, each) for each in told):
-                    self._remarks(links, wish, share, upper)
+                    self._remarks(links, wish, share, share.medium, upper)
                 told.append(share.medium)
                 length = share.medium.length_m if share.medium else Fraction(wish.length_m.value)
                 self.alike.append(Alike(links.kind, share.medium, length, share.rate, share.others))
@@ -447,11 +447,8 @@ class _Builder:
         )
         self._problem(wish, "warning", message, "no-part-known", links.kind)
 
-    def _remarks(self, links: Links, wish: Wish, share: Share, upper: Cage) -> None:
+    def _remarks(self, links: Links, wish: Wish, share: Share, medium: Medium, upper: Cage) -> None:
         """Warnings about parts that cannot be ordered as they stand."""
-        medium = share.medium
-        if medium is None:
-            return
         used = {module.identity.id: module for module in (medium.upper, medium.lower) if module}
         for module in used.values():
             if module.identity.generic:
@@ -484,8 +481,6 @@ class _Builder:
             return f"{start}; no module that can be ordered is known for {links.kind} links of these cages"
         ends = []
         for cage, part in at_ends(links, (lower, real.lower), (upper, real.upper)):
-            if part is None:
-                continue
             word = "twin-port modules" if part.ports.value == 2 else "modules"
             if cage is lower:
                 count = self._lower_count(links, share, part)

@@ -150,7 +150,10 @@ def _estimated(
         middle = (too_few + count) // 2
         too_few, count = (too_few, middle) if enough(middle) else (middle, count)
     for _ in range(MAX_ROUNDS):
-        wanted = interruptions.gpus_that_lose(needed, lost_by(count).goodput, interruptions.tried(count))
+        goodput = lost_by(count).goodput
+        if not goodput.value:
+            break
+        wanted = interruptions.gpus_that_lose(needed, goodput, interruptions.tried(count))
         servers, gpus = counts(plan, _whole(plan, workload, wanted), attached)
         if enough(gpus.value):
             lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
@@ -178,6 +181,8 @@ def _no_goodput(plan: Plan, workload: Training) -> Infeasible:
         message = "interruptions and checkpoints of a cluster of this size leave no time to train; give "
         return Infeasible(message + remedy, because=workload.goodput, rule="no-goodput")
     message = "no cluster is large enough: a larger one loses more to interruptions than it gains; give more days, "
+    if isinstance(plan.cluster.round_up_to.origin, Given):
+        message += "a smaller `round_up_to`, "
     return Infeasible(message + remedy, because=workload.target_days, rule="no-goodput")
 
 

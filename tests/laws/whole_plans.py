@@ -145,7 +145,7 @@ def workloads(draw: st.DrawFn) -> dict[str, Any]:
             run["rank"] = 16
             run["model"] = draw(st.sampled_from(MODELS[:4]))
     else:
-        maybe(draw, run, "goodput", st.sampled_from(("95%", 0.9)))
+        maybe(draw, run, "goodput", st.sampled_from(("95%", 0.9, "estimate")))
     return {kind: run}
 
 
@@ -170,7 +170,7 @@ def clusters(draw: st.DrawFn) -> dict[str, Any]:
     if sized in ("workload", "both"):
         found["workload"] = draw(workloads())
         if sized == "workload":
-            maybe(draw, cluster, "round_up_to", st.sampled_from(("leaf", {"servers": 4})))
+            maybe(draw, cluster, "round_up_to", st.sampled_from(("leaf", {"servers": 4}, {"servers": 20_000})))
     maybe(draw, cluster, "spare_servers", st.integers(0, 2))
     ports = fabric["switch"]["ports"] if own else FEW_PORTS
     few = sized != "workload" and servers * (cluster["server"]["nics"] if own else SERVER["gpus"]) <= ports

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from bomgen.fabric import clos
 from bomgen.fabric.search import Shape
 from bomgen.figures import formula, known
+from bomgen.problems import PlanErrors
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -123,4 +125,13 @@ def test_formulas_that_do_not_find_what_the_search_found_stop_the_program(
         "fabrics": {"compute": {"switch": "qm9700"}},
     }
     with pytest.raises(AssertionError, match="the search found"):
+        built(plan)
+
+
+def test_rounding_that_does_not_settle_is_said(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole leaves are found in few rounds; where they were not, the plan is told to give servers itself."""
+    monkeypatch.setattr(import_module("bomgen.sizing.counts"), "MAX_ROUNDS", 0)
+    cluster = {**DGX_H100, "gpus": 100, "round_up_to": "leaf"}
+    plan = {"bomgen": 1, "name": "a", "cluster": cluster, "fabrics": {"compute": {"switch": "qm9700"}}}
+    with pytest.raises(PlanErrors, match=r"does not settle; give `round_up_to: \{servers: n\}`"):
         built(plan)
