@@ -131,7 +131,12 @@ def test_formulas_that_do_not_find_what_the_search_found_stop_the_program(
 def test_rounding_that_does_not_settle_is_said(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole leaves are found in few rounds; where they were not, the plan is told to give servers itself."""
     monkeypatch.setattr(import_module("bomgen.sizing.counts"), "MAX_ROUNDS", 0)
-    cluster = {**DGX_H100, "gpus": 100, "round_up_to": "leaf"}
-    plan = {"bomgen": 1, "name": "a", "cluster": cluster, "fabrics": {"compute": {"switch": "qm9700"}}}
+    plan = {
+        "bomgen": 1,
+        "name": "a",
+        "workload": {"compute": {"target": "100 PFLOPS", "precision": "bf16"}},
+        "cluster": {**DGX_H100, "round_up_to": "leaf"},
+        "fabrics": {"compute": {"switch": "qm9700"}},
+    }
     with pytest.raises(PlanErrors, match=r"does not settle; give `round_up_to: \{servers: n\}`"):
         built(plan)
