@@ -25,7 +25,7 @@ RUN = PROJECT["project"]["dependencies"]
 ASKED = {
     "build": PROJECT["build-system"]["requires"],
     "run": RUN,
-    "release": PROJECT["dependency-groups"]["release"],
+    **PROJECT["dependency-groups"],
     **{name: [*RUN, *wanted] for name, wanted in EXTRAS.items()},
 }
 """What pyproject.toml asks for, by the lock file that has it."""

@@ -26,8 +26,10 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def _installed(name: str) -> Path | None:
-    """Where a judge lies: a program, `npm:PACKAGE` or `python:MODULE`."""
+    """Where a judge lies: a program, `npm:PACKAGE`, `python:MODULE` or `ci:FOLDER`."""
     kind, _, rest = name.rpartition(":")
+    if kind == "ci":
+        return place if (place := CHECKOUT / ".ci" / rest).is_dir() else None
     if kind == "npm":
         place = NODE_MODULES / rest
         return place if place.exists() and shutil.which("node") else None

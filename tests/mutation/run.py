@@ -15,21 +15,27 @@ import hashlib
 import json
 import os
 import pickle
-import random
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from datetime import date
 from pathlib import Path
 
 import yaml
 from covering import TESTS, Covering, branches, measured
 from covering import run as run_covered
-from mutants import Mutant, modules, mutants
+from mutants import ROOMS, Mutant, modules, mutants
 from worker import CONTROL, CONTROL_ANEW, OUTCOMES, SHARE, WITHOUT, Try
+
+from bomgen import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutation"
 SURVIVORS = Path(__file__).with_name("survivors.yaml")
+PAGE = ROOT / "docs" / "trust.md"
+BEGIN, END = "<!-- mutation -->", "<!-- /mutation -->"
 COPIED = (
     "bomgen",
     "plans",
@@ -44,7 +50,6 @@ COPIED = (
     "README.md",
 )
 BAR = 90
-SEED = 8
 CONTROL_SECONDS = 100
 
 
@@ -56,6 +61,7 @@ def main() -> int:
     options.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options.add_argument("--seconds", type=float, default=60, help="seconds of tests that a mutant must survive")
     options.add_argument("--again", action="store_true", help="try those once more that survived")
+    options.add_argument("--keep", action="store_true", help="write the figures of a sample to docs/trust.md too")
     asked = options.parse_args()
     if not (BUILD / "times.xml").exists() and run_covered(ROOT, BUILD):
         print("the tests fail without any mutant", file=sys.stderr)
@@ -73,13 +79,24 @@ def main() -> int:
     if sum(worker.wait() != 0 for worker in workers):
         print("a worker failed; see build/mutation/worker-N.log", file=sys.stderr)
         return 1
-    return _report(every, _outcomes(), share)
+    whole = not (asked.only or asked.sample)
+    return _report(every, _outcomes(), share, whole or asked.keep)
 
 
 def _drawn(only: str, sample: int) -> list[Mutant]:
-    every = [mutant for path in modules(ROOT) if only in path for mutant in mutants(ROOT, path)]
-    random.Random(SEED).shuffle(every)  # noqa: S311 - a draw, and no secret
+    """The mutants, in an order that a change of one line leaves as it is for all others."""
+    with ProcessPoolExecutor() as pool:
+        found = list(pool.map(_of_module, [path for path in modules(ROOT) if only in path]))
+    every = sorted((mutant for each in found for mutant in each), key=_draw)
     return every[:sample] if sample else every
+
+
+def _of_module(path: str) -> list[Mutant]:
+    return list(mutants(ROOT, path))
+
+
+def _draw(mutant: Mutant) -> bytes:
+    return hashlib.sha256(f"{mutant.name}\n{mutant.operator} {mutant.occurrence}".encode()).digest()
 
 
 def _key(mutant: Mutant) -> str:
@@ -122,16 +139,44 @@ def _worker(number: int, tries: list[Try], covering: Covering) -> subprocess.Pop
         )
 
 
-def _report(every: list[Mutant], known: dict[str, str | None], share: float) -> int:
+def _report(every: list[Mutant], known: dict[str, str | None], share: float, keep: bool) -> int:
+    """Print the score and the survivors that were not examined; 1 when there is one, or the score is under the bar."""
     examined = yaml.safe_load(SURVIVORS.read_text(encoding="utf-8")) or {} if SURVIVORS.exists() else {}
     survivors = sorted(mutant for mutant in every if known[_key(mutant)] is None)
     for mutant in survivors:
         if mutant.name not in examined:
             print(f"survived: {mutant.path}:{mutant.line}: {mutant.operator}\n  - {mutant.before}\n  + {mutant.after}")
-    killed = len(every) - len(survivors)
-    score = 100 * killed / len(every)
-    print(f"{len(every)} mutants, {killed} killed: {score:.1f} % (bar {BAR}); branches taken {share:.2f} %")
+    score = 100 * (1 - len(survivors) / len(every))
+    if keep:
+        text = f"Last run: {date.today().isoformat()}, bomgen {__version__}; branches taken {share:.2f} %.\n\n"
+        page = PAGE.read_text(encoding="utf-8")
+        before, _, rest = page.partition(BEGIN)
+        text = f"{before}{BEGIN}\n\n{text}{_table(every, known)}\n{END}{rest.partition(END)[2]}"
+        PAGE.write_text(text, encoding="utf-8")
+    print(f"{len(every)} mutants: {score:.1f} % killed (bar {BAR}); branches taken {share:.2f} %")
     return int(score < BAR or any(mutant.name not in examined for mutant in survivors))
+
+
+def _table(every: list[Mutant], known: dict[str, str | None]) -> str:
+    """What became of the mutants of each room, as Markdown."""
+    rows = [
+        "| room | mutants | a test failed | no end | no import, or a signal | survived | killed |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for room in (*ROOMS, ""):
+        ends = Counter(_end(known[_key(mutant)]) for mutant in every if f"/{room}/" in mutant.path or not room)
+        tried, survived = ends.total(), ends["survived"]
+        counts = (tried, ends["test"], ends["no end"], ends["otherwise"], survived)
+        score = f"{100 * (1 - survived / tried):.1f} %" if tried else ""
+        name = f"`{room}/`" if room else "together"
+        rows.append(f"| {name} | {' | '.join(f'{count:,}' for count in counts)} | {score} |")
+    return "\n".join(rows) + "\n"
+
+
+def _end(killer: str | None) -> str:
+    if killer is None:
+        return "survived"
+    return killer if killer == "no end" else "test" if "::" in killer else "otherwise"
 
 
 if __name__ == "__main__":
