@@ -154,23 +154,34 @@ def _settle_streams() -> None:
 
 def _listen_to_signals() -> None:
     """Have what asks the program to end take down what is half-done first. What is ignored stays so."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
+        signal.signal(signal.SIGINT, _interrupt)
     for name in ENDING:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _end)
 
 
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    _throw_away_in_silence()
+    raise KeyboardInterrupt
+
+
 def _end(number: int, _frame: FrameType | None) -> None:
+    _throw_away_in_silence()
     raise Ended(number)
+
+
+def _throw_away_in_silence() -> None:
+    """What is half-done is thrown away; a workbook whose end cannot be written any more is no news."""
+    sys.unraisablehook = lambda _: None
 
 
 def _let_end() -> None:
     """Everything is said and done: another signal may just end the program."""
     for name in ("SIGINT", *ENDING):
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) in (signal.default_int_handler, _end):
+        if number is not None and signal.getsignal(number) in (_interrupt, _end):
             signal.signal(number, signal.SIG_DFL)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from math import ceil
 
 LETTERS = ("p", "a", "h", "g")
@@ -11,7 +12,7 @@ LETTERS = ("p", "a", "h", "g")
 def room(radix: int, local_radix: int, global_radix: int, cages: int, local: int, outer: int) -> int:
     """Links to servers that fit on a router beside local and global ones; `cages` hold all, 0: all have one rate.
 
-    A cage holds links of one rate.
+    A cage holds links of one rate; where a switch has fewer ports at a rate than cages, a link takes several of them.
     """
     if not cages:
         return radix - local - outer
@@ -19,7 +20,7 @@ def room(radix: int, local_radix: int, global_radix: int, cages: int, local: int
     ports[local_radix] += local
     ports[global_radix] += outer
     beside = ports.pop(radix)
-    filled = sum(ceil(used / (at_rate // cages)) for at_rate, used in ports.items())
+    filled = sum(ceil(used / (at_rate // cages or Fraction(at_rate, cages))) for at_rate, used in ports.items())
     return (cages - filled) * (radix // cages) - beside
 
 

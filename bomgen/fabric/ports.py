@@ -14,6 +14,9 @@ MAX_LANES = 8
 
 def serves(group: PortGroup, rate: Figure) -> bool:
     """Whether ports of a group can carry links of a rate, whole or split."""
+    mode = group.modes.get(int(rate.value))
+    if mode is not None and mode.value == 0:
+        return False
     return bool(rate.value <= group.port_gbps.value <= rate.value * MAX_LANES)
 
 

@@ -242,10 +242,9 @@ def _candidates(training: Training, gpus: int, gpus_per_server: int, equal: bool
             yield _Candidate(tensor, pipeline, _expert_degrees(training, gpus // (tensor * pipeline))[-1])
 
 
-def _narrower(training: Training, widest: _Candidate, gpus: int) -> Iterator[_Candidate]:
+def _narrower(training: Training, widest: _Candidate, gpus: int) -> list[_Candidate]:
     """A candidate with its experts spread over more and more replicas."""
-    for expert in _expert_degrees(training, gpus // widest.size):
-        yield widest._replace(expert=expert)
+    return [widest._replace(expert=expert) for expert in _expert_degrees(training, gpus // widest.size)]
 
 
 def _expert_degrees(training: Training, data: int) -> list[int]:

@@ -71,6 +71,28 @@ def test_at_any_moment(work: Path) -> None:
         assert state(work / "out") in (old, new), step
 
 
+HALF_A_WORKBOOK = """
+import io, os, signal, sys, time, zipfile
+from bomgen.cli.ending import code_of
+def write():
+    stream = io.BytesIO()
+    package = zipfile.ZipFile(stream, "w")
+    package.writestr("a", "b")
+    stream.close()
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+sys.exit(code_of(write))
+"""
+
+
+def test_what_is_thrown_away_says_nothing() -> None:
+    """A package that can no longer be finished complains when it is forgotten; after Ctrl-C nobody wants to know."""
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    command = [sys.executable, "-c", HALF_A_WORKBOOK]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (130, "Interrupted\n")
+
+
 @pytest.mark.parametrize("how", SIGNALS if DEEP else ["interrupt", "end"])
 @pytest.mark.parametrize("slow", ["browser", "template", "reader"])
 def test_what_was_started_is_ended(how: str, slow: str, work: Path, tmp_path: Path) -> None:

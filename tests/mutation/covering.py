@@ -21,7 +21,7 @@ from mutants import ROOMS
 # reach every line too, but cost most of the time and judge other rooms.
 UNITS = (
     "rare_branches parallelism replicas quotes connection topologies networks hosts fan_out storage_result costs "
-    "chassis known_failures accelerators"
+    "chassis known_failures accelerators explanation"
 )
 TESTS = (
     "tests/golden",

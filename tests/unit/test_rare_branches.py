@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
 import pytest
 
-from bomgen.fabric import clos
+from bomgen.fabric import clos, dragonfly_search, search
 from bomgen.fabric.search import Shape
 from bomgen.figures import formula, known
 from bomgen.problems import PlanErrors
@@ -140,3 +141,34 @@ def test_rounding_that_does_not_settle_is_said(built: Built, monkeypatch: pytest
     }
     with pytest.raises(PlanErrors, match=r"does not settle; give `round_up_to: \{servers: n\}`"):
         built(plan)
+
+
+@pytest.mark.parametrize("asked", [{}, {"tiers": 3}, {"tiers": 3, "reserved_ports": 3}, {"reserved_ports": 40}])
+def test_a_search_that_is_cut_short_finds_nothing_smaller(
+    asked: dict[str, Any], built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is found before the steps are over carries the demand, with as many switches as the smallest or more."""
+    fabric = {"switch": {"ports": 32, "port_gbps": 400}, **asked}
+    plan = {"bomgen": 1, "name": "a", "cluster": {**DGX_H100, "servers": 60}, "fabrics": {"compute": fabric}}
+
+    def switches() -> int | None:
+        search._searched.cache_clear()
+        with suppress(PlanErrors):
+            return int(sum(built(plan)["fabrics"]["compute"]["switches"].values()))
+        return None
+
+    smallest = switches()
+    found = []
+    for steps in (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 1000):
+        monkeypatch.setattr(search, "MAX_STEPS", steps)
+        found.append(switches())
+    search._searched.cache_clear()
+    assert smallest is not None
+    assert found[0] is None
+    assert found[-1] == smallest
+    assert [count for count in found if count is not None and count < smallest] == []
+
+
+def test_a_link_that_takes_several_cages() -> None:
+    """16 cages with 16 ports at one rate or 8 at another: two links of the other take four, and twelve are left."""
+    assert dragonfly_search.room(radix=16, local_radix=8, global_radix=16, cages=16, local=2, outer=2) == 12 - 2
