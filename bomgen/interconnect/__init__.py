@@ -215,15 +215,14 @@ class _Builder:
         self._check_leaves(wish, links, main, apart, upper)
         told: list[Medium | None] = []
         for share in (main, *apart):
-            if share.links.value or share is main:
-                self._cable(links, share, wish, apart)
-                if share.medium is None:
-                    self._nothing_known(links, share, upper, wish)
-                elif not any(same_parts(share.medium, each) for each in told):
-                    self._remarks(links, wish, share, share.medium, upper)
-                told.append(share.medium)
-                length = share.medium.length_m if share.medium else Fraction(wish.length_m.value)
-                self.alike.append(Alike(links.kind, share.medium, length, share.rate, share.others))
+            self._cable(links, share, wish, apart)
+            if share.medium is None:
+                self._nothing_known(links, share, upper, wish)
+            elif not any(same_parts(share.medium, each) for each in told):
+                self._remarks(links, wish, share, share.medium, upper)
+            told.append(share.medium)
+            length = share.medium.length_m if share.medium else Fraction(wish.length_m.value)
+            self.alike.append(Alike(links.kind, share.medium, length, share.rate, share.others))
 
     def _span(self, links: Links, wish: Wish) -> Span:
         """What a kind of link has to join."""
@@ -352,8 +351,6 @@ class _Builder:
     def _cable(self, links: Links, share: Share, wish: Wish, apart: Sequence[Share]) -> None:
         """Note the cables of links that are built alike, together with equal ones of other machines."""
         medium = share.medium
-        if medium is not None and medium.cable is None and medium.lower is None:
-            return
         cable = medium.cable if medium else None
         length = medium.length_m if medium else Fraction(wish.length_m.value)
         pieces = self._pieces(links, share, cable, apart)
@@ -429,9 +426,9 @@ class _Builder:
         if share.medium is not None and share.medium.begins_below:
             if share.machines:
                 return pieces_of_machines(share.machines, cable.links)
-            below = self.fabric.tier(links.ends[0])
-            if below is not None and below.up is not None:
-                return cables_of_devices(share.links, below.up, cable.links)
+            below = known(self.fabric.tier(links.ends[0]), f"{links.kind} begins at no switch")
+            uplinks = known(below.up, f"{links.kind} is no way up")
+            return cables_of_devices(share.links, uplinks, cable.links)
         if share.apart:
             return pieces_by_leaf(self._ends(share), cable.links)
         if share.machines:

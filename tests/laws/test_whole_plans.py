@@ -43,6 +43,8 @@ TOLD = re.compile(
     r"(plan\.yaml|base\.yaml|book-\d\.(yaml|csv)):\d+:\d+: (error|warning): .+[;?] ?.* \[[a-z-]+\]", re.DOTALL
 )
 UPPER = ("leaf-spine", "spine-core")
+PLANS = 25
+"""Plans of which the most can be built."""
 
 
 @pytest.fixture(scope="module")
@@ -206,12 +208,15 @@ def test_more_servers_never_need_fewer_switches(folder: Path, whole: Whole) -> N
 
 def test_most_plans_can_be_built(folder: Path) -> None:
     """The laws above are looked at on plans that are built: four of five of what the strategy draws."""
-    seen: list[bool] = []
+    refused: list[str] = []
 
     @given(whole=whole_plans())
-    @settings(max_examples=25, database=None, derandomize=True)
+    @settings(max_examples=PLANS, database=None, derandomize=True)
     def look(whole: Whole) -> None:
-        seen.append(built(whole, folder) is not None)
+        try:
+            work_out(whole.file(folder))
+        except PlanErrors as errors:
+            refused.append(str(errors))
 
     look()
-    assert sum(seen) >= 0.8 * len(seen)
+    assert len(refused) <= PLANS / 5, refused
