@@ -172,3 +172,12 @@ def test_a_search_that_is_cut_short_finds_nothing_smaller(
 def test_a_link_that_takes_several_cages() -> None:
     """16 cages with 16 ports at one rate or 8 at another: two links of the other take four, and twelve are left."""
     assert dragonfly_search.room(radix=16, local_radix=8, global_radix=16, cages=16, local=2, outer=2) == 12 - 2
+
+
+def test_a_cluster_that_is_never_large_enough_is_refused(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes are tried so many times; where none does, the plan is told so."""
+    monkeypatch.setattr("bomgen.sizing.MAX_ROUNDS", 0)
+    training = {"model": "llama-2-7b", "tokens": "2T", "target_days": 20, "goodput": "estimate"}
+    plan = {"bomgen": 1, "name": "a", "workload": {"training": training}, "cluster": DGX_H100}
+    with pytest.raises(PlanErrors, match="no cluster is large enough"):
+        built(plan)
