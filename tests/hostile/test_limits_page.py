@@ -96,6 +96,7 @@ def test_the_steps_that_the_page_tells() -> None:
     counted = (
         f"counts as {effort.OF_SHAPE}, a fabric that is designed as {effort.OF_FABRIC}, an entry of `hosts` as "
         f"{effort.OF_HOST}, a line of a price book as "
-        f"{effort.OF_PRICE}."
+        f"{effort.OF_PRICE}. Two bytes of an unpacked workbook are a step."
     )
+    assert effort.BYTES_A_STEP == 2
     assert counted in " ".join(text.split())
