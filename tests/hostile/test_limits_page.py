@@ -69,6 +69,7 @@ WANTED = {
     "GPUs of a server": [GPUS_OF_A_SERVER],
     "steps of work": [effort.MAX_STEPS],
     "steps of one search for a fabric": [search.MAX_STEPS],
+    "steps of asking whether there is a fabric": [search.MAX_STEPS_TO_FIT],
     "rows of a price table": [table.MAX_ROWS],
     "columns": [table.MAX_COLUMNS],
     "bytes of a workbook": [xlsx.MAX_BYTES],
