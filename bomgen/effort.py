@@ -20,6 +20,10 @@ OF_FABRIC = 5_000
 """Steps of a fabric that is designed, whatever its size: its parts, links, checks and lines take some 20 ms."""
 OF_HOST = 100
 """Steps of an entry of `hosts`."""
+OF_PRICE = 90
+"""Steps of a line of a price book; 20 000 prices are read and checked within some seconds."""
+BYTES_A_STEP = 2
+"""Bytes of a workbook once it is unpacked: a row of three cells has 150, and takes as long as a line of a table."""
 
 
 class _Count:
@@ -30,10 +34,6 @@ class _Count:
 
 
 _count: ContextVar[_Count | None] = ContextVar("count", default=None)
-
-
-OF_PRICE = 90
-"""Steps of a line of a price book; 20 000 prices are read and checked within some seconds."""
 
 
 class TooMuch(Exception):

@@ -16,7 +16,10 @@ LettingThrough = Callable[[], AbstractContextManager[None]]
 
 
 class Stopped(BaseException):
-    """A signal came while it was let through; whoever held it back hands it on when all is tidy."""
+    """A signal came while it was let through: what it broke off is not done, and all is tidy.
+
+    It goes on to the caller where the handler of the signal does not end the program, as those of servers.
+    """
 
 
 class _Held:
@@ -51,6 +54,7 @@ def held_back() -> Iterator[LettingThrough]:
 
     What is given is a context in which a signal breaks off after all, once: what tidies up is not broken off again.
     Signals that are ignored stay ignored. Only the main thread is ever interrupted; in others this does nothing.
+    Raises Stopped when something was broken off and the signal's own handler returns.
     """
     if threading.current_thread() is not threading.main_thread():
         yield nullcontext
@@ -62,11 +66,7 @@ def held_back() -> Iterator[LettingThrough]:
             if handler not in (signal.SIG_IGN, None):
                 before[number] = handler
                 signal.signal(number, held.note)
-        try:
-            yield held.let_through
-        except Stopped:
-            if not held.came:
-                raise
+        yield held.let_through
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -142,7 +142,7 @@ def _searched(numbers: Numbers) -> tuple[Shape | None, int]:
 
 
 def carries(numbers: Numbers) -> bool:
-    """Whether there is a fabric of so many tiers: what `best` answers, without looking for the smallest."""
+    """Whether there is a fabric of so many tiers, without looking for the smallest; it looks so many steps."""
     flat = numbers.tiers == 2 and not numbers.pod_leaves
     steps = Steps(MAX_STEPS_TO_FIT)
     found = any(

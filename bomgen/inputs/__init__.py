@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 
 from bomgen import own_templates, schema, telling
 from bomgen.catalog import Catalog
-from bomgen.effort import OF_PRICE, take
+from bomgen.effort import BYTES_A_STEP, OF_PRICE, take
 from bomgen.figures import Mark
 from bomgen.inputs.bases import extended
 from bomgen.inputs.files import PlanFile, content_of, inside, lock_name, real
@@ -132,21 +132,25 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
 
 def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str) -> tuple[list[PriceBook], list[Input]]:
     """The price books that a plan names at a key. Raises PlanErrors for one that is wrong or cannot be read."""
-    books, inputs = [], []
-    for given, mark in named:
-        content = _content(file, given, mark, path, "price book")
+    inputs = [Input(given, _content(file, given, mark, path, "price book")) for given, mark in named]
+    for given, content in inputs:
         take(_steps(content, given), (given, content))
-        books.append(_book(content, given))
-        inputs.append(Input(given, content))
+    books = [_book(content, given) for given, content in inputs]
     return books, inputs
 
 
+@lru_cache(maxsize=KEPT)
 def _steps(content: bytes, given: str) -> int:
-    """The steps that reading a price book takes, by the lines or mappings in it; of a workbook, by its size."""
+    """The steps that reading a price book takes, by the lines or mappings in it; of a workbook, by what it unpacks to.
+
+    Raises PlanErrors for a workbook that is none.
+    """
     from bomgen.prices.files import XLSX
 
     if FilePath(given).suffix.lower() == XLSX:
-        return len(content)
+        from bomgen.prices.xlsx import unpacked
+
+        return unpacked(content, given) // BYTES_A_STEP
     return OF_PRICE * max(content.count(b"\n") + content.count(b"\r"), content.count(b"{"))
 
 

@@ -26,6 +26,8 @@ from bomgen.source import Source, below, decoded, read
 from bomgen.terms import Exchange, QuotePlan
 
 RULE = "lock"
+FORMAT, FORMAT_KEY = 1, "bomgen_lock"
+"""Version of the format of locks, and the key that says it."""
 EXCHANGE = ("quote", "exchange")
 """Where the rates of a plan stand."""
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -118,6 +120,8 @@ def names_of(records: Iterable[Record]) -> set[str]:
 def lock_of(name: str, content: bytes) -> Lock:
     """The lock in the bytes of a file. Raises PlanErrors when it is none."""
     source = read(decoded(content, name), name)
+    if newer := _newer(source):
+        raise PlanErrors([newer])
     problems = schema.check(source, "lock") or list(_slips(source))
     if problems:
         raise PlanErrors([_as_lock(problem) for problem in problems[:1]])
@@ -146,6 +150,15 @@ def lock_of(name: str, content: bytes) -> Lock:
             for bill in data.get("bills", ())
         },
     )
+
+
+def _newer(source: Source) -> Problem | None:
+    """That a lock is of a later format; None where it is of none. To write it anew here would lose what it pins."""
+    version = source.data.get(FORMAT_KEY) if isinstance(source.data, dict) else None
+    if not isinstance(version, int) or version <= FORMAT:
+        return None
+    message = f"a lock of format {version}, and this bomgen reads format {FORMAT}; install a newer one"
+    return Problem(source.mark((FORMAT_KEY,)), "error", message, RULE)
 
 
 def _slips(source: Source) -> Iterable[Problem]:

@@ -38,7 +38,7 @@ def rows(content: bytes, file: str) -> Iterator[Sequence[Cell]]:
 
     Raises PlanErrors for what is no workbook, or too large.
     """
-    _check_package(content, file)
+    unpacked(content, file)
     try:
         with warnings.catch_warnings():
             # What openpyxl does not keep of a workbook is nothing to a table of values.
@@ -97,8 +97,11 @@ def _value(cell: Any, formula: bool) -> Value:
     return SHOWN_DIGITS.create_decimal(repr(value)) if isinstance(value, int | float) else Decimal(value)
 
 
-def _check_package(content: bytes, file: str) -> None:
-    """Refuse a package that is none, or that would take too much room when it is unpacked."""
+def unpacked(content: bytes, file: str) -> int:
+    """The bytes of a package once it is unpacked.
+
+    Raises PlanErrors for one that is none, or that would take too much room.
+    """
     if len(content) > MAX_BYTES:
         raise _wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "xlsx-limit")
     try:
@@ -120,6 +123,7 @@ def _check_package(content: bytes, file: str) -> None:
                 if b"<!DOCTYPE" in head or b"<!ENTITY" in head or b"\0" in head:
                     message = "a part of the workbook has a document type; save it as .xlsx in a spreadsheet program"
                     raise _wrong(file, message, "xlsx")
+            return expanded
     except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         message = "no workbook: it is no .xlsx package, or is locked by a password; save it as .xlsx"
         raise _wrong(file, message, "xlsx") from error

@@ -20,7 +20,7 @@ import click
 from bomgen.cli import main
 from bomgen.export import formats
 
-DOCUMENTS = "md,html,xlsx,json,csv,svg,dot"
+DOCUMENTS = "md,html,xlsx,json,csv,cdx,svg,dot"
 """Every format but PDF: Chromium writes the time of printing and an id of its own into each."""
 MOST_LINKS = 3000
 """Plans with more of them are left out where every cable is listed in every format, which takes long."""

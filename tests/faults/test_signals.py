@@ -211,3 +211,22 @@ def test_a_folder_that_another_run_holds(work: Path, monkeypatch: pytest.MonkeyP
     expected = "bomgen: not written: dist/small: another run of bomgen is writing there, and does not end\n"
     assert (3, expected) == (done.code, done.said)
     assert state(work / "dist" / "small") == {}
+
+
+def test_a_handler_that_goes_on_is_told_that_nothing_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server notes a signal and ends later: what the signal broke off must not look as if it had been done."""
+    from bomgen.interrupts import Stopped
+    from bomgen.outputs import write_new
+
+    monkeypatch.setattr(Path, "write_bytes", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    noted = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: noted.append(number))
+    try:
+        with pytest.raises(Stopped):
+            write_new(b"a", tmp_path / "out" / "a")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert noted == [signal.SIGTERM]
+    assert state(tmp_path) == {}

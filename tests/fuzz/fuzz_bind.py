@@ -32,8 +32,7 @@ SELDOM = 32
 """One plan of so many, by its own bytes, is also wired and written in every form, which is slow."""
 MOST_LINKS = 20_000
 """Links up to which a plan is wired."""
-FORMS = ("md", "html", "xlsx", "json", "csv", "svg", "dot")
-FROM_PRICES = ("list", "discount", "tax", "amount", "low", "high")
+FORMS = ("md", "html", "xlsx", "json", "csv", "cdx", "svg", "dot")
 SMALL = """
 bomgen: 1
 name: small

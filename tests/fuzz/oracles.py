@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Context, Decimal
@@ -91,18 +90,6 @@ def dumped(data: Any, indent: str = "\n") -> str:
     if written is None:
         raise Unwritten
     return written
-
-
-def as_json(data: Any, most: int = 1 << 16) -> str | None:
-    """Plain data as JSON, which is YAML, a key a line; None where that is too long."""
-
-    def of(value: object) -> Any:
-        if isinstance(value, Fraction):
-            return float(value)
-        raise TypeError(type(value).__name__)
-
-    text = json.dumps(data, indent=1, ensure_ascii=False, default=of)
-    return text if len(text) <= most else None
 
 
 def held(condition: bool, message: Callable[[], str] | str) -> None:

@@ -53,6 +53,11 @@ def written_out(text: str) -> str:
     return _SIGN.sub(lambda found: chr(int(found[1], 16)), text)
 
 
+def listed(form: str, count: int, between: str = ", ") -> str:
+    """A form so many times, each with its number in place of `#`."""
+    return between.join(form.replace("#", str(number)) for number in range(count))
+
+
 def cases(path: Path) -> Iterator[Case]:
     """The cases of a file."""
     for block in re.split(r"^# ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:

@@ -16,20 +16,16 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from cases import listed
 
 SECONDS, BYTES = 10, 1 << 30
 MEGABYTE = 10**6
-ALL = "md,html,xlsx,json,csv,svg,dot"
+ALL = "md,html,xlsx,json,csv,cdx,svg,dot"
 HEAD = "bomgen: 1\nname: x\ncluster: {gpu: h100-sxm, server: dgx-h100, servers: %d}\n"
 LARGE = "{topology: fat-tree, switch: {ports: %d, port_gbps: 400}%s}"
 FLOOR = "site: {rack: {units: 48, power: 40 kW}, layout: {racks_per_row: 40}}\n"
 PRICED = "quote: {currency: USD, price_book: %s}\n"
 Input = dict[str, bytes]
-
-
-def listed(form: str, count: int, between: str = ", ") -> str:
-    """A form so many times, each with its number in place of `#`."""
-    return between.join(form.replace("#", str(number)) for number in range(count))
 
 
 def filled(form: str) -> str:

@@ -69,6 +69,7 @@ WANTED = {
     "GPUs of a server": [GPUS_OF_A_SERVER],
     "steps of work": [effort.MAX_STEPS],
     "steps of one search for a fabric": [search.MAX_STEPS],
+    "steps of asking whether there is a fabric": [search.MAX_STEPS_TO_FIT],
     "rows of a price table": [table.MAX_ROWS],
     "columns": [table.MAX_COLUMNS],
     "bytes of a workbook": [xlsx.MAX_BYTES],
@@ -96,6 +97,7 @@ def test_the_steps_that_the_page_tells() -> None:
     counted = (
         f"counts as {effort.OF_SHAPE}, a fabric that is designed as {effort.OF_FABRIC}, an entry of `hosts` as "
         f"{effort.OF_HOST}, a line of a price book as "
-        f"{effort.OF_PRICE}."
+        f"{effort.OF_PRICE}. Two bytes of an unpacked workbook are a step."
     )
+    assert effort.BYTES_A_STEP == 2
     assert counted in " ".join(text.split())

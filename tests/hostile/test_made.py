@@ -10,7 +10,7 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
-from cases import BASE, HERE, PLAN, Case, said_of
+from cases import BASE, HERE, PLAN, Case, listed, said_of
 from click.testing import CliRunner
 from openpyxl import Workbook
 
@@ -21,11 +21,6 @@ PRICED = "quote: {currency: USD, price_book: %s}\n"
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
 LIMIT = 1 << 20
 SAID = dict(line.split("\t") for line in (HERE / "made.said").read_text(encoding="utf-8").splitlines())
-
-
-def listed(form: str, count: int, between: str = ", ") -> str:
-    """A form so many times, each with its number in place of `#`."""
-    return between.join(form.replace("#", str(number)) for number in range(count))
 
 
 def plan(text: str, content: bytes = b"", name: str = "") -> Callable[[Path], None]:
@@ -173,6 +168,7 @@ INPUTS: dict[str, Callable[[Path], None]] = {
     "package-of-many-entries": plan(X, package({f"{n}.xml": b"" for n in range(201)}), "b.xlsx"),
     "package-bomb": plan(X, package({"a.xml": b"\0" * (19 << 20)}), "b.xlsx"),
     "package-expands": plan(X, package({"a.xml": b"a" * (11 << 20), "b.xml": b"b" * (11 << 20)}), "b.xlsx"),
+    "package-of-much-work": plan(X, package({"a.xml": "".join(map(str, range(1_200_000))).encode()}), "b.xlsx"),
     "package-with-entities": plan(X, package({"xl/workbook.xml": ENTITIES}), "b.xlsx"),
     "package-with-entities-in-utf16": plan(
         X, package({"xl/workbook.xml": ENTITIES.decode().encode("utf-16")}), "b.xlsx"
