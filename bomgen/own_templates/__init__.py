@@ -5,6 +5,7 @@ Whoever sends a plan sends its templates: they are read as data is, and never ru
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,10 @@ _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 _LINE_END = re.compile(r"\r\n|[\n\r]")
 """As Jinja2 counts; a form feed or a separator of paragraphs ends no line of a template."""
 PATH, RULE = "templates", "template-name"
+LIMIT = "template-limit"
+"""The rule of a template that takes more than it may."""
+LEAST_SECONDS = 0.1
+"""Processor time that is left for a template after others that took all."""
 
 
 class Template(NamedTuple):
@@ -96,27 +101,50 @@ def clashes(templates: Sequence[Template], taken: Sequence[re.Pattern[str]]) -> 
 
 def parsed(templates: Sequence[Template]) -> list[Problem]:
     """What is wrong with templates before any data is put in."""
-    return [problem for each in templates for problem in _run(each, {}, "en")[1]]
+    return [problem for _, _, found in _each(templates, {}, "en", None) for problem in found]
 
 
 def filled(
     templates: Sequence[Template], data: Mapping[str, Any], language: str, limits: Limits | None = None
 ) -> dict[str, bytes]:
     """The files that templates write, by name. Raises PlanErrors with what is wrong with each that failed."""
-    results = [(each, *_run(each, data, language, limits)) for each in templates]
+    results = list(_each(templates, data, language, limits))
     if problems := [problem for _, _, found in results for problem in found]:
         raise PlanErrors(problems)
     return {template.name: text for template, text, _ in results}
 
 
+def _each(
+    templates: Sequence[Template], data: Mapping[str, Any], language: str, limits: Limits | None
+) -> Iterator[tuple[Template, bytes, list[Problem]]]:
+    """What each template gives, and what is wrong with it; none is begun after one that has reached a limit."""
+    from bomgen.own_templates.process import LIMITS
+
+    limits = limits or LIMITS
+    left = float(limits.cpu_seconds)
+    for template in templates:
+        before = _seconds_of_children()
+        text, problems = _run(template, data, language, limits, left)
+        yield template, text, problems
+        if any(problem.rule == LIMIT for problem in problems):
+            return
+        left = max(left - (_seconds_of_children() - before), LEAST_SECONDS)
+
+
+def _seconds_of_children() -> float:
+    """Processor time of the processes that have ended; nought where the platform does not know."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
 def _run(
-    template: Template, data: Mapping[str, Any], language: str, limits: Limits | None = None
+    template: Template, data: Mapping[str, Any], language: str, limits: Limits, seconds: float
 ) -> tuple[bytes, list[Problem]]:
     """What a template gives, and what is wrong with it: at its own line where that is known, else where it is named."""
-    from bomgen.own_templates.process import LIMITS, run
+    from bomgen.own_templates.process import run
 
     given = {"name": template.name, "text": template.text, "data": data, "language": language}
-    text, faults = run(given, limits or LIMITS)
+    text, faults = run(given, limits, seconds)
     lines = _LINE_END.split(template.text)
     problems = []
     for fault in faults:

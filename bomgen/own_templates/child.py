@@ -26,19 +26,19 @@ def main() -> None:
     given = json.load(sys.stdin.buffer)
     limits, data = Limits(*given["limits"]), given["data"]
     filters = writer(given["language"], data["bom"]["totals"]["currency"] if data else "")
-    _give_up(limits)
+    _give_up(limits, given["seconds"])
     answer, faults = render(given["text"], given["name"], filters, data, limits, _use_spare)
     sys.stdout.buffer.write(json.dumps(faults).encode() if faults else answer)
     sys.stdout.buffer.flush()
     sys.exit(FAULTY if faults else 0)
 
 
-def _give_up(limits: Limits) -> None:
+def _give_up(limits: Limits, seconds: float) -> None:
     """Let go of everything that a template does not need, as far as the platform knows how."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, _say_where)
-        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
-    cpu = ceil(time.process_time()) + limits.cpu_seconds + KILLED_AFTER
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+    cpu = ceil(time.process_time() + seconds) + KILLED_AFTER
     for kind, soft, hard in (
         ("RLIMIT_CPU", cpu, cpu + KILLED_AFTER),
         ("RLIMIT_AS", limits.memory_bytes, limits.memory_bytes + SPARE_BYTES),

@@ -22,6 +22,7 @@ from jinja2.utils import Cycler, Joiner, missing
 
 from bomgen.csv_fields import kept_text
 from bomgen.language import Language, language
+from bomgen.own_templates import LIMIT
 from bomgen.own_templates.process import Fault, Limits, too_large, too_long, too_slow
 from bomgen.problems import nearest
 
@@ -41,7 +42,7 @@ MOST_FAULTS = 20
 """Faults of one template that are told at a time."""
 MESSAGE = 300
 """Characters of a message that may hold text of the template."""
-SYNTAX, RUNTIME, LIMIT = "template-syntax", "template", "template-limit"
+SYNTAX, RUNTIME = "template-syntax", "template"
 _METHODS = (BuiltinMethodType, FunctionType, MethodType, BlockReference)
 """What a template can call, beside its own macros."""
 _FILE = "<template>"

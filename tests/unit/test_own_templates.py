@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from bomgen import own_templates
 from bomgen.cli import main
 from bomgen.figures import Mark
 from bomgen.inputs import open_plan
@@ -58,6 +59,22 @@ def refused(text: str, limits: Limits = QUICK) -> str:
     with pytest.raises(PlanErrors) as caught:
         filled([template], DATA, "en", limits)
     return str(caught.value)
+
+
+def test_templates_share_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that took nearly all leaves the next a moment; after one that reached a limit no other is begun."""
+    spent = iter(range(9))
+    monkeypatch.setattr(own_templates, "_seconds_of_children", lambda: next(spent))
+    endless = "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}"
+    texts = {"quick": "done", "endless": endless, "never": endless}
+    templates = [Template(name, f"{name}.j2", text, Mark("plan.yaml", 5, 3)) for name, text in texts.items()]
+    begun = os.times().children_user
+    with pytest.raises(PlanErrors) as caught:
+        filled(templates, DATA, "en", QUICK)
+    [problem] = caught.value.problems
+    assert ("endless.j2", "template-limit") == (problem.mark.file, problem.rule)
+    assert "not done after 1 s of processor time; the templates of a plan may take no more together" in str(problem)
+    assert os.times().children_user - begun < QUICK.cpu_seconds
 
 
 @pytest.fixture
@@ -253,7 +270,7 @@ import os, sys
 import socket, subprocess
 from bomgen.own_templates.child import _give_up
 from bomgen.own_templates.process import LIMITS
-_give_up(LIMITS)
+_give_up(LIMITS, 1)
 def held(attempt):
     try:
         return bool(attempt()) and False
@@ -289,7 +306,7 @@ def test_the_process_knows_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) 
         "import os, sys; print(sorted({*os.environ} - {'LC_CTYPE'}), os.listdir('.'), sys.flags.isolated)",
     )
     kept = sorted(name for name in process.KEPT if name in os.environ)
-    assert (f"{kept} [] 1\n".encode(), []) == process.run({}, LIMITS)
+    assert (f"{kept} [] 1\n".encode(), []) == process.run({}, LIMITS, 1)
 
 
 @pytest.mark.parametrize(
@@ -297,14 +314,14 @@ def test_the_process_knows_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) 
     [
         ("import sys; sys.stdout.write('x' * 10 ** 6)", "too long; a template may write at most 1000 bytes"),
         ("import os; os.abort()", "its process ended with SIGABRT; "),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGXCPU)", "not done after 5 s of processor time; "),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGXCPU)", "not done after 4 s of processor time; "),
         ("raise SystemExit(7)", "its process ended with exit code 7; "),
     ],
 )
 def test_the_parent_relies_on_nothing(program: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the process does, its end is a fault of the template."""
     monkeypatch.setattr(process, "PROGRAM", program)
-    answer, [fault] = process.run({}, LIMITS._replace(output_bytes=1000))
+    answer, [fault] = process.run({}, LIMITS._replace(output_bytes=1000), 1)
     assert (b"", 0, "template-limit", True) == (answer, fault.line, fault.rule, said in fault.message)
 
 
@@ -447,7 +464,7 @@ def test_the_page_states_the_limits() -> None:
     rows = dict(re.findall(r"^\| ([a-z ]+) \| ([0-9]+ (?:s|MiB)) \|$", DOCS, re.MULTILINE))
     cpu, wall, memory, output = LIMITS
     expected: dict[str, Any] = {"processor time": f"{cpu} s", "time on the clock": f"{wall} s"}
-    assert {**expected, "memory": f"{memory >> 20} MiB", "result": f"{output >> 20} MiB", "template": "1 MiB"} == rows
+    assert {**expected, "memory": f"{memory >> 20} MiB", "result": f"{output >> 20} MiB", "text": "1 MiB"} == rows
 
 
 def test_the_page_names_all_that_is_there() -> None:
