@@ -206,6 +206,10 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             listed: Any = error.instance
             word = "at least" if error.validator == "minItems" else "at most"
             return f"a list of {len(listed)}; {word} {wanted} belong here", "range"
+        case "uniqueItems":
+            items: Any = error.instance
+            twice = next(item for place, item in enumerate(items) if item in items[:place])
+            return f"{_shown(twice)} stands twice in this list; leave one out", "twice"
         case "maxLength":
             return f"{value} is too long; at most {wanted} characters", "range"
         case "minLength" | "minItems":
