@@ -93,6 +93,12 @@ def ports_free(down: int, up: int, radix: int, up_radix: int, cages: int) -> int
 
 
 @formula("ports")
+def down_beside(asked: int, up: int, radix: int, up_radix: int, cages: int) -> int:
+    """Ports down that a plan gives to a switch, as many as the links up leave."""
+    return min(asked, ports_beside(up, radix, up_radix, cages))
+
+
+@formula("ports")
 def ports_free_at_top(radix: int, down: int) -> int:
     """Ports of a switch of the highest tier that no link is plugged into."""
     return radix - down
@@ -183,8 +189,10 @@ def with_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
 
 def _of_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
     fullest = max((each for each in tier.fitted if each.count.value), key=_populated)
-    down = choice.downlinks if choice and choice.downlinks and fullest.up else fullest.down
-    up = choice.uplinks if choice and choice.uplinks and fullest.up else fullest.up
+    down, up = fullest.down, fullest.up
+    if choice and up:
+        up = choice.uplinks or up
+        down = _down_as_asked(fabric, tier, choice.downlinks, up) if choice.downlinks else down
     counts = {kind: cards.count for kind, cards in chassis.cards.items()}
     empty: Figure | None = None
     if counts[LINE_CARDS] is None:
@@ -223,6 +231,27 @@ def _quantity(switches: Figure, each: Figure | None) -> Figure:
     return cards_of_switches(switches, each) if each else sets_of_switches(switches)
 
 
+def _rates(fabric: Fabric, tier: Tier) -> tuple[Figure, Figure]:
+    """The rate of the links down of a tier, and the fastest of those up."""
+    below = next(links.rate_gbps for links in fabric.links if links.ends[1] == tier.name)
+    above = max(
+        (links.rate_gbps for links in fabric.links if links.ends[0] == tier.name),
+        key=lambda rate: rate.value,
+        default=fabric.uplink_gbps or below,
+    )
+    return below, above
+
+
+def _down_as_asked(fabric: Fabric, tier: Tier, asked: Figure, up: Figure) -> Figure:
+    """The ports down that the plan gives to a switch; fewer where the links up that it needs take some of them."""
+    below, above = _rates(fabric, tier)
+    reach, up_reach = radix(tier.switch, below), radix(tier.switch, above)
+    cages = shared_cages(tier.switch, below, above) or tier.switch.groups[0].ports
+    if asked.value <= ports_beside(up.value, reach.value, up_reach.value, cages.value):
+        return asked
+    return down_beside(asked, up, reach, up_reach, cages)
+
+
 def _line_cards(
     fabric: Fabric, tier: Tier, ports_per_card: Figure | None, down: Figure, up: Figure | None
 ) -> Figure | None:
@@ -230,12 +259,7 @@ def _line_cards(
     if ports_per_card is None:
         return None
     group = tier.switch.groups[0]
-    below = next(links.rate_gbps for links in fabric.links if links.ends[1] == tier.name)
-    above = max(
-        (links.rate_gbps for links in fabric.links if links.ends[0] == tier.name),
-        key=lambda rate: rate.value,
-        default=fabric.uplink_gbps or below,
-    )
+    below, above = _rates(fabric, tier)
     reach = radix(tier.switch, below)
     reserved = (fabric.plane or fabric).reserved_above
     if reserved and tier.name == "spine":

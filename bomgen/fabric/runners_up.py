@@ -9,6 +9,7 @@ from bomgen.fabric.model import Demand
 from bomgen.fabric.ports import radix
 from bomgen.fabric.search import MAX_TIERS, Shape, best, divisions, reach
 from bomgen.figures import Figure
+from bomgen.problems import Infeasible
 
 
 class Tried(NamedTuple):
@@ -19,6 +20,8 @@ class Tried(NamedTuple):
     """None: a single switch, or nothing carries the demand."""
     reach: int
     """Endpoints at most; 0: nothing limits them, or no fabric at all keeps what the plan fixes."""
+    lacks: str = ""
+    """What its switches lack, which no other shape of so many tiers can mend."""
 
 
 def by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tried]:
@@ -27,7 +30,11 @@ def by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tried]:
     if rails is None or rails.value == 1:
         found.append(Tried(1, None, int(radix(demand.leaf.switch, demand.rates["server-leaf"]).value)))
     for tiers in range(2, MAX_TIERS + 1):
-        numbers = numbers_of(figures_of(demand._replace(tiers=None), tiers, rails))
+        try:
+            numbers = numbers_of(figures_of(demand._replace(tiers=None), tiers, rails))
+        except Infeasible as error:
+            found.append(Tried(tiers, None, 0, error.message))
+            continue
         shape = best(numbers)
         found.append(Tried(tiers, shape, 0 if shape else reach(numbers)))
     return found

@@ -170,12 +170,16 @@ def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:
 
 
 def ports_beside(up: int, radix: int, up_radix: int, cages: int) -> int:
-    """Links down that fit beside `up` links up; `cages` hold both kinds, 0: each kind has ports of its own."""
+    """Links down that fit beside `up` links up; `cages` hold both kinds, 0: each kind has ports of its own.
+
+    A rate that fewer ports serve than there are cages takes as many more cages for each of its links.
+    """
     if up > up_radix:
         return 0
     if not cages:
         return radix
-    return (cages - ceil(up / (up_radix // cages))) * (radix // cages)
+    of_cage, up_of_cage = (ports // cages or Fraction(ports, cages) for ports in (radix, up_radix))
+    return int((cages - ceil(up / up_of_cage)) * of_cage)
 
 
 def _leaf_counts(numbers: Numbers, down: int) -> range:

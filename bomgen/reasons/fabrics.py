@@ -90,6 +90,8 @@ def _tiers_word(tiers: int) -> str:
 
 def _other_tiers(tried: Tried, wanted: int) -> Other:
     name = _tiers_word(tried.tiers)
+    if tried.lacks:
+        return Other(name, f"cannot be built: {tried.lacks}")
     if tried.shape:
         switches, links, _ = tried.shape.cost
         of_plane = f"{counted(switches, 'switch')} and {counted(links, 'link')} between them"

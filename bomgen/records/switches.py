@@ -150,6 +150,12 @@ def _check_ports(record: Record, group: parts.PortGroup, *above: str | int) -> N
             f"{ports} ports, {per_cage} in a cage; at most {MAX_PORTS} ports, and no more in a cage than there are"
         )
         raise PlanErrors([Problem(mark, "error", message, "range")])
+    for rate, links in group.modes.items():
+        most = ports * max(group.port_gbps.value // rate, 1)
+        if links.value > most:
+            mark = record.source.mark((*record.steps, *above, "modes"))
+            message = f"{links.value} links of {rate} Gb/s; {ports} ports of {group.port_gbps.value} Gb/s carry {most}"
+            raise PlanErrors([Problem(mark, "error", f"{message} at most", "range")])
 
 
 def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) -> parts.PortGroup:

@@ -88,17 +88,20 @@ class CardShare(NamedTuple):
 
 
 def _on_cards(switch: Switch, wanted: Sequence[Wanted], card: CardShare) -> dict[str, Room]:
-    """The sockets of a chassis whose line cards are all populated alike."""
+    """The sockets of a chassis whose line cards are all populated alike, the kinds up one after the other."""
     group = switch.groups[0]
     rooms = {}
-    for each, share, before in zip(wanted, (card.down, card.up), (0, card.down), strict=False):
+    taken = 0
+    for kind, each in enumerate(wanted):
+        share, before = (card.up, card.down) if kind else (card.down, 0)
         here = _lanes(group, each.rate)
         found = []
-        for port in range(each.ports):
+        for port in range(taken, taken + each.ports):
             slot, place = port // share, port % share + before
             cage, lane = place // here, place % here
             found.append(Socket(slot * card.cages + cage, lane, _name(switch, group, slot, cage, lane, here)))
         rooms[each.end] = Room(here, tuple(found))
+        taken += each.ports if kind else 0
     return rooms
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.catalog import Catalog
+from bomgen.pipeline import wired
 from bomgen.problems import PlanErrors
 from bomgen.records import switch
 from bomgen.report import Report
@@ -268,3 +269,14 @@ def test_free_ports_of_a_published_fabric(built: Built) -> None:
     assert 18 * 3072 == fabric["largest"]
     assert (128 * (7 * 36 - 220), 28 * (4 * 36 - 128)) == (fabric["free_ports"]["spine"], fabric["free_ports"]["core"])
     assert (36, 144) == tuple(fabric["chassis"][tier]["free_slots"] for tier in ("spine", "core"))
+
+
+def test_a_dragonfly_of_chassis_is_wired_port_to_port(worked: Worked) -> None:
+    """Every card has as many links to servers, and behind them its share of those within the group and beyond it."""
+    switch = {"chassis": {"slots": 4, "ports_per_card": 4, "card_gbps": 400}}
+    shape = {"p": 4, "a": 4, "h": 1, "g": 5}
+    made = wired(worked(plan(10, switch=switch, topology="dragonfly", dragonfly=shape, links={})))
+    leaf = next(kind for kind in made.kinds if kind.device == "leaf")
+    ends = zip((*made.a_device, *made.b_device), (*made.a_port, *made.b_port), strict=True)
+    ports = sorted(made.ports[port] for device, port in ends if device == leaf.start)
+    assert ports == sorted(f"{card}/{port}" for card in (1, 2) for port in (1, 2, 3, 4))

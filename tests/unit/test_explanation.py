@@ -188,6 +188,15 @@ def test_no_division_of_ports_is_smaller_than_the_one_taken(name: str) -> None:
             assert all(" more: " in other.reason for other in reason.others)
 
 
+def test_tiers_that_no_switch_has_ports_for_are_told(tmp_path: Path) -> None:
+    """A fabric of one switch may say how fast links are that only more tiers would have: 800G is beyond a QM9700."""
+    links = {"spine-core": {"rate": "800G"}}
+    made = planned(tmp_path, cluster={**TREE, "servers": 4}, fabrics={"compute": {"switch": "qm9700", "links": links}})
+    two, three = why(made, "fabrics.compute.tiers").others
+    assert two.reason.startswith("would do as well")
+    assert three.reason == ("cannot be built: QM9700 has no port for links of 800 Gb/s; its fastest carry 400 Gb/s")
+
+
 def test_servers_that_carry_the_gpu_are_named(tmp_path: Path) -> None:
     """The default of the catalogue is one; a plan that names another has chosen itself, with the place."""
     made = planned(tmp_path, cluster=TREE)
