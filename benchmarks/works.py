@@ -113,7 +113,7 @@ def _inside(work: str, of: str) -> tuple[Callable[[], float], dict[str, float]]:
 
 def _quoting(folder: Path) -> Work:
     command = [BOMGEN, "build", "-", "-o", str(folder), "-f", ALL_FORMATS]
-    what = "16 384 GPUs in three tiers: build -f all"
+    what = f"16 384 GPUs in three tiers: build -f {ALL_FORMATS}"
     return Work("quote-16384", what, lambda: run(command, QUOTED).seconds, bar_seconds=MOST_QUOTING)
 
 

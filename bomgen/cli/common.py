@@ -253,10 +253,10 @@ def colour() -> bool | None:
     return False if wanted("CLICOLOR") == "0" or wanted("TERM") == NO_TERMINAL else None
 
 
-def not_itself(output: str | None, given: str) -> None:
+def not_itself(output: str | None, given: str, what: str = "what is read") -> None:
     """What is read is not written over: wrong usage."""
     if output is not None and os.path.realpath(output) == os.path.realpath(given):
-        raise click.UsageError(f"{output} is what is read; name another file with -o")
+        raise click.UsageError(f"{output} is {what}; name another file with -o")
 
 
 def write_out(content: bytes, output: str | None) -> None:

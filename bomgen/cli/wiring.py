@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from bomgen.cli.common import (
     NOT_WRITTEN,
     WRONG_PLAN,
     complain,
+    not_itself,
     on_terminal,
     one_opened,
     output_option,
@@ -105,8 +105,7 @@ def wiring(
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{form} goes to a file; name it with -o")
     file = one_opened(plan, root)
-    if output is not None and os.path.realpath(output) == os.path.realpath(plan):
-        raise click.UsageError(f"{output} is the plan itself; name another file with -o")
+    not_itself(output, plan, "the plan itself")
     report = worked_out(file, settings)
     if report is None:
         sys.exit(WRONG_PLAN)

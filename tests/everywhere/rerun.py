@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 CHECKOUT = Path(__file__).parents[2]
 PLACE = CHECKOUT / "build" / "everywhere"
 RESULTS = Path(__file__).with_name("results.py").relative_to(CHECKOUT)
+LOCKS = ("build", "run")
+"""What bomgen is installed from, as by `make build`."""
 DEBIAN_PACKAGES = "python3-venv,ca-certificates"
 PIP_FILES = ("/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt", "/etc/resolv.conf", "~/.config/pip/pip.conf")
 """What pip needs to know of this machine to find packages from inside another Debian."""
@@ -137,9 +139,11 @@ def debian(suite: str) -> tuple[list[str], Path]:
     checkout = copied(root / "srv" / "bomgen")
     inside = ["unshare", "--mount", "sh", "-c", MOUNTED, "sh", str(root), *lent(), "--"]
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    install = ["/srv/venv/bin/python", "-m", "pip", "-qq", "install"]
     for command in (
         ["python3", "-m", "venv", "--clear", "/srv/venv"],
-        ["/srv/venv/bin/python", "-m", "pip", "-qq", "install", "/srv/bomgen"],
+        [*install, "--require-hashes", *(f"--requirement=/srv/bomgen/requirements/{lock}.txt" for lock in LOCKS)],
+        [*install, "--no-deps", "--no-build-isolation", "/srv/bomgen"],
     ):
         subprocess.run([*inside, *command], check=True, env=environment)
     return [*inside, "/srv/venv/bin/python"], checkout
