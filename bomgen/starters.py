@@ -10,6 +10,7 @@ from pathlib import Path
 from bomgen.problems import PlanErrors, nearest
 from bomgen.resources import folder
 from bomgen.resources import text as own_text
+from bomgen.signs import DEVICES
 from bomgen.source import Source, own, read
 
 STARTER_NAME = "my-cluster"
@@ -17,7 +18,10 @@ STARTER_NAME = "my-cluster"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 NAME_LENGTH = 64
 """Characters of a plan's name at most, as the schema of plans says."""
-RULE = f"lower-case letters, digits and hyphens, a letter or digit first, {NAME_LENGTH} characters at most"
+RULE = (
+    f"lower-case letters, digits and hyphens, a letter or digit first, {NAME_LENGTH} characters at most, "
+    "and no device of Windows"
+)
 OUTSIDE = (("quote", "price_book"), ("quote", "cost_book"), ("quote", "vendor", "logo"), ("templates",))
 """Keys that name a file which a copy does not take along."""
 NEEDING = ("catalog", "extends")
@@ -31,14 +35,15 @@ _MODELINE = re.compile(r"\A# yaml-language-server:.*\n")
 
 def is_name(name: str) -> bool:
     """Whether a plan may have this name."""
-    return bool(NAME.fullmatch(name)) and len(name) <= NAME_LENGTH
+    return bool(NAME.fullmatch(name)) and len(name) <= NAME_LENGTH and name not in DEVICES
 
 
 def nearest_name(name: str) -> str | None:
     """The name that a plan may have and that is closest to this one; of a path its end. None where nothing is left."""
     end = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
     words = re.findall(r"[a-z0-9]+", re.sub(r"\.ya?ml$", "", end.lower()))
-    return "-".join(words)[:NAME_LENGTH].rstrip("-") or None
+    found = "-".join(words)[:NAME_LENGTH].rstrip("-")
+    return found if is_name(found) else None
 
 
 @cache

@@ -142,6 +142,8 @@ def test_a_name_that_yaml_reads_otherwise_is_quoted(name: str) -> None:
         ("-x", "'x'"),
         ("a_b", "'a-b'"),
         ("a" * 65, "'aaa"),
+        ("nul", "no device of Windows"),
+        ("com1.yaml", "no device of Windows"),
     ],
 )
 def test_a_wrong_name_is_wrong_usage(name: str, near: str, init: Init) -> None:
