@@ -127,8 +127,8 @@ def _limited(source: Source) -> Iterator[None]:
             yield
     except TooMuch:
         message = (
-            f"more than {MAX_STEPS} steps of work; leave out alternatives, clusters, fabrics, price books or the "
-            "layout, or name switches with fewer ports"
+            f"more than {MAX_STEPS} steps of work; ask for fewer machines, leave out alternatives, clusters, fabrics, "
+            "price books or the layout, or name switches with fewer ports"
         )
         raise PlanErrors([Problem(source.mark(()), "error", message, "work-limit")]) from None
 
