@@ -13,8 +13,8 @@ from types import ModuleType
 import pytest
 from hunt import HERE, TARGETS, command
 
-RUNS = {"source": 2000, "quantities": 4000, "books": 500, "templates": 200, "bind": 20}
-"""Executions of a target each time: a second or two beside the start."""
+RUNS = {"source": 500, "quantities": 1000, "books": 100, "templates": 50, "bind": 5}
+"""Executions of a target each time: less than a second beside the start."""
 BEGUN_WITH = 12
 """Inputs of the corpus that these begin with; all of them are run by another test."""
 SEED = 1
