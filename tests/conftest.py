@@ -22,7 +22,7 @@ Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]
 
 # `make deep` looks further, at other examples each time; the tests of every day look at the same ones.
-settings.register_profile("default", max_examples=40, deadline=None, derandomize=True, database=None)
+settings.register_profile("default", max_examples=50, deadline=None, derandomize=True, database=None)
 settings.register_profile("deep", max_examples=3000, deadline=None, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -264,7 +264,7 @@ def test_the_ratio_built_never_exceeds_the_one_asked(case: Case) -> None:
             below, above = case.rates[number : number + 2]
             built = Fraction(count(tier.down) * below, count(tier.up) * above)
             assert built == tier.oversubscription.value
-            assert built <= asked or (case.uplinks and number == 0)
+            assert built <= asked or (case.uplinks and number == 0) or (case.spine_up and number == 1)
 
 
 @given(cases(fixed=True, mixed=True))
