@@ -74,6 +74,7 @@ def test_at_any_moment(work: Path) -> None:
 HALF_A_WORKBOOK = """
 import io, os, signal, sys, time, zipfile
 from bomgen.cli.ending import code_of
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 def write():
     stream = io.BytesIO()
     package = zipfile.ZipFile(stream, "w")
