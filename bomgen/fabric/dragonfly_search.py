@@ -39,16 +39,17 @@ def capacity(size: int, groups: int = 0) -> int:
 
 
 def best_balanced(endpoints: int, groups: int, radix: int, local_radix: int, global_radix: int, cages: int) -> int:
-    """Endpoints a router of the balanced dragonfly with the fewest routers, then links; 0 when none is large enough."""
-    found = []
-    for size in range(1, most_balanced(radix, local_radix, global_radix, cages) + 1):
-        if capacity(size, groups) >= endpoints:
-            a = 2 * size
-            g = groups or ceil(endpoints / (a * size))
-            between = a * size // (g - 1) if g > 1 else 0
-            links = a * (a - 1) // 2 * g + between * (g * (g - 1) // 2)
-            found.append((a * g, links, size))
-    return min(found)[-1] if found else 0
+    """Endpoints a router of the balanced dragonfly with the fewest routers; 0 when none is large enough.
+
+    Of equally many routers the smaller ones have fewer links.
+    """
+    sizes = range(1, most_balanced(radix, local_radix, global_radix, cages) + 1)
+    found = (
+        (2 * size * (groups or ceil(endpoints / (2 * size * size))), size)
+        for size in sizes
+        if capacity(size, groups) >= endpoints
+    )
+    return min(found, default=(0, 0))[1]
 
 
 def filled_in(numbers: Mapping[str, int], endpoints: int) -> tuple[int, int, int, int]:
