@@ -52,8 +52,9 @@ format: $(INSTALLED_DEV) ## ruff format --check
 types: $(INSTALLED_DEV) ## mypy --strict
 	$(BIN)/mypy --strict
 
+# Files in the order of their names: sorted by their number of tests, the slow ones would be left for the end.
 pytest: $(INSTALLED_DEV) ## the tests alone
-	$(BIN)/pytest --numprocesses=auto --dist=loadfile
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 fuzz: $(INSTALLED_DEEP) ## replay what fuzzing found, and fuzz every target for some seconds
 	$(BIN)/pytest tests/fuzz

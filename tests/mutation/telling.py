@@ -170,7 +170,7 @@ def _call(name: str, arguments: tuple[str, ...], known: dict[str, Any]) -> str:
 def _telling(
     mutant: Mutant, module: ModuleType, chosen: list[str], calls: dict[str, list[str]], gives: dict[str, str]
 ) -> str | None:
-    """A call that comes to something else with a mutant, of the chosen ones if there is; empty when it has no import."""
+    """A call that comes to something else with a mutant, a chosen one if it can be; empty when it has no import."""
     changed = ModuleType(module.__name__)
     changed.__file__, changed.__package__ = module.__file__, module.__package__
     signal.setitimer(signal.ITIMER_REAL, NO_END)
