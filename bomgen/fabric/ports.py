@@ -47,10 +47,18 @@ def group_radix(group: PortGroup, rate: Figure) -> Figure:
     return ports_when_split(group.ports, group.split, group.port_gbps, rate)
 
 
+def links_in_cage(links: int, cages: int) -> int | Fraction:
+    """The links of a rate that one cage carries, of so many in all of a switch: whole ones, where there are any.
+
+    A rate that fewer links have than there are cages takes several of these for each: a cage has a share below one.
+    """
+    return links // cages or Fraction(links, cages)
+
+
 def links_per_cage(group: PortGroup, rate: Figure) -> int:
-    """The links of a rate that one cage of a group carries."""
+    """The links of a rate plugged into one cage of a group; one also where it takes several cages."""
     cages = Fraction(group.ports.value, group.ports_per_cage.value)
-    return int(group_radix(group, rate).value / cages)
+    return max(int(group_radix(group, rate).value / cages), 1)
 
 
 @formula("ports")

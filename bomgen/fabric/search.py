@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from bomgen.effort import OF_SHAPE, take
 from bomgen.fabric import clos
+from bomgen.fabric.ports import links_in_cage
 from bomgen.figures import known
 
 MAX_TIERS = 3
@@ -178,7 +179,7 @@ def ports_beside(up: int, radix: int, up_radix: int, cages: int) -> int:
         return 0
     if not cages:
         return radix
-    of_cage, up_of_cage = (ports // cages or Fraction(ports, cages) for ports in (radix, up_radix))
+    of_cage, up_of_cage = links_in_cage(radix, cages), links_in_cage(up_radix, cages)
     return int((cages - ceil(up / up_of_cage)) * of_cage)
 
 
