@@ -14,10 +14,13 @@ MAX_LANES = 8
 
 def serves(group: PortGroup, rate: Figure) -> bool:
     """Whether ports of a group can carry links of a rate, whole or split."""
+    return bool(not _has_none(group, rate) and rate.value <= group.port_gbps.value <= rate.value * MAX_LANES)
+
+
+def _has_none(group: PortGroup, rate: Figure) -> bool:
+    """Whether the record says that ports of a group carry no links of a rate."""
     mode = group.modes.get(int(rate.value))
-    if mode is not None and mode.value == 0:
-        return False
-    return bool(rate.value <= group.port_gbps.value <= rate.value * MAX_LANES)
+    return mode is not None and mode.value == 0
 
 
 def radix(switch: Switch, rate: Figure) -> Figure:
@@ -32,7 +35,10 @@ def radix(switch: Switch, rate: Figure) -> Figure:
             found = ports if found is None else sum_of_ports(found, ports)
     if found is None:
         fastest = max(group.port_gbps.value for group in switch.groups)
-        message = f"{switch.identity.name} has no port for links of {rate.value} Gb/s; its fastest carry {fastest} Gb/s"
+        why = f"its fastest carry {fastest} Gb/s"
+        if any(_has_none(group, rate) for group in switch.groups):
+            why = "its `modes` say 0"
+        message = f"{switch.identity.name} has no port for links of {rate.value} Gb/s; {why}"
         raise Infeasible(message, because=rate, rule="no-port")
     return found
 
