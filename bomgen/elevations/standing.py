@@ -61,7 +61,10 @@ class Standing(NamedTuple):
 
 
 def elevations(design: Design) -> Elevations | None:
-    """What stands in the racks of a design; None where the plan has no site, or no rack is counted."""
+    """What stands in the racks of a design; None where the plan has no site, or no rack is counted.
+
+    Raises ValueError when the rows that the plan draws have too few racks; where links go over panels, as `wire`.
+    """
     site, floor = design.plan.site, ground(design)
     if site is None or floor is None:
         return None
