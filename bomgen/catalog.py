@@ -130,9 +130,9 @@ class Record(NamedTuple):
             raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; {least}", "range")])
         return Figure(number, unit, self.origin(key, *above))
 
-    def need(self, key: str, unit: str, *above: str | int) -> Figure:
+    def need(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure:
         """As `figure`, for what the record cannot do without. Raises PlanErrors when it does not know it."""
-        found = self.figure(key, unit, *above)
+        found = self.figure(key, unit, *above, zero=zero)
         if found is None:
             mark = self.source.mark((*self.steps, *above, key))
             message = f"no figure '{key}' is known for the {self.kind} {self.id}; describe the part in the plan"

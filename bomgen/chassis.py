@@ -10,11 +10,12 @@ a number of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
 from bomgen.fabric.model import Fabric, Fitted, Tier, TierChoice
-from bomgen.fabric.ports import radix, shared_cages
+from bomgen.fabric.ports import links_in_cage, radix, shared_cages
 from bomgen.fabric.search import ports_beside
 from bomgen.figures import Figure, formula
 from bomgen.parts import Chassis, Identity
@@ -69,15 +70,15 @@ def ports_of_fewer(ports_at_rate: int, fitted_ports: int, all_ports: int) -> int
 
 
 @formula("links")
-def links_of_card(radix: int, ports: int, ports_per_card: int) -> int:
-    """Links of one line card at a rate, its ports split as far as they can be."""
-    return radix * ports_per_card // ports
+def links_of_card(radix: int, ports: int, ports_per_card: int) -> Fraction:
+    """Links of one line card at a rate, its ports split as far as they can be: its share of those of all slots."""
+    return Fraction(radix * ports_per_card, ports)
 
 
 @formula("links")
-def links_of_cage(radix: int, ports: int, ports_per_cage: int) -> int:
-    """Links of one cage at a rate."""
-    return radix * ports_per_cage // ports
+def links_of_cage(radix: int, ports: int, ports_per_cage: int) -> int | Fraction:
+    """Links of one cage at a rate; below one where a link takes several cages."""
+    return links_in_cage(radix, ports // ports_per_cage)
 
 
 @formula("ports")

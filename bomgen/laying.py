@@ -46,7 +46,7 @@ def laid(design: Design, parts: Stock) -> Design:
     """The design with its cables as long as their ways, where the plan has a layout and racks are known.
 
     A length that the plan gives for a kind of link stands. Raises PlanErrors for a named part that does not reach,
-    ValueError when the rows of the plan have too few racks.
+    Overfull and ValueError as `wire`.
     """
     site, racks = design.plan.site, ground(design)
     if site is None or not site.layout.given:

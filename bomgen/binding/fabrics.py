@@ -37,9 +37,9 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
     topology = section.word("topology", "fabric-topology")
     kind = _topology(section, str(topology.value))
     switch = section.part("switch", "switch", records.switch)
-    of_leaf = section.below("leaf").part("switch", "switch", records.switch)
+    above = switch or section.below("leaf").part("switch", "switch", records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
-    tier_plans |= {tier: _tier(section, tier, switch or of_leaf) for tier in ("spine", "core")}
+    tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
     for tier, tier_plan in tier_plans.items():
         named = kind.switchless or section.has("switch") or section.below(tier).has("switch")
         if tier_plan is None and tier == "leaf" and not named:

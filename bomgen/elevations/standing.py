@@ -36,7 +36,7 @@ from bomgen.facility.supply import feed_letter
 from bomgen.layout import COMPUTE, MANAGEMENT, Floor
 from bomgen.plan import PDUS, Site
 from bomgen.wiring import wire
-from bomgen.wiring.columns import NOWHERE, PANEL, Column, DeviceKind, Places, Wiring
+from bomgen.wiring.columns import NOWHERE, PANEL, Column, DeviceKind, Places
 from bomgen.wiring.machines import SERVERS, Machines, machines
 from bomgen.wiring.places import ground, lying, places, stack
 
@@ -61,14 +61,18 @@ class Standing(NamedTuple):
 
 
 def elevations(design: Design) -> Elevations | None:
-    """What stands in the racks of a design; None where the plan has no site, or no rack is counted."""
+    """What stands in the racks of a design; None where the plan has no site, or no rack is counted.
+
+    Raises ValueError when the rows that the plan draws have too few racks; where links go over panels, as `wire`.
+    """
     site, floor = design.plan.site, ground(design)
     if site is None or floor is None:
         return None
     found = machines(design)
     placed = places(design, found, site, floor)
     if any(each.patch for built in design.fabrics for each in built.interconnect.alike):
-        found, placed = _with_panels(found, wire(design).each_cable, placed)
+        table = wire(design).each_cable
+        found, placed = found._replace(kinds=table.kinds), table.places or placed
     rows = _rows(found, placed, len(floor.row))
     groups = tuple(_group(design, site, floor, found, rows, kind, racks) for kind, racks in _alike(floor, rows))
     return Elevations(
@@ -78,15 +82,6 @@ def elevations(design: Design) -> Elevations | None:
         unplaced=tuple(_unplaced(found.kinds, placed)),
         warnings=(*_doubts(design, site, found, placed), *doubts(site, design.facility.supply.feeds, groups)),
     )
-
-
-def _with_panels(found: Machines, table: Wiring, placed: Places) -> tuple[Machines, Places]:
-    """The devices with the patch panels, which follow from the cables, behind all others.
-
-    These stay those of `found`: its `hosts` and `spare` are looked for among them.
-    """
-    panels = table.kinds[len(found.kinds) :]
-    return found._replace(kinds=(*found.kinds, *panels)), table.places or placed
 
 
 # Racks that are alike
@@ -124,12 +119,12 @@ def _group(
     devices = rows.device[rows.start[numbers][:, None] + np.arange(held)]
     first = slice(rows.start[racks[0]], rows.start[racks[0] + 1])
     of_pdus = found.hosts.get(PDUS)
-    number_of_pdus = found.kinds.index(of_pdus) if of_pdus else NOWHERE
-    is_pdu = rows.kind[first] == number_of_pdus
+    is_pdu = _are(rows.device[first], of_pdus)
     server = design.plan.cluster.server
     scale = server is not None and server.rack_scale
+    is_spare = _are(rows.device[first], found.spare)
     slots = tuple(
-        _slot(standing, devices, scale and standing.kind.device == SERVERS, standing.kind is found.spare)
+        _slot(standing, devices, scale and standing.kind.device == SERVERS, bool(is_spare[standing.boxes[0][0]]))
         for standing in _standing(found, rows.kind[first], rows.unit[first], np.flatnonzero(~is_pdu))
     )
     pdus = _pdus(design, site, kind, of_pdus, devices[:, is_pdu])
@@ -143,6 +138,12 @@ def _group(
         pdus=pdus,
         sums=sums_of(site, kind, server, slots, pdus),
     )
+
+
+def _are(devices: Column, kind: DeviceKind | None) -> NDArray[np.bool_]:
+    """Which devices are of a kind, by their numbers: the same devices may be described twice."""
+    start, number = (kind.start, kind.number) if kind else (0, 0)
+    return (devices >= start) & (devices < start + number)
 
 
 def _standing(found: Machines, kind: Column, unit: Column, rows: Column) -> Iterator[Standing]:

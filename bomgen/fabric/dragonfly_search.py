@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from math import ceil
+
+from bomgen.fabric.ports import links_in_cage
 
 LETTERS = ("p", "a", "h", "g")
 
@@ -20,8 +21,8 @@ def room(radix: int, local_radix: int, global_radix: int, cages: int, local: int
     ports[local_radix] += local
     ports[global_radix] += outer
     beside = ports.pop(radix)
-    filled = sum(ceil(used / (at_rate // cages or Fraction(at_rate, cages))) for at_rate, used in ports.items())
-    return (cages - filled) * (radix // cages) - beside
+    filled = sum(ceil(used / links_in_cage(at_rate, cages)) for at_rate, used in ports.items())
+    return int((cages - filled) * links_in_cage(radix, cages)) - beside
 
 
 def most_balanced(radix: int, local_radix: int, global_radix: int, cages: int) -> int:

@@ -14,10 +14,13 @@ MAX_LANES = 8
 
 def serves(group: PortGroup, rate: Figure) -> bool:
     """Whether ports of a group can carry links of a rate, whole or split."""
+    return bool(not _has_none(group, rate) and rate.value <= group.port_gbps.value <= rate.value * MAX_LANES)
+
+
+def _has_none(group: PortGroup, rate: Figure) -> bool:
+    """Whether the record says that ports of a group carry no links of a rate."""
     mode = group.modes.get(int(rate.value))
-    if mode is not None and mode.value == 0:
-        return False
-    return bool(rate.value <= group.port_gbps.value <= rate.value * MAX_LANES)
+    return mode is not None and mode.value == 0
 
 
 def radix(switch: Switch, rate: Figure) -> Figure:
@@ -32,7 +35,10 @@ def radix(switch: Switch, rate: Figure) -> Figure:
             found = ports if found is None else sum_of_ports(found, ports)
     if found is None:
         fastest = max(group.port_gbps.value for group in switch.groups)
-        message = f"{switch.identity.name} has no port for links of {rate.value} Gb/s; its fastest carry {fastest} Gb/s"
+        why = f"its fastest carry {fastest} Gb/s"
+        if any(_has_none(group, rate) for group in switch.groups):
+            why = "its `modes` say 0"
+        message = f"{switch.identity.name} has no port for links of {rate.value} Gb/s; {why}"
         raise Infeasible(message, because=rate, rule="no-port")
     return found
 
@@ -47,10 +53,18 @@ def group_radix(group: PortGroup, rate: Figure) -> Figure:
     return ports_when_split(group.ports, group.split, group.port_gbps, rate)
 
 
+def links_in_cage(links: int, cages: int) -> int | Fraction:
+    """The links of a rate that one cage carries, of so many in all of a switch: whole ones, where there are any.
+
+    A rate that fewer links have than there are cages takes several of these for each: a cage has a share below one.
+    """
+    return links // cages or Fraction(links, cages)
+
+
 def links_per_cage(group: PortGroup, rate: Figure) -> int:
-    """The links of a rate that one cage of a group carries."""
+    """The links of a rate plugged into one cage of a group; one also where it takes several cages."""
     cages = Fraction(group.ports.value, group.ports_per_cage.value)
-    return int(group_radix(group, rate).value / cages)
+    return max(int(group_radix(group, rate).value / cages), 1)
 
 
 @formula("ports")

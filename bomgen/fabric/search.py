@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from bomgen.effort import OF_SHAPE, take
 from bomgen.fabric import clos
+from bomgen.fabric.ports import links_in_cage
 from bomgen.figures import known
 
 MAX_TIERS = 3
@@ -142,7 +143,10 @@ def _searched(numbers: Numbers) -> tuple[Shape | None, int]:
 
 
 def carries(numbers: Numbers) -> bool:
-    """Whether there is a fabric of so many tiers, without looking for the smallest; it looks so many steps."""
+    """Whether there is a fabric of so many tiers, without looking for the smallest.
+
+    False also where none was found within MAX_STEPS_TO_FIT steps. Raises TooMuch as `best`.
+    """
     flat = numbers.tiers == 2 and not numbers.pod_leaves
     steps = Steps(MAX_STEPS_TO_FIT)
     found = any(
@@ -178,7 +182,7 @@ def ports_beside(up: int, radix: int, up_radix: int, cages: int) -> int:
         return 0
     if not cages:
         return radix
-    of_cage, up_of_cage = (ports // cages or Fraction(ports, cages) for ports in (radix, up_radix))
+    of_cage, up_of_cage = links_in_cage(radix, cages), links_in_cage(up_radix, cages)
     return int((cages - ceil(up / up_of_cage)) * of_cage)
 
 
@@ -384,6 +388,7 @@ def reach(numbers: Numbers) -> int:
     Servers are added to the other machines and reserved ports that there are; where leaves belong to rails, whole
     servers. Every leaf is there that links up spread for, with as many ports down as the ratio leaves. Only where
     reserved ports find no room beside so many servers, and the plan fixes no counts, is their number halved for.
+    Raises TooMuch as `best`.
     """
     if numbers.tiers == 2 and numbers.pod_leaves:
         return 0
@@ -482,7 +487,7 @@ def _pods_above(numbers: Numbers, up: int, pod_leaves: int, pods: int) -> int:
 def most_servers(numbers: Numbers, servers: int, ports_per_server: int, surely: int = 0) -> int:
     """The most servers, up to so many, for which there is a fabric; by halving, so that one more does not fit.
 
-    For `surely` servers there is one.
+    For `surely` servers there is one. Raises TooMuch as `best`.
     """
     fits, fails = surely, servers + 1
     while fails - fits > 1:

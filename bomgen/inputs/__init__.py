@@ -131,7 +131,10 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
 
 
 def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str) -> tuple[list[PriceBook], list[Input]]:
-    """The price books that a plan names at a key. Raises PlanErrors for one that is wrong or cannot be read."""
+    """The price books that a plan names at a key.
+
+    Raises PlanErrors for one that is wrong or cannot be read, TooMuch when they have more lines than a plan may.
+    """
     inputs = [Input(given, _content(file, given, mark, path, "price book")) for given, mark in named]
     for given, content in inputs:
         take(_steps(content, given), (given, content))

@@ -198,7 +198,7 @@ def books_of(file: PlanFile, lock: Lock, quote: QuotePlan) -> Books:
     """The price books that a plan names, with the prices of its lock where that has them.
 
     Of a part that the lock does not cover the book itself says the price. Raises PlanErrors for a book that is wrong
-    or cannot be read, unless it is pinned.
+    or cannot be read, unless it is pinned, and TooMuch as `price_books_of`.
     """
     found = Books([], [], {}, quote.exchange)
     for given, mark in quote.price_books:

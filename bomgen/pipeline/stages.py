@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import TYPE_CHECKING
 
 from bomgen import rules, telling
@@ -185,9 +186,15 @@ def _without_costs(setting: str) -> str:
 
 
 def _on_floor(designed: Design, parts: Stock) -> Design:
-    """The design with its cables as long as their ways, where the plan has a layout."""
+    """The design with its cables as long as their ways, where the plan has a layout.
+
+    Raises TooMuch when nobody has so many racks, machines or cables.
+    """
     site = designed.plan.site
-    if site is None or not site.layout.given:
+    if site is None:
+        return designed
+    take_floor(designed)
+    if not site.layout.given:
         return designed
     from bomgen.laying import laid
     from bomgen.wiring import wire
@@ -211,6 +218,17 @@ def take_cables(designed: Design) -> None:
     """Count the steps that listing every cable of a design takes. Raises TooMuch."""
     links = sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
     take(links)
+
+
+def take_floor(designed: Design) -> None:
+    """Count the steps that giving every device of a design its place in a rack takes. Raises TooMuch."""
+    racks = designed.facility.racks
+    if racks is None:
+        return
+    from bomgen.wiring.machines import machines
+
+    last = machines(designed).kinds[-1]
+    take(ceil(racks.value) + last.start + last.number)
 
 
 def _elevations(designed: Design) -> Elevations | None:

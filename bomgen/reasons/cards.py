@@ -32,7 +32,7 @@ def _reason(asked: Asked, built: BuiltFabric, fitted: FittedTier, use: CardUse, 
     given = dict(each.inputs) if isinstance(each.origin, Derived) else {}
     if per_card := given.get("links_per_card"):
         wanted = sum(given[end].value for end in ("down", "up") if end in given)
-        fewer = (each.value - 1) * per_card.value
+        fewer = int((each.value - 1) * per_card.value)
         others.append(Other(counted(each.value - 1, "line card"), f"hold {fewer} links, {wanted} are needed"))
     if fitted.free_slots:
         reason = f"would add {counted(fitted.free_slots.value, 'port')} that nothing is plugged into"

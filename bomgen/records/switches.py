@@ -171,5 +171,5 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
         ports_per_cage=record.or_one("ports_per_cage", *above),
         split=record.or_one("split", *above),
         cage=str(record.value(*above, "cage") or parts.ANY),
-        modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes") for rate in modes},
+        modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
     )

@@ -71,7 +71,8 @@ class Names:
 def wire(design: Design) -> Wiring:
     """Every cable of a design with both its ends.
 
-    Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks.
+    Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks, or
+    nobody knows in which rack a link over panels ends.
     """
     site, racks = design.plan.site, ground(design)
     wiring = _Wirer(design, racks).wiring()

@@ -10,7 +10,6 @@ import numpy as np
 
 from bomgen import layout
 from bomgen.design import Design
-from bomgen.effort import take
 from bomgen.facility.racks import room
 from bomgen.figures import Figure
 from bomgen.layout import Floor, Place, Standing
@@ -23,20 +22,18 @@ from bomgen.wiring.machines import Machines
 def ground(design: Design) -> Floor | None:
     """The racks on the floor; None where the plan describes no site, or no racks are known.
 
-    Raises ValueError when the rows that the plan draws have room for fewer, TooMuch when nobody has so many.
+    Raises ValueError when the rows that the plan draws have room for fewer.
     """
     site, installed = design.plan.site, design.facility
     if site is None or (installed.compute_racks is None and installed.management_racks is None):
         return None
     racks = _number(installed.compute_racks), _number(installed.management_racks)
-    take(sum(racks), ("racks", racks))
     return layout.floor(site, *racks)
 
 
 def places(design: Design, machines: Machines, site: Site, racks: Floor) -> Places:
-    """Row, rack and unit of every device, as far as they are known. Raises TooMuch when they are too many."""
+    """Row, rack and unit of every device, as far as they are known."""
     count = machines.kinds[-1].start + machines.kinds[-1].number
-    take(count, ("devices", count))
     rack, unit = (np.full(count, NOWHERE, dtype=np.int64) for _ in range(2))
     found = (*_servers(design, machines, racks), *_others(design, machines, site, racks), *_pdus(site, machines, racks))
     for kind, place in found:

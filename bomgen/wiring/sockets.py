@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.fabric.ports import group_radix, serves
+from bomgen.fabric.ports import group_radix, links_per_cage, serves
 from bomgen.figures import Figure
 from bomgen.parts import PortGroup, Switch
 
@@ -60,7 +60,7 @@ def sockets(switch: Switch, wanted: Sequence[Wanted], card: CardShare | None = N
         found: list[Socket] = []
         per_cage = 1
         for index, group, first_cage in _groups(switch, each.rate):
-            here = _lanes(group, each.rate)
+            here = links_per_cage(group, each.rate)
             per_cage = here if not found else per_cage
             state = used.setdefault(index, _Used(0, 0, None))
             start = state.start_for(here, each.part)
@@ -94,7 +94,7 @@ def _on_cards(switch: Switch, wanted: Sequence[Wanted], card: CardShare) -> dict
     taken = 0
     for kind, each in enumerate(wanted):
         share, before = (card.up, card.down) if kind else (card.down, 0)
-        here = _lanes(group, each.rate)
+        here = links_per_cage(group, each.rate)
         found = []
         for port in range(taken, taken + each.ports):
             slot, place = port // share, port % share + before
@@ -128,12 +128,6 @@ def _groups(switch: Switch, rate: Figure) -> Iterator[tuple[int, PortGroup, int]
         if serves(group, rate):
             yield index, group, cages
         cages += ceil(Fraction(group.ports.value, group.ports_per_cage.value))
-
-
-def _lanes(group: PortGroup, rate: Figure) -> int:
-    """The links of a rate that one cage carries; at least one."""
-    cages = Fraction(group.ports.value, group.ports_per_cage.value)
-    return max(int(group_radix(group, rate).value / cages), 1)
 
 
 def _slot(switch: Switch, cage: int) -> tuple[int | None, int]:

@@ -113,6 +113,31 @@ def test_modes_shrink_with_the_cards(built: Built) -> None:
     assert 144 == built(plan(4, **fabric))["fabrics"]["compute"]["ports"]["leaf"]["radix"]
 
 
+@pytest.mark.parametrize(("links", "cards"), [(3, 4), (21, 4), (64, 2), (128, 1)])
+def test_a_card_has_its_share_of_the_links_of_all(built: Built, links: int, cards: int) -> None:
+    """Of 3 or 21 links at a rate a full chassis of four slots holds every one on four cards, however they divide.
+
+    21 links take two cards where all slots have 64, sixteen each, and one where they have 128.
+    """
+    chassis = {"slots": 4, "ports_per_card": 16, "card_gbps": 800}
+    asked = plan(min(links, 21), switch={"chassis": chassis, "modes": {"400G": links}}, **EXACT)
+    asked["cluster"]["server"]["nics"] = 1
+    assert cards == built(asked)["fabrics"]["compute"]["chassis"]["leaf"]["line_cards"]
+
+
+def test_cards_for_links_that_take_several_cages(built: Built) -> None:
+    """64 cages carry 64 links of 800G, or 20 of 400G: 9 cages up, and 17 links down that take 55: 64 cages, 4 cards."""
+    chassis = {"slots": 4, "ports_per_card": 16, "card_gbps": 800}
+    fabric = {
+        "switch": {"chassis": chassis, "modes": {"400G": 20, "800G": 64}},
+        "links": {"server-leaf": GENERIC, "leaf-spine": {"rate": "800G"}},
+        "tiers": 2,
+    }
+    compute = built(plan(2, **fabric))["fabrics"]["compute"]
+    assert (17, 9) == (compute["ports"]["leaf"]["down"], compute["ports"]["leaf"]["up"])
+    assert 4 == compute["chassis"]["leaf"]["line_cards"]
+
+
 def test_links_of_two_rates_do_not_share_a_port(built: Built) -> None:
     """64 leaf ports of 400G fill 32 ports of 800G, 32 up-links of 800G as many more: 64 ports, two cards."""
     fabric = {

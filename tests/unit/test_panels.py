@@ -146,6 +146,18 @@ def test_spare_servers_are_told_beside_panels(panels: bool, worked: Worked) -> N
     assert 1 == sum(slot.pieces for group in elevated.groups for slot in group.slots if slot.spare)
 
 
+@pytest.mark.parametrize("panels", [True, False])
+def test_pdus_are_named_beside_panels(panels: bool, worked: Worked) -> None:
+    """Each rack of servers has three of the PDUs on the network and nothing of theirs in a unit, panels or none."""
+    plan = four_racks(panels, rack={"units": 48, "power": "41 kW", "pdus": 3})
+    plan["fabrics"]["out_of_band"] = "default"
+    elevated = worked(plan).elevations
+    assert elevated
+    racks = [group for group in elevated.groups if group.kind == "compute"]
+    assert {3} == {len([pdu for pdu in group.pdus if pdu.name]) for group in racks}
+    assert not [slot for group in elevated.groups for slot in group.slots if "pdu" in slot.names[0][0]]
+
+
 @pytest.mark.parametrize(("units", "warned"), [(33, False), (32, True)])
 def test_panels_without_room_are_told(units: int, warned: bool, worked: Worked) -> None:
     """Four servers of 8 U fill a rack of 32 U; one of 33 U has a unit for the panel."""

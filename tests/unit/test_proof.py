@@ -68,3 +68,12 @@ def test_every_group_that_carries_a_rate_counts(worked: Worked) -> None:
     report = worked(plan(fabric))
     assert fits(report, 80)
     assert not fits(report, 81)
+
+
+@pytest.mark.parametrize(("tier", "uplinks", "ratio"), [("leaf", 3, "1.66667"), ("spine", 2, "2")])
+def test_up_links_that_the_plan_gives_may_be_too_few(worked: Worked, tier: str, uplinks: int, ratio: str) -> None:
+    """They stand, and the plan is warned: five links down of a leaf beside three up, four of a spine beside two."""
+    switch = {"ports": 8, "port_gbps": 400}
+    report = worked(plan({"role": "compute", "switch": switch, "tiers": 3, tier: {"uplinks": uplinks}}))
+    warned = [problem.message for problem in report.problems if problem.rule == "oversubscription"]
+    assert warned == [f"a {tier} is oversubscribed {ratio} : 1; 1 : 1 is asked for"]

@@ -174,6 +174,32 @@ def test_a_link_that_takes_several_cages() -> None:
     assert dragonfly_search.room(radix=16, local_radix=8, global_radix=16, cages=16, local=2, outer=2) == 12 - 2
 
 
+def test_links_down_that_take_several_cages() -> None:
+    """16 cages with 8 ports at one rate or 16 at another: four links of the other leave twelve, for six of the one."""
+    assert dragonfly_search.room(radix=8, local_radix=16, global_radix=16, cages=16, local=2, outer=2) == 6
+    assert search.ports_beside(up=4, radix=8, up_radix=16, cages=16) == 6
+
+
+def test_ports_that_have_no_links_of_a_rate(built: Built) -> None:
+    """Of two groups of ports one says 0 of 400G: links of 400G have the eight ports of the other."""
+    groups = [{"ports": 64, "port_gbps": 400, "modes": {"400G": 0}}, {"ports": 8, "port_gbps": 400}]
+    fabrics = {"compute": {"switch": {"port_groups": groups}}}
+    bom = built({"bomgen": 1, "name": "x", "cluster": {"gpu": "h100-sxm", "servers": 1}, "fabrics": fabrics})
+    assert bom["fabrics"]["compute"]["ports"]["leaf"]["radix"] == 8
+
+
+def test_a_plug_of_a_link_that_takes_several_cages(built: Built) -> None:
+    """32 links of 400G on 64 cages: each is plugged into one cage, with the parts that 64 such links have."""
+    switch = {"ports": 64, "port_gbps": 400, "cage": "qsfp-dd"}
+
+    def parts(**more: Any) -> list[str]:
+        fabrics = {"compute": {"nic": "thor2-400", "switch": switch | more}}
+        bom = built({"bomgen": 1, "name": "x", "cluster": {"gpu": "h100-sxm", "servers": 2}, "fabrics": fabrics})
+        return [line["part"] for line in bom["lines"] if line["category"] in ("transceiver", "cable")]
+
+    assert parts(modes={"400G": 32}) == parts() != []
+
+
 def test_a_cluster_that_is_never_large_enough_is_refused(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes are tried so many times; where none does, the plan is told so."""
     monkeypatch.setattr("bomgen.sizing.MAX_ROUNDS", 0)
