@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen import telling
 from bomgen.figures import Mark
-from bomgen.problems import PlanErrors, Problem
+from bomgen.problems import LINE_END, PlanErrors, Problem
 from bomgen.signs import DEVICES
 from bomgen.source import decoded
 
@@ -26,8 +26,6 @@ OPTION = "<template>"
 """The file name of marks of templates that the command line names; the line is the number of the option."""
 _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 """Letters and digits of any script, with dots, dashes and spaces inside: a name on any file system, hidden on none."""
-_LINE_END = re.compile(r"\r\n|[\n\r]")
-"""As Jinja2 counts; a form feed or a separator of paragraphs ends no line of a template."""
 PATH, RULE = "templates", "template-name"
 LIMIT = "template-limit"
 """The rule of a template that takes more than it may."""
@@ -126,7 +124,7 @@ def _each(
 
 def _problems(template: Template, faults: Sequence[Fault]) -> list[Problem]:
     """What is wrong with a template: at its own line where that is known, else where it is named."""
-    lines = _LINE_END.split(template.text)
+    lines = LINE_END.split(template.text)
     problems = []
     for fault in faults:
         mark, message = template.mark, f"{template.file}: {fault.message}"
