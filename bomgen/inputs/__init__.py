@@ -88,23 +88,12 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
     source = extended(file, settings)
     if settings:
         source = override(source, settings)
-    if newer := _newer(source):
+    if newer := schema.newer(source, "bomgen", "a plan", FORMAT, "format"):
         raise PlanErrors([newer])
     problems = schema.check(source, "plan")
     if problems:
         raise PlanErrors(problems)
     return source
-
-
-def _newer(source: Source) -> Problem | None:
-    """That a plan is of a later format, whose keys this program cannot judge; None where it is of none."""
-    version = source.data.get("bomgen")
-    if not isinstance(version, int) or version <= FORMAT:
-        return None
-    message = (
-        f"a plan of format {version}, and this bomgen reads format {FORMAT}: install a newer one; or write {FORMAT}"
-    )
-    return Problem(source.mark(("bomgen",)), "error", message, "format", "bomgen")
 
 
 def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
