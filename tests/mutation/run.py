@@ -34,8 +34,6 @@ from bomgen import __version__
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutation"
 SURVIVORS = Path(__file__).with_name("survivors.yaml")
-PAGE = ROOT / "docs" / "trust.md"
-BEGIN, END = "<!-- mutation -->", "<!-- /mutation -->"
 COPIED = (
     "bomgen",
     "plans",
@@ -149,10 +147,11 @@ def _report(every: list[Mutant], known: dict[str, str | None], share: float, kee
     score = 100 * (1 - len(survivors) / len(every))
     if keep:
         text = f"Last run: {date.today().isoformat()}, bomgen {__version__}; branches taken {share:.2f} %.\n\n"
-        page = PAGE.read_text(encoding="utf-8")
-        before, _, rest = page.partition(BEGIN)
-        text = f"{before}{BEGIN}\n\n{text}{_table(every, known)}\n{END}{rest.partition(END)[2]}"
-        PAGE.write_text(text, encoding="utf-8")
+        sys.path.append(str(ROOT / "tests"))
+        from between import TRUST, filled
+
+        page = filled(TRUST.read_text("utf-8"), "mutation", f"{text}{_table(every, known)}")
+        TRUST.write_text(page, encoding="utf-8")
     print(f"{len(every)} mutants: {score:.1f} % killed (bar {BAR}); branches taken {share:.2f} %")
     return int(score < BAR or any(mutant.name not in examined for mutant in survivors))
 
