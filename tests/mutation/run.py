@@ -2,10 +2,11 @@
 
 Mutants are cosmic-ray's; its way of starting pytest anew for each takes three seconds before the first test, so that
 `worker.py` forks instead. Workers have copies of the checkout, into which they write each mutant. A mutant is killed
-when a test fails or does not end.
+when a test fails or does not end, by a signal that ends its process, and when its module cannot be imported.
 
 What was found is kept in `build/mutation` while module and line are as they were, so that a run that was interrupted
-goes on. Survivors that were examined stand in `survivors.yaml` with the reason; one that does not is printed.
+goes on; which tests reach which line, while rooms and tests are as they were. Survivors that were examined stand in
+`survivors.yaml` with the reason; one that does not is printed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 import yaml
 from covering import TESTS, Covering, branches, measured
 from covering import run as run_covered
+from freshness import measured_anew
 from mutants import ROOMS, Mutant, modules, mutants
 from worker import CONTROL, CONTROL_ANEW, OUTCOMES, SHARE, WITHOUT, Try
 
@@ -61,7 +63,7 @@ def main() -> int:
     options.add_argument("--again", action="store_true", help="try those once more that survived")
     options.add_argument("--keep", action="store_true", help="write the figures of a sample to docs/trust.md too")
     asked = options.parse_args()
-    if not (BUILD / "times.xml").exists() and run_covered(ROOT, BUILD):
+    if not measured_anew(ROOT, BUILD, run_covered):
         print("the tests fail without any mutant", file=sys.stderr)
         return 1
     share = branches(BUILD)
