@@ -36,11 +36,13 @@ def main() -> None:
     for name, text in given["templates"]:
         (answer, faults), left = _timed(partial(render, text, name, filters, data, limits, _use_spare), limits, left)
         body = json.dumps(faults).encode() if faults else answer
-        sys.stdout.buffer.write(HEAD.pack(bool(faults), len(body)) + body)
+        sys.stdout.buffer.write(HEAD.pack(bool(faults), len(body)))
+        sys.stdout.buffer.write(body)
         sys.stdout.buffer.flush()
         if any(fault.rule == LIMIT for fault in faults):
             return
-        gc.collect()  # what a template held, in circles, is memory that the next one may take
+        del answer, body
+        gc.collect()  # what a template held, also in circles, is memory that the next one may take
 
 
 def _timed(rendered: Callable[[], Answer], limits: Limits, left: float) -> tuple[Answer, float]:
