@@ -17,9 +17,8 @@ EXCERPT = 200
 """Characters of a long line that are shown around the place of a problem."""
 CLOSE = 0.6
 """Similarity from which a known word is suggested for another (the usual cutoff of difflib)."""
-
-
-_LINE_END = re.compile("\r\n|\n|\r")
+LINE_END = re.compile("\r\n|\n|\r")
+"""What ends a line of any text that is read: editors, Jinja2 and CSV count alike."""
 
 
 class Problem(NamedTuple):
@@ -88,7 +87,7 @@ def excerpt(problem: Problem, text: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _lines(text: str) -> list[str]:
     """The lines of a text, kept for the next problem of the same file."""
-    lines = _LINE_END.split(text)
+    lines = LINE_END.split(text)
     return lines if lines[-1] else lines[:-1]
 
 

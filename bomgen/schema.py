@@ -91,6 +91,20 @@ def check(source: Source, name: str) -> list[Problem]:
     return sorted(set(problems), key=lambda problem: (problem.mark.line, problem.mark.column, problem.message))
 
 
+def newer(source: Source, key: str, what: str, format: int, rule: str) -> Problem | None:
+    """That a source is of a later format than `format`, by its key; None where it is of none.
+
+    What else a later format says this program cannot judge, so that it is asked before `check`.
+    """
+    version = source.data.get(key) if isinstance(source.data, dict) else None
+    if not isinstance(version, int) or version <= format:
+        return None
+    message = (
+        f"{what} of format {str(version)[:MAX_QUOTED]}, and this bomgen reads format {format}; install a newer one"
+    )
+    return Problem(source.mark((key,)), "error", message, rule, key)
+
+
 def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
     """The problems that one schema error stands for: of several alternatives the one that got furthest."""
     if error.context:

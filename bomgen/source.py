@@ -44,7 +44,8 @@ OVERRIDES = "<set>"
 """The file name that `--set` values are marked with; the line is the number of the option."""
 
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""Of YAML 1.1, which the parser counts."""
+"""Of YAML 1.1, which the parser counts: three more than other text has. They are refused before it does, but what is
+no UTF-8 may stand behind them."""
 _NULL = re.compile(r"null|Null|NULL|~|")
 _TRUE = re.compile(r"true|True|TRUE")
 _FALSE = re.compile(r"false|False|FALSE")

@@ -161,8 +161,7 @@ class _Reader:
     def side(self, data: Mapping[str, Any], source: Source | None) -> Side:
         version = data.get("bomgen")
         if version != FORMAT or isinstance(version, bool):
-            found = json.dumps(version)[:MAX_DEPTH]
-            raise _Wrong(f"a bom.json of format {found}, and this bomgen reads format {FORMAT}: install the newer one")
+            raise self.unknown(data)
         plan = self.mapping(data, "plan")
         lines = data.get("lines")
         if not isinstance(lines, list):
@@ -186,6 +185,16 @@ class _Reader:
             source=source,
             clusters=tuple(self.clusters(data)),
         )
+
+    def unknown(self, data: Mapping[str, Any]) -> PlanErrors | _Wrong:
+        """What is said of a format that is not known; what that takes is loaded only here."""
+        from bomgen import schema
+        from bomgen.source import Source
+
+        whole = Source(self.name, "", data, {}, {(): Mark(self.name, 1, 1)})
+        if newer := schema.newer(whole, "bomgen", "a bom.json", FORMAT, RULE):
+            return PlanErrors([newer])
+        return _Wrong(f"`bomgen` is {json.dumps(data.get('bomgen'))[: schema.MAX_QUOTED]}, not {FORMAT}")
 
     def clusters(self, data: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
         found = data.get(CLUSTERS) or {}

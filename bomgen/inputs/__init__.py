@@ -19,7 +19,7 @@ from bomgen.inputs.files import PlanFile, content_of, inside, lock_name, real
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
-from bomgen.prices import PriceBook, price_book
+from bomgen.prices import KEPT, PriceBook, price_book
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
 from bomgen.source import MAX_BYTES, Source, override
@@ -41,8 +41,6 @@ __all__ = [
 FORMAT = 1
 """Version of the format of plans, their key `bomgen`."""
 
-KEPT = 20
-"""Price books that are remembered: all that one plan can name."""
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "<stdin>"
 
@@ -88,23 +86,12 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
     source = extended(file, settings)
     if settings:
         source = override(source, settings)
-    if newer := _newer(source):
+    if newer := schema.newer(source, "bomgen", "a plan", FORMAT, "format"):
         raise PlanErrors([newer])
     problems = schema.check(source, "plan")
     if problems:
         raise PlanErrors(problems)
     return source
-
-
-def _newer(source: Source) -> Problem | None:
-    """That a plan is of a later format, whose keys this program cannot judge; None where it is of none."""
-    version = source.data.get("bomgen")
-    if not isinstance(version, int) or version <= FORMAT:
-        return None
-    message = (
-        f"a plan of format {version}, and this bomgen reads format {FORMAT}: install a newer one; or write {FORMAT}"
-    )
-    return Problem(source.mark(("bomgen",)), "error", message, "format", "bomgen")
 
 
 def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
@@ -142,7 +129,6 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
     return books, inputs
 
 
-@lru_cache(maxsize=KEPT)
 def _steps(content: bytes, given: str) -> int:
     """The steps that reading a price book takes, by the lines or mappings in it; of a workbook, by what it unpacks to.
 

@@ -120,8 +120,8 @@ def names_of(records: Iterable[Record]) -> set[str]:
 def lock_of(name: str, content: bytes) -> Lock:
     """The lock in the bytes of a file. Raises PlanErrors when it is none."""
     source = read(decoded(content, name), name)
-    if newer := _newer(source):
-        raise PlanErrors([newer])
+    if newer := schema.newer(source, FORMAT_KEY, "a lock", FORMAT, RULE):
+        raise PlanErrors([newer])  # to write it anew with this bomgen would lose what it pins
     problems = schema.check(source, "lock") or list(_slips(source))
     if problems:
         raise PlanErrors([_as_lock(problem) for problem in problems[:1]])
@@ -150,15 +150,6 @@ def lock_of(name: str, content: bytes) -> Lock:
             for bill in data.get("bills", ())
         },
     )
-
-
-def _newer(source: Source) -> Problem | None:
-    """That a lock is of a later format; None where it is of none. To write it anew here would lose what it pins."""
-    version = source.data.get(FORMAT_KEY) if isinstance(source.data, dict) else None
-    if not isinstance(version, int) or version <= FORMAT:
-        return None
-    message = f"a lock of format {version}, and this bomgen reads format {FORMAT}; install a newer one"
-    return Problem(source.mark((FORMAT_KEY,)), "error", message, RULE)
 
 
 def _slips(source: Source) -> Iterable[Problem]:

@@ -5,7 +5,6 @@ Whoever sends a plan sends its templates: they are read as data is, and never ru
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen import telling
 from bomgen.figures import Mark
-from bomgen.problems import PlanErrors, Problem
+from bomgen.problems import LINE_END, PlanErrors, Problem
 from bomgen.signs import DEVICES
 from bomgen.source import decoded
 
 if TYPE_CHECKING:
-    from bomgen.own_templates.process import Limits
+    from bomgen.own_templates.process import Fault, Limits
 
 SUFFIX = ".j2"
 TEMPLATE_BYTES = 1 << 20
@@ -27,13 +26,9 @@ OPTION = "<template>"
 """The file name of marks of templates that the command line names; the line is the number of the option."""
 _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 """Letters and digits of any script, with dots, dashes and spaces inside: a name on any file system, hidden on none."""
-_LINE_END = re.compile(r"\r\n|[\n\r]")
-"""As Jinja2 counts; a form feed or a separator of paragraphs ends no line of a template."""
 PATH, RULE = "templates", "template-name"
 LIMIT = "template-limit"
 """The rule of a template that takes more than it may."""
-LEAST_SECONDS = 0.1
-"""Processor time that is left for a template after others that took all."""
 
 
 class Template(NamedTuple):
@@ -118,34 +113,18 @@ def _each(
     templates: Sequence[Template], data: Mapping[str, Any], language: str, limits: Limits | None
 ) -> Iterator[tuple[Template, bytes, list[Problem]]]:
     """What each template gives, and what is wrong with it; none is begun after one that has reached a limit."""
-    from bomgen.own_templates.process import LIMITS
+    from bomgen.own_templates.process import LIMITS, run
 
-    limits = limits or LIMITS
-    left = float(limits.cpu_seconds)
-    for template in templates:
-        before = _seconds_of_children()
-        text, problems = _run(template, data, language, limits, left)
-        yield template, text, problems
-        if any(problem.rule == LIMIT for problem in problems):
-            return
-        left = max(left - (_seconds_of_children() - before), LEAST_SECONDS)
+    if templates:
+        given = [(template.name, template.text) for template in templates]
+        answers = run(given, {"data": data, "language": language}, limits or LIMITS)
+        for template, (text, faults) in zip(templates, answers, strict=False):
+            yield template, text, _problems(template, faults)
 
 
-def _seconds_of_children() -> float:
-    """Processor time of the processes that have ended; nought where the platform does not know."""
-    spent = os.times()
-    return spent.children_user + spent.children_system
-
-
-def _run(
-    template: Template, data: Mapping[str, Any], language: str, limits: Limits, seconds: float
-) -> tuple[bytes, list[Problem]]:
-    """What a template gives, and what is wrong with it: at its own line where that is known, else where it is named."""
-    from bomgen.own_templates.process import run
-
-    given = {"name": template.name, "text": template.text, "data": data, "language": language}
-    text, faults = run(given, limits, seconds)
-    lines = _LINE_END.split(template.text)
+def _problems(template: Template, faults: Sequence[Fault]) -> list[Problem]:
+    """What is wrong with a template: at its own line where that is known, else where it is named."""
+    lines = LINE_END.split(template.text)
     problems = []
     for fault in faults:
         mark, message = template.mark, f"{template.file}: {fault.message}"
@@ -153,7 +132,7 @@ def _run(
             line = lines[fault.line - 1]
             mark, message = Mark(template.file, fault.line, len(line) - len(line.lstrip()) + 1), fault.message
         problems.append(Problem(mark, "error", message, fault.rule, PATH))
-    return text, problems
+    return problems
 
 
 def _wrong(mark: Mark, message: str, rule: str) -> PlanErrors:

@@ -1,16 +1,20 @@
-"""The program of the process that a template is rendered in: it reads what to do, gives up all it may, and does it."""
+"""The program of the process that templates are rendered in: it reads what to do, gives up all it may, and does it."""
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from math import ceil
 from types import FrameType
 from typing import Any, NoReturn
 
-from bomgen.own_templates.process import FAULTY, Limits
+from bomgen.own_templates import LIMIT
+from bomgen.own_templates.process import HEAD, Answer, Fault, Limits, too_slow
 from bomgen.own_templates.sandbox import Slow, render, writer
 
 REFUSED = ("ctypes.", "import", "open", "os.", "shutil.", "signal.", "socket.", "subprocess.", "winreg.")
@@ -22,23 +26,45 @@ SPARE_BYTES = 32 << 20
 
 
 def main() -> None:
-    """Render or parse the template that stands on standard input: the text, or its faults, on standard output."""
+    """Render or parse the templates that stand on standard input: texts, or faults, on standard output as they come."""
     given = json.load(sys.stdin.buffer)
     limits, data = Limits(*given["limits"]), given["data"]
     filters = writer(given["language"], data["bom"]["totals"]["currency"] if data else "")
-    _give_up(limits, given["seconds"])
-    answer, faults = render(given["text"], given["name"], filters, data, limits, _use_spare)
-    sys.stdout.buffer.write(json.dumps(faults).encode() if faults else answer)
-    sys.stdout.buffer.flush()
-    sys.exit(FAULTY if faults else 0)
+    _give_up(limits)
+    gc.freeze()
+    left = float(limits.cpu_seconds)
+    for name, text in given["templates"]:
+        (answer, faults), left = _timed(partial(render, text, name, filters, data, limits, _use_spare), limits, left)
+        body = json.dumps(faults).encode() if faults else answer
+        sys.stdout.buffer.write(HEAD.pack(bool(faults), len(body)))
+        sys.stdout.buffer.write(body)
+        sys.stdout.buffer.flush()
+        if any(fault.rule == LIMIT for fault in faults):
+            return
+        del answer, body
+        gc.collect()  # what a template held, also in circles, is memory that the next one may take
 
 
-def _give_up(limits: Limits, seconds: float) -> None:
+def _timed(rendered: Callable[[], Answer], limits: Limits, left: float) -> tuple[Answer, float]:
+    """What a template gives, and what it leaves of the seconds of processor time that there were."""
+    try:
+        _set_timer(left)
+        answer = rendered()
+        return answer, _set_timer(0)
+    except Slow:  # behind the last line of the template, or while another fault was told
+        return (b"", [Fault(0, too_slow(limits), LIMIT)]), 0
+
+
+def _set_timer(seconds: float) -> float:
+    """Let the processor time end after seconds, with 0 not at all, and return what was left; Windows counts none."""
+    return signal.setitimer(signal.ITIMER_PROF, seconds)[0] if hasattr(signal, "setitimer") else 0
+
+
+def _give_up(limits: Limits) -> None:
     """Let go of everything that a template does not need, as far as the platform knows how."""
-    if hasattr(signal, "setitimer"):
+    if hasattr(signal, "SIGPROF"):
         signal.signal(signal.SIGPROF, _say_where)
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-    cpu = ceil(time.process_time() + seconds) + KILLED_AFTER
+    cpu = ceil(time.process_time() + limits.cpu_seconds) + KILLED_AFTER
     for kind, soft, hard in (
         ("RLIMIT_CPU", cpu, cpu + KILLED_AFTER),
         ("RLIMIT_AS", limits.memory_bytes, limits.memory_bytes + SPARE_BYTES),

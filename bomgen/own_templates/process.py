@@ -1,4 +1,4 @@
-"""A template in a process of its own: what it is given, how long it is waited for, and how it may end.
+"""Templates in a process of their own: what it is given, how long it is waited for, and how it may end.
 
 The sandbox of Jinja2 keeps a template from the program's objects, but not from time and memory: loops in loops,
 `'x' * 10 ** 10`, `10 ** (10 ** 10)` and `'%1000000000d' % 1` are all innocent to it. Only a process can be stopped in
@@ -10,27 +10,28 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Event, Timer
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from bomgen.interrupts import held_back
 from bomgen.own_templates import LIMIT
 
 CPU_SECONDS = 4
-"""Processor time of all templates of a plan together, once to read them and once to fill them in: one that groups
-and lists 10 000 lines takes 0.7 s."""
+"""Processor time of all templates of a plan together, without the start of their process: one that groups and lists
+10 000 lines takes 0.7 s."""
 WALL_SECONDS = 30
-"""How long a template is waited for: its processor time on a machine that is busy with six times as much."""
+"""How long they are waited for: their processor time on a machine that is busy with six times as much."""
 MEMORY_BYTES = 512 << 20
 """Address space of the process: 50 MiB with the data of 10 000 lines, and some times the longest result."""
 OUTPUT_BYTES = 16 << 20
 """The longest result: an order of 10 000 lines has half a MiB, a page with pictures in it a few."""
-FAULTY = 3
-"""Exit code of a process that gives faults in place of a text; 1 and 2 are Python's own."""
+HEAD = struct.Struct(">?Q")
+"""What stands before each answer: whether it is faults in place of a text, and its bytes."""
 PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from bomgen.own_templates.child import main; main()"
 ISOLATED = ("-I", "-S", "-B", "-X", "utf8")
 """No variables of the environment, no folder of the user, no start-up files, no files of bytecode; UTF-8 everywhere."""
@@ -39,7 +40,7 @@ KEPT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 
 class Limits(NamedTuple):
-    """What a template may take."""
+    """What templates may take: processor time and clock all of a plan together, the rest each."""
 
     cpu_seconds: int
     wall_seconds: int
@@ -77,35 +78,55 @@ def too_large(limits: Limits) -> str:
 _MEBI = 20
 
 
-def run(given: Mapping[str, Any], limits: Limits, seconds: float) -> tuple[bytes, list[Fault]]:
-    """The text that a template gives, empty without data, when it is only parsed; or what is wrong with it.
+Answer = tuple[bytes, list[Fault]]
+"""The text that a template gives, empty without data, when it is only parsed; or what is wrong with it."""
 
-    `seconds` are what it may take of the processor time of its limits.
+
+def run(templates: Sequence[tuple[str, str]], given: Mapping[str, Any], limits: Limits) -> list[Answer]:
+    """The answers of templates, given as name and text; none is begun after one that has reached a limit.
+
+    One process does one after the other: each of its own would take longer to start than most take to fill in.
     """
     late = Event()
     with held_back() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as asked:
-        asked.write(json.dumps({**given, "limits": limits, "seconds": seconds}, allow_nan=False).encode())
+        asked.write(json.dumps({**given, "templates": templates, "limits": limits}, allow_nan=False).encode())
         asked.seek(0)
         process = _started(empty, asked.fileno())
         timer = Timer(limits.wall_seconds, _stop, (process, late))
         timer.start()
         try:
             with let_through():
-                answer = process.stdout.read(limits.output_bytes + 1) if process.stdout else b""
-                if len(answer) <= limits.output_bytes:
-                    process.wait()
+                return list(_answers(process, len(templates), late, limits))
         finally:
             with process:
                 process.kill()
             timer.cancel()
             timer.join()
-    if len(answer) > limits.output_bytes:
+
+
+def _answers(process: subprocess.Popen[bytes], count: int, late: Event, limits: Limits) -> Iterator[Answer]:
+    """The answers of a process as they come; where it ends before, that is the fault of the template it was at."""
+    for _ in range(count):
+        answer = _answer(process.stdout, limits) if process.stdout else None
+        if answer is None:
+            answer = b"", [Fault(0, _ended(process.wait(), late.is_set(), limits), LIMIT)]
+        yield answer
+        if any(fault.rule == LIMIT for fault in answer[1]):
+            return
+
+
+def _answer(stream: IO[bytes], limits: Limits) -> Answer | None:
+    """The next answer; None where the process ended before it was whole."""
+    head = stream.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    faulty, length = HEAD.unpack(head)
+    if length > limits.output_bytes:
         return b"", [Fault(0, too_long(limits), LIMIT)]
-    if process.returncode == FAULTY:
-        return b"", [Fault(*fault) for fault in json.loads(answer)]
-    if process.returncode:
-        return b"", [Fault(0, _ended(process.returncode, late.is_set(), limits), LIMIT)]
-    return answer, []
+    body = stream.read(length)
+    if len(body) < length:
+        return None
+    return (b"", [Fault(*fault) for fault in json.loads(body)]) if faulty else (body, [])
 
 
 def _started(folder: str, asked: int) -> subprocess.Popen[bytes]:
@@ -129,8 +150,8 @@ def _stop(process: subprocess.Popen[bytes], late: Event) -> None:
 def _ended(code: int, late: bool, limits: Limits) -> str:
     """Why a process ended without an answer."""
     if late:
-        return f"not done after {limits.wall_seconds} s; a template is waited for no longer"
-    if code == -getattr(signal, "SIGXCPU", 0):
+        return f"not done after {limits.wall_seconds} s; the templates of a plan are waited for no longer"
+    if -code in {getattr(signal, name, 0) for name in ("SIGPROF", "SIGXCPU")} - {0}:
         return too_slow(limits)
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"exit code {code}"
     return f"its process ended with {name}; it must do with {limits.memory_bytes >> _MEBI} MiB and Jinja's own means"

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import wraps
 from itertools import islice
 from types import BuiltinMethodType, FunctionType, MethodType
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined, nodes, pass_context
 from jinja2.runtime import BlockReference, Context, LoopContext
@@ -51,6 +51,7 @@ _QUOTED = (",", ";", '"', "\n", "\r")
 """What a field of CSV is put in quotes for; semicolons separate fields where commas separate decimals."""
 
 Filters = Mapping[str, Callable[..., str]]
+Wrapped = TypeVar("Wrapped")
 
 
 class Slow(BaseException):
@@ -82,6 +83,17 @@ class _Missing(StrictUndefined):
         return f"there is no '{name}'; {hint}"
 
 
+def _called(name: str) -> Callable[[type[Wrapped]], type[Wrapped]]:
+    """A class under the name that messages shall call it, of Python's and Jinja2's, which look it up by themselves."""
+
+    def called(wrapper: type[Wrapped]) -> type[Wrapped]:
+        wrapper.__name__ = wrapper.__qualname__ = name
+        wrapper.__module__ = "builtins"
+        return wrapper
+
+    return called
+
+
 class _Textless:
     """What has no text of its own: Python would write its address in memory, another one each time."""
 
@@ -96,6 +108,7 @@ class _Textless:
     __html__ = __repr__
 
 
+@_called("function")
 class _Method(_Textless):
     """What can be called."""
 
@@ -105,6 +118,7 @@ class _Method(_Textless):
         return self._held(*arguments, **named)
 
 
+@_called("generator")
 class _Walk(_Textless):
     """What can be walked through once, such as the result of `map`."""
 
@@ -117,18 +131,21 @@ class _Walk(_Textless):
         return next(self._held)
 
 
-class _Cycler(Cycler):
-    """Jinja's, which has no text of its own."""
+class _Unprinted:
+    """What Jinja2 has, and has no text of its own."""
 
     def __repr__(self) -> str:
-        raise ValueError(_unprinted("Cycler"))
+        raise ValueError(_unprinted(type(self).__name__))
 
 
-class _Joiner(Joiner):
-    """Jinja's, which has no text of its own."""
+@_called("cycler")
+class _Cycler(_Unprinted, Cycler):
+    """Jinja's."""
 
-    def __repr__(self) -> str:
-        raise ValueError(_unprinted("Joiner"))
+
+@_called("joiner")
+class _Joiner(_Unprinted, Joiner):
+    """Jinja's."""
 
 
 def _without_text(value: Any) -> Any:
@@ -300,7 +317,7 @@ def _printed(_context: Context, value: object) -> object:
         return ""
     if isinstance(value, str | int | float | Decimal | list | tuple | dict | Undefined):
         return value
-    if isinstance(value, _Textless | _Cycler | _Joiner):
+    if isinstance(value, _Textless | _Unprinted):
         str(value)
     raise ValueError(_unprinted(type(value).__name__))
 

@@ -17,6 +17,8 @@ from bomgen.source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source, exact_number
 
 MAX_PRICE = 10**12
 EARLIEST = date.min.isoformat()
+KEPT = 20
+"""Price books that are remembered: all that one plan can name."""
 AMOUNTS = ("price", "min", "max")
 _TEXTS = ("part", "source")
 

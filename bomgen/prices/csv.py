@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from bomgen.csv_fields import FORMULA_STARTS
 from bomgen.figures import Mark
 from bomgen.prices.table import Cell
-from bomgen.problems import PlanErrors, Problem
+from bomgen.problems import LINE_END, PlanErrors, Problem
 
 SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile(r'"([^"]*(?:""[^"]*)*)"')
-_LINE_END = re.compile(r"\r\n|\n|\r")
 _BLANKS = re.compile(" *")
 
 
@@ -35,7 +34,7 @@ def rows(text: str, file: str) -> Iterator[Sequence[Cell]]:
             if found is None:
                 raise _broken(mark, 'a quote " that is never closed; close it, or write it twice to mean itself')
             value = found[1].replace('""', '"')
-            for end in _LINE_END.finditer(text, at, found.end()):
+            for end in LINE_END.finditer(text, at, found.end()):
                 line, start = line + 1, end.end()
             at = _end(_BLANKS, text, found.end())
         else:
@@ -46,7 +45,7 @@ def rows(text: str, file: str) -> Iterator[Sequence[Cell]]:
             at += 1
             if at < len(text):
                 continue
-        end_of_line = _LINE_END.match(text, at)
+        end_of_line = LINE_END.match(text, at)
         if end_of_line is None and at < len(text):
             message = 'text behind a closing quote "; write a quote within quotes twice'
             raise _broken(Mark(file, line, at - start + 1), message)

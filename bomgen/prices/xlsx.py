@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from datetime import date, time, timedelta
 from decimal import Context, Decimal
+from functools import lru_cache
 from io import BytesIO
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -14,6 +15,7 @@ from zipfile import BadZipFile, ZipFile
 from openpyxl import load_workbook
 
 from bomgen.figures import Mark
+from bomgen.prices import KEPT
 from bomgen.prices.table import MAX_COLUMNS, Broken, Cell, Value
 from bomgen.problems import PlanErrors, Problem
 
@@ -97,8 +99,9 @@ def _value(cell: Any, formula: bool) -> Value:
     return SHOWN_DIGITS.create_decimal(repr(value)) if isinstance(value, int | float) else Decimal(value)
 
 
+@lru_cache(maxsize=KEPT)
 def unpacked(content: bytes, file: str) -> int:
-    """The bytes of a package once it is unpacked.
+    """The bytes of a package once it is unpacked; kept, because what that costs is asked before it is read.
 
     Raises PlanErrors for one that is none, or that would take too much room.
     """

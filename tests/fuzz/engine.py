@@ -6,13 +6,10 @@ import importlib
 import os
 import random
 import sys
-from pathlib import Path
 
 import atheris
+from hunt import HERE, STARTED_BY
 
-HERE = Path(__file__).parent
-STARTED_BY = "BOMGEN_FUZZ_STARTED_BY"
-"""The program that libFuzzer starts again for each part of a merge."""
 ROOMS = {
     "source": ("bomgen.source",),
     "quantities": ("bomgen.quantities", "bomgen.language"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib
-import json
 import os
 import re
 import shutil
@@ -23,9 +22,8 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
 BUILD = CHECKOUT / "build" / "fuzz"
-FIGURES = HERE / "figures.json"
-PAGE = CHECKOUT / "docs" / "trust.md"
-BEGIN, END = "<!-- fuzzing -->", "<!-- /fuzzing -->"
+STARTED_BY = "BOMGEN_FUZZ_STARTED_BY"
+"""The variable that tells a target which program libFuzzer starts again for each part of a merge."""
 TIMEOUT = 300
 """Seconds after which one execution is a hang: a hundred times the slowest plan of the checkout, for busy machines."""
 MEMORY = 3072
@@ -55,7 +53,6 @@ class Outcome(NamedTuple):
     seconds: float
     corpus: int
     edges: int
-    features: int
     crashes: int
     hangs: int
 
@@ -77,7 +74,7 @@ def hunt(name: str, executions: int) -> Outcome:
         folder.mkdir(parents=True, exist_ok=True)
     for seed in importlib.import_module(f"fuzz_{name}").seeds():
         (seeds / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
-    done, crashes, hangs, edges, features, start = 0, 0, 0, 0, 0, time.monotonic()
+    done, crashes, hangs, edges, start = 0, 0, 0, 0, time.monotonic()
     while done < executions:
         options = (f"-runs={executions - done}", f"-artifact_prefix={BUILD}/{name}-")
         line = command(name, BUILD, *options, str(corpus), str(seeds), str(HERE / "corpus" / name))
@@ -86,14 +83,13 @@ def hunt(name: str, executions: int) -> Outcome:
         (BUILD / f"{name}.log").write_text(said, encoding="utf-8")
         counted = re.search(r"stat::number_of_executed_units:\s+(\d+)", said)
         done += int(counted[1]) if counted else 1
-        reached = [(int(a), int(b)) for a, b in re.findall(r"cov: (\d+) ft: (\d+)", said)]
-        edges, features = max((edges, features), *reached) if reached else (edges, features)
+        edges = max([edges, *map(int, re.findall(r"cov: (\d+)", said))])
         late = "libFuzzer: timeout" in said
         hangs += late
         crashes += "SUMMARY: libFuzzer" in said and not late  # one that was ended from outside is begun again
         if hangs + crashes >= MOST_FINDS:
             break
-    return Outcome(done, time.monotonic() - start, len(list(corpus.iterdir())), edges, features, crashes, hangs)
+    return Outcome(done, time.monotonic() - start, len(list(corpus.iterdir())), edges, crashes, hangs)
 
 
 def keep(name: str) -> None:
@@ -105,7 +101,7 @@ def keep(name: str) -> None:
     starter.chmod(0o755)
     folders = [folder for folder in (kept, BUILD / "corpus" / name, BUILD / "seeds" / name) if folder.is_dir()]
     line = command(name, BUILD, "-merge=1", str(found), *map(str, folders))
-    environment = {**os.environ, "BOMGEN_FUZZ_STARTED_BY": str(starter)}
+    environment = {**os.environ, STARTED_BY: str(starter)}
     subprocess.run(line, capture_output=True, check=True, cwd=BUILD, env=environment)
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
@@ -137,12 +133,6 @@ def table(figures: dict[str, Any]) -> str:
     return f"Last hunt: {figures['date']}, bomgen {figures['version']}.\n\n" + "\n".join(rows) + "\n"
 
 
-def shown(page: str, figures: dict[str, Any]) -> str:
-    """A page with the figures between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{table(figures)}\n{END}{rest.partition(END)[2]}"
-
-
 def main() -> None:
     """Hunt through the targets named, or all; keep the figures of a whole hunt."""
     parser = argparse.ArgumentParser(description="Fuzz every target for its number of executions.")
@@ -150,7 +140,9 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="put what a hunt reached into the corpora; hunt no more")
     parser.add_argument("--share", type=float, default=1.0, help="share of the executions")
     asked = parser.parse_args()
-    sys.path[:0] = [str(HERE), str(CHECKOUT)]
+    sys.path[:0] = [str(HERE), str(HERE.parent), str(CHECKOUT)]
+    from between import TRUST, filled
+
     from bomgen import __version__
 
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -166,8 +158,7 @@ def main() -> None:
     finds = sum(each["crashes"] + each["hangs"] for each in found.values())
     if not asked.targets and asked.share >= 1 and not finds:
         figures = {"date": date.today().isoformat(), "version": __version__, "targets": found}
-        FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-        PAGE.write_text(shown(PAGE.read_text("utf-8"), figures), encoding="utf-8")
+        TRUST.write_text(filled(TRUST.read_text("utf-8"), "fuzzing", table(figures)), encoding="utf-8")
     sys.exit(bool(finds))
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from fractions import Fraction
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from bomgen import schema
 from bomgen.catalog import KINDS, Catalog
 
-PLANS = Path(__file__).parents[2] / "plans"
 NUMBERS: tuple[Any, ...] = (
     *(0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 63, 64, 127, 128, 400, 512, 800, 1000, 4096, 65_535, 10**6, 10**9, 10**13, -1),
     *(Fraction(1, 2), Fraction(1, 1000), Fraction(3, 2), Fraction(99, 100), Fraction(10**12 + 1, 10)),
@@ -74,8 +72,6 @@ VALUES: tuple[Any, ...] = (None, True, False, [], {}, *NUMBERS, *TEXTS)
 MOST_DEPTH = 6
 
 Schema = dict[str, Any]
-Place = tuple[Any, Any]
-"""A mapping or list, and a key or position in it."""
 
 
 def known() -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ TRIPS = ("ctypes.", "os.", "shutil.", "signal.", "socket.", "subprocess.", "temp
 READING = ("os.listdir", "os.scandir")
 """Those among them that read."""
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
-_NOTHING, _READING, _ALL = "nothing", "writing", "all"
+_NOTHING, _READING, _ALL = "nothing", "reading", "all"
 
 
 class _Wire:
@@ -27,8 +27,8 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
     if _Wire.watched == _NOTHING:
         return
     if event == "open":
-        _, mode, flags = arguments
-        if _Wire.watched == _ALL or (isinstance(flags, int) and flags & WRITING and mode is not None):
+        _, _, flags = arguments
+        if _Wire.watched == _ALL or (isinstance(flags, int) and flags & WRITING):
             _Wire.tripped.append(f"{event} {arguments!r}")
     elif event.startswith(TRIPS) and not (event in READING and _Wire.watched == _READING):
         _Wire.tripped.append(f"{event} {arguments!r}")

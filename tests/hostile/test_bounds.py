@@ -177,6 +177,12 @@ BUILT: dict[str, Callable[[], Input]] = {
         f"quote: {{alternatives: [{listed('{name: a#, set: {cluster.servers: 9#}}', 20)}]}}\n",
         99,
     ),
+    "templates-that-take-all-their-time": plan(
+        f"templates: [{listed('t#.j2', 20)}]\n",
+        **{
+            f"t{n}_j2": b"{% for a in range(50000) %}{% for b in range(5) %}{% endfor %}{% endfor %}" for n in range(20)
+        },
+    ),
     "fabrics": plan("fabrics: {" + listed("f#: {role: storage, switch: qm9700, nic: cx7-400-osfp}", 20) + "}\n", 99),
 }
 RUNS = [(name, "check", made) for name, made in CHECKED.items()] + [

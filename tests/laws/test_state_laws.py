@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from depth import DEEPER
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -24,9 +25,6 @@ from bomgen.price_lists import written
 from bomgen.prices import PriceBook, entries, find, first, price_book
 from bomgen.prices.files import opened
 from bomgen.report import digest
-
-DEEPER = max(1, settings().max_examples // 50)
-"""Times that `make deep` looks further than every day."""
 
 PARTS = ("a", "b-1", "=sum", 'ü, "x"')
 QUANTITIES = (1, 2, 10, 1000)

@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from depth import DEEPER
 from hypothesis import event, given, settings
 from openpyxl import load_workbook
+from test_fabric_laws import count
 from test_result_laws import again, figures_of
 from test_wiring_laws import Rows, links_of
 from test_wiring_laws import check as wired_as_billed
@@ -28,7 +30,7 @@ from whole_plans import Whole, whole_plans
 
 from bomgen.bill import Bill
 from bomgen.design import BuiltFabric
-from bomgen.figures import Derived, Figure
+from bomgen.figures import Derived
 from bomgen.inputs import price_books_of
 from bomgen.outputs import render
 from bomgen.pipeline import work_out
@@ -37,8 +39,6 @@ from bomgen.quantities import parse
 from bomgen.quote import quote
 from bomgen.report import Report
 
-DEEPER = max(1, settings().max_examples // 50)
-"""Times that `make deep` looks further than every day."""
 TOLD = re.compile(
     r"(plan\.yaml|base\.yaml|book-\d\.(yaml|csv)):\d+:\d+: (error|warning): .+[;?] ?.* \[[a-z-]+\]", re.DOTALL
 )
@@ -67,11 +67,6 @@ def built(whole: Whole, folder: Path) -> Report | None:
         return None
     event("built")
     return report
-
-
-def count(figure: Figure | None) -> Any:
-    """The value of a figure, nought for none."""
-    return figure.value if figure else 0
 
 
 def ports_and_links(fabric: BuiltFabric, asked: Any) -> None:

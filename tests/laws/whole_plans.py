@@ -155,7 +155,7 @@ def clusters(draw: st.DrawFn) -> dict[str, Any]:
     own = draw(st.booleans())
     if own:
         nics = draw(st.sampled_from((1, 2, 4, 8)))
-        server = {**SERVER, "nics": nics, "nic": {**SERVER["nic"], "ports": 1}}
+        server = {**SERVER, "nics": nics}
         cluster: dict[str, Any] = {"gpu": "h100-sxm", "server": server}
         fabric: dict[str, Any] = {"switch": {**SWITCH, "ports": draw(st.sampled_from((8, 16, 32, 64)))}}
     else:

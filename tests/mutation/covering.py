@@ -1,7 +1,7 @@
 """Which tests reach which line of the pure rooms, and how long each takes: the tests that a mutant is given to.
 
-`measured(root, build)` runs the tests once under coverage with a context for each test. The same run says how many of
-the branches of the pure rooms the tests take.
+`run(root, build)` runs the tests once under coverage with a context for each test; `measured(build)` reads what that
+left behind, and `branches(build)` how many of the branches of the pure rooms the tests take.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from coverage import Coverage, CoverageData
+from freshness import TIMES
 from mutants import ROOMS
 
 # Tests that judge what the pure rooms work out, in their own process. Those of formats, drawings, files and the command
@@ -64,7 +65,7 @@ def run(root: Path, build: Path) -> int:
         "no:cacheprovider",
     ]
     command += ["--cov", f"--cov-config={build / 'coveragerc'}", "--cov-context=test", "--cov-report="]
-    command += [f"--junitxml={build / 'times.xml'}", "-o", "junit_family=xunit1"]
+    command += [f"--junitxml={build / TIMES}", "-o", "junit_family=xunit1"]
     return subprocess.run(
         command, cwd=root, env={**os.environ, "COVERAGE_FILE": str(build / "coverage")}, check=False
     ).returncode
@@ -80,7 +81,7 @@ def measured(build: Path) -> Covering:
         for line, contexts in data.contexts_by_lineno(path).items():
             by_line[line] = sorted({context.rpartition(PHASE)[0] for context in contexts if context})
         lines[path] = dict(by_line)
-    return Covering(_seconds(build / "times.xml"), lines)
+    return Covering(_seconds(build / TIMES), lines)
 
 
 def _seconds(times: Path) -> dict[str, float]:

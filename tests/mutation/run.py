@@ -2,10 +2,11 @@
 
 Mutants are cosmic-ray's; its way of starting pytest anew for each takes three seconds before the first test, so that
 `worker.py` forks instead. Workers have copies of the checkout, into which they write each mutant. A mutant is killed
-when a test fails or does not end.
+when a test fails or does not end, by a signal that ends its process, and when its module cannot be imported.
 
 What was found is kept in `build/mutation` while module and line are as they were, so that a run that was interrupted
-goes on. Survivors that were examined stand in `survivors.yaml` with the reason; one that does not is printed.
+goes on; which tests reach which line, while rooms and tests are as they were. Survivors that were examined stand in
+`survivors.yaml` with the reason; one that does not is printed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 import yaml
 from covering import TESTS, Covering, branches, measured
 from covering import run as run_covered
+from freshness import measured_anew
 from mutants import ROOMS, Mutant, modules, mutants
 from worker import CONTROL, CONTROL_ANEW, OUTCOMES, SHARE, WITHOUT, Try
 
@@ -34,8 +36,6 @@ from bomgen import __version__
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutation"
 SURVIVORS = Path(__file__).with_name("survivors.yaml")
-PAGE = ROOT / "docs" / "trust.md"
-BEGIN, END = "<!-- mutation -->", "<!-- /mutation -->"
 COPIED = (
     "bomgen",
     "plans",
@@ -63,7 +63,7 @@ def main() -> int:
     options.add_argument("--again", action="store_true", help="try those once more that survived")
     options.add_argument("--keep", action="store_true", help="write the figures of a sample to docs/trust.md too")
     asked = options.parse_args()
-    if not (BUILD / "times.xml").exists() and run_covered(ROOT, BUILD):
+    if not measured_anew(ROOT, BUILD, run_covered):
         print("the tests fail without any mutant", file=sys.stderr)
         return 1
     share = branches(BUILD)
@@ -149,10 +149,11 @@ def _report(every: list[Mutant], known: dict[str, str | None], share: float, kee
     score = 100 * (1 - len(survivors) / len(every))
     if keep:
         text = f"Last run: {date.today().isoformat()}, bomgen {__version__}; branches taken {share:.2f} %.\n\n"
-        page = PAGE.read_text(encoding="utf-8")
-        before, _, rest = page.partition(BEGIN)
-        text = f"{before}{BEGIN}\n\n{text}{_table(every, known)}\n{END}{rest.partition(END)[2]}"
-        PAGE.write_text(text, encoding="utf-8")
+        sys.path.append(str(ROOT / "tests"))
+        from between import TRUST, filled
+
+        page = filled(TRUST.read_text("utf-8"), "mutation", f"{text}{_table(every, known)}")
+        TRUST.write_text(page, encoding="utf-8")
     print(f"{len(every)} mutants: {score:.1f} % killed (bar {BAR}); branches taken {share:.2f} %")
     return int(score < BAR or any(mutant.name not in examined for mutant in survivors))
 

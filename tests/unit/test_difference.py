@@ -273,8 +273,9 @@ def test_an_older_bill_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"bomgen": 2}, "of format 2"),
-        ({"bomgen": "x"}, "of format"),
+        ({"bomgen": 2}, "a bom.json of format 2, and this bomgen reads format 1; install a newer one"),
+        ({"bomgen": "x"}, '`bomgen` is "x", not 1; give a bom.json'),
+        ({"bomgen": True}, "`bomgen` is true, not 1; give a bom.json"),
         ({"lines": {}}, "`lines` is no list"),
         ({"lines": [1]}, "`lines.0` is no mapping"),
         ({"lines": [line("a", 1), line("a", 2)]}, "the same id"),

@@ -23,8 +23,9 @@ from openpyxl import Workbook, load_workbook
 
 from bomgen.cli import main
 from bomgen.figures import Mark
+from bomgen.inputs import PlanFile, price_books_of
 from bomgen.price_lists import written
-from bomgen.prices import PriceBook, check, entries, price_book
+from bomgen.prices import PriceBook, check, entries, price_book, xlsx
 from bomgen.prices import csv as separated
 from bomgen.prices.files import opened
 from bomgen.prices.xlsx import MAX_ENTRIES, MAX_EXPANDED
@@ -281,6 +282,18 @@ BOMBS = {
 def test_a_package_that_means_harm_is_refused(content: bytes) -> None:
     """Zip bombs and what is no workbook are refused in words, with nothing unpacked that is too large."""
     assert refused(content, "book.xlsx")[0].startswith("book.xlsx:1:1: error: ")
+
+
+def test_a_workbook_is_unpacked_once_to_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its steps of work are known from the same look at its parts, however many alternatives ask for its prices."""
+    looked: list[object] = []
+    monkeypatch.setattr(xlsx, "ZipFile", lambda stream: looked.append(stream) or ZipFile(stream))
+    (tmp_path / "book.xlsx").write_bytes(sheet(HEADER, ("qm9700", 1, "USD")))
+    file = PlanFile("plan.yaml", b"", tmp_path, tmp_path)
+    found = [price_books_of(file, [("book.xlsx", Mark("plan.yaml", 1, 1))], "quote.price_book")[0] for _ in range(3)]
+    assert found[0] == found[2]
+    assert ["qm9700"] == [price.part for price in found[0][0].prices]
+    assert 1 == len(looked)
 
 
 def test_rows_far_down_are_found_and_bounded() -> None:
