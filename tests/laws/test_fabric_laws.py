@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from bomgen import catalog, records
 from bomgen.fabric import build
+from bomgen.fabric.asked import figures_of, numbers_of
 from bomgen.fabric.model import Demand, Fabric, TierChoice
+from bomgen.fabric.search import best, carries
 from bomgen.figures import Figure, Given, Mark
 from bomgen.parts import Switch
 from bomgen.problems import Infeasible
@@ -167,6 +169,17 @@ def cases(draw: st.DrawFn, small: bool = False, fixed: bool = False, mixed: bool
 def count(figure: Figure | None) -> Any:
     """The value of a figure, nought for none."""
     return figure.value if figure else 0
+
+
+@given(cases(small=True, fixed=True, mixed=True), st.sampled_from((2, 3)))
+def test_there_is_a_fabric_where_one_is_found(case: Case, tiers: int) -> None:
+    """Whether any fabric carries a demand is answered as the search for the smallest answers it."""
+    rails = given_as(case.ports) if case.topology == "rail-optimized" else None
+    try:
+        numbers = numbers_of(figures_of(demand(case), tiers, rails))
+    except Infeasible:
+        return
+    assert carries(numbers) == (best(numbers) is not None)
 
 
 @given(cases(fixed=True, mixed=True))
