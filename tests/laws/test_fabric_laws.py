@@ -410,13 +410,20 @@ def test_the_largest_fabric_can_be_built_with_what_the_plan_fixes(case: Case) ->
 
 @given(cases())
 @example(Case(radix=4, servers=3, ports=2, ratio=Fraction(1, 2), reserved=3))
+@example(Case(radix=8, servers=1, tiers=2, hosts=40))
 def test_a_refusal_names_a_size_that_fits(case: Case) -> None:
-    """The largest demand that a refusal names is met, one server more is not; a ratio that no leaf keeps has none."""
+    """The largest demand that a refusal names is met, one server more is not.
+
+    None is named for a ratio that no leaf keeps, and where other machines alone are too many.
+    """
     try:
         build(case.topology, demand(case))
     except Infeasible as refusal:
         if refusal.rule == "ports":
             assert Fraction(case.unit or 1, case.radix - (case.unit or 1)) > case.ratio
+            return
+        if "leave no room for servers" in refusal.message:
+            assert fabric_of(case._replace(servers=1, ports=1)) is None
             return
         servers = int(refusal.message.partition("at most ")[2].split(" servers")[0])
         assert servers < case.servers
