@@ -62,6 +62,9 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
     fits = (size for size in sizes if any(spines_of_pod(numbers, size, up, 1) for up in ways))
     most = next(fits, 0)
     name = demand.spine.switch.identity.name
+    if not most:
+        message = f"the links up of a spine leave no port of {name} for a leaf; ask for fewer, or name a larger switch"
+        raise Infeasible(message, because=demand.spine.uplinks or demand.pod_leaves, rule="ports")
     message = f"pods of {numbers.pod_leaves} leaves; spines of {name} reach {most} beside their own links up"
     raise Infeasible(f"{message}: at most `pod: {{leaves: {most}}}`", because=demand.pod_leaves, rule="ports")
 

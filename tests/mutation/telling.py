@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from mutants import Mutant, modules, mutants
@@ -30,8 +30,8 @@ sys.path.insert(0, str(ROOT / "tests" / "golden"))
 import calls as kept  # noqa: E402 - the folder beside this one
 import outcomes  # noqa: E402
 
-SEEN, VARIED = 150, 1500
-"""Calls of a function that are taken down, and those made of them."""
+SEEN, VARIED, MADE = 150, 1500, 300
+"""Calls of a function that are taken down, those made of them, and those of any numbers."""
 LONGEST = 900
 """Characters of a call or of what it gives."""
 SLOWEST, NO_END = 0.05, 1.0
@@ -101,8 +101,8 @@ def _module(path: str, module: ModuleType, seen: dict[str, set[tuple[str, ...]]]
     known = kept.names(module)
     calls: dict[str, list[str]] = defaultdict(list)
     gives: dict[str, str] = {}
-    for name, each in sorted(seen.items()):
-        for call in _calls(name, sorted(each), known):
+    for name in sorted({*seen, *_functions(module)}):
+        for call in (*_calls(name, sorted(seen[name]), known), *_made(name, known)):
             value, slow = _timed(call, known, SLOWEST)
             if not slow and len(value) < LONGEST and not value.startswith(kept.RAISES):
                 calls[name].append(call)
@@ -139,6 +139,34 @@ def _calls(name: str, seen: list[tuple[str, ...]], known: dict[str, Any]) -> Ite
             place = draw.randrange(len(arguments))
             arguments[place] = draw.choice(columns[place]) if draw.random() < 0.3 else _varied(arguments[place], draw)
         yield _call(name, tuple(arguments), known)
+
+
+def _functions(module: ModuleType) -> Iterator[str]:
+    """The functions and formulas that a module has of its own."""
+    for name, each in kept.names(module).items():
+        if isinstance(each, FunctionType) and each.__module__ == module.__name__:
+            yield name
+
+
+def _made(name: str, known: dict[str, Any]) -> Iterator[str]:
+    """Calls with any numbers, of a function that takes nothing else: plans may never call it."""
+    function = known.get(name)
+    kinds = [getattr(function, "__annotations__", {}).get(each) for each in _parameters(function)]
+    if not kinds or not set(kinds) <= {"int", "Fraction"}:
+        return
+    draw = random.Random(name)  # noqa: S311 - not for secrets
+    for _ in range(MADE):
+        numbers = [draw.randrange(1 << draw.randrange(1, 8)) for _ in kinds]
+        parts = [
+            f"Fraction({number}, {draw.randrange(1, 9)})" if kind == "Fraction" else str(number)
+            for number, kind in zip(numbers, kinds, strict=True)
+        ]
+        yield f"{name}({', '.join(parts)})"
+
+
+def _parameters(function: Any) -> tuple[str, ...]:
+    code = getattr(function, "__code__", None)
+    return code.co_varnames[: code.co_argcount] if code else ()
 
 
 def _varied(text: str, draw: random.Random) -> str:
