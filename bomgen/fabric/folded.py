@@ -280,7 +280,7 @@ class Builder:
     def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, seats: Figure) -> Tier:
         rates = self.rates
         fitted: tuple[Fitted, ...] = (Fitted(leaves, down, up),)
-        if self.demand.exact and len(seats.value.kinds()) + (seats.value.kinds()[0][0] != (down.value, up.value)) > 1:
+        if self.demand.exact and seats.value.kinds() != (((down.value, up.value), leaves.value),):
             fitted = tuple(seating.fitted(seating.kinds_of_leaves(seats), has_up=True))
         built = clos.ratio_built(down, rates["server-leaf"], up, rates["leaf-spine"])
         return Tier("leaf", self.demand.leaf.switch, leaves, self.figures["radix"], down, up, fitted, built)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bomgen.figures import Figure
+from bomgen.figures import Figure, known
 from bomgen.parts import Switch
 
 
@@ -113,7 +113,7 @@ class Links:
 def ports_of(tier: Tier, links: Links) -> int:
     """Ports that a kind of link has on a fully connected switch of a tier at one of its ends."""
     ports = links.ports if links.beside else tier.down if links.ends[1] == tier.name else tier.up
-    return int(ports.value) if ports else 0
+    return int(known(ports, f"{links.kind} links end at a {tier.name}").value)
 
 
 class Fabric(NamedTuple):

@@ -62,5 +62,5 @@ def links_together(fabric: Fabric, links: Links) -> int:
     above = int(upper.count.value)
     if upper.name == SPINE and plane.pods:
         above //= int(plane.pods.value)
-    ups = [int(fitted.up.value) for fitted in lower.fitted if fitted.count.value and fitted.up and fitted.up.value]
-    return gcd(*(up // above if up % above == 0 else 1 for up in ups)) if ups else 1
+    ups = [int(fitted.up.value) for fitted in lower.fitted if fitted.up and fitted.count.value]
+    return gcd(*(up // above if up % above == 0 else 1 for up in ups)) or 1

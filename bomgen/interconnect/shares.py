@@ -64,9 +64,8 @@ def same_parts(one: Medium | None, other: Medium | None) -> bool:
     if one is None or other is None:
         return one is other
     same = same_module(one.lower, other.lower) and same_module(one.upper, other.upper)
-    if one.cable is None or other.cable is None:
-        return same and one.cable is other.cable
-    return same and one.cable.identity.id == other.cable.identity.id
+    ids = [medium.cable.identity.id if medium.cable else None for medium in (one, other)]
+    return same and ids[0] == ids[1]
 
 
 def without_fibre(links: Links, medium: Medium, receptacles: int) -> str:

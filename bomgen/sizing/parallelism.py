@@ -334,9 +334,8 @@ def _changes(training: Training, split: Split) -> Iterator[tuple[str, Training, 
         yield "`flash_attention: true`", _with(training, "flash_attention", "yes"), split
     if training.recompute.value == "none":
         yield "`recompute: selective`", _with(training, "recompute", "selective"), split
-    for stage in ZERO_STAGES:
-        if stage > training.zero.value:
-            yield f"`zero: {stage}`", _with(training, "zero", stage), split
+    for stage in ZERO_STAGES[training.zero.value :]:
+        yield f"`zero: {stage}`", _with(training, "zero", stage), split
     if training.micro_batch.value > 1:
         yield "`micro_batch: 1`", _with(training, "micro_batch", 1), split
     if training.recompute.value != FULL:

@@ -37,7 +37,7 @@ CONTROL, CONTROL_ANEW = "nothing was changed", "nothing was changed, in a new in
 # What a test is hoped to kill before it is known: results and laws judge numbers, transcripts words.
 WORTH = {"tests/golden": 2.0, "tests/laws": 1.0, "tests/reference": 1.0, "tests/unit": 0.5, "tests/errors": 0.05}
 COST = 0.05
-TESTS_ANEW = 300
+TESTS_ANEW = 1200
 """Tests that a new interpreter is told to collect."""
 
 
