@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bomgen.inputs import PlanFile
 from bomgen.outputs import render
+from bomgen.pipeline import work_out
 from bomgen.report import Report
 
 Worked = Callable[[Mapping[str, Any]], Report]
 FABRIC = {"compute": {"switch": "qm9700"}}
+CORNERS = Path(__file__).parents[1] / "golden" / "corners"
 
 
 def plan(fabrics: Mapping[str, Any], **cluster: Any) -> dict[str, Any]:
@@ -52,3 +56,19 @@ def test_power_without_that_of_some_machines_is_a_lower_bound(worked: Worked, la
     given = plan({"compute": {"switch": switch}}) | {"quote": {"language": language}}
     assert words in shown(worked(given), "md")
     assert words not in shown(worked(plan(FABRIC) | {"quote": {"language": language}}), "md")
+
+
+def test_shares_of_hardware_without_all_prices_are_lower_bounds() -> None:
+    """Freight and support are shares of what has a price; other charges are what they are, and say so."""
+    content = (CORNERS / "charges-on-hardware-without-all-prices.yaml").read_bytes()
+    report = work_out(PlanFile("charged.yaml", content, CORNERS, CORNERS))
+    charges = {line.line.id: line.least for line in report.quote.lines if line.line.charge}
+    wanted = {
+        "service.freight": True,
+        "service.support": True,
+        "service.installation": False,
+        "software.manager": False,
+    }
+    assert charges == wanted
+    page = shown(report, "md")
+    assert "at least 35,032.50" in page
