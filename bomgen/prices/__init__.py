@@ -15,6 +15,8 @@ from bomgen.problems import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.signs import told, unseen
 from bomgen.source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source, exact_number
 
+FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
+"""Version of the format of price books, the key that says it, and the rule of one that is later."""
 MAX_PRICE = 10**12
 EARLIEST = date.min.isoformat()
 KEPT = 20
@@ -67,6 +69,8 @@ def price_book(source: Source) -> PriceBook:
 
 def check(source: Source) -> None:
     """Raise PlanErrors with everything that keeps the data of a file from being a price book."""
+    if newer := schema.newer(source, FORMAT_KEY, "a price book", FORMAT, FORMAT_RULE):
+        raise PlanErrors([newer])
     problems = schema.check(source, "prices") or _slips(source)
     if problems:
         raise PlanErrors(problems)
