@@ -119,7 +119,8 @@ def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
         PLAN if fixed else SEARCH,
         "the plan fixes the up-links"
         if fixed
-        else "of all divisions of a leaf's ports, none left idle, the one with the fewest switches, then links, then up-links",
+        else "of all divisions of a leaf's ports, none left idle, the one with the fewest switches, then links, then "
+        "up-links",
         fixed,
         tuple(Other(f"{each.down} down and {each.up} up", _worse(best, each)) for each in others[:SHOWN]),
     )
