@@ -304,7 +304,8 @@ class Builder:
             ratio = clos.ratio_built(down, self.rates["leaf-spine"], up, self.rates["spine-core"])
         kinds = seating.kinds_of_spines(seats, pods or single_layer(), of_pod, up or not_fixed())
         fitted: tuple[Fitted, ...] = (Fitted(spines, down, up),)
-        if len(kinds.value) > 1 or kinds.value[0][0][0] != down.value:
+        [((filled, _), _), *others] = kinds.value
+        if others or filled != down.value:
             fitted = tuple(seating.fitted(kinds, has_up=up is not None))
         return Tier("spine", self.demand.spine.switch, spines, self.figures["spine_radix"], down, up, fitted, ratio)
 

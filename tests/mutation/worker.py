@@ -37,8 +37,6 @@ CONTROL, CONTROL_ANEW = "nothing was changed", "nothing was changed, in a new in
 # What a test is hoped to kill before it is known: results and laws judge numbers, transcripts words.
 WORTH = {"tests/golden": 2.0, "tests/laws": 1.0, "tests/reference": 1.0, "tests/unit": 0.5, "tests/errors": 0.05}
 COST = 0.05
-TESTS_ANEW = 1200
-"""Tests that a new interpreter is told to collect."""
 
 
 class Try(NamedTuple):
@@ -76,10 +74,11 @@ class Order:
 
 def pytest_runtestloop(session: pytest.Session) -> bool:
     """Try every mutant of the share; the modules as they are come first, in both ways, and must pass."""
-    if ANEW in os.environ:
-        said, until = json.loads(os.environ[ANEW])
-        _judge(session.items, until, os.fdopen(said, "w", encoding="utf-8"))
     items = {item.nodeid: item for item in session.items}
+    if ANEW in os.environ:
+        said, seconds, names = json.loads(os.environ[ANEW])
+        named = [items[name] for name in Path(names).read_text(encoding="utf-8").splitlines() if name in items]
+        _judge(named, time.monotonic() + seconds, os.fdopen(said, "w", encoding="utf-8"))
     seconds, tries = pickle.loads(Path(os.environ[SHARE]).read_bytes())  # noqa: S301 - written by run.py
     order = Order(seconds)
     with Path(os.environ[OUTCOMES]).open("a", encoding="utf-8") as outcomes:
@@ -145,9 +144,12 @@ def _run(one: Try, before: str, tests: list[pytest.Item], said: TextIO) -> None:
     try:
         if one.key == CONTROL_ANEW or not put(str(Path(one.path).resolve()), before, one.code):
             os.set_inheritable(said.fileno(), True)
-            os.environ[ANEW] = json.dumps([said.fileno(), until])
-            names = [test.nodeid for test in tests[:TESTS_ANEW]]
-            os.execv(sys.executable, [sys.executable, "-m", "pytest", "-p", "worker", *WITHOUT, *names])  # noqa: S606
+            names = Path(os.environ[OUTCOMES]).with_suffix(".tests")
+            names.write_text("".join(f"{test.nodeid}\n" for test in tests), encoding="utf-8")
+            os.environ[ANEW] = json.dumps([said.fileno(), one.seconds, str(names)])
+            # Their files are named, not they: pytest takes minutes to find a thousand tests one by one.
+            files = dict.fromkeys(test.nodeid.partition("::")[0] for test in tests)
+            os.execv(sys.executable, [sys.executable, "-m", "pytest", "-p", "worker", *WITHOUT, *files])  # noqa: S606
         _judge(tests, until, said)
     finally:
         os._exit(BROKEN)

@@ -332,6 +332,14 @@ def test_a_found_split_says_why_less_does_not_do() -> None:
     assert "sequence parallelism is on" in found.reasons[-1]
 
 
+def test_a_model_that_one_gpu_holds_is_not_cut() -> None:
+    """Nothing is said then: no split was refused, and without tensor parallelism there is no sequence parallelism."""
+    small = {"parameters": 10**9, "layers": 16, "hidden": 2048, "heads": 16}
+    found = fit(training(small, sequence=2048, recompute="selective"), gpu(80), given_(16), given_(8))
+    assert (found.split.tensor.value, found.split.pipeline.value, found.split.sequence_parallel) == (1, 1, False)
+    assert found.reasons == ()
+
+
 def test_a_server_of_unknown_size_has_eight_gpus() -> None:
     """Tensor parallelism goes up to eight GPUs where the server is not known."""
     run = training(LLAMA_65B, sequence=2048, recompute="selective")
