@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import inside
 import jsonschema
 import page
 import pytest
@@ -33,6 +34,13 @@ def _result(day: str, *works: dict[str, object], cpu: str = "Xeon", commit: str 
         **{"bench": 1, "date": f"{day}T10:00:00Z", "commit": commit, "dirty": False, "kept_for": "issue 1"},
         **{"machine": machine, "packages": {"click": "8.1"}, "works": [*works], "peers": []},
     }
+
+
+def test_what_is_timed_inside_does_its_work(tmp_path: Path) -> None:
+    """A million GPUs are worked out, every cable of 1024 is listed, two bills are written: nothing of it has gone."""
+    assert inside.resolve("fat-tree")["seconds"] > 0
+    assert inside.cables("1024")["cables"] > 1024
+    assert [Path(path).stat().st_size > 0 for path in inside.bills(str(tmp_path))["paths"]] == [True, True]
 
 
 # measuring ----------------------------------------------------------------------------------------------------------
