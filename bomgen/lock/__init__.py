@@ -15,7 +15,7 @@ from operator import eq
 from pathlib import Path
 from typing import NamedTuple
 
-from bomgen import schema
+from bomgen import prices, schema
 from bomgen.catalog import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
 from bomgen.figures import Mark
 from bomgen.inputs import PlanFile, price_books_of
@@ -178,7 +178,7 @@ def _as_lock(problem: Problem) -> Problem:
 def _book(source: Source, at: int) -> LockedBook:
     """A pinned book; its prices have their places in the lock."""
     inner = below(source, ("books", at, "book"))
-    inner = inner._replace(data={"bomgen_prices": 1, **inner.data}, file=source.data["books"][at]["file"])
+    inner = inner._replace(data={prices.FORMAT_KEY: prices.FORMAT, **inner.data}, file=source.data["books"][at]["file"])
     try:
         return LockedBook(price_book(inner), inner.mark(()))
     except PlanErrors as errors:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from bomgen.price_lists import Entry
+from bomgen.prices import FORMAT, FORMAT_KEY
 from bomgen.prices.table import DESCRIPTION
 
 SHARED = ("currency", "date", "source", "estimate")
@@ -24,7 +25,7 @@ def text(entries: Sequence[Entry], name: str | None = None) -> str:
         for key in SHARED
         if entries and all(key in entry and entry[key] == entries[0][key] for entry in entries)
     }
-    head = {"bomgen_prices": 1, "name": name, **shared}
+    head = {FORMAT_KEY: FORMAT, "name": name, **shared}
     lines = [f"{key}: {scalar(value)}" for key, value in head.items() if value is not None]
     lines.append("prices:" if entries else "prices: []")
     for entry in entries:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen.figures import Mark
+from bomgen.prices import FORMAT, FORMAT_KEY
 from bomgen.problems import PlanErrors, Problem, nearest
 from bomgen.schema import document
 from bomgen.source import Path, Source, exact_number
@@ -84,7 +85,7 @@ def source_of(rows: Iterable[Sequence[Cell]], file: str, text: str = "") -> Sour
         marks |= {(*path, key): mark for key, mark in places.items()}
     if problems:
         raise PlanErrors(problems)
-    return Source(file, text, {"bomgen_prices": 1, "prices": entries}, {}, marks)
+    return Source(file, text, {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
 
 
 def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:

@@ -27,8 +27,7 @@ def ground(design: Design) -> Floor | None:
     site, installed = design.plan.site, design.facility
     if site is None or (installed.compute_racks is None and installed.management_racks is None):
         return None
-    racks = _number(installed.compute_racks), _number(installed.management_racks)
-    return layout.floor(site, *racks)
+    return layout.floor(site, _number(installed.compute_racks), _number(installed.management_racks))
 
 
 def places(design: Design, machines: Machines, site: Site, racks: Floor) -> Places:

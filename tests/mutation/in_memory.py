@@ -22,10 +22,15 @@ def put(path: str, before: str, after: str) -> bool:
         return False
     for function in functions:
         function.__code__ = changed[function.__code__]
+    forget()
+    return True
+
+
+def forget() -> None:
+    """Forget what the program has cached, so that its functions are called again."""
     for each in gc.get_objects():
         if isinstance(each, functools._lru_cache_wrapper) and not _of_library(each):
             each.cache_clear()
-    return True
 
 
 def _compare(old: CodeType, new: CodeType, changed: dict[CodeType, CodeType]) -> bool:

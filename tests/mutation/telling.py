@@ -9,8 +9,6 @@ calls that tell it apart the first is kept. Functions of figures and plans are l
 
 from __future__ import annotations
 
-import functools
-import gc
 import random
 import signal
 import sys
@@ -22,6 +20,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from in_memory import forget
 from mutants import Mutant, modules, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,7 +72,7 @@ def _seen() -> dict[str, dict[str, set[tuple[str, ...]]]]:
                 calls.add(arguments)
 
     for plan in (*outcomes.PLANS, *sorted((ROOT / "tests" / "errors").glob("*.yaml"))):
-        _forget()
+        forget()
         sys.setprofile(look)
         try:
             outcomes.outcome(plan)
@@ -88,13 +87,6 @@ def _plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_plain, (*value, *value.values())))
     return isinstance(value, PLAIN)
-
-
-def _forget() -> None:
-    """Forget what was cached, so that functions are called again."""
-    for each in gc.get_objects():
-        if isinstance(each, functools._lru_cache_wrapper) and "bomgen" in getattr(each, "__module__", ""):
-            each.cache_clear()
 
 
 def _module(path: str, module: ModuleType, seen: dict[str, set[tuple[str, ...]]]) -> None:
