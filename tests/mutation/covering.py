@@ -48,8 +48,9 @@ class Covering(NamedTuple):
         For a line that only an import reaches those of the module, and those of what modules declare.
         """
         of_module = self.lines.get(path, {})
-        declared = {test for test in self.seconds if test.startswith(DECLARED)}
-        found = of_module.get(line) or {test for tests in of_module.values() for test in tests} | declared
+        found = set(of_module.get(line, ()))
+        if not found:
+            found.update(*of_module.values(), (test for test in self.seconds if test.startswith(DECLARED)))
         return sorted(found, key=lambda test: (self.seconds.get(test, 0), test))
 
 
