@@ -321,6 +321,23 @@ def test_unknown_memory_is_no_answer() -> None:
     assert (found.fits, found.gpu_memory, found.split.tensor.value, found.warning) == (None, None, 1, None)
 
 
+def test_experts_are_spread_over_replicas_that_there_are() -> None:
+    """Three replicas hold six experts each for themselves or two each: a third of them, not a half."""
+    experts = {"experts": 6, "topk": 1, "ffn_expert": 333333, "shared": 0, "dense_layers": 0}
+    shape = {"parameters": 10 * GIGA, "active_parameters": 5 * GIGA, "layers": 1, "hidden": 1000, "heads": 2}
+    found = fit(training({**shape, **experts}, zero=0), gpu(80), given_(6), given_(2)).split
+    assert (found.tensor.value, found.data.value, found.expert.value) == (2, 3, 3)
+
+
+def test_a_found_split_says_why_another_of_its_size_does_not_do() -> None:
+    """Full recomputation keeps the input of each layer whole: stages divide what tensor parallelism does not."""
+    model = {"parameters": GIGA, "layers": 4, "hidden": 1024, "heads": 8}
+    run = training(model, recompute="full", sequence=10**6, batch_tokens=10**6)
+    found = fit(run, gpu(9), given_(4), given_(4))
+    assert (found.split.tensor.value, found.split.pipeline.value) == (2, 2)
+    assert found.reasons[0].startswith("tensor 4 x pipeline 1 does not fit")
+
+
 def test_a_found_split_says_why_less_does_not_do() -> None:
     """Each reason names the split, what is missing, the largest term and a change; sequence parallelism is told."""
     found = fit(training(LLAMA_65B, sequence=2048, recompute="selective"), gpu(80), given_(2048), given_(8))
