@@ -7,10 +7,10 @@ them, so that a million endpoints cost no more than a hundred.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 Kinds = tuple[tuple[tuple[int, int], int], ...]
 """Ports in use down and up, each pair with the switches that have them."""
@@ -29,6 +29,21 @@ class Run(NamedTuple):
     def filled(self) -> int:
         """Ports in use towards servers and other machines."""
         return self.nic_ports + self.host_ports + self.reserved_ports
+
+
+class Halves(NamedTuple):
+    """Leaves that are alike in a bisection, with the bandwidth of their endpoints of either half and of their links up.
+
+    All rates in Gb/s.
+    """
+
+    leaves: int
+    first: int
+    second: int
+    up: int
+
+
+Leaves = TypeVar("Leaves", Run, Halves)
 
 
 class Occupancy(NamedTuple):
@@ -156,8 +171,8 @@ def pod_sizes(leaves: int, pods: int) -> list[int]:
     return [size + 1] * larger + [size] * (pods - larger)
 
 
-def cut(runs: tuple[Run, ...], sizes: list[int]) -> Iterator[list[Run]]:
-    """The runs of a rail, pod by pod."""
+def cut(runs: Sequence[Leaves], sizes: list[int]) -> Iterator[list[Leaves]]:
+    """The leaves of a rail, pod by pod."""
     waiting = list(reversed(runs))
     for size in sizes:
         pod, missing = [], size
@@ -185,18 +200,6 @@ def spine_kinds(occupancy: Occupancy, pods: int, of_pod: int) -> list[tuple[int,
         for pod in cut(rail, sizes):
             counted[sum(run.leaves * run.up for run in pod) // of_pod] += of_pod
     return sorted(counted.items(), reverse=True)
-
-
-class Halves(NamedTuple):
-    """Leaves that are alike in a bisection, with the bandwidth of their endpoints of either half and of their links up.
-
-    All rates in Gb/s.
-    """
-
-    leaves: int
-    first: int
-    second: int
-    up: int
 
 
 def bisection(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int = 1, pod_gbps: int | None = None) -> int:
@@ -229,10 +232,7 @@ def _pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int) -> Iter
         yield [leaf for rail in rails for leaf in rail]
         return
     for rail in rails:
-        leaves = [Run(leaf.leaves, index, 0, 0, 0) for index, leaf in enumerate(rail)]
-        sizes = pod_sizes(sum(leaf.leaves for leaf in rail), pods // len(rails))
-        for pod in cut(tuple(leaves), sizes):
-            yield [rail[part.nic_ports]._replace(leaves=part.leaves) for part in pod]
+        yield from cut(rail, pod_sizes(sum(leaf.leaves for leaf in rail), pods // len(rails)))
 
 
 def _halves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list[Halves]]:
@@ -243,8 +243,8 @@ def _halves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list
     middle = (nic_ports + host_ports) // 2
     hosts_first = max(middle - nic_ports, 0)
     for number, rail in enumerate(occupancy.rails):
-        nic_first = max(ceil(Fraction(min(middle, nic_ports) - number, rails)), 0)
-        of_hosts = max(ceil(Fraction(hosts_first - number, rails)), 0)
+        nic_first = ceil(Fraction(min(middle, nic_ports) - number, rails))
+        of_hosts = ceil(Fraction(hosts_first - number, rails))
         found = []
         for run in rail:
             for part, nic, hosts in _split(run, nic_first, of_hosts):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, gcd, lcm
+from itertools import product
+from math import ceil, gcd, lcm, prod
 from typing import NamedTuple
 
 from bomgen.fabric.clos import divisors
@@ -388,8 +389,7 @@ def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server
     heads = training.model.shape.get("heads")
     server = gpus_per_server.value
     tensors = [tensor for tensor in divisors(server) if heads is None or heads.value % tensor == 0]
-    pairs = [(tensor, pipeline) for tensor in tensors for pipeline in stages]
-    for tensor, pipeline in sorted(pairs, key=lambda pair: (pair[0] * pair[1], -pair[0])):
+    for tensor, pipeline in sorted(product(tensors, stages), key=prod):
         step = lcm(tensor * pipeline, server)
         below = gpus.value // step * step
         counts = [
