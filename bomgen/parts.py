@@ -246,9 +246,9 @@ class Module(NamedTuple):
     lane_gbps: int | None = None
     """None: not known."""
     replaces: tuple[str, ...] = ()
+    """Ids of the modules that it stands in for."""
     stands_for: str | None = None
     """Id of the part that it takes the place of; it is preferred as that would be."""
-    """Ids of the modules that it stands in for."""
 
     @property
     def engine_gbps(self) -> int:

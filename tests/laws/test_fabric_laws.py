@@ -19,6 +19,7 @@ from bomgen import catalog, records
 from bomgen.fabric import build
 from bomgen.fabric.asked import figures_of, numbers_of
 from bomgen.fabric.model import Demand, Fabric, TierChoice
+from bomgen.fabric.runners_up import by_tiers
 from bomgen.fabric.search import best, carries
 from bomgen.figures import Figure, Given, Mark
 from bomgen.parts import Switch
@@ -551,3 +552,17 @@ def test_a_full_tree_has_full_bisection(radix: int, tiers: int) -> None:
     assert endpoints // 2 * 400 == fabric.bisection_gbps.value
     assert fabric_of(Case(radix, endpoints + 1, tiers=tiers)) is None
     assert ceil(endpoints / (radix // 2)) == count(fabric.tiers[0].count)
+
+
+def test_a_k_ary_fat_tree_whose_spines_are_counted_in_the_plan() -> None:
+    """K = 8: 128 hosts on 8 pods of 4 and 4 switches below 16 of the core (Al-Fares et al. 2008, section 2.2.1)."""
+    fabric = fabric_of(Case(radix=8, servers=128, tiers=3, spines=8 * 4))
+    assert fabric is not None
+    assert [8 * 4, 8 * 4, 16] == [tier.count.value for tier in fabric.tiers]
+
+
+def test_one_switch_is_no_way_for_rails_with_leaves_of_their_own() -> None:
+    """What was not taken: one tier joins a server's ports on one switch, eight rails need eight leaves."""
+    asked = demand(Case(radix=64, servers=8, ports=8))
+    for rails, tiers in ((None, [1, 2, 3]), (given_as(1), [1, 2, 3]), (given_as(8), [2, 3])):
+        assert tiers == [tried.tiers for tried in by_tiers(asked, rails)]

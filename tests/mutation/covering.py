@@ -22,7 +22,7 @@ from mutants import ROOMS
 # reach every line too, but cost most of the time and judge other rooms.
 UNITS = (
     "rare_branches parallelism replicas quotes connection topologies networks hosts fan_out storage_result costs "
-    "chassis known_failures accelerators explanation catalog_schema"
+    "chassis known_failures accelerators explanation money catalog_schema"
 )
 TESTS = (
     "tests/golden",

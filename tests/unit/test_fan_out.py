@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
+
+import pytest
+from fabrics_by_hand import FABRICS, figure
+
+from bomgen.fabric.on_leaves import Leaf
+from bomgen.interconnect.seated import filled_alone
+from bomgen.interconnect.shares import without_fibre
+from bomgen.medium import Medium
+from bomgen.parts import Identity, Module
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -73,3 +83,23 @@ def test_no_fan_out_is_made_up(built: Built) -> None:
     bom = built(plan(links))
     assert bom["fabrics"]["compute"]["cables"]["server-leaf"] == {"unknown": 128}
     assert any("needs a fan-out cable" in check["message"] for check in bom["checks"])
+
+
+def test_whole_cages_of_unknown_parts_are_counted_behind_all_others() -> None:
+    """Cages of two: servers fill two, three kinds of machines one each, the last of them half.
+
+    Of four links of unknown parts one shares that cage, two fill one, and the last begins another.
+    """
+    leaf = Leaf(servers=3, reserved=0, others=(1, 2, 1, 4))
+    assert filled_alone(leaf, unknown=(3,), apart=(0, 1, 2), per_cage=2) == 1
+
+
+@pytest.mark.parametrize(("links", "said"), [(1, "a known fibre"), (2, "a known fibre"), (4, "over a panel")])
+def test_modules_that_no_fibre_joins(links: int, said: str) -> None:
+    """A module of two links has a receptacle for each: only more leave it in one cable."""
+    identity = Identity("module", "m", "M")
+    module = Module(
+        identity, figure(400 * links), figure(links), "osfp", "dr4", "single-mode", "mpo", None, ("ethernet",), None
+    )
+    between = FABRICS["two tiers"].links[-1]
+    assert said in without_fibre(between, Medium(module, module, None, Fraction(30)), receptacles=2)

@@ -338,6 +338,24 @@ def test_a_found_split_says_why_another_of_its_size_does_not_do() -> None:
     assert found.reasons[0].startswith("tensor 4 x pipeline 1 does not fit")
 
 
+def test_degrees_that_would_suit_the_rest_are_named() -> None:
+    """On four GPUs and two stages a tensor degree is at most two, though sixteen heads have more divisors."""
+    run = training({"parameters": GIGA, "layers": 4, "hidden": 1024, "heads": 16}, {"tensor": 3, "pipeline": 2})
+    with pytest.raises(Infeasible, match="tensor 3 does not divide the 16 attention heads; 2 does"):
+        fit(run, gpu(), given_(4), given_(4))
+
+
+def test_a_cluster_that_would_hold_the_model_is_named() -> None:
+    """Each of four GPUs holds half of 4 G dense parameters and a quarter of 6 G in experts, 18 bytes each: 63 GB.
+
+    Of six GPUs each holds a sixth of the experts: 54 GB.
+    """
+    experts = {"experts": 6, "topk": 1, "ffn_expert": 333333, "shared": 0, "dense_layers": 0}
+    shape = {"parameters": 10 * GIGA, "active_parameters": 5 * GIGA, "layers": 1, "hidden": 1000, "heads": 2}
+    with pytest.raises(Infeasible, match=r"needs 63\.0 GB .* A cluster of 6 GPUs would hold it"):
+        fit(training({**shape, **experts}, zero=0), gpu(60), given_(4), given_(2))
+
+
 def test_a_found_split_says_why_less_does_not_do() -> None:
     """Each reason names the split, what is missing, the largest term and a change; sequence parallelism is told."""
     found = fit(training(LLAMA_65B, sequence=2048, recompute="selective"), gpu(80), given_(2048), given_(8))

@@ -57,6 +57,27 @@ def test_ports_of_two_kinds_do_not_share_cages(built: Built) -> None:
     assert (fabric["links"]["server-leaf"], fabric["links"]["leaf-spine"]) == (128, 3)
 
 
+@pytest.mark.parametrize(
+    ("role", "fabric", "formula"),
+    [
+        ("compute", {"switch": "qm9700"}, "ceil(radix / (1 + oversubscription))"),
+        (
+            "out_of_band",
+            {"leaf": {"switch": "sn2201"}, "spine": {"switch": "sn4600c"}, "links": {"leaf-spine": {"rate": "100G"}}},
+            "ceil(down * down_gbps / (oversubscription * up_gbps))",
+        ),
+    ],
+)
+def test_links_up_share_the_ports_of_a_leaf_or_have_their_own(
+    role: str, fabric: Mapping[str, Any], formula: str, built: Built
+) -> None:
+    """Of ports of one kind as many face up as the ratio asks; ports of their own carry the bandwidth of those down."""
+    shape = {"nic": {"ports": 1, "port_gbps": 1}, "link": "1G", "tiers": 2} if role == "out_of_band" else {"tiers": 2}
+    cluster = {**DGX_H100, "servers": 48}
+    bom = built({"bomgen": 1, "name": "a", "cluster": cluster, "fabrics": {role: {**fabric, **shape}}})
+    assert formula == bom["derivations"][f"fabrics.{role}.ports.leaf.up"]["formula"]
+
+
 def test_full_recomputation_of_adapters_is_another_forward_pass(built: Built) -> None:
     """Two FLOPs more for each parameter and adapter, a token (Korthikanti et al. 2022, section 5: 8N instead of 6N)."""
     plan = {

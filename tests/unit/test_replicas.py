@@ -19,7 +19,7 @@ from bomgen.plan import Degrees, Inference, Spread
 from bomgen.problems import Infeasible, PlanErrors
 from bomgen.report import Report, result
 from bomgen.sizing import kv, roofline, serving
-from bomgen.sizing.replica import choose
+from bomgen.sizing.replica import choose, larger, replica
 
 PLACE = Mark("plan.yaml", 7, 5)
 GIGA = 10**9
@@ -331,6 +331,15 @@ def test_larger_replicas_are_tried_over_servers() -> None:
     limited = serving.size(served, gpu(bandwidth=3350, fp16=990), given_(8), 64)
     assert limited.replica.gpus.value <= 64
     assert fewest.gpus_required.value <= limited.gpus_required.value
+
+
+def test_larger_replicas_are_of_more_gpus() -> None:
+    """Four GPUs may be cut in other ways: none of these is larger."""
+    served = inference(LLAMA_70B)
+    four = replica(served, gpu(), given_(2), given_(2))
+    sizes = [each.gpus.value for each in larger(served, gpu(), given_(4), four)]
+    assert sizes[0] > 4
+    assert sizes == sorted(sizes)
 
 
 def test_what_a_replica_holds_may_be_unknown() -> None:
