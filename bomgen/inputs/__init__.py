@@ -19,7 +19,7 @@ from bomgen.inputs.files import PlanFile, content_of, inside, lock_name, real
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
-from bomgen.prices import KEPT, PriceBook, price_book
+from bomgen.prices import FORMAT_KEY, KEPT, PriceBook, price_book
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
 from bomgen.source import MAX_BYTES, Source, override
@@ -40,6 +40,13 @@ __all__ = [
 
 FORMAT = 1
 """Version of the format of plans, their key `bomgen`."""
+
+OTHER_FILES = {
+    FORMAT_KEY: "a price book is no plan; name it in one, at `quote.price_book`",
+    "bomgen_lock": "a lock is no plan; give the plan that it lies beside",
+    "derivations": "a result is no plan; give the plan that it was made from, or two results to `bomgen diff`",
+}
+"""Other files of bomgen's by a key that no plan has, and what to do with one."""
 
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "<stdin>"
@@ -88,10 +95,18 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
         source = override(source, settings)
     if newer := schema.newer(source, "bomgen", "a plan", FORMAT, "format"):
         raise PlanErrors([newer])
+    if other := _other_file(source):
+        raise PlanErrors([other])
     problems = schema.check(source, "plan")
     if problems:
         raise PlanErrors(problems)
     return source
+
+
+def _other_file(source: Source) -> Problem | None:
+    """That a source is another file of bomgen's, by the key that only those have; None where it is none."""
+    key = next((key for key in OTHER_FILES if isinstance(source.data, dict) and key in source.data), None)
+    return Problem(source.key_mark((key,)), "error", OTHER_FILES[key], "not-a-plan", key) if key else None
 
 
 def name_of(file: PlanFile, settings: Sequence[str] = ()) -> str | None:
