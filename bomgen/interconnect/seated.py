@@ -90,10 +90,8 @@ def filled_alone(leaf: Leaf, unknown: tuple[int, ...], apart: tuple[int, ...], p
     ends = sum(leaf.others[place] for place in unknown)
     different = [leaf.others[place] for place in apart if leaf.others[place]]
     alike = leaf.servers + sum(leaf.others) - sum(different) - ends
-    begun = (sum(ceil(each / per_cage) for each in different) + ceil(alike / per_cage)) * per_cage
-    first = begun - per_cage + different[-1] % per_cage if different and different[-1] % per_cage else begun
-    first = first if different else alike
-    return max((first + ends) // per_cage - ceil(first / per_cage), 0) if ends else 0
+    shared = (different[-1] if different else alike) % per_cage
+    return max((shared + ends) // per_cage - ceil(shared / per_cage), 0) if ends else 0
 
 
 @formula("pieces")

@@ -45,11 +45,12 @@ class Covering(NamedTuple):
     def tests(self, path: str, line: int) -> list[str]:
         """The tests that reach a line, quickest first.
 
-        For a line that only an import reaches those of the module, and those of what modules declare.
+        For a line that only an import reaches those of the module, and those of what modules declare; a test in which
+        the module happened to be imported first shows nothing about it.
         """
         of_module = self.lines.get(path, {})
-        found = set(of_module.get(line, ()))
-        if not found:
+        found, imports = (set(of_module.get(each, ())) for each in (line, min(of_module, default=line)))
+        if found <= imports:
             found.update(*of_module.values(), (test for test in self.seconds if test.startswith(DECLARED)))
         return sorted(found, key=lambda test: (self.seconds.get(test, 0), test))
 

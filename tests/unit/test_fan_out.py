@@ -86,11 +86,11 @@ def test_no_fan_out_is_made_up(built: Built) -> None:
 
 
 def test_whole_cages_of_unknown_parts_are_counted_behind_all_others() -> None:
-    """Cages of two: servers fill two, three kinds of machines one each, the last of them half.
+    """Cages of two: servers fill three, kinds of machines one each, the last of them half.
 
     Of four links of unknown parts one shares that cage, two fill one, and the last begins another.
     """
-    leaf = Leaf(servers=3, reserved=0, others=(1, 2, 1, 4))
+    leaf = Leaf(servers=5, reserved=0, others=(1, 2, 1, 4))
     assert filled_alone(leaf, unknown=(3,), apart=(0, 1, 2), per_cage=2) == 1
 
 
