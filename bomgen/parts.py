@@ -283,9 +283,9 @@ class Cable(NamedTuple):
     polarity: str | None = None
     """Of a fibre; None: not known, or none needed."""
     replaces: tuple[str, ...] = ()
+    """Ids of the cables that it stands in for."""
     stands_for: str | None = None
     """Id of the part that it takes the place of; it is preferred as that would be."""
-    """Ids of the cables that it stands in for."""
     named_length_m: Fraction | None = None
     """The length that the name it was asked for by stands for, such as `mfp7e10-n030`."""
 

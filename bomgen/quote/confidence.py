@@ -34,8 +34,8 @@ class Confidence(NamedTuple):
 
 
 def doubts(priced: QuoteLine, plan: QuotePlan) -> tuple[str, ...]:
-    """Why the money of a line is doubtful; empty for a line without money, and for shares of other lines."""
-    if not priced.amount or priced.line.in_stock or _is_share(priced):
+    """Why the money of a line is doubtful; empty where there is none, as of stock, and for shares of other lines."""
+    if not priced.amount or _is_share(priced):
         return ()
     price = priced.price
     holds = {

@@ -25,7 +25,7 @@ _DAO = Reference("Dao 2023, FlashAttention-2, section 4.1", "https://arxiv.org/a
 _PALM = Reference("Chowdhery et al. 2022, PaLM, appendix B", "https://arxiv.org/abs/2204.02311", "2026")
 CAUSAL_SHARE = Fraction(1, 2)
 """Half of the score matrix is computed under a causal mask."""
-ATTENTION_SHARES = {NONE: Fraction(0), "causal": CAUSAL_SHARE, "full": Fraction(1)}
+ATTENTION_SHARES = {"causal": CAUSAL_SHARE, "full": Fraction(1)}
 PASS_FLOPS = Figure(
     6,
     "FLOPs",
@@ -48,7 +48,7 @@ KERNEL_SHARE = Figure(
 
 CONVENTIONS = {
     name: Figure(name, "word", Cited("convention of counting attention FLOPs", (_PALM,), "high"))
-    for name in ATTENTION_SHARES
+    for name in (NONE, *ATTENTION_SHARES)
 }
 
 

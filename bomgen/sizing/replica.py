@@ -245,9 +245,10 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
         if BYTES[name].value < weight.value and (name == "int4" or name in gpu.dense):
             narrow = replace(inference.precision, value=name)
             yield f"`precision: {name}`", inference._replace(precision=narrow)
-    least = inference.output_tokens.value if inference.output_tokens else 0
-    tokens = inference.context.value // 2 if inference.context else 0
-    while inference.context and tokens > least:
+    if inference.context is None:
+        return
+    tokens, least = inference.context.value // 2, inference.output_tokens.value if inference.output_tokens else 0
+    while tokens > least:
         yield f"`context: {tokens}`", inference._replace(context=replace(inference.context, value=tokens))
         tokens //= 2
 

@@ -226,7 +226,7 @@ def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: 
     if training.attention.value == NONE and not attention.known(training):
         return {}
     shares = {}
-    for convention in attention.ATTENTION_SHARES:
+    for convention in attention.CONVENTIONS:
         if convention == training.attention.value:
             shares[convention] = mfu
         elif convention == NONE:

@@ -554,9 +554,10 @@ def test_a_full_tree_has_full_bisection(radix: int, tiers: int) -> None:
     assert ceil(endpoints / (radix // 2)) == count(fabric.tiers[0].count)
 
 
-def test_a_k_ary_fat_tree_whose_spines_are_counted_in_the_plan() -> None:
-    """K = 8: 128 hosts on 8 pods of 4 and 4 switches below 16 of the core (Al-Fares et al. 2008, section 2.2.1)."""
-    fabric = fabric_of(Case(radix=8, servers=128, tiers=3, spines=8 * 4))
+@pytest.mark.parametrize("pod_leaves", [0, 4])
+def test_a_k_ary_fat_tree_whose_spines_are_counted_in_the_plan(pod_leaves: int) -> None:
+    """Of k = 8, 128 hosts: 8 pods of 4 and 4 switches below 16 of the core (Al-Fares et al. 2008, section 2.2.1)."""
+    fabric = fabric_of(Case(radix=8, servers=128, tiers=3, spines=8 * 4, pod_leaves=pod_leaves))
     assert fabric is not None
     assert [8 * 4, 8 * 4, 16] == [tier.count.value for tier in fabric.tiers]
 
@@ -566,3 +567,10 @@ def test_one_switch_is_no_way_for_rails_with_leaves_of_their_own() -> None:
     asked = demand(Case(radix=64, servers=8, ports=8))
     for rails, tiers in ((None, [1, 2, 3]), (given_as(1), [1, 2, 3]), (given_as(8), [2, 3])):
         assert tiers == [tried.tiers for tried in by_tiers(asked, rails)]
+
+
+@pytest.mark.parametrize(("hosts", "servers"), [(0, 8), (8, 7), (60, 0), (80, 0)])
+def test_the_servers_that_one_switch_has_room_for(hosts: int, servers: int) -> None:
+    """Of 64 ports other machines take theirs, and a server eight."""
+    with pytest.raises(Infeasible, match=f"at most {servers} servers"):
+        build("single-switch", demand(Case(radix=64, servers=9, ports=8, hosts=hosts)))

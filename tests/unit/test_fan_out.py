@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from fabrics_by_hand import FABRICS, figure
 
+from bomgen.fabric.model import Fitted
 from bomgen.fabric.on_leaves import Leaf
+from bomgen.interconnect.cages import links_together
 from bomgen.interconnect.seated import filled_alone
-from bomgen.interconnect.shares import without_fibre
+from bomgen.interconnect.shares import same_parts, without_fibre
 from bomgen.medium import Medium
-from bomgen.parts import Identity, Module
+from bomgen.parts import Cable, Identity, Module
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -88,10 +91,12 @@ def test_no_fan_out_is_made_up(built: Built) -> None:
 def test_whole_cages_of_unknown_parts_are_counted_behind_all_others() -> None:
     """Cages of two: servers fill three, kinds of machines one each, the last of them half.
 
-    Of four links of unknown parts one shares that cage, two fill one, and the last begins another.
+    Of four links of unknown parts one shares that cage, two fill one, and the last begins another. In cages of four,
+    where no others are apart, three of five share that of the last server.
     """
-    leaf = Leaf(servers=5, reserved=0, others=(1, 2, 1, 4))
+    leaf = Leaf(servers=5, reserved=0, others=(2, 2, 1, 4))
     assert filled_alone(leaf, unknown=(3,), apart=(0, 1, 2), per_cage=2) == 1
+    assert filled_alone(Leaf(servers=5, reserved=0, others=(5,)), unknown=(0,), apart=(), per_cage=4) == 0
 
 
 @pytest.mark.parametrize(("links", "said"), [(1, "a known fibre"), (2, "a known fibre"), (4, "over a panel")])
@@ -103,3 +108,22 @@ def test_modules_that_no_fibre_joins(links: int, said: str) -> None:
     )
     between = FABRICS["two tiers"].links[-1]
     assert said in without_fibre(between, Medium(module, module, None, Fraction(30)), receptacles=2)
+
+
+def test_the_same_modules_with_other_fibres_are_not_the_same_parts() -> None:
+    """What a medium is made of is its modules and its cable."""
+    rest: Any = (None, figure(1), None, None, (), "multimode", "mpo", (), {})
+    fibres = (Cable(Identity("cable", id, id), "fibre", *rest) for id in ("one", "other"))
+    with_fibre, with_other = (Medium(None, None, fibre, Fraction(3)) for fibre in fibres)
+    assert same_parts(with_fibre, with_fibre)
+    assert not same_parts(with_fibre, with_other)
+
+
+@pytest.mark.parametrize(("ups", "together"), [((4, 4), 2), ((4, 2), 1), ((4, 3), 1), ((8, 4), 2)])
+def test_links_that_surely_run_between_the_same_two(ups: tuple[int, int], together: int) -> None:
+    """Leaves with so many links up to two spines: of uneven ones nothing is sure."""
+    fabric = FABRICS["few"]
+    leaf, spine = fabric.tiers
+    fitted = tuple(Fitted(figure(1), figure(30), figure(up)) for up in ups)
+    partly = fabric._replace(tiers=(replace(leaf, fitted=fitted), spine))
+    assert links_together(partly, fabric.links[-1]) == together

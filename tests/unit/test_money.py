@@ -154,6 +154,16 @@ def test_a_price_is_old_after_ninety_days(quoted: Any, day: str, old: list[str])
     assert quoted({}, {"date": day, "prices": entries()}).problems == quoted({}).problems
 
 
+@pytest.mark.parametrize(("count", "said"), [(1, "a price of 0.yaml is old"), (2, "2 prices of 0.yaml are old")])
+def test_old_prices_are_counted(quoted: Any, count: int, said: str) -> None:
+    """One is, two are."""
+    book = {
+        "prices": [{**each, "date": "2026-01-01" if at < count else "2026-11-01"} for at, each in enumerate(entries())]
+    }
+    (problem,) = [each for each in quoted({"date": "2026-11-20"}, book).problems if each.rule == "old-price"]
+    assert problem.message.startswith(said)
+
+
 def test_a_price_runs_out(quoted: Any) -> None:
     """The day after the last one it holds; the warning stands in the book."""
     book = {"prices": [{**each, "valid_until": "2026-11-19"} for each in entries()]}

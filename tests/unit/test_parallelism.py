@@ -315,6 +315,13 @@ def test_states_that_fit_without_activations_are_no_answer() -> None:
     assert (found.fits, found.split.tensor.value, found.split.pipeline.value) == (None, 8, 1)
 
 
+def test_states_that_fill_the_memory_fit() -> None:
+    """18 bytes a parameter of 10^9 are 18 GB: no byte too many for a GPU of 18 GB."""
+    run = training({"parameters": GIGA}, {}, zero=0)
+    assert fit(run, gpu(18), given_(1), None).fits is None
+    assert fit(run, gpu(17), given_(1), None).fits is False
+
+
 def test_unknown_memory_is_no_answer() -> None:
     """On a GPU of unknown memory nothing is cut up and nothing said."""
     found = fit(training(LLAMA_65B, sequence=2048), gpu(None), given_(2048), given_(8))

@@ -19,7 +19,7 @@ from bomgen.plan import Degrees, Inference, Spread
 from bomgen.problems import Infeasible, PlanErrors
 from bomgen.report import Report, result
 from bomgen.sizing import kv, roofline, serving
-from bomgen.sizing.replica import choose, larger, replica
+from bomgen.sizing.replica import MOST_STAGES, choose, larger, replica
 
 PLACE = Mark("plan.yaml", 7, 5)
 GIGA = 10**9
@@ -340,6 +340,7 @@ def test_larger_replicas_are_of_more_gpus() -> None:
     sizes = [each.gpus.value for each in larger(served, gpu(), given_(4), four)]
     assert sizes[0] > 4
     assert sizes == sorted(sizes)
+    assert 4 * MOST_STAGES == sizes[-1]
 
 
 def test_what_a_replica_holds_may_be_unknown() -> None:
@@ -468,6 +469,13 @@ def test_warnings(keys: dict[str, Any], cluster: dict[str, Any], rule: str, said
     assert "warning" == problem.severity
     assert said in problem.message
     assert problem.mark.line > 3
+
+
+def test_a_cluster_that_holds_all_requests_is_warned_of_none(worked: Worked) -> None:
+    """The 484 requests that eight GPUs hold, and no more, are asked for."""
+    asked = plan(concurrency=484)
+    asked["cluster"] |= {"gpus": 8}
+    assert [] == [problem for problem in worked(asked).problems if problem.rule == "target-missed"]
 
 
 def test_what_is_estimated_is_labelled_so(worked: Worked) -> None:

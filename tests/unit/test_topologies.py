@@ -10,6 +10,7 @@ import pytest
 
 from bomgen.fabric import described, topologies
 from bomgen.outputs import render
+from bomgen.problems import PlanErrors
 from bomgen.report import Report
 from bomgen.schema import document
 
@@ -84,6 +85,13 @@ def test_kinds_of_link_have_their_own_rates(built: Built) -> None:
     fabric = built(plan({**compute, "dragonfly": shape}, servers=128))["fabrics"]["compute"]
     assert fabric["free_ports"]["leaf"] == 9 * 16 * 4 * (32 - 12) - 1024
     assert fabric["exact_bisection"] is False
+
+
+def test_ports_of_a_router_are_told_at_the_rate_of_the_servers(built: Built) -> None:
+    """A QM9700 has 64 ports of 400 Gb/s, 128 of 200 Gb/s."""
+    compute = {**OSFP, "link": "200G", "links": {"local": {"rate": "400G"}, "global": {"rate": "400G"}}}
+    with pytest.raises(PlanErrors, match="a QM9700 has 128 at 200 Gb/s"):
+        built(plan({**compute, "dragonfly": {"p": 100, "a": 16, "h": 8, "g": 9}}, servers=128))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
