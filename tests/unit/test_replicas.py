@@ -194,6 +194,13 @@ def test_what_no_replica_holds_is_refused() -> None:
         choose(inference(LLAMA_7B | {"parameters": 10**13, "layers": 2}), gpu(), None)
 
 
+def test_without_a_context_no_shorter_one_is_named() -> None:
+    """Weights alone are too large then, whatever is asked of the model."""
+    with pytest.raises(PlanErrors) as refused:
+        choose(inference(LLAMA_7B | {"parameters": 10**13, "layers": 2}, context=None), gpu(), None)
+    assert "context" not in refused.value.problems[0].message
+
+
 def test_unknown_memory_refuses_nothing() -> None:
     """Without the GPU's memory a replica is one GPU, and nobody knows what it holds."""
     found = choose(inference(LLAMA_70B), gpu(memory=None), None).replica
