@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -124,7 +125,7 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
     for index, given in enumerate(source.data.get("catalog") or ()):
         mark = source.mark(("catalog", index))
         place = inside(file, given, mark, "catalog")
-        if not place.is_dir():
+        if not os.path.isdir(place):
             message = f"there is no folder '{given}'; part folders lie relative to the plan"
             raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
         folders.append(place)
