@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path as FilePath
 
-from bomgen import own_templates, schema, telling
+from bomgen import own_templates, prices, schema, telling
 from bomgen.catalog import Catalog
 from bomgen.effort import BYTES_A_STEP, OF_PRICE, take
 from bomgen.figures import Mark
@@ -20,7 +20,7 @@ from bomgen.inputs.files import PlanFile, content_of, inside, lock_name, real
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
-from bomgen.prices import FORMAT_KEY, KEPT, PriceBook, price_book
+from bomgen.prices import KEPT, PriceBook, price_book
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
 from bomgen.source import MAX_BYTES, Source, override
@@ -43,7 +43,7 @@ FORMAT = 1
 """Version of the format of plans, their key `bomgen`."""
 
 OTHER_FILES = {
-    FORMAT_KEY: "a price book is no plan; name it in one, at `quote.price_book`",
+    prices.FORMAT_KEY: "a price book is no plan; name it in one, at `quote.price_book`",
     "bomgen_lock": "a lock is no plan; give the plan that it lies beside",
     "derivations": "a result is no plan; give the plan that it was made from, or two results to `bomgen diff`",
 }
@@ -125,6 +125,7 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
     for index, given in enumerate(source.data.get("catalog") or ()):
         mark = source.mark(("catalog", index))
         place = inside(file, given, mark, "catalog")
+        # Not `is_dir`, which fails for a name that is too long to be one.
         if not os.path.isdir(place):
             message = f"there is no folder '{given}'; part folders lie relative to the plan"
             raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
