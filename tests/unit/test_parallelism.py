@@ -30,6 +30,11 @@ MIXTRAL = {
     **{"ffn_expert": 14336, "experts": 8, "topk": 2, "shared": 0, "dense_layers": 0},
 }
 MIXTRAL_ROUTED = 32 * 8 * 3 * 4096 * 14336
+SIX_EXPERTS = {
+    **{"parameters": 10 * GIGA, "active_parameters": 5 * GIGA, "layers": 1, "hidden": 1000, "heads": 2},
+    **{"ffn_expert": 333333, "experts": 6, "topk": 1, "shared": 0, "dense_layers": 0},
+}
+"""Six of its ten billion parameters are in experts."""
 DEEPSEEK_V3 = {
     **{"parameters": 671026419200, "active_parameters": 37552297472, "layers": 61, "hidden": 7168, "heads": 128},
     **{"ffn_expert": 2048, "experts": 256, "topk": 8, "shared": 1, "dense_layers": 3},
@@ -330,9 +335,7 @@ def test_unknown_memory_is_no_answer() -> None:
 
 def test_experts_are_spread_over_replicas_that_there_are() -> None:
     """Three replicas hold six experts each for themselves or two each: a third of them, not a half."""
-    experts = {"experts": 6, "topk": 1, "ffn_expert": 333333, "shared": 0, "dense_layers": 0}
-    shape = {"parameters": 10 * GIGA, "active_parameters": 5 * GIGA, "layers": 1, "hidden": 1000, "heads": 2}
-    found = fit(training({**shape, **experts}, zero=0), gpu(80), given_(6), given_(2)).split
+    found = fit(training(SIX_EXPERTS, zero=0), gpu(80), given_(6), given_(2)).split
     assert (found.tensor.value, found.data.value, found.expert.value) == (2, 3, 3)
 
 
@@ -357,10 +360,8 @@ def test_a_cluster_that_would_hold_the_model_is_named() -> None:
 
     Of six GPUs each holds a sixth of the experts: 54 GB.
     """
-    experts = {"experts": 6, "topk": 1, "ffn_expert": 333333, "shared": 0, "dense_layers": 0}
-    shape = {"parameters": 10 * GIGA, "active_parameters": 5 * GIGA, "layers": 1, "hidden": 1000, "heads": 2}
     with pytest.raises(Infeasible, match=r"needs 63\.0 GB .* A cluster of 6 GPUs would hold it"):
-        fit(training({**shape, **experts}, zero=0), gpu(60), given_(4), given_(2))
+        fit(training(SIX_EXPERTS, zero=0), gpu(60), given_(4), given_(2))
 
 
 def test_a_found_split_says_why_less_does_not_do() -> None:
