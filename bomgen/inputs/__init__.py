@@ -16,7 +16,7 @@ from bomgen.catalog import Catalog
 from bomgen.effort import BYTES_A_STEP, OF_PRICE, take
 from bomgen.figures import Mark
 from bomgen.inputs.bases import extended
-from bomgen.inputs.files import PlanFile, content_of, inside, lock_name, real
+from bomgen.inputs.files import LOCK_KEY, PlanFile, content_of, inside, lock_name, real
 from bomgen.logo import MOST_LOGO, logo
 from bomgen.own_templates import Template
 from bomgen.plan import Plan
@@ -44,7 +44,7 @@ FORMAT = 1
 
 OTHER_FILES = {
     prices.FORMAT_KEY: "a price book is no plan; name it in one, at `quote.price_book`",
-    "bomgen_lock": "a lock is no plan; give the plan that it lies beside",
+    LOCK_KEY: "a lock is no plan; give the plan that it lies beside",
     "derivations": "a result is no plan; give the plan that it was made from, or two results to `bomgen diff`",
 }
 """Other files of bomgen's by a key that no plan has, and what to do with one."""

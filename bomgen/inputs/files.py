@@ -11,7 +11,8 @@ from bomgen.figures import Mark
 from bomgen.problems import PlanErrors, Problem
 from bomgen.source import SUFFIXES
 
-LOCK = ".lock"
+LOCK, LOCK_KEY = ".lock", "bomgen_lock"
+"""Suffix of a lock, and the key that says its version and that it is one."""
 MAX_PATH = 1000
 """Characters of a path in a plan; file systems take about four times as many."""
 MAX_FILE = 5 * 10**6

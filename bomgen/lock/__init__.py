@@ -19,6 +19,7 @@ from bomgen import prices, schema
 from bomgen.catalog import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
 from bomgen.figures import Mark
 from bomgen.inputs import PlanFile, price_books_of
+from bomgen.inputs.files import LOCK_KEY
 from bomgen.prices import Price, PriceBook, decimal, price_book
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
@@ -26,8 +27,8 @@ from bomgen.source import Source, below, decoded, read
 from bomgen.terms import Exchange, QuotePlan
 
 RULE = "lock"
-FORMAT, FORMAT_KEY = 1, "bomgen_lock"
-"""Version of the format of locks, and the key that says it."""
+FORMAT = 1
+"""Version of the format of locks."""
 EXCHANGE = ("quote", "exchange")
 """Where the rates of a plan stand."""
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -120,7 +121,7 @@ def names_of(records: Iterable[Record]) -> set[str]:
 def lock_of(name: str, content: bytes) -> Lock:
     """The lock in the bytes of a file. Raises PlanErrors when it is none."""
     source = read(decoded(content, name), name)
-    if newer := schema.newer(source, FORMAT_KEY, "a lock", FORMAT, RULE):
+    if newer := schema.newer(source, LOCK_KEY, "a lock", FORMAT, RULE):
         raise PlanErrors([newer])  # to write it anew with this bomgen would lose what it pins
     problems = schema.check(source, "lock") or list(_slips(source))
     if problems:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bomgen import __version__
-from bomgen.lock import FORMAT, FORMAT_KEY, LockedBill, family, names_of
+from bomgen.inputs.files import LOCK_KEY
+from bomgen.lock import FORMAT, LockedBill, family, names_of
 from bomgen.price_lists.yaml import scalar
 from bomgen.prices import Price
 from bomgen.report import Report, digest, lines_data
@@ -25,7 +26,7 @@ def text(report: Report, files: Sequence[tuple[str, bytes]]) -> str:
     lines = [
         f"# Written by `bomgen lock`: what the quote of {report.plan.name} rests on. While this file lies beside the",
         "# plan, its prices and rates hold. Commit it; `bomgen check` says when it is stale.",
-        f"{FORMAT_KEY}: {FORMAT}",
+        f"{LOCK_KEY}: {FORMAT}",
         f"version: {scalar(__version__)}",
         f"plan: {scalar(digest_of_plan(report.content, files))}",
         f"lines: {scalar(digest_of_lines(report))}",
