@@ -35,7 +35,7 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest fuzz bench peers deep mutation everywhere docs site pins audit sbom release clean help
+.PHONY: build test lint format types pytest fuzz bench peers deep mutation everywhere same docs site pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -62,6 +62,9 @@ fuzz: $(INSTALLED_DEEP) ## replay what fuzzing found, and fuzz every target for 
 deep: $(INSTALLED_DEEP) everywhere mutation ## before a release: laws, faults and bounds at length, a million executions of fuzzing
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/laws tests/faults tests/hostile/test_bounds.py
 	$(BIN)/python tests/fuzz/hunt.py
+
+same: $(INSTALLED_DEV) ## compare the results of this tree with those of revision BASE, over every plan and 2 000 random ones
+	$(BIN)/python tests/tools/same.py $(BASE)
 
 mutation: $(INSTALLED_DEEP) ## change the pure rooms in thousands of ways, and see that a test fails each time
 	$(BIN)/python tests/mutation/run.py

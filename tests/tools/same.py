@@ -1,0 +1,258 @@
+"""Shows that two revisions give the same results: `make same BASE=REV` compares REV with the working tree.
+
+A result is the outcome of a command: its exit code, the place, severity and rule of every problem, bom.json without the
+texts that may be reworded (`REWORDED`), and the digest of the cable list. The commands run over the plans of `plans/`,
+`tests/golden/corners/` and `tests/errors/` as they are at REV, and over random plans drawn with a fixed seed.
+
+The program is called through `bomgen.__main__` alone, so that any two layouts of the package can be compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+WORK = ROOT / "build" / "same"
+PLAN_FOLDERS = ("plans", "tests/golden/corners", "tests/errors")
+COMMAND = "# $ bomgen "
+"""The first line of a plan that is shown to another command than `build`; OUT is a folder to write into."""
+RANDOM_PLANS = 2000
+SEED = 20261123
+REWORDED = ("message", "explain", "formula", "source")
+"""Keys of bom.json whose texts may change between revisions that are the same."""
+PROBLEM = re.compile(r"(?P<place>.+?:[0-9]+:[0-9]+): (?P<severity>error|warning): .* \[(?P<rule>[a-z0-9-]+)\]")
+TRACEBACK = 70
+"""The exit code that a traceback stands for here."""
+SHOWN = 30
+"""Differences that are printed in full."""
+
+
+# the corpus ---------------------------------------------------------------------------------------------------------
+
+
+def write_corpus(revision: str, folder: Path, random_plans: int) -> None:
+    """The plans of a revision with the files that they name, and random plans, in a folder that is its own checkout."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    extract(revision, folder, "plans", "prices", "templates", "tests/golden", "tests/errors")
+    (folder / ".git").mkdir()  # the root that paths of plans must stay below
+    write_random_plans(folder / "random", random_plans)
+
+
+def extract(revision: str, folder: Path, *paths: str) -> None:
+    """The files of a revision, all or those below `paths`, in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    archive = subprocess.run(["git", "archive", revision, *paths], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=archive.stdout, check=True)
+
+
+def write_random_plans(folder: Path, number: int) -> None:
+    """Random plans of every kind, each in a folder of its own with the files that it names."""
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "laws")]
+    from hypothesis import HealthCheck, Phase, given, seed, settings
+    from whole_plans import Whole, whole_plans
+
+    drawn: list[Whole] = []
+
+    @seed(SEED)
+    @settings(max_examples=number, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(whole_plans())
+    def draw(whole: Whole) -> None:
+        drawn.append(whole)
+
+    draw()
+    for index, whole in enumerate(drawn):
+        place = folder / f"{index:04}"
+        place.mkdir(parents=True)
+        for name, content in {**whole.files, "plan.yaml": whole.text}.items():
+            (place / name).write_text(content, encoding="utf-8")
+
+
+def commands(corpus: Path) -> list[tuple[str, list[str]]]:
+    """The commands to run, each with the folder that it runs in; OUT stands for a folder to write into."""
+    found = []
+    for folder in PLAN_FOLDERS:
+        for plan in sorted((corpus / folder).glob("*.yaml")):
+            first = plan.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
+            if first.startswith(COMMAND):
+                found.append((folder, shlex.split(first.removeprefix(COMMAND))))
+            else:
+                found += [(folder, command) for command in plan_commands(plan.name)]
+    for place in sorted((corpus / "random").iterdir()):
+        found += [(f"random/{place.name}", command) for command in plan_commands("plan.yaml")]
+    return found
+
+
+def plan_commands(plan: str) -> list[list[str]]:
+    """What every plan is shown to."""
+    return [
+        ["build", "-q", plan, "-f", "json", "-o", "OUT"],
+        ["wiring", "-q", plan, "-f", "csv", "-o", "OUT/wiring.csv"],
+    ]
+
+
+# running ------------------------------------------------------------------------------------------------------------
+
+
+def run_commands(corpus: Path, share: int, shares: int) -> None:
+    """Run every `shares`-th command with the package that is imported here; a line of JSON a command.
+
+    Each runs in a child of this process, which has loaded the program once.
+    """
+    from bomgen.__main__ import run
+
+    with tempfile.TemporaryDirectory() as work:
+        warm = [(folder, command) for folder, command in commands(corpus) if command[0] == "build"][:1]
+        for number, (folder, command) in enumerate([*warm, *commands(corpus)[share::shares]]):
+            out = Path(work) / str(number)
+            out.mkdir()
+            if number < len(warm):
+                execute(run, corpus / folder, command, out)
+                continue
+            pid = os.fork()
+            if not pid:
+                os._exit(execute(run, corpus / folder, command, out))
+            _, status = os.waitpid(pid, 0)
+            outcome = project(os.waitstatus_to_exitcode(status), out)
+            print(json.dumps([f"{folder}: {' '.join(command)}", outcome]), flush=True)
+            shutil.rmtree(out)
+
+
+def execute(run: Any, folder: Path, command: list[str], out: Path) -> int:
+    """Run the program in a folder with its streams in files, and give its exit code."""
+    os.chdir(folder)
+    sys.argv = ["bomgen", *(word.replace("OUT", str(out)) for word in command)]
+    kept = os.dup(1), os.dup(2)
+    try:
+        for stream, name in ((1, "stdout"), (2, "stderr")):
+            file = os.open(out / name, os.O_WRONLY | os.O_CREAT)
+            os.dup2(file, stream)
+            os.close(file)
+        try:
+            run()
+        except SystemExit as done:
+            return done.code if isinstance(done.code, int) else 0 if done.code is None else 1
+        except BaseException:
+            traceback.print_exc()
+            return TRACEBACK
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(Exception):
+                    stream.flush()
+        return 0
+    finally:
+        for saved, number in zip(kept, (1, 2), strict=True):
+            os.dup2(saved, number)
+
+
+def project(code: int, out: Path) -> dict[str, Any]:
+    """What must stay the same of the outcome of a command."""
+    lines = (out / "stderr").read_text("utf-8", "replace").replace(str(out), "OUT").splitlines()
+    problems = [match.group("place", "severity", "rule") for line in lines if (match := PROBLEM.fullmatch(line))]
+    found: dict[str, Any] = {"exit": code, "problems": sorted(problems)}
+    if any(line.startswith("Traceback") for line in lines):
+        found["traceback"] = lines[-1]
+    for file in sorted(out.rglob("bom.json")):
+        found[file.parent.name] = project_json(json.loads(file.read_text("utf-8")))
+    for file in sorted(out.glob("wiring.*")):
+        found[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return found
+
+
+def project_json(data: Any, key: str = "") -> Any:
+    """A bom.json without reworded texts and without the names of inputs; of warnings only how many there are."""
+    if isinstance(data, dict):
+        kept = {name: project_json(value, name) for name, value in data.items() if name not in REWORDED}
+        if key == "inputs":
+            return sorted(kept.values(), key=lambda value: json.dumps(value, sort_keys=True))
+        return kept
+    if isinstance(data, list):
+        if key == "warnings":
+            return len(data)
+        return [project_json(value) for value in data]
+    return data
+
+
+def outcomes(tree: Path, corpus: Path) -> dict[str, Any]:
+    """The outcome of every command with the package of a tree."""
+    shares = os.cpu_count() or 1
+    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
+    running = []
+    for share in range(shares):
+        command = [sys.executable, __file__, "--run", str(corpus), str(share), str(shares)]
+        running.append(subprocess.Popen(command, env=environment, cwd=tree, stdout=subprocess.PIPE, text=True))
+    found: dict[str, Any] = {}
+    for process in running:
+        found.update(json.loads(line) for line in process.communicate()[0].splitlines())
+        if process.returncode:
+            sys.exit(f"the commands did not run to their end: exit code {process.returncode}")
+    return found
+
+
+# comparing ----------------------------------------------------------------------------------------------------------
+
+
+def differences(was: Any, now: Any, path: str = "") -> Iterator[str]:
+    """Where two outcomes differ, a line each."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        for key in [*was, *(key for key in now if key not in was)]:
+            yield from differences(was.get(key, "absent"), now.get(key, "absent"), f"{path}.{key}")
+    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        for place, pair in enumerate(zip(was, now, strict=True)):
+            yield from differences(*pair, f"{path}[{place}]")
+    elif was != now:
+        yield f"{path.lstrip('.')}: {json.dumps(was)} -> {json.dumps(now)}"
+
+
+def compare(base: str, random_plans: int) -> int:
+    """Compare a revision with the working tree; 1 where they differ."""
+    revision = subprocess.run(
+        ["git", "rev-parse", "--verify", f"{base}^{{commit}}"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    place = WORK / f"{revision[:12]}-{random_plans}"
+    kept = place / "outcomes.json"
+    if not kept.exists():
+        write_corpus(revision, place / "corpus", random_plans)
+        extract(revision, place / "tree")
+        kept.write_text(json.dumps(outcomes(place / "tree", place / "corpus")), encoding="utf-8")
+    was, now = json.loads(kept.read_text("utf-8")), json.loads(json.dumps(outcomes(ROOT, place / "corpus")))
+    changed = [name for name in was | now if was.get(name) != now.get(name)]
+    for name in changed[:SHOWN]:
+        print(name)
+        for line in list(differences(was.get(name), now.get(name)))[:SHOWN]:
+            print(f"  {line[:300]}")
+    built = sum(not outcome["exit"] for outcome in was.values())
+    print(
+        f"{len(was) - len(changed)} of {len(was)} outcomes are the same as at {revision[:12]}; {built} have exit code 0"
+    )
+    return 1 if changed or not built else 0
+
+
+def main() -> int:
+    """Read the command line and compare."""
+    if sys.argv[1:2] == ["--run"]:
+        run_commands(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("base", metavar="REV")
+    parser.add_argument("--random-plans", type=int, default=RANDOM_PLANS, metavar="NUMBER")
+    asked = parser.parse_args()
+    return compare(asked.base, asked.random_plans)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
