@@ -11,8 +11,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
+from bomgen.logo import Logo
 from bomgen.money import Totals
-from bomgen.terms import Logo
 
 Value = str | int | float | Fraction | Decimal | None
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from bomgen.terms import Logo
+from typing import NamedTuple
 
 MOST_LOGO = 10**6
 """Bytes of a picture that every quote carries."""
@@ -17,6 +16,13 @@ _PNG_SIZE = slice(16, 24)
 """Where a PNG holds its width and height, four bytes each."""
 _MOST_PIXELS = 10**4
 """Of width and height."""
+
+
+class Logo(NamedTuple):
+    """A picture of the vendor."""
+
+    media_type: str
+    content: bytes
 
 
 def logo(content: bytes) -> Logo | None:

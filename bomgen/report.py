@@ -13,6 +13,7 @@ from bomgen.catalog import Record
 from bomgen.design import Design
 from bomgen.figures import Assumed, Cited, Derived, Figure, Given, origin_text, walk
 from bomgen.interconnect import Chosen
+from bomgen.logo import Logo
 from bomgen.money import Totals, rounded
 from bomgen.numbers import Path, Paths, numbers
 from bomgen.operation import Running
@@ -25,7 +26,7 @@ from bomgen.problems import Problem
 from bomgen.proof import Check
 from bomgen.quote import Quote, QuoteLine
 from bomgen.quote.confidence import Confidence, confidence, doubts
-from bomgen.terms import Logo, QuotePlan
+from bomgen.terms import QuotePlan
 
 if TYPE_CHECKING:
     from bomgen.elevations import Elevations

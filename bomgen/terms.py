@@ -29,13 +29,6 @@ class Party(NamedTuple):
     reference: str | None = None
 
 
-class Logo(NamedTuple):
-    """A picture of the vendor."""
-
-    media_type: str
-    content: bytes
-
-
 class Discounts(NamedTuple):
     """Shares that are taken off the unit price."""
 

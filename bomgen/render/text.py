@@ -21,8 +21,8 @@ from markupsafe import Markup
 
 from bomgen.document import Cell, Column, Derivation, Document, Row, Section, Step, Table
 from bomgen.language import Language
+from bomgen.logo import Logo
 from bomgen.resources import folder, text
-from bomgen.terms import Logo
 
 BILL = "bill"
 """The section that the totals stand in."""

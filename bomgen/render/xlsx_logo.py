@@ -7,8 +7,8 @@ import struct
 from openpyxl.drawing.image import Image
 from openpyxl.utils.units import pixels_to_points
 
+from bomgen.logo import Logo
 from bomgen.render.xlsx_sheet import Sheet
-from bomgen.terms import Logo
 
 _MOST_HIGH, _MOST_WIDE = 45, 320
 """[pixels]"""

@@ -26,12 +26,12 @@ from python_calamine import CalamineWorkbook
 from bomgen.document import Cell, Column, Derivation, Document, Note, Party, Row, Section, Step, Table, Value
 from bomgen.inputs import PlanFile
 from bomgen.language import Language, language
+from bomgen.logo import Logo
 from bomgen.money import Totals
 from bomgen.outputs import render
 from bomgen.pipeline import work_out
 from bomgen.render.xlsx import workbook
 from bomgen.render.xlsx_print import page_ends
-from bomgen.terms import Logo
 
 WORDS = {**language("en").words, "xlsx-no-price": 'No "price"'}
 ENGLISH = Language("en", WORDS, {"share": "", "GPUs": "GPUs"}, ",", ".", "{year}")
