@@ -8,6 +8,8 @@ from fractions import Fraction
 from math import floor
 from typing import NamedTuple
 
+from bomgen.source import exact_number
+
 _NO_PLACES = (
     "BIF",
     "CLP",
@@ -32,6 +34,8 @@ MINOR_UNITS: Mapping[str, int] = {**dict.fromkeys(_NO_PLACES, 0), **dict.fromkey
 _USUAL_PLACES = 2
 ANY_AMOUNT = Context(prec=1000)
 """Digits enough for the amounts of any plan, however absurd."""
+MAX_PRICE = 10**12
+"""A price of one piece from which on it is taken for a typing error."""
 HALF = Fraction(1, 2)
 MONEY = "money"
 """The unit of figures in the currency of the quote."""
@@ -65,3 +69,9 @@ def rounded(amount: Fraction, currency: str) -> Decimal:
     unit = minor_unit(currency)
     minor = floor(amount / Fraction(unit) + HALF)
     return ANY_AMOUNT.multiply(Decimal(minor), unit)
+
+
+def decimal(number: int | Fraction | str) -> Decimal:
+    """A number that was written in decimal, exactly. Raises ValueError for text of more digits than are read."""
+    value = Fraction(exact_number(number) if isinstance(number, str) else number)
+    return ANY_AMOUNT.divide(Decimal(value.numerator), Decimal(value.denominator))

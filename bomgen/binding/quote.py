@@ -10,8 +10,7 @@ from itertools import count as numbered
 
 from bomgen.binding.section import Section
 from bomgen.figures import Figure, Given, Mark
-from bomgen.money import MONEY
-from bomgen.prices import MAX_PRICE, decimal
+from bomgen.money import MAX_PRICE, MONEY, decimal
 from bomgen.records import slug
 from bomgen.terms import (
     ORDER,

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 from bomgen import schema
 from bomgen.figures import Mark
-from bomgen.money import ANY_AMOUNT
+from bomgen.money import ANY_AMOUNT, MAX_PRICE, decimal
 from bomgen.problems import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.signs import told, unseen
 from bomgen.source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source, exact_number
 
 FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
 """Version of the format of price books, the key that says it, and the rule of one that is later."""
-MAX_PRICE = 10**12
 EARLIEST = date.min.isoformat()
 KEPT = 20
 """Price books that are remembered: all that one plan can name."""
@@ -213,12 +212,6 @@ def _unreal_dates(source: Source) -> list[Problem]:
             message = f"{given} is not in the calendar; write a day that is, as YYYY-MM-DD"
             found.append(Problem(source.mark(path), "error", message, "date"))
     return found
-
-
-def decimal(number: int | Fraction | str) -> Decimal:
-    """A number that was written in decimal, exactly. Raises ValueError for text of more digits than are read."""
-    value = Fraction(exact_number(number) if isinstance(number, str) else number)
-    return ANY_AMOUNT.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def find(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tuple[Price, PriceBook] | None:
