@@ -17,7 +17,6 @@ from bomgen.logo import Logo
 from bomgen.money import Totals, rounded
 from bomgen.numbers import Path, Paths, numbers
 from bomgen.operation import Running
-from bomgen.own_templates import Template
 from bomgen.plan import Plan
 from bomgen.pools import KEY as CLUSTERS
 from bomgen.pools import together
@@ -27,6 +26,7 @@ from bomgen.proof import Check
 from bomgen.quote import Quote, QuoteLine
 from bomgen.quote.confidence import Confidence, confidence, doubts
 from bomgen.terms import QuotePlan
+from bomgen.user_template import Template
 
 if TYPE_CHECKING:
     from bomgen.elevations import Elevations

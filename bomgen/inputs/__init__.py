@@ -18,12 +18,12 @@ from bomgen.figures import Mark
 from bomgen.inputs.bases import extended
 from bomgen.inputs.files import LOCK_KEY, PlanFile, content_of, inside, lock_name, real
 from bomgen.logo import MOST_LOGO, Logo, logo
-from bomgen.own_templates import Template
 from bomgen.plan import Plan
 from bomgen.prices import KEPT, PriceBook, price_book
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
 from bomgen.source import MAX_BYTES, Source, override
+from bomgen.user_template import Template
 
 __all__ = [
     "PlanFile",

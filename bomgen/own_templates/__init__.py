@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bomgen import telling
 from bomgen.figures import Mark
 from bomgen.problems import LINE_END, PlanErrors, Problem
 from bomgen.signs import DEVICES
 from bomgen.source import decoded
+from bomgen.user_template import Template
 
 if TYPE_CHECKING:
     from bomgen.own_templates.process import Fault, Limits
@@ -29,16 +30,6 @@ _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 PATH, RULE = "templates", "template-name"
 LIMIT = "template-limit"
 """The rule of a template that takes more than it may."""
-
-
-class Template(NamedTuple):
-    """A template that was read: the name of the file it writes, what messages call it, and its text."""
-
-    name: str
-    file: str
-    text: str
-    mark: Mark
-    """Where the plan, or the command line, names it."""
 
 
 def opened(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
