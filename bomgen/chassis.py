@@ -14,22 +14,12 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.chassis_cards import LINE_CARDS
 from bomgen.fabric.model import Fabric, Fitted, Tier, TierChoice
 from bomgen.fabric.ports import links_in_cage, radix, shared_cages
 from bomgen.fabric.search import ports_beside
 from bomgen.figures import Figure, formula
 from bomgen.parts import Chassis, Identity
-
-LINE_CARDS = "line_cards"
-FABRIC_CARDS = "fabric_cards"
-SUPERVISORS = "supervisors"
-POWER_SUPPLIES = "power_supplies"
-WORDS = {
-    LINE_CARDS: "line cards",
-    FABRIC_CARDS: "fabric cards",
-    SUPERVISORS: "supervisors",
-    POWER_SUPPLIES: "power supplies",
-}
 
 
 class CardUse(NamedTuple):
@@ -55,18 +45,6 @@ class FittedTier(NamedTuple):
     card_up: Figure | None
     free_slots: Figure | None = None
     """Ports of one chassis in slots without a line card; None: there are none, or nobody knows the cards."""
-
-
-@formula("ports")
-def ports_of_cards(line_cards: int, ports_per_card: int) -> int:
-    """Ports of all line cards in a chassis."""
-    return line_cards * ports_per_card
-
-
-@formula("ports")
-def ports_of_fewer(ports_at_rate: int, fitted_ports: int, all_ports: int) -> int:
-    """Links at a rate when not all slots have a line card."""
-    return ports_at_rate * fitted_ports // all_ports
 
 
 @formula("links")

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from bomgen.beside import boxes_of
 from bomgen.bill import Bill
-from bomgen.chassis import LINE_CARDS
+from bomgen.chassis_cards import LINE_CARDS
 from bomgen.design import BuiltFabric, Design
 from bomgen.fabric.model import ports_of
 from bomgen.fabric.ports import group_radix, serves

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.bill import Bill
-from bomgen.chassis import WORDS
+from bomgen.chassis_cards import WORDS
 from bomgen.design import Design
 from bomgen.figures import Figure, first_given
 from bomgen.plan import COMPUTE, ESTIMATE, LINK_KINDS, RAIL_ONLY, RAIL_OPTIMIZED, SINGLE_SWITCH, STORAGE, Training

@@ -11,7 +11,8 @@ from bomgen.beside import boxes_of
 from bomgen.bill.charges import charges
 from bomgen.bill.line import CATEGORIES, Line, cable_id, cable_sku, names_of, pool_path
 from bomgen.bill.spares import with_spares, without_stock
-from bomgen.chassis import WORDS, CardUse, FittedTier
+from bomgen.chassis import CardUse, FittedTier
+from bomgen.chassis_cards import WORDS
 from bomgen.design import BuiltFabric, Design
 from bomgen.facility import units_bought
 from bomgen.figures import Figure

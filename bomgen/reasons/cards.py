@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from bomgen.chassis import LINE_CARDS, CardUse, FittedTier
+from bomgen.chassis import CardUse, FittedTier
+from bomgen.chassis_cards import LINE_CARDS
 from bomgen.design import BuiltFabric
 from bomgen.figures import Derived, Figure
 from bomgen.reasons.model import PLAN, RULE, Asked, Other, Reason, Topic, counted

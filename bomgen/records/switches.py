@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bomgen import chassis, parts
+from bomgen import chassis_cards, parts
 from bomgen.catalog import CHASSIS, Record
-from bomgen.chassis import FABRIC_CARDS, LINE_CARDS, POWER_SUPPLIES, SUPERVISORS
+from bomgen.chassis_cards import FABRIC_CARDS, LINE_CARDS, POWER_SUPPLIES, SUPERVISORS
 from bomgen.figures import Figure
 from bomgen.problems import PlanErrors, Problem
 from bomgen.quantities import parse
@@ -80,8 +80,8 @@ def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:
     if built.slots and line_cards.value > built.slots.value:
         raise ValueError(f"{line_cards.value} line cards; a {name} has slots for {built.slots.value}")
     group = switch.groups[0]
-    ports = chassis.ports_of_cards(line_cards, built.ports_per_card)
-    modes = {rate: chassis.ports_of_fewer(mode, ports, group.ports) for rate, mode in group.modes.items()}
+    ports = chassis_cards.ports_of_cards(line_cards, built.ports_per_card)
+    modes = {rate: chassis_cards.ports_of_fewer(mode, ports, group.ports) for rate, mode in group.modes.items()}
     cards = {**built.cards, LINE_CARDS: replace(built.cards[LINE_CARDS], count=line_cards)}
     return switch._replace(groups=(group._replace(ports=ports, modes=modes),), chassis=built._replace(cards=cards))
 
@@ -164,7 +164,7 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
     if built:
         rate = rate or record.figure("card_gbps", "Gb/s", CHASSIS)
         if ports is None and built.slots and built.ports_per_card:
-            ports = chassis.ports_of_cards(built.slots, built.ports_per_card)
+            ports = chassis_cards.ports_of_cards(built.slots, built.ports_per_card)
     return parts.PortGroup(
         ports=ports or record.need("ports", "count", *above),
         port_gbps=rate or record.need("port_gbps", "Gb/s", *above),
