@@ -26,6 +26,7 @@ from bomgen.sizing import Sizing
 
 MAX_ROUNDS = 10
 """Racks, PDUs and management ports depend on each other in a ring, which settles in two or three rounds."""
+from bomgen.records.connection import rules
 
 
 class BuiltFabric(NamedTuple):
@@ -121,7 +122,7 @@ def stock(catalog: Catalog) -> Stock:
             ]
         ),
         cables=cache(lambda medium: [cable(record.id) for record in catalog.naming("cable", "kind", medium)]),
-        rules=cache(lambda: records.rules(catalog)),
+        rules=cache(lambda: rules(catalog)),
         panel=cache(lambda id: records.panel(catalog.find("panel", id))),
         panels=cache(lambda: [records.panel(record) for record in catalog.all("panel")]),
     )

@@ -9,7 +9,6 @@ from bomgen import shape as shapes
 from bomgen.catalog import Catalog, Record
 from bomgen.figures import Figure
 from bomgen.problems import PlanErrors, Problem
-from bomgen.records.connection import rules
 from bomgen.records.facility import metres_of, panel, pdu, rack, supplies
 from bomgen.records.identity import identity, named, slug
 from bomgen.records.switches import fitted_with, switch
@@ -29,7 +28,6 @@ __all__ = [
     "pdu",
     "published_runs",
     "rack",
-    "rules",
     "server",
     "slug",
     "switch",
