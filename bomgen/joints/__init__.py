@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from bomgen.fabric.model import Fabric
 from bomgen.joints.seats import seated
 from bomgen.joints.spread import between_groups, in_groups, to_cores, to_spines
-from bomgen.network.attachment import Attachment
 
 Column = NDArray[np.int64]
 
@@ -51,13 +50,6 @@ class Joint(NamedTuple):
     def links(self) -> int:
         """How many there are."""
         return len(self.lower)
-
-
-def spread_of(attached: Attachment, by_nic: bool, planes: int, host_ports: int) -> Spread:
-    """How a server's ports are dealt out to planes; `by_nic`: every NIC is on every plane, else every server is."""
-    ports = int(attached.ports_per_server.value)
-    of_nic = ports // int(attached.nics_per_server.value) if by_nic else ports
-    return Spread(ports, of_nic, planes, host_ports)
 
 
 def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
