@@ -12,7 +12,7 @@ from typing import Any
 
 from bomgen.catalog import Catalog
 from bomgen.listing import described
-from bomgen.schema import PLAN, document
+from bomgen.plan_schema import PLAN, document
 
 PLACE = "x-catalog"
 """The keyword at each place of an id: a list of kinds."""

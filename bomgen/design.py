@@ -22,11 +22,11 @@ from bomgen.network.attachment import Attachment
 from bomgen.parts import ANY, Cable, Module, Nic
 from bomgen.plan import COMPUTE, OUT_OF_BAND, RAILS, FabricPlan, Hosts, Plan
 from bomgen.problems import Infeasible, PlanErrors, Problem
+from bomgen.records.connection import rules
 from bomgen.sizing import Sizing
 
 MAX_ROUNDS = 10
 """Racks, PDUs and management ports depend on each other in a ring, which settles in two or three rounds."""
-from bomgen.records.connection import rules
 
 
 class BuiltFabric(NamedTuple):

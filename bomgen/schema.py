@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -14,14 +14,13 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
-from bomgen.fabric import described, topologies
 from bomgen.problems import MAX_PROBLEMS, Problem, nearest
-from bomgen.resources import BrokenInstallation, folder, languages, text
+from bomgen.resources import BrokenInstallation, folder, text
 from bomgen.signs import spelled
 from bomgen.source import Path, Source
 
-PLAN, BASE = "plan", "base"
-"""Plans, and the files that they extend, which need not have all keys of a plan."""
+Documents = Callable[[str], dict[str, Any]]
+"""Gives the schema of a name."""
 MAX_QUOTED = 40
 """Characters of the user's text that a message repeats."""
 LEAST_PERCENT = 2
@@ -41,37 +40,23 @@ TYPES = {
 
 @cache
 def document(name: str) -> dict[str, Any]:
-    """The schema `name` (`plan`, `base`, `bom`, ...): its file; of plans with all topologies and languages.
+    """The schema `name` (`plan`, `bom`, `part/gpu`, ...), as its file has it.
 
     Raises FileNotFoundError for another name.
     """
-    path = folder("schemas") / f"{PLAN if name == BASE else name}.schema.json"
+    path = folder("schemas") / f"{name}.schema.json"
     if not path.is_file():
         raise FileNotFoundError(str(path))
     try:
         schema: dict[str, Any] = json.loads(text(path))
     except ValueError as error:
         raise BrokenInstallation(f"{path} is no JSON: {error}") from None
-    if name in (PLAN, BASE):
-        _add_topologies(schema["$defs"]["fabric"]["properties"])
-        schema["properties"]["quote"]["properties"]["language"]["enum"] = list(languages())
-    if name == BASE:
-        schema = {key: value for key, value in schema.items() if key not in ("required", "if", "else", "examples")}
-        schema["title"] = "Parts that bomgen plans share"
     return schema
 
 
-def _add_topologies(fabric: dict[str, Any]) -> None:
-    """Put the names of all topologies, and what a plan may say of each, into the schema of a fabric."""
-    fabric["topology"]["enum"] = list(topologies())
-    for each in described():
-        if each.options:
-            fabric[each.name] = each.options
-
-
 @cache
-def _validator(name: str) -> Validator:
-    found: Validator = _Validator(document(name))
+def _validator(name: str, documents: Documents) -> Validator:
+    found: Validator = _Validator(documents(name))
     return found
 
 
@@ -84,9 +69,9 @@ def _pattern(_: Validator, pattern: str, instance: Any, _schema: Any) -> Iterato
 _Validator: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
 
 
-def check(source: Source, name: str) -> list[Problem]:
+def check(source: Source, name: str, documents: Documents = document) -> list[Problem]:
     """What is wrong with a source by the schema `name`, in the order of the file; of very much only the first."""
-    errors = _validator(name).iter_errors(source.data)
+    errors = _validator(name, documents).iter_errors(source.data)
     problems = list(islice((problem for error in errors for problem in _problems(error, source)), MAX_PROBLEMS))
     return sorted(set(problems), key=lambda problem: (problem.mark.line, problem.mark.column, problem.message))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from text import as_yaml, code, plain, under
 
-from bomgen import schema
+from bomgen import plan_schema as schema
 from bomgen.resources import folder
 
 PLAN = "reference/plan"

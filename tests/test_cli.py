@@ -21,7 +21,7 @@ from bomgen.fabric import topologies
 from bomgen.inputs import open_plan
 from bomgen.numbers import numbers
 from bomgen.pipeline import work_out
-from bomgen.schema import document
+from bomgen.plan_schema import document
 
 ROOT = Path(__file__).parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from installed import CHECKOUT, Installation, editable_in, installed
 
-from bomgen.schema import document
+from bomgen.plan_schema import document
 
 CARRIED = {"bomgen": "bomgen", "plans": "bomgen/plans", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
 """The folders that a wheel carries, and where in it they lie."""

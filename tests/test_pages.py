@@ -19,7 +19,7 @@ import pytest
 import written
 from click.testing import CliRunner
 
-from bomgen import schema
+from bomgen import plan_schema
 from bomgen.catalog import KINDS, Catalog
 from bomgen.cli import main
 from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, WRONG_USAGE
@@ -32,7 +32,7 @@ KEPT = (
     *(CHECKOUT / name for name in ("README.md", "README.zh.md")),
     *sorted((CHECKOUT / "docs").rglob("*.md")),
 )
-PLAN = schema.document("plan")
+PLAN = plan_schema.document("plan")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")

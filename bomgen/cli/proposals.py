@@ -150,7 +150,7 @@ def paths(ctx: click.Context, typed: str) -> list[Item]:
 
 def settings(ctx: click.Context, typed: str) -> list[Item]:
     """The keys of a plan, one step further than typed, and after `=` the words and ids that may stand there."""
-    from bomgen.schema import PLAN, document
+    from bomgen.plan_schema import PLAN, document
 
     whole: dict[str, Any] = document(PLAN)
     key, equals, value = typed.partition("=")

@@ -42,7 +42,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
     if name in OF_PLANS:
         import json
 
-        from bomgen.schema import document
+        from bomgen.plan_schema import document
 
         click.echo(json.dumps(document(name), indent=2, ensure_ascii=False))
         return

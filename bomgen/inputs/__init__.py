@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path as FilePath
 
-from bomgen import own_templates, prices, schema, telling
+from bomgen import own_templates, plan_schema, prices, schema, telling
 from bomgen.catalog import Catalog
 from bomgen.effort import BYTES_A_STEP, OF_PRICE, take
 from bomgen.figures import Mark
@@ -97,7 +97,7 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
         raise PlanErrors([newer])
     if other := _other_file(source):
         raise PlanErrors([other])
-    problems = schema.check(source, "plan")
+    problems = plan_schema.check(source, "plan")
     if problems:
         raise PlanErrors(problems)
     return source

@@ -20,7 +20,8 @@ from bomgen.catalog import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
 from bomgen.figures import Mark
 from bomgen.inputs import PlanFile, price_books_of
 from bomgen.inputs.files import LOCK_KEY
-from bomgen.prices import Price, PriceBook, decimal, price_book
+from bomgen.money import decimal
+from bomgen.prices import Price, PriceBook, price_book
 from bomgen.problems import PlanErrors, Problem
 from bomgen.report import Input
 from bomgen.source import Source, below, decoded, read

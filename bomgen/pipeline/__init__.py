@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bomgen import own_templates, schema, telling
+from bomgen import own_templates, plan_schema, telling
 from bomgen.alternatives import of_alternative, substitutes, unused, varied, warnings_of
 from bomgen.bill import Line, pool_path
 from bomgen.binding import bind
@@ -219,7 +219,7 @@ def _alternative(
     telling.stage(f"alternative {alternative.name}")
     try:
         other = varied(source, place)
-        if problems := schema.check(other, "plan"):
+        if problems := plan_schema.check(other, "plan"):
             raise PlanErrors(problems)
         before, books = worked_out(file, other, catalog, (), lock, keys) if alternative.settings else (report, None)
         instead = substitutes(alternative, before.bill, catalog, partial(_cheapest, before, catalog))

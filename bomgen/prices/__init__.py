@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen import schema
 from bomgen.figures import Mark
-from bomgen.money import ANY_AMOUNT, MAX_PRICE, decimal
+from bomgen.money import MAX_PRICE, decimal
 from bomgen.problems import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.signs import told, unseen
-from bomgen.source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source, exact_number
+from bomgen.source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source
 
 FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
 """Version of the format of price books, the key that says it, and the rule of one that is later."""

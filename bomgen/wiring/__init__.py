@@ -16,7 +16,6 @@ from bomgen.joints import HOST, Joint, Spread, joined
 from bomgen.joints.seats import counted
 from bomgen.layout import Floor
 from bomgen.medium import Medium
-from bomgen.network.attachment import Attachment
 from bomgen.plan import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.wiring.columns import COLUMNS, Column, Places, WireWay, Wiring
 from bomgen.wiring.lengths import cut
@@ -357,7 +356,10 @@ def _spread(built: BuiltFabric) -> Spread:
         raise ValueError("nodes that are linked directly have no NICs")
     by_nic = built.plan.role == COMPUTE or built.plan.nic is not None
     ports = sum(int(each.pieces.value * each.ports.value) for each in built.hosts)
-    return _spread(built.attachment, by_nic, int(built.plan.planes.value), ports)
+    per_server = int(built.attachment.ports_per_server.value)
+    # Every NIC of a compute fabric is on every plane; of other fabrics every server is.
+    per_nic = per_server // int(built.attachment.nics_per_server.value) if by_nic else per_server
+    return Spread(per_server, per_nic, int(built.plan.planes.value), ports)
 
 
 def _numbered(word: str, ports: int) -> list[str]:
@@ -371,10 +373,3 @@ def _of_nic(nic: int, port: int, ports: int) -> str:
 
 def _none() -> Column:
     return np.zeros(0, dtype=np.int64)
-
-
-def _spread(attached: Attachment, by_nic: bool, planes: int, host_ports: int) -> Spread:
-    """How a server's ports are dealt out to planes; `by_nic`: every NIC is on every plane, else every server is."""
-    ports = int(attached.ports_per_server.value)
-    of_nic = ports // int(attached.nics_per_server.value) if by_nic else ports
-    return Spread(ports, of_nic, planes, host_ports)

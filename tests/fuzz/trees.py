@@ -8,7 +8,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from bomgen import schema
+from bomgen import plan_schema
 from bomgen.catalog import KINDS, Catalog
 
 NUMBERS: tuple[Any, ...] = (
@@ -85,7 +85,7 @@ class Plans:
 
     def __init__(self, kept: list[dict[str, Any]]) -> None:
         self.kept = kept
-        self.root = schema.document("plan")
+        self.root = plan_schema.document("plan")
         self.ids = known()
         self.all_ids = sorted({id for ids in self.ids.values() for id in ids})
 

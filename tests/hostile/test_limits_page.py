@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bomgen import effort, logo, own_templates, problems, schema, source
+from bomgen import effort, logo, own_templates, plan_schema, problems, source
 from bomgen.fabric import search
 from bomgen.inputs import bases, files
 from bomgen.prices import table, xlsx
@@ -22,7 +22,7 @@ ROWS = dict(re.findall(r"^\| (.+?) \| ([0-9]+) \|", PAGE.read_text(encoding="utf
 
 def most(*path: str) -> Any:
     """The most entries that the plan's schema allows at a key; of a reference, where it leads."""
-    place: Any = schema.document("plan")
+    place: Any = plan_schema.document("plan")
     for step in path:
         place = (
             place["items"]

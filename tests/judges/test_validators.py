@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import release
 
-from bomgen.schema import document
+from bomgen.plan_schema import document
 from bomgen.source import read
 
 CHECKOUT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from bomgen import cli
 from bomgen.catalog import KINDS, Catalog
 from bomgen.catalog_schema import plan_schema
-from bomgen.schema import document
+from bomgen.plan_schema import document
 from bomgen.source import read
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
-from bomgen import cli, schema, starters
+from bomgen import cli, plan_schema, starters
 from bomgen.inputs import open_plan
 from bomgen.pipeline import work_out
 from bomgen.source import read
@@ -131,7 +131,7 @@ def test_a_name_that_yaml_reads_otherwise_is_quoted(name: str) -> None:
     for text in (starters.starter(name), starters.started_from("llama65b", name)):
         source = read(text, "plan")
         assert source.data["name"] == name
-        assert not schema.check(source, "plan")
+        assert not plan_schema.check(source, "plan")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_an_unknown_design_is_wrong_usage(init: Init) -> None:
 def test_the_schema_beside_is_named(init: Init) -> None:
     """Editors are led to the schema where it lies beside the plan, and only there."""
     init("before")
-    Path("bomgen.schema.json").write_text(json.dumps(schema.document("plan")), encoding="utf-8")
+    Path("bomgen.schema.json").write_text(json.dumps(plan_schema.document("plan")), encoding="utf-8")
     init("after")
     init("copy", "--from", "llama65b")
     first = {name: Path(f"{name}.yaml").read_text("utf-8").splitlines()[0] for name in ("before", "after", "copy")}

@@ -10,9 +10,9 @@ import pytest
 
 from bomgen.fabric import described, topologies
 from bomgen.outputs import render
+from bomgen.plan_schema import document
 from bomgen.problems import PlanErrors
 from bomgen.report import Report
-from bomgen.schema import document
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]

@@ -15,7 +15,7 @@ import yaml
 from openpyxl import load_workbook
 
 from bomgen import language as languages_room
-from bomgen import resources, schema
+from bomgen import plan_schema, resources, schema
 from bomgen.figures import Assumed, Cited, Reference, walk
 from bomgen.inputs import open_plan
 from bomgen.language import Language, language
@@ -217,7 +217,14 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (package / "data" / "language" / "eo.yaml").write_text(yaml.safe_dump(words, allow_unicode=True), "utf-8")
     for name in ("schemas", "templates"):
         (package / name).symlink_to(resources.folder(name))
-    caches = (resources.folder, resources.languages, languages_room.language, schema.document, schema._validator)
+    caches = (
+        resources.folder,
+        resources.languages,
+        languages_room.language,
+        schema.document,
+        schema._validator,
+        plan_schema.document,
+    )
     monkeypatch.setattr(resources, "PACKAGE", package)
     try:
         for each in caches:
