@@ -106,7 +106,7 @@ class Pair(NamedTuple):
     ours: tuple[tuple[tuple[str, ...], str], ...]
     """Commands one after the other, with what is on their standard input."""
     result: Callable[[], dict[str, Any]]
-    imports: str = "bomgen.pipeline"
+    imports: str = "bomgen.workflow.pipeline"
     theirs: Callable[[], dict[str, Any]] = dict
     """What is counted of the peer's output beside what it says itself."""
 
@@ -212,7 +212,7 @@ def _harnesses(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # noq
         yield Pair(
             *("wireviz", "drawing of the cables", size, asked | {"formats": "s"}, drawn),
             lambda: {},
-            "bomgen.pipeline, bomgen.wiring, bomgen.export",
+            "bomgen.workflow.pipeline, bomgen.cabling.wiring, bomgen.output.wiring.formats",
         )
 
 
@@ -265,7 +265,7 @@ def _trees(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:
             {"ports": ports, "tiers": tiers, "nics": NICS, "file": str(theirs)},
             (((BOMGEN, "wiring", "-", "-f", "infragraph", "-o", str(ours)), plan),),
             partial(_counted, command, ours),
-            "bomgen.pipeline, bomgen.wiring, bomgen.export.infragraph",
+            "bomgen.workflow.pipeline, bomgen.cabling.wiring, bomgen.output.wiring.infragraph",
             partial(_counted, command, theirs),
         )
 
@@ -299,7 +299,7 @@ def _fabrics(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # noqa:
                 "switches": len({name for pair in _links(out) for name in pair}),
                 "links": sum(_links(out).values()),
             },
-            "bomgen.pipeline, bomgen.wiring, bomgen.export.csv",
+            "bomgen.workflow.pipeline, bomgen.cabling.wiring, bomgen.output.wiring.csv",
         )
 
 

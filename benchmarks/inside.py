@@ -13,9 +13,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from bomgen.inputs import PlanFile
-from bomgen.pipeline import wired, work_out
-from bomgen.report import Report
+from bomgen.report.result import Report
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import wired, work_out
 from plans import LINES, MILLION, QUOTED, WIRED
 
 CHECKOUT = Path(__file__).parents[1]
@@ -39,7 +39,7 @@ def _shortest(work: Callable[[], Any]) -> float:
 
 def resolve(topology: str) -> dict[str, float]:
     """The shortest time in which a plan of a million GPUs is worked out, no search remembered."""
-    from bomgen.fabric import search
+    from bomgen.fabric.clos import search
 
     def anew() -> None:
         for each in vars(search).values():
@@ -58,7 +58,7 @@ def cables(gpus: str) -> dict[str, float]:
 
 def bills(folder: str) -> dict[str, list[str]]:
     """Write two bom.json of many lines, of which every fourth changes: a real one, its lines over and over."""
-    from bomgen.report import result
+    from bomgen.report.result import result
 
     base = result(_worked_out(QUOTED))
     lines = [

@@ -5,34 +5,48 @@ imported when it is first used, so that `import bomgen` costs nothing.
 """
 
 from importlib import import_module
+from sys import modules
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bomgen.library import Result, build, check
-    from bomgen.outputs import OutputError
-    from bomgen.problems import PlanErrors, Problem
+    from bomgen.core.diagnostics import PlanErrors, Problem
+    from bomgen.core.signals import Stopped
+    from bomgen.output.writer import OutputError
+    from bomgen.workflow.library import Result, build, check
 
-__all__ = ["OutputError", "PlanErrors", "Problem", "Result", "__version__", "build", "check"]
+__all__ = ["OutputError", "PlanErrors", "Problem", "Result", "Stopped", "__version__", "build", "check"]
 
 __version__ = "0.1.0"
 
-_ROOMS = {
-    "build": "library",
-    "check": "library",
-    "Result": "library",
-    "OutputError": "outputs",
-    "PlanErrors": "problems",
-    "Problem": "problems",
+_MODULES = {
+    "build": "workflow.library",
+    "check": "workflow.library",
+    "Result": "workflow.library",
+    "OutputError": "output.writer",
+    "PlanErrors": "core.diagnostics",
+    "Problem": "core.diagnostics",
+    "Stopped": "core.signals",
 }
-"""The room of each name that others may rely on."""
+"""The module of each name that others may rely on."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'bomgen' has no attribute '{name}'")
-    found = globals()[name] = getattr(import_module(f"bomgen.{_ROOMS[name]}"), name)
+    found = globals()[name] = getattr(import_module(f"bomgen.{_MODULES[name]}"), name)
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ROOMS})
+    return sorted({*globals(), *_MODULES})
+
+
+class _Interrupts(ModuleType):
+    """The module that `Stopped` had in version 0.1; `from bomgen.interrupts import Stopped` goes on working."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("bomgen.core.signals"), name)
+
+
+modules["bomgen.interrupts"] = _Interrupts("bomgen.interrupts")

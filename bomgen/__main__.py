@@ -9,7 +9,7 @@ def run() -> None:
     """Load the command and run it."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from bomgen.cli import run as command
+    from bomgen.cli.command import run as command
 
     command()
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from text import code, html, plain, sources, table
 
-from bomgen import fabric, listing
-from bomgen.catalog import KINDS, Catalog, Record
-from bomgen.resources import folder
+from bomgen.catalog.files import KINDS, Catalog, Record
+from bomgen.core.resources import folder
+from bomgen.fabric import registry
+from bomgen.workflow import catalog_listing
 
 WORDS = {
     "gpu": "GPUs and accelerators",
@@ -48,13 +49,13 @@ def _index(catalog: Catalog) -> str:
         "secondary source), low (nobody looked it up, or sources disagree). `bomgen catalog KIND NAME` prints the "
         "same; [extending.md](../extending.md) says how a part is added.\n\n"
         f"| | kind | entries |\n|---|---|--:|\n{rows}| [Topologies](topology.md) | `topology` "
-        f"| {len(fabric.topologies())} |\n"
+        f"| {len(registry.topologies())} |\n"
     )
 
 
 def _topologies() -> str:
     parts = ["# Topologies\n\nWhat `topology:` of a fabric may be.\n"]
-    for each in fabric.described():
+    for each in registry.described():
         parts.append(f"## {each.name}\n\n{plain(each.limits)}.\n\n{code(each.drawing, 'text')}")
         if each.options:
             rows = (
@@ -89,7 +90,7 @@ def _described(kind: str) -> dict[str, Any]:
 
 def _told(catalog: Catalog, kind: str) -> Iterator[str]:
     """What the list of a kind says of each part, behind its id and name."""
-    for line in listing.parts_of(catalog, kind):
+    for line in catalog_listing.parts_of(catalog, kind):
         yield line.rpartition("  (")[2].removesuffix(")")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from text import code, html, table
 
-from bomgen.cli import main
+from bomgen.cli.command import main
 
 WIDTH = 100
 

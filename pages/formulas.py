@@ -12,11 +12,11 @@ from pkgutil import walk_packages
 from text import html, plain, sources
 
 import bomgen
-from bomgen.figures import Formula
-from bomgen.resources import folder
-from bomgen.source import read
+from bomgen.core.provenance import Formula
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import read
 
-LEFT_OUT = ("bomgen.cli.__main__", "bomgen.own_templates.child")
+LEFT_OUT = ("bomgen.cli.__main__", "bomgen.output.user_templates.child")
 """Programs, which importing would run."""
 SUBJECTS = {
     "sizing": "Sizing: training, fine-tuning, serving, storage",

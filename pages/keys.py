@@ -8,8 +8,8 @@ from typing import Any
 
 from text import as_yaml, code, plain, under
 
-from bomgen import plan_schema as schema
-from bomgen.resources import folder
+from bomgen.core.resources import folder
+from bomgen.plan import schema
 
 PLAN = "reference/plan"
 APART = {

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import settings
 from installed import wheel_in
 
-from bomgen.inputs import PlanFile
-from bomgen.outputs import render, write
-from bomgen.pipeline import work_out
-from bomgen.report import Report
+from bomgen.output.writer import render, write
+from bomgen.report.result import Report
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import work_out
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Cells = Callable[[dict[str, Any], Iterable[str]], dict[str, Any]]

@@ -17,15 +17,16 @@ from struct import pack
 from termios import TIOCSWINSZ
 from typing import NoReturn
 
-from bomgen import outputs, pipeline
-from bomgen.cli import run
-from bomgen.explanation import shown
+from bomgen.cli.command import run
+from bomgen.output import writer
+from bomgen.report.explain import forms
+from bomgen.workflow import pipeline
 
 PATIENCE = 30
 """Seconds that what is waited for may take."""
 FAILED = 99
 """The exit code of a run that ended as the program never does."""
-LOADED = (outputs, pipeline, shown)
+LOADED = (writer, pipeline, forms)
 """What a run takes from this process instead of loading it."""
 
 

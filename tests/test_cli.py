@@ -16,12 +16,12 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from bomgen import cli
-from bomgen.fabric import topologies
-from bomgen.inputs import open_plan
-from bomgen.numbers import numbers
-from bomgen.pipeline import work_out
-from bomgen.plan_schema import document
+from bomgen.cli import command as cli
+from bomgen.fabric.registry import topologies
+from bomgen.plan.schema import document
+from bomgen.report.metrics import numbers
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
 
 ROOT = Path(__file__).parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))

@@ -9,60 +9,40 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from bomgen import plan_schema, schema
-from bomgen.source import Source, read
+from bomgen.core import schema
+from bomgen.core.yaml_source import Source, read
+from bomgen.plan import schema as plan_schema
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
-FLOORS = {
-    **dict.fromkeys(("figures", "interrupts", "effort", "signs"), 0),
-    **dict.fromkeys(("problems", "resources", "money", "packing", "terms", "phrases", "csv_fields", "telling"), 1),
-    **dict.fromkeys(("source", "parts", "document", "placing"), 2),
-    **dict.fromkeys(("quantities", "language", "starters", "fabric", "connection", "shape", "logo", "pools"), 3),
-    **dict.fromkeys(("schema", "medium", "own_templates"), 4),
-    **dict.fromkeys(("interconnect", "catalog", "prices", "chassis", "gpu_links"), 5),
-    **dict.fromkeys(("plan", "records"), 6),
-    **dict.fromkeys(("binding", "network", "rules", "facility", "listing", "layout"), 7),
-    **dict.fromkeys(("sizing", "beside", "joints", "catalog_schema"), 8),
-    "design": 9,
-    **dict.fromkeys(("bill", "wiring"), 10),
-    **dict.fromkeys(("quote", "numbers", "laying", "elevations"), 11),
-    **dict.fromkeys(("proof", "remarks", "operation", "alternatives", "breakdown", "margin", "moves"), 12),
-    "report": 13,
-    **dict.fromkeys(("render", "chapters", "inputs", "reasons", "difference"), 14),
-    **dict.fromkeys(("export", "price_lists", "explanation", "comparison", "revisions"), 15),
-    **dict.fromkeys(("outputs", "lock"), 16),
-    "pipeline": 17,
-    **dict.fromkeys(("cli", "library"), 18),
-    "__main__": 19,
-}
-"""The floor of each room: a module, or a package whose inside is its own affair."""
+ROOMS = (
+    *("core", "catalog", "fabric", "optics", "plan", "sizing", "site", "design", "cabling", "pricing"),
+    *("report", "output", "workflow", "cli"),
+)
+"""From the ground up: a room imports those before it. The package itself and `__main__` may import any."""
 THIRD_PARTY = {
-    "yaml": ("source",),
-    "jsonschema": ("schema",),
-    "jinja2": ("render.text", "own_templates.sandbox"),
-    "markupsafe": ("render.text",),
-    "openpyxl": (
-        *("render.xlsx_bill", "render.xlsx_cover", "render.xlsx_finish", "render.xlsx_groups", "render.xlsx_inputs"),
-        *("render.xlsx_logo", "render.xlsx_names", "render.xlsx_notes", "render.xlsx_print", "render.xlsx_sheet"),
-        *("export.xlsx", "prices.xlsx", "price_lists.xlsx"),
-    ),
+    "yaml": ("core.yaml_source",),
+    "jsonschema": ("core.schema",),
+    "jinja2": ("output.markdown_html", "output.user_templates.sandbox"),
+    "markupsafe": ("output.markdown_html",),
+    "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.price_lists.xlsx", "pricing.books.xlsx"),
     "click": ("cli.*",),
     "numpy": (
-        *("joints", "joints.seats", "joints.spread", "layout", "laying", "elevations.standing", "moves"),
-        *("wiring", "wiring.checks", "wiring.columns", "wiring.lengths", "wiring.panels", "wiring.places"),
-        *("export.columns", "export.subnet", "export.netbox", "export.dot", "export.infragraph"),
+        *("fabric.links.*", "site.floor_plan", "cabling.*", "report.elevations.placement"),
+        *("output.wiring.columns", "output.wiring.subnet", "output.wiring.netbox", "output.wiring.dot"),
+        "output.wiring.infragraph",
     ),
-    "pyarrow": ("export.columns", "export.csv", "export.parquet", "export.xlsx"),
+    "pyarrow": ("output.wiring.columns", "output.wiring.csv", "output.wiring.parquet", "output.wiring.xlsx"),
 }
-"""The modules that may import a third-party library; `room.*` is every module of a room."""
+"""The modules that may import a third-party library; `room.*` is every module of a room or a folder of it."""
 LITERALS = (0, 1, 2)
 KEYWORDS = ("indent", "count")
 TABLES = ("Column",)
@@ -105,30 +85,40 @@ def place(path: Path, node: ast.AST) -> str:
 # rooms --------------------------------------------------------------------------------------------------------------
 
 
-def test_every_room_has_a_floor() -> None:
-    """No module stands outside the table, and the table names no room that is gone."""
+def test_the_rooms_are_those_of_the_table() -> None:
+    """No module lies loose in the package, and the table names no room that is gone."""
     rooms = {room_of(name_of(path)) for path in MODULES} - {""}
-    assert sorted(FLOORS) == sorted(rooms)
+    assert sorted({*ROOMS, "__main__"}) == sorted(rooms)
+    assert {"__init__.py", "__main__.py"} == {path.name for path in PACKAGE.glob("*.py")}
 
 
-def test_the_architecture_shows_the_same_floors() -> None:
-    """docs/architecture.md has the rooms of each floor as they are here."""
-    rows = re.findall(r"^\| ([0-9]+) \| (.+?) \|", (ROOT / "docs" / "architecture.md").read_text("utf-8"), re.MULTILINE)
-    shown = {room: int(floor) for floor, rooms in rows for room in re.findall(r"`([a-z_]+)/?`", rooms)}
-    assert shown == FLOORS
+def test_the_architecture_shows_the_same_rooms() -> None:
+    """docs/architecture.md has the rooms in the order of the table."""
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Rooms\n")[2].partition("\n## ")[0]
+    assert ROOMS == tuple(re.findall(r"^\| `([a-z_]+)/` \|", text, re.MULTILINE))
 
 
-def test_rooms_import_lower_floors_only() -> None:
-    """A room imports rooms of lower floors; rooms of one floor do not know each other. The package is above all."""
+def test_a_room_says_what_it_is_for() -> None:
+    """The `__init__.py` of a room or a folder of it is a docstring alone: it imports nothing and runs nothing."""
+    found = [path for path in MODULES if path.name == "__init__.py" and path.parent != PACKAGE]
+    assert len(found) >= len(ROOMS)
+    assert [] == [place(path, TREES[path]) for path in found if len(TREES[path].body) != 1]
+    assert [] == [str(each) for each in {path.parent for path in MODULES} if not (each / "__init__.py").is_file()]
+
+
+def test_rooms_import_earlier_rooms_only() -> None:
+    """A room imports rooms that stand before it in the table."""
     found, wrong = 0, []
     for path in MODULES:
         room = room_of(name_of(path))
+        if room not in ROOMS:
+            continue
         for imported, line in imports_of(path):
             below = imported.removeprefix("bomgen.")
             if not imported.startswith("bomgen.") or below == "__version__" or room_of(below) == room:
                 continue
             found += 1
-            if room and FLOORS[room_of(below)] >= FLOORS[room]:
+            if ROOMS.index(room_of(below)) > ROOMS.index(room):
                 wrong.append(f"{path.relative_to(ROOT)}:{line} imports {imported}")
     assert found > 50
     assert [] == wrong
@@ -155,7 +145,8 @@ def test_third_party_libraries_stay_in_their_rooms() -> None:
             if library == "bomgen" or library in sys.stdlib_module_names:
                 continue
             seen.add(library)
-            if not {module, f"{room_of(module)}.*"} & set(THIRD_PARTY.get(library, ())):
+            parents = accumulate(module.split("."), "{}.{}".format)
+            if not {module, *(f"{parent}.*" for parent in parents)} & set(THIRD_PARTY.get(library, ())):
                 wrong.append(f"{path.relative_to(ROOT)}:{line} imports {imported}")
     assert [] == wrong
     assert sorted(THIRD_PARTY) == sorted(seen)
@@ -361,9 +352,9 @@ def resolved(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def units_read() -> dict[str, set[str]]:
-    """The units in which `binding` reads each key, as far as key and unit stand in the call."""
+    """The units in which `plan.binding` reads each key, as far as key and unit stand in the call."""
     found: dict[str, set[str]] = {}
-    nodes = (node for path in (PACKAGE / "binding").glob("*.py") for node in ast.walk(TREES[path]))
+    nodes = (node for path in (PACKAGE / "plan" / "binding").glob("*.py") for node in ast.walk(TREES[path]))
     for node in nodes:
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("figure", "quantity"):
             words = [

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from installed import CHECKOUT, Installation, editable_in, installed
 
-from bomgen.plan_schema import document
+from bomgen.plan.schema import document
 
 CARRIED = {"bomgen": "bomgen", "plans": "bomgen/plans", "schemas": "bomgen/schemas", "templates": "bomgen/templates"}
 """The folders that a wheel carries, and where in it they lie."""
 FOLDERS = """
-import json, bomgen.resources
-print(json.dumps([str(bomgen.resources.folder(name)) for name in ("schemas", "templates", "data")]))
+import json, bomgen.core.resources
+print(json.dumps([str(bomgen.core.resources.folder(name)) for name in ("schemas", "templates", "data")]))
 """
 
 

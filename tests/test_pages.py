@@ -19,12 +19,12 @@ import pytest
 import written
 from click.testing import CliRunner
 
-from bomgen import plan_schema
-from bomgen.catalog import KINDS, Catalog
-from bomgen.cli import main
+from bomgen.catalog.files import KINDS, Catalog
+from bomgen.cli.command import main
 from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, WRONG_USAGE
 from bomgen.cli.diff import PASSED
-from bomgen.resources import folder
+from bomgen.core.resources import folder
+from bomgen.plan import schema as plan_schema
 
 CHECKOUT = Path(__file__).parents[1]
 WRITTEN = dict(written.pages())

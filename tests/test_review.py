@@ -35,7 +35,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from bomgen.cli import main
+from bomgen.cli.command import main
 
 ROOT = Path(__file__).parent.parent
 REVIEW = runpy.run_path(str(ROOT / "ci" / "review.py"))
@@ -551,8 +551,8 @@ def test_the_longest_comments_fit_their_hosts() -> None:
 def test_annotations_are_escaped() -> None:
     """In properties %, line ends, colon and comma are written as GitHub asks for, in messages % and line ends."""
     from bomgen.cli.check import _annotation
-    from bomgen.figures import Mark
-    from bomgen.problems import Problem
+    from bomgen.core.diagnostics import Problem
+    from bomgen.core.provenance import Mark
 
     shown = _annotation(Problem(Mark("a%b:c,d\r\n.yaml", 3, 4), "error", "50 %: a,\r\nb", "rule"))
     assert "::error file=a%25b%3Ac%2Cd%0D%0A.yaml,line=3,col=4::50 %25: a,%0D%0Ab [rule]" == shown

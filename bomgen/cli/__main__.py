@@ -1,5 +1,5 @@
 """`python -m bomgen.cli` is the command."""
 
-from bomgen.cli import run
+from bomgen.cli.command import run
 
 run()

@@ -86,8 +86,8 @@ def build(
     Several plans are built each by itself; the worst exit code is returned.
     """
     from bomgen.cli.watching import watched
-    from bomgen.outputs import DRAWINGS, FORMATS, PRINTED, OutputError, render, write
-    from bomgen.problems import PlanErrors
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.output.writer import DRAWINGS, FORMATS, PRINTED, OutputError, render, write
 
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
     unknown = [form for form in wanted if form not in (*FORMATS, *PRINTED, *DRAWINGS)]

@@ -12,8 +12,8 @@ from bomgen.cli.common import proposed
 @click.argument("id", required=False, shell_complete=proposed("ids"))
 def catalog(kind: str | None, id: str | None) -> None:
     """List the kinds of part, the parts of a KIND, or all that is known of one with its sources."""
-    from bomgen.catalog import KINDS, Catalog, UnknownPart
-    from bomgen.listing import kinds, part, parts_of
+    from bomgen.catalog.files import KINDS, Catalog, UnknownPart
+    from bomgen.workflow.catalog_listing import kinds, part, parts_of
 
     shelves = Catalog()
     if kind is None:
@@ -24,7 +24,7 @@ def catalog(kind: str | None, id: str | None) -> None:
         _echo_topologies(id)
         return
     if kind not in KINDS:
-        from bomgen.problems import nearest
+        from bomgen.core.diagnostics import nearest
 
         close = nearest(kind, KINDS)
         hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join((*KINDS, 'topology'))}"
@@ -39,11 +39,11 @@ def catalog(kind: str | None, id: str | None) -> None:
 
 def _echo_topologies(name: str | None) -> None:
     """Every topology, or all of one."""
-    from bomgen.fabric import topologies
-    from bomgen.listing import topologies_listed, topology
+    from bomgen.fabric.registry import topologies
+    from bomgen.workflow.catalog_listing import topologies_listed, topology
 
     if name is not None and name not in topologies():
-        from bomgen.problems import nearest
+        from bomgen.core.diagnostics import nearest
 
         close = nearest(name, topologies())
         hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(topologies())}"

@@ -23,7 +23,7 @@ from bomgen.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from bomgen.problems import Problem
+    from bomgen.core.diagnostics import Problem
 
 
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -49,8 +49,8 @@ ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
 def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, ...], root: str | None) -> None:
     """Say what is wrong with plans, and whether they can be built; write nothing."""
     from bomgen.cli.watching import watched
-    from bomgen.pipeline import checked
-    from bomgen.problems import PlanErrors
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.workflow.pipeline import checked
 
     files, code = opened(plans, root)
     found = list["Problem"]()

@@ -14,10 +14,10 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from bomgen.figures import Figure
-    from bomgen.inputs import PlanFile
-    from bomgen.problems import Problem
-    from bomgen.report import Report
+    from bomgen.core.diagnostics import Problem
+    from bomgen.core.provenance import Figure
+    from bomgen.report.result import Report
+    from bomgen.workflow.inputs import PlanFile
 
 
 WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, INTERRUPTED = 1, 2, 3, 130
@@ -58,7 +58,7 @@ def plain(text: str, instead: str | None = None, kept: str = "") -> str:
     """
     if text.isprintable():
         return text
-    from bomgen.signs import TURNING
+    from bomgen.core.unicode_safety import TURNING
 
     return "".join(
         (instead or ascii(sign)[1:-1])
@@ -131,7 +131,7 @@ plan_argument = click.argument("plan", shell_complete=proposed("plans"))
 def opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
     """The plan files that can be read, and the exit code so far: a plan that cannot be read is wrong usage."""
     from bomgen.cli.watching import watched
-    from bomgen.inputs import open_plan
+    from bomgen.workflow.inputs import open_plan
 
     files, code = list["PlanFile"](), 0
     for plan in plans:
@@ -156,7 +156,7 @@ def one_opened(plan: str, root: str | None) -> PlanFile:
 
 def check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
     """Two plans of one name would write over each other: wrong usage, before anything is written."""
-    from bomgen.inputs import name_of
+    from bomgen.workflow.inputs import name_of
 
     names = dict[str, str]()
     for file in files if len(files) > 1 else ():
@@ -181,8 +181,8 @@ def worked_out(
     and how many there are.
     """
     from bomgen.cli.watching import watched
-    from bomgen.pipeline import as_locked, work_out
-    from bomgen.problems import PlanErrors
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.workflow.pipeline import as_locked, work_out
 
     try:
         with watched(file.name, *place):
@@ -199,14 +199,14 @@ def worked_out(
 
 def show(problems: Sequence[Problem], file: PlanFile) -> None:
     """Print problems, each error with the line of the plan, or of the file beside it, that it stands in."""
-    from bomgen.inputs import text_of
+    from bomgen.workflow.inputs import text_of
 
     print_problems(problems, lambda name: text_of(file, name))
 
 
 def print_problems(problems: Sequence[Problem], text_of: Callable[[str], str]) -> None:
     """Print problems, each error with its line of the text of its file; of very many the first of each severity."""
-    from bomgen.problems import MAX_PROBLEMS, excerpt
+    from bomgen.core.diagnostics import MAX_PROBLEMS, excerpt
 
     told, texts = {"error": 0, "warning": 0}, dict[str, str]()
     for problem in problems:
@@ -261,7 +261,7 @@ def not_itself(output: str | None, given: str, what: str = "what is read") -> No
 
 def write_out(content: bytes, output: str | None) -> None:
     """Write to a file and say so, or to standard output."""
-    from bomgen.outputs import OutputError, write_one
+    from bomgen.output.writer import OutputError, write_one
 
     if output is None:
         to_standard_output(content)
@@ -284,6 +284,6 @@ def to_standard_output(content: bytes) -> None:
 
 def value_text(figure: Figure) -> str:
     """A figure's value with its unit, as a person writes it."""
-    from bomgen.language import language
+    from bomgen.core.language import language
 
     return language("en").shown(figure)

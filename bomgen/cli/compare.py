@@ -54,7 +54,7 @@ def compare(
     What is not known is a dash, what leaves something out is said to be a lower bound and never the best. A plan that
     is wrong is left out, and its exit code returned.
     """
-    from bomgen.resources import languages
+    from bomgen.core.resources import languages
 
     if len(plans) == 1 and not alternatives:
         raise click.UsageError("name two plans or more, or one with --alternatives")
@@ -77,8 +77,8 @@ def compare(
         else:
             reports.append(report)
     if reports:
-        from bomgen.language import language
-        from bomgen.outputs import render_comparison
+        from bomgen.core.language import language
+        from bomgen.output.writer import render_comparison
 
         words = language(code or reports[0].plan.quote.language)
         write_out(render_comparison(reports, words, form, alternatives), output)

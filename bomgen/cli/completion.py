@@ -33,7 +33,7 @@ def completion(shell: str) -> None:
 
 def script(shell: str) -> str:
     """The completion script of a shell."""
-    from bomgen.resources import text
+    from bomgen.core.resources import text
 
     return text(Path(__file__).parent / "shells" / f"bomgen.{shell}")
 

@@ -25,12 +25,12 @@ from bomgen.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from bomgen.difference import Difference, Side
-    from bomgen.difference.side import Seen
-    from bomgen.difference.threshold import Limit
-    from bomgen.inputs import PlanFile
-    from bomgen.problems import Problem
-    from bomgen.report import Report
+    from bomgen.core.diagnostics import Problem
+    from bomgen.report.diff.difference import Difference, Side
+    from bomgen.report.diff.side import Seen
+    from bomgen.report.diff.threshold import Limit
+    from bomgen.report.result import Report
+    from bomgen.workflow.inputs import PlanFile
 
 PASSED = 4
 """The exit code of a threshold that was passed."""
@@ -106,7 +106,7 @@ def diff(
 
     Exit codes: 0 done, with or without changes; 4 a threshold was passed, or cannot be judged.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
-    from bomgen.difference.threshold import passed
+    from bomgen.report.diff.threshold import passed
 
     most = _limits(limits)
     if old == new == STANDARD_INPUT:
@@ -126,7 +126,7 @@ def diff(
 
 def _limits(texts: Sequence[str]) -> list[Limit]:
     """The thresholds. Raises UsageError for one that is none."""
-    from bomgen.difference.threshold import limit
+    from bomgen.report.diff.threshold import limit
 
     found = []
     for text in texts:
@@ -139,8 +139,8 @@ def _limits(texts: Sequence[str]) -> list[Limit]:
 
 def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path) -> Difference:
     """What changed. Ends the command where a side cannot be read or is wrong."""
-    from bomgen.difference import bill_in, compare, side_of
-    from bomgen.problems import PlanErrors
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.report.diff.difference import bill_in, compare, side_of
 
     given = [
         _opened(name, of_side, root, folder / str(at))
@@ -193,7 +193,7 @@ def _opened(name: str, settings: Sequence[str], root: str | None, folder: Path) 
 
 def _plan(name: str, root: str | None) -> PlanFile:
     """The plan of a name. Raises OSError when it cannot be read."""
-    from bomgen.inputs import open_plan
+    from bomgen.workflow.inputs import open_plan
 
     return open_plan(name, root)
 
@@ -202,27 +202,27 @@ def _of_revision(name: str, settings: Sequence[str], root: str | None, folder: P
     """The file that `REV:PATH` names; None when that is not what the name is. Raises ValueError with what is wrong."""
     if ":" not in name:
         return None
-    from bomgen import revisions
+    from bomgen.workflow import git_revisions
 
-    found = revisions.named(name)
+    found = git_revisions.named(name)
     if found is None:
         return None
     try:
-        revision = revisions.opened(found[0], Path.cwd())
-        path = revisions.path_in(revision, found[1])
-        file = revisions.plan_file(revision, path, name, folder, settings, root)
+        revision = git_revisions.opened(found[0], Path.cwd())
+        path = git_revisions.path_in(revision, found[1])
+        file = git_revisions.plan_file(revision, path, name, folder, settings, root)
         return _Given(name, file.content, lambda: file, (found[0], str(PurePosixPath(path).parent)))
-    except revisions.NoRevision as error:
+    except git_revisions.NoRevision as error:
         raise ValueError(str(error)) from None
 
 
 def _worked_out(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     """The side of a plan. Raises PlanErrors with what keeps it from being built."""
     from bomgen.cli.watching import watched
-    from bomgen.difference import side_of
-    from bomgen.inputs import source_of
-    from bomgen.pipeline import work_out
-    from bomgen.report import result
+    from bomgen.report.diff.difference import side_of
+    from bomgen.report.result import result
+    from bomgen.workflow.inputs import source_of
+    from bomgen.workflow.pipeline import work_out
 
     with watched(file.name):
         report = work_out(file, settings)
@@ -237,11 +237,11 @@ def _unnamed(report: Report) -> Report:
 
 def _moved(found: Difference, old: Report | None, new: Report | None) -> Difference:
     """An expansion with the cables that are plugged elsewhere, where both sides are plans."""
-    from bomgen.difference import with_moves
-    from bomgen.difference.clusters import own_names
-    from bomgen.moves import MOST_CABLES, moves, together
-    from bomgen.pipeline import BrokenResult, wired
-    from bomgen.problems import PlanErrors
+    from bomgen.cabling.recabling import MOST_CABLES, moves, together
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.report.diff.clusters import own_names
+    from bomgen.report.diff.difference import with_moves
+    from bomgen.workflow.pipeline import BrokenResult, wired
 
     if old is None or new is None:
         return with_moves(found, None, "a bom.json does not say which devices its cables join; give both plans")
@@ -270,7 +270,7 @@ def _show(problems: Sequence[Problem], given: _Given) -> None:
     from posixpath import join, normpath
 
     def text_of(name: str) -> str:
-        from bomgen import inputs
+        from bomgen.workflow import inputs
 
         return "" if name == given.name and given.name.endswith(".json") else inputs.text_of(given.file(), name)
 
@@ -288,7 +288,7 @@ def _show(problems: Sequence[Problem], given: _Given) -> None:
 
 def _print(found: Difference, every: bool) -> None:
     """Print the text, in colours where it goes to a terminal."""
-    from bomgen.difference.text import HEADLINE, TITLE, lines
+    from bomgen.report.diff.text import HEADLINE, TITLE, lines
 
     for text, tone in lines(found, every):
         bold = True if tone in (HEADLINE, TITLE) else None
@@ -300,15 +300,15 @@ def _written(found: Difference, form: str, every: bool, reasons: list[str]) -> b
     if form == "json":
         import json
 
-        from bomgen.difference.data import as_data
+        from bomgen.report.diff.data import as_data
 
         text = json.dumps(as_data(found, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     elif form == "md":
-        from bomgen.difference.markdown import markdown
+        from bomgen.report.diff.markdown import markdown
 
         text = markdown(found)
     else:
-        from bomgen.difference.text import lines
+        from bomgen.report.diff.text import lines
 
         text = "".join(f"{line}\n" for line, _ in lines(found, every))
     return text.encode("utf-8", "replace")

@@ -67,7 +67,7 @@ def code_of(command: Callable[[], object]) -> int:
 
 
 def _code_of(command: Callable[[], object]) -> int:
-    from bomgen.resources import BrokenInstallation
+    from bomgen.core.resources import BrokenInstallation
 
     if sys.__stdout__ is None:  # a shell has closed it: `>&-`
         complain("bomgen: not written: standard output is closed")

@@ -21,7 +21,7 @@ from bomgen.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from bomgen.explanation.shown import Line
+    from bomgen.report.explain.forms import Line
 
 COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "cyan"}, "note": {"dim": True}}
 """How pieces of a line look on a terminal."""
@@ -59,10 +59,10 @@ def explain(
     totals.amount; the start of a path explains all below it. What a part was chosen for, and why others were not,
     stands behind it; --why says only that, for PATH or for everything that was chosen.
     """
-    from bomgen.explanation import NotKnown, explained
-    from bomgen.explanation.shown import DRAWN, INDENTED, data, lines, markdown
-    from bomgen.language import language
-    from bomgen.pipeline import reasons_of
+    from bomgen.core.language import language
+    from bomgen.report.explain.explanation import NotKnown, explained
+    from bomgen.report.explain.forms import DRAWN, INDENTED, data, lines, markdown
+    from bomgen.workflow.pipeline import reasons_of
 
     file = one_opened(plan, root)
     report = worked_out(file, settings, quiet=True)

@@ -30,8 +30,8 @@ def init(name: str | None, design: str | None, listed: bool) -> None:
     if listed:
         _echo_designs()
         return
-    from bomgen.outputs import OutputError, write_new
-    from bomgen.starters import (
+    from bomgen.output.writer import OutputError, write_new
+    from bomgen.workflow.starters import (
         RULE,
         SCHEMA_FILE,
         designs,
@@ -68,10 +68,10 @@ def init(name: str | None, design: str | None, listed: bool) -> None:
 
 def _echo_designs() -> None:
     """Each design with the GPUs that it has or needs, and its title."""
-    from bomgen.inputs import open_plan
-    from bomgen.language import language
-    from bomgen.pipeline import sized
-    from bomgen.starters import designs
+    from bomgen.core.language import language
+    from bomgen.workflow.inputs import open_plan
+    from bomgen.workflow.pipeline import sized
+    from bomgen.workflow.starters import designs
 
     words, rows = language("en"), list[tuple[str, str, str]]()
     for name, path in designs().items():

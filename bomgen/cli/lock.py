@@ -32,10 +32,10 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
     from pathlib import Path
 
     from bomgen.cli.watching import watched
-    from bomgen.inputs import STANDARD_INPUT, lock_name
-    from bomgen.outputs import OutputError, write_one
-    from bomgen.pipeline import locked
-    from bomgen.problems import PlanErrors
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.output.writer import OutputError, write_one
+    from bomgen.workflow.inputs import STANDARD_INPUT, lock_name
+    from bomgen.workflow.pipeline import locked
 
     if STANDARD_INPUT in plans:
         raise click.UsageError("a plan from standard input has no place for a lock; name its file")

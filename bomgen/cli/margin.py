@@ -41,9 +41,9 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
     Amounts are after discount and before tax. No file of `bomgen build` has any of it.
     """
     from bomgen.cli.watching import watched
-    from bomgen.margin.shown import SHOWN
-    from bomgen.pipeline import earned
-    from bomgen.problems import PlanErrors
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.output.margin import SHOWN
+    from bomgen.workflow.pipeline import earned
 
     file = one_opened(plan, root)
     not_itself(output, plan)

@@ -54,7 +54,7 @@ def prices(
 
     What comes out is a price book again: send the list to a vendor, and name what comes back at quote.price_book.
     """
-    from bomgen.price_lists import BINARY, form_of, written
+    from bomgen.output.price_lists.forms import BINARY, form_of, written
 
     if (book is None) == (plan is None):
         raise click.UsageError("name a price book, or a plan with --for PLAN")
@@ -66,7 +66,7 @@ def prices(
         raise click.UsageError(f"{wanted} goes to a file; name it with -o")
     not_itself(output, book or plan or "")
     if plan:
-        from bomgen.pipeline import to_price
+        from bomgen.workflow.pipeline import to_price
 
         report = worked_out(one_opened(plan, root), settings)
         if report is None:
@@ -79,9 +79,9 @@ def prices(
 
 def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
     """The name of a price book and its prices; one that is wrong ends the command."""
-    from bomgen.prices import check, entries
-    from bomgen.prices.files import XLSX, opened
-    from bomgen.problems import PlanErrors
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.pricing.books.book import check, entries
+    from bomgen.pricing.books.files import XLSX, opened
 
     try:
         content = Path(book).read_bytes()

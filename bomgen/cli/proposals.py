@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from bomgen.inputs import PlanFile
+    from bomgen.workflow.inputs import PlanFile
 
 Item = CompletionItem[str]
 PLAN_FILES = (".yaml", ".yml")
@@ -53,7 +53,7 @@ def _files(typed: str, suffixes: Sequence[str]) -> list[Item]:
 
 def kinds(_: click.Context, typed: str) -> list[Item]:
     """The kinds of the catalogue."""
-    from bomgen.resources import folder
+    from bomgen.core.resources import folder
 
     names = [place.name for place in folder("data").iterdir() if place.is_dir() and place.name not in NOT_LISTED]
     return _words(typed, sorted((*names, TOPOLOGY)))
@@ -63,7 +63,7 @@ def ids(ctx: click.Context, typed: str) -> list[Item]:
     """The ids of the kind that stands before."""
     kind = str(ctx.params.get("kind"))
     if kind == TOPOLOGY:
-        from bomgen.fabric import topologies
+        from bomgen.fabric.registry import topologies
 
         return _words(typed, topologies())
     return _words(typed, _ids(kind))
@@ -71,7 +71,7 @@ def ids(ctx: click.Context, typed: str) -> list[Item]:
 
 def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
     """The kinds of part that have a schema."""
-    from bomgen.resources import folder
+    from bomgen.core.resources import folder
 
     if ctx.params.get("name") != "part":
         return []
@@ -81,7 +81,7 @@ def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
 
 def documents(_: click.Context, typed: str) -> list[Item]:
     """The formats of `build`, of which several stand in one word with commas between."""
-    from bomgen.outputs import DRAWINGS, FORMATS, PRINTED
+    from bomgen.output.writer import DRAWINGS, FORMATS, PRINTED
 
     before, comma, start = typed.rpartition(",")
     named = before.split(",")
@@ -91,7 +91,7 @@ def documents(_: click.Context, typed: str) -> list[Item]:
 
 def wirings(_: click.Context, typed: str) -> list[Item]:
     """The formats of `wiring` with what each is."""
-    from bomgen.export import about, formats
+    from bomgen.output.wiring.formats import about, formats
 
     return [Item(form, help=about(form)) for form in formats() if form.startswith(typed)]
 
@@ -116,14 +116,14 @@ def clusters(ctx: click.Context, typed: str) -> list[Item]:
 
 def designs(_: click.Context, typed: str) -> list[Item]:
     """The designs that a plan can begin with."""
-    from bomgen.starters import designs
+    from bomgen.workflow.starters import designs
 
     return _words(typed, designs())
 
 
 def languages(_: click.Context, typed: str) -> list[Item]:
     """The languages of documents."""
-    from bomgen.resources import languages
+    from bomgen.core.resources import languages
 
     return _words(typed, languages())
 
@@ -132,8 +132,8 @@ def paths(ctx: click.Context, typed: str) -> list[Item]:
     """What can be explained of the plan that stands before, one step further than typed: numbers, lines, totals."""
 
     def of(file: PlanFile) -> Iterable[str]:
-        from bomgen.explanation import names
-        from bomgen.pipeline import work_out
+        from bomgen.report.explain.explanation import names
+        from bomgen.workflow.pipeline import work_out
 
         return names(work_out(file, ctx.params.get("settings") or ()))
 
@@ -150,7 +150,7 @@ def paths(ctx: click.Context, typed: str) -> list[Item]:
 
 def settings(ctx: click.Context, typed: str) -> list[Item]:
     """The keys of a plan, one step further than typed, and after `=` the words and ids that may stand there."""
-    from bomgen.plan_schema import PLAN, document
+    from bomgen.plan.schema import PLAN, document
 
     whole: dict[str, Any] = document(PLAN)
     key, equals, value = typed.partition("=")
@@ -178,15 +178,15 @@ def _words(typed: str, words: Iterable[str]) -> list[Item]:
 
 def _ids(kind: str) -> list[str]:
     """The ids of a kind of the built-in catalogue: the names of its files."""
-    from bomgen.resources import folder
+    from bomgen.core.resources import folder
 
     return sorted(path.stem for path in (folder("data") / kind).glob("*.yaml"))
 
 
 def _of_plan(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> list[str]:
     """Words of the plan that the command names; none where there is no such plan, or it is wrong."""
-    from bomgen.inputs import STANDARD_INPUT, open_plan
-    from bomgen.problems import PlanErrors
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.workflow.inputs import STANDARD_INPUT, open_plan
 
     # Where an option lacks its value yet, click has left the plan among what it did not look at.
     given = ctx.params.get("plan") or next(iter(ctx.params.get("plans") or ctx.args), None)
@@ -215,7 +215,7 @@ def _pools(file: PlanFile) -> list[dict[str, Any]]:
 
 def _data(file: PlanFile) -> Any:
     """The text of a plan with what it extends, as data."""
-    from bomgen.inputs.bases import extended
+    from bomgen.workflow.base_plans import extended
 
     return extended(file, ()).data
 

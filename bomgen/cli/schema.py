@@ -30,8 +30,8 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
 
     `base` is that of files which plans extend: a plan whose keys may all be missing.
     """
-    from bomgen.resources import folder
-    from bomgen.resources import text as own_text
+    from bomgen.core.resources import folder
+    from bomgen.core.resources import text as own_text
 
     if (with_catalog or parts) and name not in OF_PLANS:
         raise click.UsageError(f"the schema '{name}' has no ids; --with-catalog and --parts are for those of plans")
@@ -42,7 +42,7 @@ def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ..
     if name in OF_PLANS:
         import json
 
-        from bomgen.plan_schema import document
+        from bomgen.plan.schema import document
 
         click.echo(json.dumps(document(name), indent=2, ensure_ascii=False))
         return
@@ -79,9 +79,9 @@ def _echo_with_catalog(name: str, parts: tuple[str, ...]) -> None:
     """The schema of plans with the ids of the catalogue and of part folders; a wrong part file ends the command."""
     import json
 
-    from bomgen.catalog import Catalog
-    from bomgen.catalog_schema import plan_schema
-    from bomgen.problems import PlanErrors
+    from bomgen.catalog.files import Catalog
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.workflow.editor_schema import plan_schema
 
     folders = {Path(given).resolve(): given.rstrip("/") for given in parts}
     try:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from bomgen.cli.common import value_text
 
 if TYPE_CHECKING:
-    from bomgen.figures import Figure
-    from bomgen.plan import Plan
-    from bomgen.report import Report
+    from bomgen.core.provenance import Figure
+    from bomgen.plan.types import Plan
+    from bomgen.report.result import Report
 
 
 NAME_WIDTH = 10
@@ -19,7 +19,7 @@ NAME_WIDTH = 10
 
 def summary(report: Report) -> Iterator[str]:
     """The result on a few lines below the name of the plan: what fits a screen."""
-    from bomgen.language import language
+    from bomgen.core.language import language
 
     for each in report.each_pool:
         if each.plan.pool:
@@ -36,9 +36,9 @@ def summary(report: Report) -> Iterator[str]:
 
 def _of_pool(report: Report) -> Iterator[str]:
     """What one cluster of a plan comes to."""
-    from bomgen.language import language
-    from bomgen.numbers import dotted
-    from bomgen.report import numbers_of
+    from bomgen.core.language import language
+    from bomgen.report.metrics import dotted
+    from bomgen.report.result import numbers_of
 
     words = language("en")
     found = {dotted(steps): figure for steps, figure in numbers_of(report).items()}

@@ -17,7 +17,7 @@ ERASE = "\r\x1b[K"
 
 
 class _Watch:
-    """Told by `bomgen.telling`: stages with their times, files with their sizes."""
+    """Told by `bomgen.core.progress`: stages with their times, files with their sizes."""
 
     def __init__(self, label: str) -> None:
         self._label = plain(label)
@@ -54,10 +54,10 @@ class _Watch:
 @contextmanager
 def watched(name: str, number: int = 1, of: int = 1) -> Iterator[None]:
     """Say what goes on with a plan, one of several, as long as this lasts; what else is printed waits until then."""
-    from bomgen import telling
+    from bomgen.core import progress
 
     watch = _Watch(f"[{number}/{of}] {name}" if of > 1 else name)
-    with telling.heard_by(watch):
+    with progress.heard_by(watch):
         try:
             yield
         finally:

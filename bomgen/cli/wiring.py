@@ -29,7 +29,7 @@ from bomgen.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from bomgen.report import Report
+    from bomgen.report.result import Report
 
 
 class _Wiring(click.Command):
@@ -37,7 +37,7 @@ class _Wiring(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Add what every format is."""
-        from bomgen.export import about, formats
+        from bomgen.output.wiring.formats import about, formats
 
         with formatter.section("Formats"):
             formatter.write_dl([(name, about(name)) for name in formats()])
@@ -90,13 +90,13 @@ def wiring(
     files lays the others beside FILE.
     """
     from bomgen.cli.watching import watched
-    from bomgen.export import Unsuitable, format_of, formats
-    from bomgen.outputs import OutputError, write_wiring
-    from bomgen.pipeline import compute_fabric, wired
-    from bomgen.problems import PlanErrors
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.output.wiring.formats import Unsuitable, format_of, formats
+    from bomgen.output.writer import OutputError, write_wiring
+    from bomgen.workflow.pipeline import compute_fabric, wired
 
     if form not in formats():
-        from bomgen.problems import nearest
+        from bomgen.core.diagnostics import nearest
 
         close = nearest(form, formats())
         hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(formats())}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from bomgen.figures import Figure, formula
-from bomgen.parts import PortGroup, Switch
-from bomgen.problems import Infeasible
+from bomgen.catalog.parts import PortGroup, Switch
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure, formula
 
 MAX_LANES = 8
 """A port is split into at most eight links: the lanes of the widest cages (OSFP, QSFP-DD)."""

@@ -10,12 +10,12 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.figures import Figure, formula
-from bomgen.plan import Storage, StorageServers, Training
-from bomgen.problems import Infeasible
-from bomgen.quantities import GIGA
-from bomgen.sizing import states
-from bomgen.sizing.counts import servers_for_gpus
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure, formula
+from bomgen.core.units import GIGA
+from bomgen.plan.types import Storage, StorageServers, Training
+from bomgen.sizing.servers import servers_for_gpus
+from bomgen.sizing.training import states
 
 LEVELS = "NVIDIA DGX SuperPOD reference architecture with DGX H100, RA-11333-001 V11, table 6"
 UNITS_IN_TABLE = 4

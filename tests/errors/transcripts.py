@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from click.testing import CliRunner
 
-from bomgen.cli import main
+from bomgen.cli.command import main
 
 HERE = Path(__file__).parent
 PLANS = sorted(HERE.glob("*.yaml"))

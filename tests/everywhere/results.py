@@ -17,8 +17,8 @@ from typing import Any
 
 import click
 
-from bomgen.cli import main
-from bomgen.export import formats
+from bomgen.cli.command import main
+from bomgen.output.wiring.formats import formats
 
 DOCUMENTS = "md,html,xlsx,json,csv,cdx,svg,dot"
 """Every format but PDF: Chromium writes the time of printing and an id of its own into each."""

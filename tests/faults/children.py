@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 from terminal import Bomgen
 
-from bomgen import outputs, pipeline
+from bomgen.output import writer
+from bomgen.workflow import pipeline
 
 SMALL = "bomgen: 1\nname: small\ntitle: {title}\ncluster: {{gpu: h100-sxm, servers: {servers}}}\n"
 SMALL += "fabrics: {{compute: {{switch: qm9700}}}}\n"
@@ -130,7 +131,7 @@ def restore(folder: Path, kept: Mapping[str, bytes | None]) -> None:
 
 def remember(patch: pytest.MonkeyPatch) -> None:
     """Work out each plan once: hundreds of children, which are copies of this process, only write what is known."""
-    for room, names in ((pipeline, ("work_out", "locked", "wired")), (outputs, ("render",))):
+    for room, names in ((pipeline, ("work_out", "locked", "wired")), (writer, ("render",))):
         for name in names:
             patch.setattr(room, name, _remembered(getattr(room, name)))
 

@@ -11,8 +11,8 @@ import click
 import pytest
 from children import DEEP, ENDINGS, ERRORS, NEW, OLD, Faults, Outcome, State, outcome, remember, restore, state
 
-from bomgen.cli import main
-from bomgen.placing import UNFINISHED
+from bomgen.cli.command import main
+from bomgen.output.atomic_write import UNFINISHED
 
 FORMATS = "csv,json,svg"
 """Formats that take little time and are several files."""

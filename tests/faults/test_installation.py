@@ -113,7 +113,7 @@ def test_a_file_that_nothing_asks_for(unpacked: Path, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("gone", ["bomgen/schemas", "bomgen/render/xlsx.py"])
+@pytest.mark.parametrize("gone", ["bomgen/schemas", "bomgen/output/xlsx/workbook.py"])
 def test_a_part_of_the_program_that_is_gone(gone: str, unpacked: Path, tmp_path: Path) -> None:
     """A folder or a module."""
     place = unpacked / gone

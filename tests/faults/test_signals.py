@@ -199,9 +199,9 @@ def test_a_folder_that_another_run_holds(work: Path, monkeypatch: pytest.MonkeyP
     """A run that never lets go of a folder is not waited for for ever."""
     import fcntl
 
-    from bomgen import placing
+    from bomgen.output import atomic_write
 
-    monkeypatch.setattr(placing, "PATIENCE", 0.2)
+    monkeypatch.setattr(atomic_write, "PATIENCE", 0.2)
     (work / "dist" / "small").mkdir(parents=True)
     held = os.open(work / "dist" / "small", os.O_RDONLY)
     try:
@@ -218,8 +218,8 @@ def test_a_handler_that_goes_on_is_told_that_nothing_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server notes a signal and ends later: what the signal broke off must not look as if it had been done."""
-    from bomgen.interrupts import Stopped
-    from bomgen.outputs import write_new
+    from bomgen.core.signals import Stopped
+    from bomgen.output.writer import write_new
 
     monkeypatch.setattr(Path, "write_bytes", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     noted = []

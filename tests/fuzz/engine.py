@@ -11,10 +11,10 @@ import atheris
 from hunt import HERE, STARTED_BY
 
 ROOMS = {
-    "source": ("bomgen.source",),
-    "quantities": ("bomgen.quantities", "bomgen.language"),
-    "books": ("bomgen.prices", "bomgen.price_lists", "bomgen.csv_fields"),
-    "templates": ("bomgen.own_templates", "jinja2"),
+    "source": ("bomgen.core.yaml_source",),
+    "quantities": ("bomgen.core.units", "bomgen.core.language"),
+    "books": ("bomgen.pricing.books.book", "bomgen.output.price_lists.forms", "bomgen.core.csv_fields"),
+    "templates": ("bomgen.output.user_templates.templates", "jinja2"),
     "bind": ("bomgen",),
 }
 """What the coverage of each target is counted in."""

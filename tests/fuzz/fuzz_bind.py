@@ -15,13 +15,13 @@ from oracles import Unwritten, dumped, held, well_told
 from trees import Plans
 from tripwire import nothing_touched
 
-from bomgen import schema
-from bomgen.inputs import PlanFile, text_of
-from bomgen.outputs import OutputError, render
-from bomgen.pipeline import wired, work_out
-from bomgen.problems import PlanErrors
-from bomgen.report import Report, result
-from bomgen.source import decoded, read
+from bomgen.core import schema
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.yaml_source import decoded, read
+from bomgen.output.writer import OutputError, render
+from bomgen.report.result import Report, result
+from bomgen.workflow.inputs import PlanFile, text_of
+from bomgen.workflow.pipeline import wired, work_out
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = CHECKOUT / "plans"
@@ -50,14 +50,8 @@ def plans() -> Plans:
 @cache
 def load() -> None:
     """Import what stages import when they are asked."""
-    import bomgen.elevations.standing
-    import bomgen.laying
-    import bomgen.lock
-    import bomgen.own_templates.process
-    import bomgen.render.data
-    import bomgen.render.text
-    import bomgen.render.xlsx
-    import bomgen.wiring  # noqa: F401
+    import bomgen.cabling.length_fitting
+    import bomgen.cabling.wiring  # noqa: F401
 
 
 def seeds() -> Iterator[bytes]:

@@ -11,10 +11,10 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from oracles import well_told
 
-from bomgen.price_lists import written
-from bomgen.prices import check, entries, price_book
-from bomgen.prices.files import opened
-from bomgen.problems import PlanErrors
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.output.price_lists.forms import written
+from bomgen.pricing.books.book import check, entries, price_book
+from bomgen.pricing.books.files import opened
 
 PRICES = Path(__file__).parents[2] / "prices"
 MOST_BYTES = 12_288

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from oracles import held, number
 
-from bomgen.language import language
-from bomgen.quantities import _EXAMPLES, _SCALES, Exact, parse
-from bomgen.source import MAX_DIGITS
+from bomgen.core.language import language
+from bomgen.core.units import _EXAMPLES, _SCALES, Exact, parse
+from bomgen.core.yaml_source import MAX_DIGITS
 
 MOST_BYTES = 96
 UNITS = tuple(sorted(_SCALES))

@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 from oracles import Unwritten, dumped, marks_inside, well_told
 
-from bomgen.problems import PlanErrors
-from bomgen.source import MAX_NODES, Source, decoded, overlay, override, read
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.yaml_source import MAX_NODES, Source, decoded, overlay, override, read
 
 PLANS = Path(__file__).parents[2] / "plans"
 MOST_BYTES = 2048

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 from oracles import held
 from tripwire import nothing_touched
 
-from bomgen.own_templates import sandbox
-from bomgen.own_templates.process import Limits
-from bomgen.own_templates.sandbox import Slow, render, writer
+from bomgen.output.user_templates import sandbox
+from bomgen.output.user_templates.process import Limits
+from bomgen.output.user_templates.sandbox import Slow, render, writer
 
 MOST_BYTES = 1024
 NAMES = ("offer.txt", "offer.html", "offer.csv", "offer.SVG")

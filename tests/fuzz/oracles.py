@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from bomgen.cli.common import plain
-from bomgen.figures import Mark
-from bomgen.price_lists.yaml import scalar
-from bomgen.problems import Problem, excerpt
-from bomgen.source import MAX_DIGITS, MAX_EXPONENT, Source
+from bomgen.core.diagnostics import Problem, excerpt
+from bomgen.core.provenance import Mark
+from bomgen.core.yaml_source import MAX_DIGITS, MAX_EXPONENT, Source
+from bomgen.output.price_lists.yaml import scalar
 
 LINE_ENDS = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Of YAML 1.1, which the parser counts."""

@@ -8,8 +8,8 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from bomgen import plan_schema
-from bomgen.catalog import KINDS, Catalog
+from bomgen.catalog.files import KINDS, Catalog
+from bomgen.plan import schema as plan_schema
 
 NUMBERS: tuple[Any, ...] = (
     *(0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 63, 64, 127, 128, 400, 512, 800, 1000, 4096, 65_535, 10**6, 10**9, 10**13, -1),

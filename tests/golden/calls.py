@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bomgen.figures import Formula
+from bomgen.core.provenance import Formula
 
 HERE = Path(__file__).parent / "calls"
 GIVES, RAISES = "  ->  ", "raises "

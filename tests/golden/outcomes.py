@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bomgen.inputs import PlanFile
-from bomgen.pipeline import work_out
-from bomgen.problems import PlanErrors
-from bomgen.report import Report, result
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.report.result import Report, result
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import work_out
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from click.testing import CliRunner
 
-from bomgen.cli import main
+from bomgen.cli.command import main
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.txt"))

@@ -20,7 +20,7 @@ from cases import BASE
 from click.testing import CliRunner
 from openpyxl import load_workbook
 
-from bomgen.cli import main
+from bomgen.cli.command import main
 
 # The text, and what bom.csv and the Markdown make of it.
 TEXTS = {

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from bomgen import effort, logo, own_templates, plan_schema, problems, source
-from bomgen.fabric import search
-from bomgen.inputs import bases, files
-from bomgen.prices import table, xlsx
-from bomgen.records import MAX_GPUS as GPUS_OF_A_SERVER
-from bomgen.records import switches
-from bomgen.sizing.counts import MAX_GPUS
+from bomgen.catalog import switch_records
+from bomgen.catalog.part_records import MAX_GPUS as GPUS_OF_A_SERVER
+from bomgen.core import diagnostics, picture, work_budget, yaml_source
+from bomgen.fabric.clos import search
+from bomgen.output.user_templates import templates
+from bomgen.plan import schema as plan_schema
+from bomgen.pricing.books import table, xlsx
+from bomgen.sizing.servers import MAX_GPUS
+from bomgen.workflow import base_plans, plan_files
 
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 ROWS = dict(re.findall(r"^\| (.+?) \| ([0-9]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
@@ -36,17 +38,17 @@ def most(*path: str) -> Any:
 
 QUOTE = "quote"
 WANTED = {
-    "characters of a file": [source.MAX_CHARACTERS],
-    "bytes of a plan or lock that are read": [source.MAX_BYTES],
-    "bytes of another file that a plan names": [files.MAX_FILE],
-    "levels of nesting": [source.MAX_DEPTH],
-    "values, aliases written out": [source.MAX_NODES],
-    "characters of a key": [source.MAX_KEY],
-    "characters of a text": [source.MAX_TEXT],
-    "characters of a number": [source.MAX_DIGITS],
-    "exponent of a number": [source.MAX_EXPONENT],
-    "characters of a path": [files.MAX_PATH],
-    "problems that are told": [problems.MAX_PROBLEMS],
+    "characters of a file": [yaml_source.MAX_CHARACTERS],
+    "bytes of a plan or lock that are read": [yaml_source.MAX_BYTES],
+    "bytes of another file that a plan names": [plan_files.MAX_FILE],
+    "levels of nesting": [yaml_source.MAX_DEPTH],
+    "values, aliases written out": [yaml_source.MAX_NODES],
+    "characters of a key": [yaml_source.MAX_KEY],
+    "characters of a text": [yaml_source.MAX_TEXT],
+    "characters of a number": [yaml_source.MAX_DIGITS],
+    "exponent of a number": [yaml_source.MAX_EXPONENT],
+    "characters of a path": [plan_files.MAX_PATH],
+    "problems that are told": [diagnostics.MAX_PROBLEMS],
     "`clusters`": [most("clusters")],
     "`fabrics`": [most("fabrics")],
     "`hosts` of a fabric": [most("fabric", "hosts")],
@@ -55,7 +57,7 @@ WANTED = {
     "`quote.terms`": [most(QUOTE, "terms")],
     "`price_book`, `cost_book`, `catalog`, `templates`, `extends`": [
         *(most(QUOTE, "price_book"), most(QUOTE, "cost_book"), most("catalog"), most("templates"), most("extends")),
-        bases.MAX_BASES,
+        base_plans.MAX_BASES,
     ],
     "lines of an address": [most(QUOTE, "customer", "address"), most(QUOTE, "vendor", "address")],
     "`stock`, `discount.parts`, `discount.lines`": [
@@ -65,9 +67,9 @@ WANTED = {
     "rows of `site.layout`": [most("site", "layout", "rows")],
     "blocks of a row": [most("site", "layout", "rows", "[]")],
     "GPUs": [MAX_GPUS],
-    "ports of a switch": [switches.MAX_PORTS],
+    "ports of a switch": [switch_records.MAX_PORTS],
     "GPUs of a server": [GPUS_OF_A_SERVER],
-    "steps of work": [effort.MAX_STEPS],
+    "steps of work": [work_budget.MAX_STEPS],
     "steps of one search for a fabric": [search.MAX_STEPS],
     "steps of asking whether there is a fabric": [search.MAX_STEPS_TO_FIT],
     "rows of a price table": [table.MAX_ROWS],
@@ -75,8 +77,8 @@ WANTED = {
     "bytes of a workbook": [xlsx.MAX_BYTES],
     "bytes once it is unpacked": [xlsx.MAX_EXPANDED],
     "files in a workbook": [xlsx.MAX_ENTRIES],
-    "bytes of a picture": [logo.MOST_LOGO],
-    "bytes of a template": [own_templates.TEMPLATE_BYTES],
+    "bytes of a picture": [picture.MOST_LOGO],
+    "bytes of a template": [templates.TEMPLATE_BYTES],
 }
 
 
@@ -95,9 +97,9 @@ def test_the_steps_that_the_page_tells() -> None:
     """What fabrics and machines beside them count as."""
     text = PAGE.read_text(encoding="utf-8")
     counted = (
-        f"counts as {effort.OF_SHAPE}, a fabric that is designed as {effort.OF_FABRIC}, an entry of `hosts` as "
-        f"{effort.OF_HOST}, a line of a price book as "
-        f"{effort.OF_PRICE}. Two bytes of an unpacked workbook are a step."
+        f"counts as {work_budget.OF_SHAPE}, a fabric that is designed as {work_budget.OF_FABRIC}, an entry of "
+        f"`hosts` as {work_budget.OF_HOST}, a line of a price book as "
+        f"{work_budget.OF_PRICE}. Two bytes of an unpacked workbook are a step."
     )
-    assert effort.BYTES_A_STEP == 2
+    assert work_budget.BYTES_A_STEP == 2
     assert counted in " ".join(text.split())

@@ -14,7 +14,7 @@ from cases import BASE, HERE, PLAN, Case, listed, said_of
 from click.testing import CliRunner
 from openpyxl import Workbook
 
-from bomgen.cli import main
+from bomgen.cli.command import main
 
 BOOK = b"part,price,currency\nqm9700,1,USD\n"
 PRICED = "quote: {currency: USD, price_book: %s}\n"

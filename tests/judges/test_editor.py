@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from language_server import LanguageServer
 
-from bomgen.catalog import Catalog
-from bomgen.fabric import topologies
+from bomgen.catalog.files import Catalog
+from bomgen.fabric.registry import topologies
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = CHECKOUT / "plans"

@@ -13,7 +13,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from terminal import Terminal
 
-from bomgen.cli import main
+from bomgen.cli.command import main
 
 CHECKOUT = Path(__file__).parents[2]
 SHELLS = {

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from bomgen.inputs import open_plan
-from bomgen.pipeline import wired, work_out
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import wired, work_out
 
 CHECKOUT = Path(__file__).parents[2]
 TREES = ("superpod-h100-4su", "superpod-a100-140")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import release
 
-from bomgen.plan_schema import document
-from bomgen.source import read
+from bomgen.core.yaml_source import read
+from bomgen.plan.schema import document
 
 CHECKOUT = Path(__file__).parents[2]
 SCHEMAS = sorted((CHECKOUT / "schemas").rglob("*.json"))

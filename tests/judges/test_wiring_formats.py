@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bomgen.export.xlsx import columns
-from bomgen.language import language
+from bomgen.core.language import language
+from bomgen.output.wiring.xlsx import columns
 
 CHECKOUT = Path(__file__).parents[2]
 NETBOX = yaml.safe_load((Path(__file__).parent / "netbox.yaml").read_text("utf-8"))

@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.catalog import Catalog
-from bomgen.design import stock
-from bomgen.report import Report
+from bomgen.catalog.files import Catalog
+from bomgen.design.assembly import stock
+from bomgen.report.result import Report
 
 BLOCKS = {"server-leaf": ("server", "leaf"), "leaf-spine": ("leaf", "spine"), "spine-core": ("spine", "core")}
 

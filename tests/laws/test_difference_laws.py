@@ -12,12 +12,12 @@ from bills_by_hand import bom, line
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.difference import Difference, bill_in, compare, side_of
-from bomgen.difference.data import as_data
-from bomgen.difference.markdown import markdown
-from bomgen.difference.side import Item
-from bomgen.difference.text import lines as text_lines
-from bomgen.problems import PlanErrors
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.report.diff.data import as_data
+from bomgen.report.diff.difference import Difference, bill_in, compare, side_of
+from bomgen.report.diff.markdown import markdown
+from bomgen.report.diff.side import Item
+from bomgen.report.diff.text import lines as text_lines
 
 IDS = st.sampled_from(
     [f"{fabric}.{use}" for fabric in ("compute", "storage") for use in ("leaf", "spine", "cable", "m")]

@@ -17,13 +17,14 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from test_fabric_laws import given_as
 
-from bomgen import catalog, records
-from bomgen.fabric import build
-from bomgen.fabric.dragonfly_flow import flow_at_least
-from bomgen.fabric.model import Demand, Fabric, Fitted, TierChoice
-from bomgen.parts import Switch
-from bomgen.problems import Infeasible
-from bomgen.source import read
+from bomgen.catalog import files as catalog
+from bomgen.catalog import part_records
+from bomgen.catalog.parts import Switch
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.yaml_source import read
+from bomgen.fabric.dragonfly.flow import flow_at_least
+from bomgen.fabric.registry import build
+from bomgen.fabric.types import Demand, Fabric, Fitted, TierChoice
 
 RADIXES = (3, 4, 7, 8, 11, 15, 16, 23, 36, 64)
 LETTERS = ("p", "a", "h", "g")
@@ -50,7 +51,7 @@ class Case(NamedTuple):
 def switch_of(radix: int) -> Switch:
     """A switch described in a plan: so many ports of 400G, one a cage, which split into two links."""
     plan = read(f"switch: {{ports: {radix}, port_gbps: 400, split: 2}}", "plan.yaml")
-    return records.switch(catalog.inline("switch", plan, ("switch",)))
+    return part_records.switch(catalog.inline("switch", plan, ("switch",)))
 
 
 def fabric_of(case: Case) -> Fabric:

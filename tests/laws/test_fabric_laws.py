@@ -15,16 +15,17 @@ from flow import Network
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bomgen import catalog, records
-from bomgen.fabric import build
-from bomgen.fabric.asked import figures_of, numbers_of
-from bomgen.fabric.model import Demand, Fabric, TierChoice
-from bomgen.fabric.runners_up import by_tiers
-from bomgen.fabric.search import best, carries
-from bomgen.figures import Figure, Given, Mark
-from bomgen.parts import Switch
-from bomgen.problems import Infeasible
-from bomgen.source import read
+from bomgen.catalog import files as catalog
+from bomgen.catalog import part_records
+from bomgen.catalog.parts import Switch
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure, Given, Mark
+from bomgen.core.yaml_source import read
+from bomgen.fabric.clos.runners_up import by_tiers
+from bomgen.fabric.clos.search import best, carries
+from bomgen.fabric.registry import build
+from bomgen.fabric.requirements import figures_of, numbers_of
+from bomgen.fabric.types import Demand, Fabric, TierChoice
 
 SMALL = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20)
 TOPOLOGIES = ("fat-tree", "rail-optimized", "rail-only")
@@ -97,7 +98,7 @@ def switch_of(radix: int, split: bool = False) -> Switch:
     """A switch described in a plan: so many ports of 400G, one a cage, not split; or of 800G that split in four."""
     ports = "port_gbps: 800, split: 4" if split else "port_gbps: 400"
     plan = read(f"switch: {{ports: {radix}, {ports}}}", "plan.yaml")
-    return records.switch(catalog.inline("switch", plan, ("switch",)))
+    return part_records.switch(catalog.inline("switch", plan, ("switch",)))
 
 
 def demand(case: Case) -> Demand:

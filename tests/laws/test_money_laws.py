@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.bill import Bill
-from bomgen.bill.spares import without_stock
-from bomgen.figures import Figure, Given, Mark
-from bomgen.prices import Price, PriceBook
-from bomgen.quote import Quote, quote
-from bomgen.quote.confidence import confidence
-from bomgen.quote.units import converted
-from bomgen.report import Report
-from bomgen.terms import Discounts, Exchange, QuotePlan
+from bomgen.core.provenance import Figure, Given, Mark
+from bomgen.plan.commercial_terms import Discounts, Exchange, QuotePlan
+from bomgen.pricing.bill import Bill
+from bomgen.pricing.books.book import Price, PriceBook
+from bomgen.pricing.confidence import confidence
+from bomgen.pricing.quote import Quote, quote
+from bomgen.pricing.spares import without_stock
+from bomgen.pricing.unit_prices import converted
+from bomgen.report.result import Report
 
 MARK = Mark("book.yaml", 1, 1)
 CENT = Decimal("0.01")

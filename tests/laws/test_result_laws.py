@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.figures import Derived, Figure, walk
-from bomgen.inputs import open_plan
-from bomgen.numbers import Paths
-from bomgen.outputs import DRAWINGS, FORMATS
-from bomgen.pipeline import work_out
-from bomgen.report import Report, numbers_of, plain, result
+from bomgen.core.provenance import Derived, Figure, walk
+from bomgen.output.writer import DRAWINGS, FORMATS
+from bomgen.report.metrics import Paths
+from bomgen.report.result import Report, numbers_of, plain, result
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
 
 ROOT = Path(__file__).parent.parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))

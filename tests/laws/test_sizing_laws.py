@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bomgen.numbers import numbers
-from bomgen.report import Report
+from bomgen.report.metrics import numbers
+from bomgen.report.result import Report
 
 Worked = Callable[[dict[str, Any]], Report]
 

@@ -17,14 +17,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from bomgen.alternatives import varied
-from bomgen.inputs import PlanFile, source_of
-from bomgen.outputs import render
-from bomgen.pipeline import work_out
-from bomgen.price_lists import written
-from bomgen.prices import PriceBook, entries, find, first, price_book
-from bomgen.prices.files import opened
-from bomgen.report import digest
+from bomgen.output.price_lists.forms import written
+from bomgen.output.writer import render
+from bomgen.pricing.alternatives import varied
+from bomgen.pricing.books.book import PriceBook, entries, find, first, price_book
+from bomgen.pricing.books.files import opened
+from bomgen.report.result import digest
+from bomgen.workflow.inputs import PlanFile, source_of
+from bomgen.workflow.pipeline import work_out
 
 PARTS = ("a", "b-1", "=sum", 'ü, "x"')
 QUANTITIES = (1, 2, 10, 1000)

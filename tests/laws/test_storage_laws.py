@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bomgen.numbers import numbers
-from bomgen.problems import PlanErrors
-from bomgen.report import Report
-from bomgen.sizing.interruptions import RESOLUTION, square_root
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.report.metrics import numbers
+from bomgen.report.result import Report
+from bomgen.sizing.training.interruptions import RESOLUTION, square_root
 
 SECONDS_A_DAY = 86400
 HOURS_A_DAY = 24

@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from test_fabric_laws import given_as
 
-from bomgen.fabric import build
-from bomgen.fabric.model import DirectDemand, Fabric
-from bomgen.fabric.torus import most_cubic
-from bomgen.figures import Assumed, Figure
-from bomgen.problems import Infeasible
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Assumed, Figure
+from bomgen.fabric.registry import build
+from bomgen.fabric.topologies.torus import most_cubic
+from bomgen.fabric.types import DirectDemand, Fabric
 
 DIMENSIONS = st.lists(st.integers(1, 7), min_size=2, max_size=3)
 Node = tuple[int, ...]

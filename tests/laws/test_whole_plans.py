@@ -28,16 +28,16 @@ from test_wiring_laws import Rows, links_of
 from test_wiring_laws import check as wired_as_billed
 from whole_plans import Whole, whole_plans
 
-from bomgen.bill import Bill
-from bomgen.design import BuiltFabric
-from bomgen.figures import Derived
-from bomgen.inputs import price_books_of
-from bomgen.outputs import render
-from bomgen.pipeline import work_out
-from bomgen.problems import PlanErrors
-from bomgen.quantities import parse
-from bomgen.quote import quote
-from bomgen.report import Report
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.provenance import Derived
+from bomgen.core.units import parse
+from bomgen.design.assembly import BuiltFabric
+from bomgen.output.writer import render
+from bomgen.pricing.bill import Bill
+from bomgen.pricing.quote import quote
+from bomgen.report.result import Report
+from bomgen.workflow.inputs import price_books_of
+from bomgen.workflow.pipeline import work_out
 
 TOLD = re.compile(
     r"(plan\.yaml|base\.yaml|book-\d\.(yaml|csv)):\d+:\d+: (error|warning): .+[;?] ?.* \[[a-z-]+\]", re.DOTALL

@@ -19,11 +19,11 @@ from flow import Network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bomgen.inputs import open_plan
-from bomgen.outputs import render, write_wiring
-from bomgen.pipeline import wired, work_out
-from bomgen.problems import PlanErrors
-from bomgen.report import Report
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.output.writer import render, write_wiring
+from bomgen.report.result import Report
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import wired, work_out
 
 ROOT = Path(__file__).parent.parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
@@ -325,7 +325,7 @@ def test_a_twice_used_port_is_found(worked: Worked) -> None:
     """The check that no port has two cables fails on a wiring that has one."""
     import dataclasses
 
-    from bomgen.wiring.checks import broken
+    from bomgen.cabling.checks import broken
 
     plan = {
         "bomgen": 1,

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import yaml
 from hypothesis import strategies as st
 
-from bomgen.inputs import PlanFile
-from bomgen.price_lists import written
-from bomgen.prices import entries
-from bomgen.prices.files import opened
+from bomgen.output.price_lists.forms import written
+from bomgen.pricing.books.book import entries
+from bomgen.pricing.books.files import opened
+from bomgen.workflow.inputs import PlanFile
 
 MACHINES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
     ({"gpu": "h100-sxm"}, {"switch": "qm9700"}),

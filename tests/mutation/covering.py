@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from coverage import Coverage, CoverageData
 from freshness import TIMES
-from mutants import ROOMS
+from mutants import modules
 
 # Tests that judge what the pure rooms work out, in their own process. Those of formats, drawings, files and the command
 # reach every line too, but cost most of the time and judge other rooms.
@@ -58,7 +58,7 @@ class Covering(NamedTuple):
 def run(root: Path, build: Path) -> int:
     """Run the tests under coverage, with its data and the tests' times in `build`; pytest's exit code."""
     build.mkdir(parents=True, exist_ok=True)
-    rooms = ",".join(f"bomgen/{room}/*" for room in ROOMS)
+    rooms = ",".join(modules(root))
     (build / "coveragerc").write_text(
         f"[run]\nbranch = true\nrelative_files = true\ninclude = {rooms}\n", encoding="utf-8"
     )

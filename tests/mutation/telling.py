@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _name(path: str) -> str:
-    return path.removeprefix("bomgen/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    return path.removeprefix("bomgen/").removesuffix(".py").replace("/", ".")
 
 
 def _seen() -> dict[str, dict[str, set[tuple[str, ...]]]]:

@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from bomgen.inputs import PlanFile
-from bomgen.pipeline import work_out
-from bomgen.report import result
+from bomgen.report.result import result
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import work_out
 
 TABLES = Path(__file__).with_name("fabrics.yaml")
 PAGE = Path(__file__).parents[2] / "docs" / "reference-designs.md"

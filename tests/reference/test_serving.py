@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.report import Report
-from bomgen.sizing import roofline
+from bomgen.report.result import Report
+from bomgen.sizing.serving import roofline
 
 DATA = yaml.safe_load(Path(__file__).with_name("serving.yaml").read_text(encoding="utf-8"))
 MODELS = Path(__file__).parent.parent.parent / "bomgen" / "data" / "model"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from bomgen.fabric.model import Fabric, Links, Tier
-from bomgen.figures import Figure, Given, Mark
-from bomgen.parts import Identity, Switch
+from bomgen.catalog.parts import Identity, Switch
+from bomgen.core.provenance import Figure, Given, Mark
+from bomgen.fabric.types import Fabric, Links, Tier
 
 TIERS = ("leaf", "spine", "core")
 

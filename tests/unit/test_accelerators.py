@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bomgen.catalog import Catalog
-from bomgen.records import gpu
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.part_records import gpu
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]
 

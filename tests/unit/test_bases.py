@@ -12,15 +12,15 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.cli import main
-from bomgen.figures import Mark
-from bomgen.inputs import open_plan, source_of
-from bomgen.inputs.bases import MAX_BASES
-from bomgen.pipeline import work_out
-from bomgen.problems import PlanErrors
-from bomgen.report import result
-from bomgen.source import merged, read
-from bomgen.terms import Party
+from bomgen.cli.command import main
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.provenance import Mark
+from bomgen.core.yaml_source import merged, read
+from bomgen.plan.commercial_terms import Party
+from bomgen.report.result import result
+from bomgen.workflow.base_plans import MAX_BASES
+from bomgen.workflow.inputs import open_plan, source_of
+from bomgen.workflow.pipeline import work_out
 
 PLAN = "bomgen: 1\nname: x\nextends: base.yaml\ncluster: {gpu: h100-sxm, servers: 4}\n"
 BOOK = "bomgen_prices: 1\ncurrency: EUR\nprices: [{part: dgx-h100, price: 300000}]\n"

@@ -13,11 +13,11 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from bomgen import cli
-from bomgen.catalog import KINDS, Catalog
-from bomgen.catalog_schema import plan_schema
-from bomgen.plan_schema import document
-from bomgen.source import read
+from bomgen.catalog.files import KINDS, Catalog
+from bomgen.cli import command
+from bomgen.core.yaml_source import read
+from bomgen.plan.schema import document
+from bomgen.workflow.editor_schema import plan_schema
 
 ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
@@ -49,7 +49,7 @@ def target(reference: str) -> Any:
 
 def schema_of(*arguments: str) -> dict[str, Any]:
     """What `bomgen schema plan` prints."""
-    outcome = CliRunner().invoke(cli.main, ["schema", "plan", *arguments])
+    outcome = CliRunner().invoke(command.main, ["schema", "plan", *arguments])
     assert 0 == outcome.exit_code, outcome.output
     found: dict[str, Any] = json.loads(outcome.stdout)
     return found
@@ -119,7 +119,7 @@ def test_a_wrong_part_is_pointed_out(tmp_path: Path) -> None:
     """A part file that is wrong ends the command with its line and exit code 1."""
     (tmp_path / "switch").mkdir()
     (tmp_path / "switch" / "own.yaml").write_text(PART + "portz: 3\n", encoding="utf-8")
-    outcome = CliRunner().invoke(cli.main, ["schema", "plan", "--parts", str(tmp_path)])
+    outcome = CliRunner().invoke(command.main, ["schema", "plan", "--parts", str(tmp_path)])
     assert (1, "") == (outcome.exit_code, outcome.stdout)
     assert f"{tmp_path}/switch/own.yaml:4:1: error: unknown key 'portz'" in outcome.stderr
     assert "  4 | portz: 3" in outcome.stderr
@@ -128,4 +128,4 @@ def test_a_wrong_part_is_pointed_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [["bom", "--with-catalog"], ["plan", "--parts", "nowhere"]])
 def test_ids_belong_to_plans(arguments: list[str]) -> None:
     """Only the schema of plans has ids, and a part folder is one."""
-    assert 2 == CliRunner().invoke(cli.main, ["schema", *arguments]).exit_code
+    assert 2 == CliRunner().invoke(command.main, ["schema", *arguments]).exit_code

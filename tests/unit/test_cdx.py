@@ -11,10 +11,10 @@ from uuid import UUID
 
 import pytest
 
-from bomgen.inputs import PlanFile
-from bomgen.pipeline import work_out
-from bomgen.render.cdx import bom_cdx
-from bomgen.report import Report, result
+from bomgen.output.cyclonedx import bom_cdx
+from bomgen.report.result import Report, result
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import work_out
 
 Worked = Callable[[Mapping[str, Any]], Report]
 

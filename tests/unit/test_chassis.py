@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.catalog import Catalog
-from bomgen.pipeline import wired
-from bomgen.problems import PlanErrors
-from bomgen.records import switch
-from bomgen.report import Report
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.part_records import switch
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.report.result import Report
+from bomgen.workflow.pipeline import wired
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 from openpyxl import load_workbook
 
-from bomgen import cli
-from bomgen.comparison.best import LESS, MORE, NEITHER, Better, Known, best_of
-from bomgen.inputs import open_plan
-from bomgen.pipeline import work_out
-from bomgen.report import result
+from bomgen.cli import command
+from bomgen.report.compare.best import LESS, MORE, NEITHER, Better, Known, best_of
+from bomgen.report.result import result
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
 
 ROOT = Path(__file__).parents[2]
 PLANS = ("llama65b", "llama65b-linkx", "llama65b-quote", "h100-127")
@@ -36,7 +36,7 @@ def in_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def compare(*arguments: str) -> Result:
     """`bomgen compare`."""
-    return CliRunner().invoke(cli.main, ["compare", *arguments])
+    return CliRunner().invoke(command.main, ["compare", *arguments])
 
 
 def of(*names: str) -> list[str]:

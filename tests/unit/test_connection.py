@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from bomgen.inputs import PlanFile
-from bomgen.outputs import render
-from bomgen.pipeline import work_out
-from bomgen.problems import PlanErrors
-from bomgen.resources import folder
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.resources import folder
+from bomgen.output.writer import render
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import work_out
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from bomgen.breakdown import Part, by_category
-from bomgen.language import language
-from bomgen.outputs import render
-from bomgen.pipeline import PlanFile, work_out
-from bomgen.render.cost_drawing import cost_svg
-from bomgen.report import Report
+from bomgen.core.language import language
+from bomgen.output.drawing.costs import cost_svg
+from bomgen.output.writer import render
+from bomgen.pricing.breakdown import Part, by_category
+from bomgen.report.result import Report
+from bomgen.workflow.pipeline import PlanFile, work_out
 
 BOOK = "bomgen_prices: 1\nname: mine\ncurrency: USD\ndate: 2026-01-01\nsource: test\nprices:\n"
 BAR = re.compile(r'<rect class="bar" [^>]*? width="([\d.]+)"')

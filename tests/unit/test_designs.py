@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bomgen.problems import PlanErrors
-from bomgen.report import Report
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.report.result import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pytest
 from fabrics_by_hand import FABRICS, clos, dragonfly, planes, torus
 
-from bomgen.fabric.model import Fabric, Tier
-from bomgen.language import language
-from bomgen.render.arrangement import torus_of
-from bomgen.render.diagrams import fabric_svg
+from bomgen.core.language import language
+from bomgen.fabric.types import Fabric, Tier
+from bomgen.output.drawing.arrangement import torus_of
+from bomgen.output.drawing.fabrics import fabric_svg
 
 ENGLISH = language("en")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from bomgen import cli
+from bomgen.cli import command as cli
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "schemas" / "diff.schema.json").read_text("utf-8"))

@@ -13,16 +13,16 @@ import jsonschema
 import pytest
 from bills_by_hand import bom, line, side
 
-from bomgen.difference import bill_in, compare, side_of
-from bomgen.difference.bill import DERIVATIONS
-from bomgen.difference.data import as_data
-from bomgen.difference.keys import changed_keys
-from bomgen.difference.markdown import MOST_LINES, markdown, safe
-from bomgen.difference.sections import headline
-from bomgen.difference.text import lines as text_lines
-from bomgen.difference.threshold import limit, passed
-from bomgen.problems import PlanErrors
-from bomgen.source import override, read
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.yaml_source import override, read
+from bomgen.report.diff.bom_json import DERIVATIONS
+from bomgen.report.diff.data import as_data
+from bomgen.report.diff.difference import bill_in, compare, side_of
+from bomgen.report.diff.keys import changed_keys
+from bomgen.report.diff.markdown import MOST_LINES, markdown, safe
+from bomgen.report.diff.sections import headline
+from bomgen.report.diff.text import lines as text_lines
+from bomgen.report.diff.threshold import limit, passed
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "schemas" / "diff.schema.json").read_text("utf-8"))

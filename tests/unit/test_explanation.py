@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bomgen import cli
-from bomgen.explanation import Node, NotKnown, explained
-from bomgen.explanation.shown import INDENTED, as_data, lines, markdown, text
-from bomgen.inputs import PlanFile, open_plan
-from bomgen.language import language
-from bomgen.numbers import dotted
-from bomgen.pipeline import reasons_of, work_out
-from bomgen.reasons import Reason
-from bomgen.report import Report, numbers_of, result
+from bomgen.cli import command
+from bomgen.core.language import language
+from bomgen.report.explain.explanation import Node, NotKnown, explained
+from bomgen.report.explain.forms import INDENTED, as_data, lines, markdown, text
+from bomgen.report.metrics import dotted
+from bomgen.report.reasons.topics import Reason
+from bomgen.report.result import Report, numbers_of, result
+from bomgen.workflow.inputs import PlanFile, open_plan
+from bomgen.workflow.pipeline import reasons_of, work_out
 
 ROOT = Path(__file__).parents[2]
 WORDS = language("en")
@@ -263,21 +263,23 @@ def test_the_command_shows_a_line_with_its_reasons(monkeypatch: pytest.MonkeyPat
     """A line of the bill: its tree, then why its part; with --why the latter alone."""
     monkeypatch.chdir(ROOT)
     arguments = ["explain", "plans/llama65b-quote.yaml", "compute.switch.spine"]
-    shown = CliRunner().invoke(cli.main, arguments)
+    shown = CliRunner().invoke(command.main, arguments)
     assert shown.stdout.startswith("compute.switch.spine = ")
-    only = CliRunner().invoke(cli.main, [*arguments, "--why"])
+    only = CliRunner().invoke(command.main, [*arguments, "--why"])
     assert only.stdout.startswith("why fabrics.compute.spine.switch: 16 x qm9700 (QM9700)\n")
     assert only.stdout in shown.stdout
-    assert json.loads(CliRunner().invoke(cli.main, [*arguments, "--format", "json"]).stdout)["why"][0]["by"] == "plan"
+    assert (
+        json.loads(CliRunner().invoke(command.main, [*arguments, "--format", "json"]).stdout)["why"][0]["by"] == "plan"
+    )
 
 
 def test_colours_are_for_terminals_that_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names are bold on a terminal, and plain where NO_COLOR is set or the output is none."""
     monkeypatch.chdir(ROOT)
     arguments = ["explain", "plans/llama65b.yaml", "fabrics.compute.switches.leaf"]
-    assert "\x1b[1mleaf" in CliRunner().invoke(cli.main, arguments, color=True).stdout
-    assert "\x1b" not in CliRunner().invoke(cli.main, arguments).stdout
-    assert "\x1b" not in CliRunner().invoke(cli.main, arguments, color=True, env={"NO_COLOR": "1"}).stdout
+    assert "\x1b[1mleaf" in CliRunner().invoke(command.main, arguments, color=True).stdout
+    assert "\x1b" not in CliRunner().invoke(command.main, arguments).stdout
+    assert "\x1b" not in CliRunner().invoke(command.main, arguments, color=True, env={"NO_COLOR": "1"}).stdout
 
 
 def test_money_is_shown_in_the_currency_of_the_quote(quoted: tuple[PlanFile, Report]) -> None:

@@ -17,11 +17,12 @@ import pytest
 from click.testing import CliRunner
 from openpyxl import load_workbook
 
-from bomgen.cli import main
-from bomgen.export import about, format_of, formats, xlsx
-from bomgen.inputs import PlanFile, open_plan
-from bomgen.outputs import render, write_wiring
-from bomgen.pipeline import wired, work_out
+from bomgen.cli.command import main
+from bomgen.output.wiring import xlsx
+from bomgen.output.wiring.formats import about, format_of, formats
+from bomgen.output.writer import render, write_wiring
+from bomgen.workflow.inputs import PlanFile, open_plan
+from bomgen.workflow.pipeline import wired, work_out
 
 CHECKOUT = Path(__file__).parents[2]
 HOSTILE = """

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bomgen.chapters import document
-from bomgen.facility.supply import feeds_lost, pieces_lost
-from bomgen.language import language
-from bomgen.report import Report, result
+from bomgen.core.language import language
+from bomgen.report.chapters.contents import document
+from bomgen.report.result import Report, result
+from bomgen.site.power_supply import feeds_lost, pieces_lost
 
 Worked = Callable[[dict[str, Any]], Report]
 Built = Callable[[dict[str, Any]], dict[str, Any]]

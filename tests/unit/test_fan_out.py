@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from fabrics_by_hand import FABRICS, figure
 
-from bomgen.fabric.model import Fitted
-from bomgen.fabric.on_leaves import Leaf
-from bomgen.interconnect.cages import links_together
-from bomgen.interconnect.seated import filled_alone
-from bomgen.interconnect.shares import same_parts, without_fibre
-from bomgen.medium import Medium
-from bomgen.parts import Cable, Identity, Module
+from bomgen.catalog.parts import Cable, Identity, Module
+from bomgen.fabric.clos.leaf_ports import Leaf
+from bomgen.fabric.types import Fitted
+from bomgen.optics.counting.by_leaf import filled_alone
+from bomgen.optics.counting.cages import links_together
+from bomgen.optics.counting.shares import same_parts, without_fibre
+from bomgen.optics.selection import Medium
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.figures import Cited
-from bomgen.gpu_links import pcie
-from bomgen.report import Report
+from bomgen.catalog.gpu_bandwidth import pcie
+from bomgen.core.provenance import Cited
+from bomgen.report.result import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]

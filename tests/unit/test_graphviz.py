@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import pytest
 from fabrics_by_hand import FABRICS, clos, dragonfly, figure, planes, torus
 
-from bomgen.fabric.model import Fabric, Fitted
-from bomgen.language import language
-from bomgen.render.graphviz import fabric_dot
-from bomgen.render.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES
-from bomgen.report import Report
+from bomgen.core.language import language
+from bomgen.fabric.types import Fabric, Fitted
+from bomgen.output.drawing.graphviz import fabric_dot
+from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES
+from bomgen.report.result import Report
 
 Worked = Callable[[Mapping[str, Any]], Report]
 ENGLISH = language("en")

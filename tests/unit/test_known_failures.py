@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bomgen.problems import PlanErrors
+from bomgen.core.diagnostics import PlanErrors
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 

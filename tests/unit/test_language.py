@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.document import Cell, Value
-from bomgen.language import Language, language
-from bomgen.resources import BrokenInstallation, folder
-from bomgen.source import read
+from bomgen.core.document import Cell, Value
+from bomgen.core.language import Language, language
+from bomgen.core.resources import BrokenInstallation, folder
+from bomgen.core.yaml_source import read
 
 ENGLISH = language("en")
 CHINESE = language("zh")

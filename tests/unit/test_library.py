@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 import bomgen
-from bomgen import PlanErrors, Problem, Result, build, check, cli
+from bomgen import PlanErrors, Problem, Result, build, check
+from bomgen.cli import command
 
 ROOT = Path(__file__).parents[2]
 PLAN = {"bomgen": 1, "name": "small", "cluster": {"gpu": "h100-sxm", "servers": 16}, "fabrics": {"compute": {}}}
@@ -30,7 +31,7 @@ def in_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_public_names_hide_no_module() -> None:
-    """`import bomgen.catalog` and the like are modules, whatever was imported before."""
+    """`import bomgen.catalog.files` and the like are modules, whatever was imported before."""
     modules = {path.stem for path in (ROOT / "bomgen").iterdir() if path.suffix in ("", ".py")}
     assert not modules & set(bomgen.__all__)
     for name in ("bill", "quote", "catalog", "schema", "prices"):
@@ -51,7 +52,7 @@ def test_importing_the_package_loads_nothing() -> None:
 def test_files_are_those_of_the_command(name: str, tmp_path: Path) -> None:
     """Every file of a result has the bytes that `bomgen build` writes."""
     written = build(f"plans/{name}.yaml").write(tmp_path / "library")
-    done = CliRunner().invoke(cli.main, ["build", f"plans/{name}.yaml", "-o", str(tmp_path / "command")])
+    done = CliRunner().invoke(command.main, ["build", f"plans/{name}.yaml", "-o", str(tmp_path / "command")])
     assert done.exit_code == 0
     assert len(written) == 5
     for path in written:

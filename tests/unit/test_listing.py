@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bomgen.catalog import KINDS, Catalog
-from bomgen.listing import part
+from bomgen.catalog.files import KINDS, Catalog
+from bomgen.workflow.catalog_listing import part
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bomgen import build, check
-from bomgen.cli import main
-from bomgen.inputs import lock_name, open_plan
-from bomgen.pipeline import locked, work_out
-from bomgen.report import Report
+from bomgen.cli.command import main
+from bomgen.report.result import Report
+from bomgen.workflow.inputs import lock_name, open_plan
+from bomgen.workflow.pipeline import locked, work_out
 
 PLAN = """\
 bomgen: 1

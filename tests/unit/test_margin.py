@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bomgen.cli import main
-from bomgen.outputs import DRAWINGS, FORMATS
+from bomgen.cli.command import main
+from bomgen.output.writer import DRAWINGS, FORMATS
 
 HIDDEN = "zebra"
 """A word that stands nowhere else, and so does the number."""

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from bomgen.inputs import PlanFile
-from bomgen.outputs import render
-from bomgen.pipeline import work_out
-from bomgen.problems import PlanErrors, Problem
-from bomgen.report import Report, result
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.output.writer import render
+from bomgen.report.result import Report, result
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import work_out
 
 PRICES = {"dgx-a100-640": 200000, "qm9700": 25000, "cx7-400-osfp": 2000, "generic-400g": 450, "generic-mpo12-om4": 80}
 """One price for every part of the plan below."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bomgen.moves import Moved, moves
-from bomgen.pipeline import wired
-from bomgen.report import Report
+from bomgen.cabling.recabling import Moved, moves
+from bomgen.report.result import Report
+from bomgen.workflow.pipeline import wired
 
 Worked = Callable[[Mapping[str, Any]], Report]
 

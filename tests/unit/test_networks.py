@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bomgen.problems import PlanErrors
+from bomgen.core.diagnostics import PlanErrors
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]
 

@@ -16,16 +16,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bomgen.cli import main
-from bomgen.figures import Mark
-from bomgen.inputs import open_plan
-from bomgen.own_templates import Template, filled, process
-from bomgen.own_templates.child import _timed
-from bomgen.own_templates.process import LIMITS, Answer, Fault, Limits
-from bomgen.own_templates.sandbox import Slow, render, writer
-from bomgen.pipeline import work_out
-from bomgen.problems import PlanErrors
-from bomgen.report import given_to_templates
+from bomgen.cli.command import main
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.provenance import Mark
+from bomgen.output.user_templates import process
+from bomgen.output.user_templates.child import _timed
+from bomgen.output.user_templates.process import LIMITS, Answer, Fault, Limits
+from bomgen.output.user_templates.sandbox import Slow, render, writer
+from bomgen.output.user_templates.templates import Template, filled
+from bomgen.report.result import given_to_templates
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "templates.md").read_text("utf-8")

@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from bomgen.explanation import Explanation
-from bomgen.explanation.shown import text
-from bomgen.explanation.tree import Trees
-from bomgen.figures import Figure, Given, Mark
-from bomgen.packing import Kind, Room, Run, packed, racks_of
+from bomgen.core.provenance import Figure, Given, Mark
+from bomgen.report.explain.explanation import Explanation
+from bomgen.report.explain.forms import text
+from bomgen.report.explain.tree import Trees
+from bomgen.site.rack_packing import Kind, Room, Run, packed, racks_of
 
 WHERE = Given(Mark("plan.yaml", 1, 1))
 

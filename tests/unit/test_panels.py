@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from bomgen.outputs import render, write_wiring
-from bomgen.pipeline import wired
-from bomgen.problems import PlanErrors
-from bomgen.report import Report
-from bomgen.wiring.checks import broken
+from bomgen.cabling.checks import broken
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.output.writer import render, write_wiring
+from bomgen.report.result import Report
+from bomgen.workflow.pipeline import wired
 
 Worked = Callable[[Mapping[str, Any]], Report]
 Cables = dict[tuple[str, str], int]

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomgen.explanation import Explanation
-from bomgen.explanation.shown import text
-from bomgen.explanation.tree import Trees
-from bomgen.figures import Assumed, Cited, Derived, Figure, Given, Mark, walk
-from bomgen.parts import Gpu, Identity, Model
-from bomgen.plan import Parallelism, Training
-from bomgen.problems import Infeasible
-from bomgen.sizing import memory
-from bomgen.sizing.memory import Memory, Split
-from bomgen.sizing.parallelism import fit
+from bomgen.catalog.parts import Gpu, Identity, Model
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Mark, walk
+from bomgen.plan.types import Parallelism, Training
+from bomgen.report.explain.explanation import Explanation
+from bomgen.report.explain.forms import text
+from bomgen.report.explain.tree import Trees
+from bomgen.sizing.training import memory
+from bomgen.sizing.training.memory import Memory, Split
+from bomgen.sizing.training.parallelism import fit
 
 PLACE = Mark("plan.yaml", 7, 5)
 GIGA = 10**9

@@ -8,8 +8,8 @@ from time import sleep
 
 import pytest
 
-from bomgen.render import pdf as printing
-from bomgen.render.pdf import NotPrinted, pdf
+from bomgen.output import pdf as printing
+from bomgen.output.pdf import NotPrinted, pdf
 
 PAGE = b"<!DOCTYPE html><title>Quote</title>"
 PRINTS = """#!/bin/sh

@@ -14,12 +14,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from bomgen.cli import main
-from bomgen.inputs import PlanFile
-from bomgen.outputs import render, write_wiring
-from bomgen.pipeline import wired, work_out
-from bomgen.problems import PlanErrors
-from bomgen.report import OPERATION, Report, numbers_of, result
+from bomgen.cli.command import main
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.output.writer import render, write_wiring
+from bomgen.report.result import OPERATION, Report, numbers_of, result
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import wired, work_out
 
 PLANS = Path(__file__).parents[2] / "plans"
 ALONE = ("meta-24k", "superpod-h100-4su", "superpod-a100-140", "llama2-7b-chat", "llama65b")

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from fabrics_by_hand import figure
 
-from bomgen.catalog import Catalog
-from bomgen.export import infragraph
+from bomgen.cabling.port_map import Wanted, sockets
+from bomgen.catalog import switch_records
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import Switch
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.fabric.ports import group_radix, serves
-from bomgen.inputs import open_plan
-from bomgen.outputs import write_wiring
-from bomgen.parts import Switch
-from bomgen.pipeline import wired, work_out
-from bomgen.problems import PlanErrors
-from bomgen.records import switches
-from bomgen.wiring.sockets import Wanted, sockets
+from bomgen.output.wiring import infragraph
+from bomgen.output.writer import write_wiring
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import wired, work_out
 
 RATES = (1, 10, 25, 50, 100, 200, 400, 800, 1600)
 CATALOG = Catalog([])
@@ -28,7 +28,7 @@ def _switches() -> list[tuple[str, Switch]]:
     found = []
     for record in CATALOG.all("switch"):
         try:
-            found.append((record.id, switches.switch(record)))
+            found.append((record.id, switch_records.switch(record)))
         except PlanErrors:
             continue
     return found
@@ -77,7 +77,7 @@ def test_names_are_unique_on_a_switch(name, switch):
 )
 def test_names_are_the_makers(name, rate, first, last):
     """NetBox's device types, Cumulus Linux, EOS, Junos and NX-OS; numbers from 1 by cage where no source was found."""
-    names = _names(switches.switch(CATALOG.find("switch", name)), rate)
+    names = _names(switch_records.switch(CATALOG.find("switch", name)), rate)
     assert names[: len(first)] == first
     assert names[-1] == last
 

@@ -21,16 +21,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook, load_workbook
 
-from bomgen.cli import main
-from bomgen.figures import Mark
-from bomgen.inputs import PlanFile, price_books_of
-from bomgen.price_lists import written
-from bomgen.prices import PriceBook, check, entries, price_book, xlsx
-from bomgen.prices import csv as separated
-from bomgen.prices.files import opened
-from bomgen.prices.xlsx import MAX_ENTRIES, MAX_EXPANDED
-from bomgen.problems import PlanErrors
-from bomgen.render.xlsx_finish import package
+from bomgen.cli.command import main
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.provenance import Mark
+from bomgen.output.price_lists.forms import written
+from bomgen.output.xlsx.package import package
+from bomgen.pricing.books import csv as separated
+from bomgen.pricing.books import xlsx
+from bomgen.pricing.books.book import PriceBook, check, entries, price_book
+from bomgen.pricing.books.files import opened
+from bomgen.pricing.books.xlsx import MAX_ENTRIES, MAX_EXPANDED
+from bomgen.workflow.inputs import PlanFile, price_books_of
 
 HEADER = ("part", "price", "currency")
 BOMB = 3 * 10**6
@@ -313,7 +314,7 @@ def test_nobody_loads_openpyxl_without_a_workbook(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("part,price,currency\nqm9700,1,USD\n", "utf-8")
     plan = "bomgen: 1\nname: a\ncluster: {gpu: h100-sxm, servers: 8}\nquote: {price_book: a.csv, cost_book: a.csv}\n"
     (tmp_path / "plan.yaml").write_text(plan, "utf-8")
-    code = "import sys; from bomgen.inputs import open_plan; from bomgen.pipeline import checked; "
+    code = "import sys; from bomgen.workflow.inputs import open_plan; from bomgen.workflow.pipeline import checked; "
     code += "checked(open_plan(sys.argv[1], None)); print('openpyxl' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "plan.yaml")], capture_output=True, check=True)
     assert b"False" == done.stdout.strip()

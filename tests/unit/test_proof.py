@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bomgen.design import Design
-from bomgen.figures import Figure, Given, Mark
-from bomgen.proof import checks
-from bomgen.report import Report
+from bomgen.core.provenance import Figure, Given, Mark
+from bomgen.design.assembly import Design
+from bomgen.report.checks import checks
+from bomgen.report.result import Report
 
 Worked = Callable[[Mapping[str, Any]], Report]
 TWO_GROUPS = [

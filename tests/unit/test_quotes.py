@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bomgen.inputs import PlanFile
-from bomgen.outputs import render
-from bomgen.pipeline import work_out
-from bomgen.report import Report
+from bomgen.output.writer import render
+from bomgen.report.result import Report
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import work_out
 
 Worked = Callable[[Mapping[str, Any]], Report]
 FABRIC = {"compute": {"switch": "qm9700"}}

@@ -14,15 +14,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from bomgen.chapters import document
-from bomgen.elevations import dealt_text, named_text, spans_text
-from bomgen.inputs import open_plan
-from bomgen.language import language
-from bomgen.outputs import render
-from bomgen.pipeline import work_out
-from bomgen.render.floor_drawing import floor_svg
-from bomgen.render.rack_drawing import MOST_DRAWN, rack_svgs
-from bomgen.report import Report, result
+from bomgen.core.language import language
+from bomgen.output.drawing.floor import floor_svg
+from bomgen.output.drawing.racks import MOST_DRAWN, rack_svgs
+from bomgen.output.writer import render
+from bomgen.report.chapters.contents import document
+from bomgen.report.elevations.types import dealt_text, named_text, spans_text
+from bomgen.report.result import Report, result
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
 
 Worked = Callable[[Mapping[str, Any]], Report]
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from bomgen.fabric import clos, dragonfly_search, search
-from bomgen.fabric.search import Shape
-from bomgen.figures import formula, known
-from bomgen.problems import PlanErrors
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.provenance import formula, known
+from bomgen.fabric.clos import formulas, search
+from bomgen.fabric.clos.search import Shape
+from bomgen.fabric.dragonfly import search as dragonfly_search
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -128,7 +129,7 @@ def test_a_prompt_costs_its_attention_where_heads_are_known(built: Built) -> Non
 
 @formula("switches")
 def _too_many(below: int, uplinks: int, ports: int) -> int:
-    return 2 * clos.smallest_spread(below, uplinks, ports)
+    return 2 * formulas.smallest_spread(below, uplinks, ports)
 
 
 @formula("switches")
@@ -140,8 +141,8 @@ def test_formulas_that_do_not_find_what_the_search_found_stop_the_program(
     built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fabric is searched in plain numbers and explained by formulas: a difference is a mistake of one of the two."""
-    monkeypatch.setattr("bomgen.fabric.folded.clos.even_spread", _too_many)
-    monkeypatch.setattr("bomgen.fabric.folded.spines_of", _too_many_found)
+    monkeypatch.setattr("bomgen.fabric.clos.build.clos.even_spread", _too_many)
+    monkeypatch.setattr("bomgen.fabric.clos.build.spines_of", _too_many_found)
     plan = {
         "bomgen": 1,
         "name": "a",
@@ -154,7 +155,7 @@ def test_formulas_that_do_not_find_what_the_search_found_stop_the_program(
 
 def test_rounding_that_does_not_settle_is_said(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole leaves are found in few rounds; where they were not, the plan is told to give servers itself."""
-    monkeypatch.setattr(import_module("bomgen.sizing.counts"), "MAX_ROUNDS", 0)
+    monkeypatch.setattr(import_module("bomgen.sizing.servers"), "MAX_ROUNDS", 0)
     plan = {
         "bomgen": 1,
         "name": "a",
@@ -225,7 +226,7 @@ def test_a_plug_of_a_link_that_takes_several_cages(built: Built) -> None:
 
 def test_a_cluster_that_is_never_large_enough_is_refused(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes are tried so many times; where none does, the plan is told so."""
-    monkeypatch.setattr("bomgen.sizing.MAX_ROUNDS", 0)
+    monkeypatch.setattr("bomgen.sizing.cluster_size.MAX_ROUNDS", 0)
     training = {"model": "llama-2-7b", "tokens": "2T", "target_days": 20, "goodput": "estimate"}
     plan = {"bomgen": 1, "name": "a", "workload": {"training": training}, "cluster": DGX_H100}
     with pytest.raises(PlanErrors, match="no cluster is large enough"):

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from bomgen.chapters import document
-from bomgen.document import Document
-from bomgen.figures import Assumed, Figure, Given, Mark
-from bomgen.language import language
-from bomgen.parts import Gpu, Identity, Model
-from bomgen.plan import Degrees, Inference, Spread
-from bomgen.problems import Infeasible, PlanErrors
-from bomgen.report import Report, result
-from bomgen.sizing import kv, roofline, serving
-from bomgen.sizing.replica import choose, larger, replica
+from bomgen.catalog.parts import Gpu, Identity, Model
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.document import Document
+from bomgen.core.language import language
+from bomgen.core.provenance import Assumed, Figure, Given, Mark
+from bomgen.plan.types import Degrees, Inference, Spread
+from bomgen.report.chapters.contents import document
+from bomgen.report.result import Report, result
+from bomgen.sizing.serving import kv_cache, roofline, service
+from bomgen.sizing.serving.replicas import choose, larger, replica
 
 PLACE = Mark("plan.yaml", 7, 5)
 GIGA = 10**9
@@ -67,10 +67,10 @@ def gpu(memory: int | None = 80, bandwidth: int | None = 2000, **peaks: int) -> 
 
 def request(served: Inference) -> Any:
     """Bytes of the KV cache of a request."""
-    held = kv.cache(served)
+    held = kv_cache.cache(served)
     assert held is not None
     assert served.context is not None
-    return kv.of_request(held, served.context).value
+    return kv_cache.of_request(held, served.context).value
 
 
 # the KV cache -------------------------------------------------------------------------------------------------------
@@ -101,14 +101,14 @@ def test_kv_cache_of_a_request(shape: dict[str, int], tokens: int, expected: int
 def test_an_unknown_shape_has_no_kv_cache(missing: str) -> None:
     """Nothing is guessed of a model whose shape is not known: only its weights decide."""
     served = inference({key: value for key, value in LLAMA_7B.items() if key != missing})
-    assert kv.cache(served) is None
+    assert kv_cache.cache(served) is None
     found = choose(served, gpu(), None).replica
     assert (1, None, None) == (found.gpus.value, found.request, found.fits)
 
 
 def test_a_latent_without_its_rotary_part_is_not_guessed() -> None:
     """A latent KV cache needs both its sizes."""
-    assert kv.cache(inference({key: value for key, value in LATENT.items() if key != "rope_head_dim"})) is None
+    assert kv_cache.cache(inference({key: value for key, value in LATENT.items() if key != "rope_head_dim"})) is None
 
 
 @pytest.mark.parametrize(
@@ -314,28 +314,28 @@ def test_int4_works_in_16_bits() -> None:
 def test_a_measurement_takes_the_place_of_the_estimate() -> None:
     """The rule of thumb, in whole replicas; formats that a GPU has no peak for are no matter then."""
     keys = {"output_tokens": 300, "requests_per_minute": 10, "tokens_per_second_per_gpu": 30}
-    need = serving.size(inference(LLAMA_7B, precision="fp8", **keys), gpu(), None, None)
+    need = service.size(inference(LLAMA_7B, precision="fp8", **keys), gpu(), None, None)
     assert (2, None, None) == (need.gpus_required.value, need.estimate, need.gpus_range)
-    assert 4 == serving.size(inference(LLAMA_7B, tensor=4, **keys), gpu(), None, None).gpus_required.value
+    assert 4 == service.size(inference(LLAMA_7B, tensor=4, **keys), gpu(), None, None).gpus_required.value
 
 
 def test_requests_in_flight_need_replicas() -> None:
     """28 requests do not fit a replica that holds 27."""
-    assert 1 == serving.size(inference(LLAMA_7B, concurrency=27), gpu(), None, None).gpus_required.value
-    assert 2 == serving.size(inference(LLAMA_7B, concurrency=28), gpu(), None, None).gpus_required.value
+    assert 1 == service.size(inference(LLAMA_7B, concurrency=27), gpu(), None, None).gpus_required.value
+    assert 2 == service.size(inference(LLAMA_7B, concurrency=28), gpu(), None, None).gpus_required.value
 
 
 def test_larger_replicas_are_tried_over_servers() -> None:
     """A replica of more servers may need fewer GPUs in all; none is larger than the cluster that a plan gives."""
     served = inference(LATENT | {"parameters": 671 * 10**9}, context=8192, output_tokens=1024, requests_per_minute=3000)
-    fewest = serving.size(served, gpu(bandwidth=3350, fp16=990), given_(8), None)
+    fewest = service.size(served, gpu(bandwidth=3350, fp16=990), given_(8), None)
     assert fewest.smaller is not None
     smallest, more = fewest.smaller
     assert (8, 3) == (smallest.tensor.value, smallest.pipeline.value)
     assert 8 == fewest.replica.tensor.value
     assert fewest.replica.pipeline.value > 3
     assert fewest.gpus_required.value < more.value
-    limited = serving.size(served, gpu(bandwidth=3350, fp16=990), given_(8), 64)
+    limited = service.size(served, gpu(bandwidth=3350, fp16=990), given_(8), 64)
     assert limited.replica.gpus.value <= 64
     assert fewest.gpus_required.value <= limited.gpus_required.value
 
@@ -352,10 +352,10 @@ def test_larger_replicas_are_of_more_gpus() -> None:
 
 def test_what_a_replica_holds_may_be_unknown() -> None:
     """One replica is taken then, and the assumption says so; a batch takes the place of what would be held."""
-    unknown = serving.size(inference(LLAMA_7B, concurrency=100), gpu(memory=None), None, None)
+    unknown = service.size(inference(LLAMA_7B, concurrency=100), gpu(memory=None), None, None)
     assert (1, "memory", None) == (unknown.replicas.value, unknown.missing, unknown.estimate)
     assert isinstance(unknown.replicas.origin, Assumed)
-    known = serving.size(inference(LLAMA_7B, output_tokens=8, batch=5), gpu(memory=None), None, None)
+    known = service.size(inference(LLAMA_7B, output_tokens=8, batch=5), gpu(memory=None), None, None)
     assert known.estimate is not None
     assert 5 == known.estimate.batch.value
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from bomgen import records, shape
-from bomgen.catalog import Catalog, inline
-from bomgen.parts import Model
-from bomgen.problems import PlanErrors, Problem
-from bomgen.source import read
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog, inline
+from bomgen.catalog.model_parameters import counts, matrices
+from bomgen.catalog.parts import Model
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.yaml_source import read
 
 CATALOG = Catalog()
 DENSE = {"layers": 32, "hidden": 4096, "heads": 32, "ffn": 11008, "vocab": 32000}
@@ -23,7 +24,7 @@ LATENT = {"mla": True, "head_dim": 24, "kv_lora_rank": 16, "rope_head_dim": 8, "
 
 def described(**keys: Any) -> Model:
     """A model as a mapping of a plan describes it."""
-    return records.model(inline("model", read(json.dumps({"model": keys}), "plan.yaml"), ("model",)))
+    return part_records.model(inline("model", read(json.dumps({"model": keys}), "plan.yaml"), ("model",)))
 
 
 def refused(**keys: Any) -> Problem:
@@ -37,7 +38,7 @@ def refused(**keys: Any) -> Problem:
 def sizes(model: Model) -> dict[str, tuple[int, ...]]:
     """Inputs, outputs, copies and active copies of each matrix; of two of a name the experts' is marked."""
     found: dict[str, tuple[int, ...]] = {}
-    for each in shape.matrices(model) or ():
+    for each in matrices.matrices(model) or ():
         name = f"expert {each.name}" if each.name in found else each.name
         found[name] = (each.inputs.value, each.outputs.value, each.count.value, each.active.value)
     return found
@@ -45,7 +46,7 @@ def sizes(model: Model) -> dict[str, tuple[int, ...]]:
 
 def catalogue(id: str) -> Model:
     """A model of the catalogue."""
-    return records.model(CATALOG.find("model", id))
+    return part_records.model(CATALOG.find("model", id))
 
 
 def test_matrices_of_llama_2_7b() -> None:
@@ -98,7 +99,7 @@ def test_latent_attention_without_compressed_queries() -> None:
 def test_matrices_and_parameters_agree(id: str) -> None:
     """All copies of all matrices are the weights counted, and a token leaves out exactly the idle copies."""
     model = catalogue(id)
-    counted, found = shape.parameters(model), shape.matrices(model)
+    counted, found = counts.parameters(model), matrices.matrices(model)
     assert counted is not None
     assert found is not None
     blocks = {name: figure.value for name, figure in counted.inputs}
@@ -139,23 +140,25 @@ def test_the_least_shape_counts_as_llama_does() -> None:
     """Five keys are enough: they give the 6 738 415 616 parameters of LLaMA 7B."""
     model = described(**DENSE)
     assert 6_738_415_616 == model.parameters.value == model.active_parameters.value
-    assert shape.head_dim(model) is not None
-    assert shape.kv_heads(model) is model.shape["heads"]
+    assert matrices.head_dim(model) is not None
+    assert matrices.kv_heads(model) is model.shape["heads"]
 
 
 def test_without_the_vocabulary_only_matrices_are_known() -> None:
     """A count that the plan gives stands; the shape serves what needs no vocabulary."""
     model = described(parameters="7B", **{key: value for key, value in DENSE.items() if key != "vocab"})
     assert 7 * 10**9 == model.parameters.value
-    assert shape.parameters(model) is None
+    assert counts.parameters(model) is None
     assert 7 == len(sizes(model))
 
 
 def test_of_a_count_alone_nothing_is_known() -> None:
     """A model known by its count has no matrices and no width of a head."""
     model = described(parameters="7B")
-    assert [None] * 4 == [each(model) for each in (shape.matrices, shape.parameters, shape.head_dim, shape.kv_heads)]
-    assert shape.active_parameters(model, model.parameters) is None
+    assert [None] * 4 == [
+        each(model) for each in (matrices.matrices, counts.parameters, matrices.head_dim, matrices.kv_heads)
+    ]
+    assert counts.active_parameters(model, model.parameters) is None
 
 
 def test_active_parameters_of_a_count_that_is_given() -> None:

@@ -11,10 +11,12 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
-from bomgen import cli, plan_schema, starters
-from bomgen.inputs import open_plan
-from bomgen.pipeline import work_out
-from bomgen.source import read
+from bomgen.cli import command
+from bomgen.core.yaml_source import read
+from bomgen.plan import schema as plan_schema
+from bomgen.workflow import starters
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
 
 ROOT = Path(__file__).parents[2]
 Init = Callable[..., Result]
@@ -24,7 +26,7 @@ Init = Callable[..., Result]
 def init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Init:
     """`bomgen init` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(cli.main, ["init", *arguments])
+    return lambda *arguments: CliRunner().invoke(command.main, ["init", *arguments])
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -52,7 +54,7 @@ BLOCKS = list(blocks(STARTER))
 def test_the_starter_can_be_built_without_a_word(init: Init) -> None:
     """It is written, builds at once in every format of `build`, and nothing of it needs attention."""
     assert init("own").stdout == "own.yaml\n"
-    done = CliRunner().invoke(cli.main, ["build", "own.yaml"])
+    done = CliRunner().invoke(command.main, ["build", "own.yaml"])
     assert (done.exit_code, done.stderr) == (0, "")
     assert re.search(r"price +none of \d+ lines has a price", done.stdout)
     assert sorted(path.name for path in Path("dist/own").iterdir()) == [
@@ -205,6 +207,6 @@ def test_the_schema_beside_is_named(init: Init) -> None:
 
 def test_designs_are_completed() -> None:
     """A shell completes the name of a design."""
-    shell = ShellComplete(cli.main, {}, "bomgen", "_BOMGEN_COMPLETE")
+    shell = ShellComplete(command.main, {}, "bomgen", "_BOMGEN_COMPLETE")
     found = shell.get_completions(["init", "own", "--from"], "superpod-h")
     assert [item.value for item in found] == ["superpod-h100-4su", "superpod-h100-floor"]

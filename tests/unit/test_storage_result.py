@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from bomgen.chapters import document
-from bomgen.document import Document, Table
-from bomgen.inputs import PlanFile
-from bomgen.language import language
-from bomgen.pipeline import work_out
-from bomgen.report import Report, result
+from bomgen.core.document import Document, Table
+from bomgen.core.language import language
+from bomgen.report.chapters.contents import document
+from bomgen.report.result import Report, result
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import work_out
 
 Worked = Callable[[dict[str, Any]], Report]
 Built = Callable[[dict[str, Any]], dict[str, Any]]

@@ -13,10 +13,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from bomgen.document import Cell, Column, Derivation, Document, Drawing, Note, Row, Section, Step, Table
-from bomgen.language import language
-from bomgen.money import Totals
-from bomgen.render import text
+from bomgen.core.document import Cell, Column, Derivation, Document, Drawing, Note, Row, Section, Step, Table
+from bomgen.core.language import language
+from bomgen.core.money import Totals
+from bomgen.output import markdown_html as text
 
 ENGLISH = language("en")
 HOSTILE = '<b>x</b> | `y` *z* _q_ [l](javascript:alert(1)) &lt; $m$ ~s~\n# "q"\x00 \u202e{{ 7*7 }}'

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bomgen.fabric import described, topologies
-from bomgen.outputs import render
-from bomgen.plan_schema import document
-from bomgen.problems import PlanErrors
-from bomgen.report import Report
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.fabric.registry import described, topologies
+from bomgen.output.writer import render
+from bomgen.plan.schema import document
+from bomgen.report.result import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]

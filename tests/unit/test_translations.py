@@ -14,15 +14,16 @@ import pytest
 import yaml
 from openpyxl import load_workbook
 
-from bomgen import language as languages_room
-from bomgen import plan_schema, resources, schema
-from bomgen.figures import Assumed, Cited, Reference, walk
-from bomgen.inputs import open_plan
-from bomgen.language import Language, language
-from bomgen.outputs import render
-from bomgen.phrases import Phrases, places
-from bomgen.pipeline import work_out
-from bomgen.report import Report, assumptions, numbers_of
+from bomgen.core import language as languages_room
+from bomgen.core import resources, schema
+from bomgen.core.language import Language, language
+from bomgen.core.phrases import Phrases, places
+from bomgen.core.provenance import Assumed, Cited, Reference, walk
+from bomgen.output.writer import render
+from bomgen.plan import schema as plan_schema
+from bomgen.report.result import Report, assumptions, numbers_of
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
 
 ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
@@ -36,13 +37,13 @@ KEYWORDS = {"if", "else", "for", "in", "not", "and", "or"}
 """Words of formulas, which are program text."""
 WARNING = re.compile(r": warning: (.+) \[[a-z-]+\]$", re.MULTILINE)
 SAID = (
-    "remarks",
-    "proof",
-    "quote/warnings",
-    "facility/load",
-    "facility/racks",
-    "facility/supply",
-    "elevations/feeding",
+    "report/warnings",
+    "report/checks",
+    "pricing/price_warnings",
+    "site/weight_and_heat",
+    "site/racks",
+    "site/power_supply",
+    "report/elevations/outlets",
 )
 """The modules whose messages all reach the reader of a quote."""
 LEAST_WORDS = 3

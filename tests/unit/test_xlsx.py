@@ -23,15 +23,15 @@ from openpyxl.cell import Cell as SheetCell
 from openpyxl.worksheet.worksheet import Worksheet
 from python_calamine import CalamineWorkbook
 
-from bomgen.document import Cell, Column, Derivation, Document, Note, Party, Row, Section, Step, Table, Value
-from bomgen.inputs import PlanFile
-from bomgen.language import Language, language
-from bomgen.logo import Logo
-from bomgen.money import Totals
-from bomgen.outputs import render
-from bomgen.pipeline import work_out
-from bomgen.render.xlsx import workbook
-from bomgen.render.xlsx_print import page_ends
+from bomgen.core.document import Cell, Column, Derivation, Document, Note, Party, Row, Section, Step, Table, Value
+from bomgen.core.language import Language, language
+from bomgen.core.money import Totals
+from bomgen.core.picture import Logo
+from bomgen.output.writer import render
+from bomgen.output.xlsx.page_setup import page_ends
+from bomgen.output.xlsx.workbook import workbook
+from bomgen.workflow.inputs import PlanFile
+from bomgen.workflow.pipeline import work_out
 
 WORDS = {**language("en").words, "xlsx-no-price": 'No "price"'}
 ENGLISH = Language("en", WORDS, {"share": "", "GPUs": "GPUs"}, ",", ".", "{year}")

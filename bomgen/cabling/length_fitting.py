@@ -1,0 +1,306 @@
+"""Cables as long as their ways over the floor, where the plan has a layout.
+
+The fabrics are built with the lengths that their links say; the ways between the devices, which do not depend on what
+they are joined with, then take the place of those lengths, and the media are chosen once more by the longest of each
+kind of link. Over patch panels a way is a jumper, a trunk and a jumper, each as long as it is sold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from bomgen.cabling.lengths import (
+    ends_of,
+    floor_figures,
+    lengths_for,
+    longest,
+    none_shorter,
+    pieces_up_to,
+    routes_of,
+    spliced,
+)
+from bomgen.cabling.patch_panels import panels_of_racks, ports_of_racks
+from bomgen.cabling.positions import ground
+from bomgen.cabling.types import LINK, Wiring
+from bomgen.cabling.wiring import wire
+from bomgen.catalog.parts import Cable, Panel
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Cited, Figure, Given, Reference
+from bomgen.design.assembly import BuiltFabric, Design, raise_errors, reconnected
+from bomgen.optics.compatibility import Unbuildable
+from bomgen.optics.counting.connect import TRUNKED, Alike, CableUse, Interconnect, PanelUse
+from bomgen.optics.selection import FIBRE, Stock, Wish, metres, patched
+from bomgen.plan.types import Site
+from bomgen.site.floor_plan import Floor
+
+LISTED = Reference("both ends of every cable, as `bomgen wiring` lists them")
+SOLD = Reference("lengths sold, as `bomgen catalog cable` lists them")
+Lengths = Mapping[tuple[str, str], Figure]
+"""The longest way of kinds of link, by fabric and kind."""
+
+
+def laid(design: Design, parts: Stock) -> Design:
+    """The design with its cables as long as their ways, where the plan has a layout and racks are known.
+
+    A length that the plan gives for a kind of link stands. Raises PlanErrors for a named part that does not reach,
+    Overfull and ValueError as `wire`.
+    """
+    site, racks = design.plan.site, ground(design)
+    if site is None or not site.layout.given:
+        return design
+    if racks is None:
+        _refuse_panels(design)
+        raise_errors(*(built.interconnect for built in design.fabrics))
+        return design
+    before = wire(_bare(design))
+    lengths = {
+        (built.plan.name, kind): ways
+        for built in design.fabrics
+        for kind, wish in built.plan.links.items()
+        if not isinstance(wish.length_m.origin, Given)
+        and (ways := _ways(before, built.plan.name, kind, None, site, racks, wish.length_m))
+    }
+    del before  # of a million GPUs it has a third of a gibibyte
+    chosen = _chosen(design, {key: longest(ways) for key, ways in lengths.items()}, parts)
+    del lengths
+    after = wire(chosen)
+    while longer := _spliced(after, chosen):
+        del after
+        chosen = _chosen(chosen, longer, parts)
+        after = wire(chosen)
+    _check_sold(after, chosen)
+    return chosen._replace(
+        fabrics=tuple(
+            _cut(built, after, site, racks, before.plan.links)
+            for built, before in zip(chosen.fabrics, design.fabrics, strict=True)
+        )
+    )
+
+
+def _bare(design: Design) -> Design:
+    """The design with links of which only the ends are known: where these stand does not depend on what joins them."""
+    fabrics = []
+    for built in design.fabrics:
+        links = tuple(Alike(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)
+        fabrics.append(built._replace(interconnect=Interconnect((), (), (), alike=links)))
+    return design._replace(fabrics=tuple(fabrics))
+
+
+def _refuse_panels(design: Design) -> None:
+    """Raise PlanErrors where panels are asked for, and nobody knows of a rack that they stand in."""
+    for built in design.fabrics:
+        for kind, wish in built.plan.links.items():
+            if wish.panels:
+                message = "panels stand in racks, and none are counted; give height and power of the servers"
+                path = f"fabrics.{built.plan.name}.links.{kind}.panels"
+                raise PlanErrors([Problem(wish.panels.mark, "error", message, "layout", path)])
+
+
+def _chosen(design: Design, lengths: Lengths, parts: Stock) -> Design:
+    """The design with its links built for other lengths, and the parts of those over panels."""
+    fabrics = []
+    for built in design.fabrics:
+        name = built.plan.name
+        wishes = {
+            kind: wish._replace(length_m=lengths[name, kind]) if (name, kind) in lengths else wish
+            for kind, wish in built.plan.links.items()
+        }
+        fabrics.append(_over_panels(reconnected(design, built, wishes, parts), parts))
+    return design._replace(fabrics=tuple(fabrics))
+
+
+def _over_panels(built: BuiltFabric, parts: Stock) -> BuiltFabric:
+    """A fabric with the parts for links over panels. Raises PlanErrors for those that cannot go over any."""
+    if not any(wish.panels for wish in built.plan.links.values()):
+        return built
+    found = tuple(_with_patch(built, each, parts) for each in built.interconnect.alike)
+    return built._replace(interconnect=built.interconnect._replace(alike=found))
+
+
+def _with_patch(built: BuiltFabric, alike: Alike, parts: Stock) -> Alike:
+    """Links with the parts for panels; those of other machines that are built so that no panel takes them stay direct.
+
+    All that is cut to its way counts by route.
+    """
+    wish = built.plan.links[alike.kind]
+    if wish.panels is None:
+        return alike
+    try:
+        return alike._replace(patch=patched(wish.panels, alike.medium, parts))
+    except (Unbuildable, LookupError) as error:
+        if alike.others is not None:
+            return alike
+        rule = error.rule if isinstance(error, Unbuildable) else "unknown-part"
+        path = f"fabrics.{built.plan.name}.links.{alike.kind}.panels"
+        raise PlanErrors([Problem(wish.panels.mark, "error", str(error), rule, path)]) from error
+
+
+def _spliced(wiring: Wiring, design: Design) -> Lengths:
+    """The longest jumper, trunk and jumper of kinds of link, where it is longer than what they are built for."""
+    table = wiring.over_panels
+    found = {}
+    for built in design.fabrics:
+        for kind, wish in built.plan.links.items():
+            if wish.panels is None or table is None:
+                continue
+            lengths = spliced(wiring, table, built.plan.name, kind)
+            if lengths and lengths.centimetres:
+                listed = Cited(f"{built.plan.name} {kind} over panels", (LISTED,), "high")
+                longer = longest(Figure(lengths, "ways", listed))
+                if longer.value > wish.length_m.value:
+                    found[built.plan.name, kind] = longer
+    return found
+
+
+def _check_sold(wiring: Wiring, design: Design) -> None:
+    """Raise PlanErrors for a jumper or a trunk that is not sold as long as its way."""
+    table, plans = wiring.each_cable, {built.plan.name: built.plan for built in design.fabrics}
+    for number, way in enumerate(table.ways):
+        cable, asked = way.medium.cable if way.medium else None, plans[way.fabric].links[way.kind].panels
+        if way.role == LINK or cable is None or asked is None:
+            continue
+        most = max(cable.lengths_m, default=0.0)
+        furthest = float(table.length_m[table.way == number].max(initial=0))
+        if furthest > most:
+            message = (
+                f"{cable.identity.id} is sold up to {metres(Fraction(str(most)))} m, the way over the floor asks "
+                f"for {furthest:g} m; name another {way.role}"
+            )
+            path = f"fabrics.{way.fabric}.links.{way.kind}.panels"
+            raise PlanErrors([Problem(asked.mark, "error", message, "reach", path)])
+
+
+def _ways(
+    wiring: Wiring,
+    fabric: str,
+    kind: str,
+    cable: Cable | None,
+    site: Site,
+    racks: Floor,
+    otherwise_m: Figure,
+    role: str = LINK,
+) -> Figure | None:
+    """The ways of the cables of a kind of link, or of those built with one cable; None where they are not known."""
+    numbers = [
+        number
+        for number, way in enumerate(wiring.ways)
+        if (way.fabric, way.kind, way.role) == (fabric, kind, role)
+        and (cable is None or (way.medium and way.medium.cable and way.medium.cable.identity.id == cable.identity.id))
+    ]
+    rows = np.flatnonzero(np.isin(wiring.way, numbers))
+    ends = ends_of(wiring, rows, site, racks) if len(rows) else None
+    if ends is None:
+        return None
+    what = f"{fabric} {kind}" if role == LINK else f"{fabric} {kind} {role}s"
+    return routes_of(Figure(ends, "ways", Cited(what, (LISTED,), "high")), *floor_figures(site), otherwise_m)
+
+
+def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Mapping[str, Wish]) -> BuiltFabric:
+    """A fabric with its cables in the lengths that are sold and needed; `asked` is what the plan wants of its links."""
+    connected, wishes = built.interconnect, built.plan.links
+    found = tuple(
+        each._replace(by_route=_follows(each, wishes[each.kind]), otherwise_m=Fraction(asked[each.kind].length_m.value))
+        for each in connected.alike
+    )
+    problems = list(connected.problems)
+    table, cables = wiring.each_cable, list[CableUse]()
+    for use in connected.cables:
+        ways = None
+        if use.cable and _is_cut(use.cable, wishes[use.kind]):
+            ways = _ways(table, built.plan.name, use.kind, use.cable, site, racks, asked[use.kind].length_m)
+        if ways and use.cable:
+            cables += _lengths(use.kind, use.cable, ways)
+            problems += _doubts(use.kind, use.cable, ways, asked[use.kind])
+        elif not _all_over_panels(connected.alike, use):
+            cables.append(use)
+    cables += _of_panels(built, table, site, racks, asked)
+    panels = tuple(_panels(built, wiring))
+    return built._replace(
+        interconnect=connected._replace(cables=tuple(cables), alike=found, panels=panels, problems=tuple(problems))
+    )
+
+
+def _all_over_panels(alike: tuple[Alike, ...], use: CableUse) -> bool:
+    """Whether every link that a cable is for goes over panels, where a fibre from end to end is none of them."""
+    own = [each for each in alike if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
+    return bool(own) and all(each.patch for each in own)
+
+
+def _of_panels(
+    built: BuiltFabric, table: Wiring, site: Site, racks: Floor, asked: Mapping[str, Wish]
+) -> Iterator[CableUse]:
+    """Jumpers and trunks of a fabric by kind of link, part and length."""
+    known: dict[tuple[str, str, str], Cable] = {}
+    for way in table.ways:
+        if way.fabric == built.plan.name and way.role != LINK and way.medium and way.medium.cable:
+            known[way.kind, way.role, way.medium.cable.identity.id] = way.medium.cable
+    for (kind, role, _), cable in known.items():
+        ways = _ways(table, built.plan.name, kind, cable, site, racks, asked[kind].length_m, role)
+        if ways:
+            yield from _lengths(kind, cable, ways, role)
+
+
+def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
+    """The panels of a fabric, part by part: every rack rounds up for itself."""
+    kinds: dict[str, tuple[Panel, dict[str, int]]] = {}
+    table = wiring.each_cable
+    for number, way in enumerate(table.ways):
+        if way.fabric == built.plan.name and way.role == TRUNKED and way.patch:
+            links = int(np.count_nonzero(table.way == number))
+            _, of_kinds = kinds.setdefault(way.patch.panel.identity.id, (way.patch.panel, {}))
+            of_kinds[way.kind] = of_kinds.get(way.kind, 0) + links
+    for panel, of_kinds in kinds.values():
+        listed = Cited(f"{built.plan.name} links over {panel.identity.name}", (LISTED,), "high")
+        ports = Figure(ports_of_racks(wiring, built.plan.name, panel), "ports", listed)
+        carried = {kind: Figure(links, "links", listed) for kind, links in of_kinds.items()}
+        yield PanelUse(panel, panels_of_racks(ports, panel.ports), carried)
+
+
+def _follows(alike: Alike, wish: Wish) -> bool:
+    """Whether the cables of links are as long as their ways, or their jumpers and trunks."""
+    cable = alike.medium.cable if alike.medium else None
+    return bool(cable and (_is_cut(cable, wish) or (alike.patch and _by_route(wish))))
+
+
+def _is_cut(cable: Cable, wish: Wish) -> bool:
+    """Whether every cable is as long as its way: unless its length is named, or one length of fibre is asked for."""
+    alike = cable.named_length_m is not None or (wish.one_fibre_length and cable.medium == FIBRE)
+    return bool(cable.lengths_m) and _by_route(wish) and not alike
+
+
+def _by_route(wish: Wish) -> bool:
+    """Whether the length of a wish was measured on the floor."""
+    return any(name == "ways" for name, _ in wish.length_m.inputs)
+
+
+def _lengths(kind: str, cable: Cable, ways: Figure, role: str = "") -> Iterator[CableUse]:
+    """The cables of one kind by the lengths that are sold."""
+    below = none_shorter()
+    for metres_sold in lengths_for(cable.lengths_m, longest.plain(ways.value)):
+        length = Figure(metres_sold, "m", Cited(cable.identity.name, (SOLD,), "high"))
+        pieces = pieces_up_to(ways, below, length)
+        if pieces.value:
+            yield CableUse(kind, cable, length.value, pieces, by_route=True, role=role)
+        below = length
+
+
+def _doubts(kind: str, cable: Cable, ways: Figure, asked: Wish) -> Iterator[Problem]:
+    """Warnings about cables whose way is not known, and about those that are longer than any that is sold."""
+    table, ends = ways.value, dict(ways.inputs)["ends"].value
+    every = sum(count for _, count in table.centimetres)
+    if ends.unplaced:
+        message = (
+            f"{ends.unplaced} of {every} {kind} cables have an end that stands in no known rack; "
+            f"{metres(Fraction(asked.length_m.value))} m are taken for them: give the machines `rack_units`, or racks"
+        )
+        yield Problem(asked.mark, "warning", message, "layout", f"links.{kind}")
+    most = Fraction(str(max(cable.lengths_m)))
+    longer = every - table.no_longer_than(most)
+    if longer:
+        message = (
+            f"{cable.identity.id} is sold up to {metres(most)} m; {longer} {kind} cables are longer: ask the vendor"
+        )
+        yield Problem(asked.mark, "warning", message, "reach", f"links.{kind}")

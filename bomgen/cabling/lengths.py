@@ -1,0 +1,207 @@
+"""How long every cable is: the way between its ends, rounded up to what is sold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomgen.cabling.types import NOWHERE, Column, Wiring
+from bomgen.core.provenance import Figure, formula
+from bomgen.optics.counting.connect import JUMPER, TRUNKED
+from bomgen.plan.types import Site
+from bomgen.site import floor_plan
+from bomgen.site.floor_plan import Floor, Route
+
+CENTIMETRES = 100
+"""Ways are told apart to the centimetre, rounded up."""
+BEYOND_M = 10
+"""Cables longer than any that is sold are ordered in lengths of whole tens of metres."""
+
+
+class Ends(NamedTuple):
+    """The ends of cables on the floor."""
+
+    route: Route
+    piece: Column
+    """Number of the cable of each way, ascending: those of a cable of several links are neighbours."""
+    known: NDArray[np.bool_]
+    """Whether both ends stand in a rack that is known."""
+
+    @property
+    def unplaced(self) -> int:
+        """Cables with an end of which nobody knows where it stands."""
+        return len(np.unique(self.piece[~self.known]))
+
+    def __str__(self) -> str:
+        return f"{self.route}, {self.unplaced} unknown" if self.unplaced else str(self.route)
+
+
+class Routes(NamedTuple):
+    """How many cables have a way of which length, shortest first."""
+
+    centimetres: tuple[tuple[int, int], ...]
+    """Length and cables."""
+
+    def no_longer_than(self, metres: Fraction) -> int:
+        """Cables whose way is so long at most."""
+        return sum(count for way, count in self.centimetres if way <= metres * CENTIMETRES)
+
+    def __str__(self) -> str:
+        shortest, longest = (self.centimetres[place][0] / CENTIMETRES for place in (0, -1))
+        return f"{sum(count for _, count in self.centimetres)} ways of {shortest:g} to {longest:g} m"
+
+
+@formula(
+    "ways",
+    source="units x unit + racks apart x rack pitch + rows apart x row pitch + 2 x slack, over the trays + 2 x tray",
+)
+def routes_of(
+    ends: Ends,
+    unit_m: Fraction,
+    rack_pitch_m: Fraction,
+    row_pitch_m: Fraction,
+    tray_m: Fraction,
+    slack_m: Fraction,
+    otherwise_m: Fraction,
+) -> Routes:
+    """The ways of cables: inside a rack, through the side into the next, or up, over the trays and down again.
+
+    Units apart (over the trays: up to the top of both racks) times their height, racks and rows apart times their
+    pitch, twice the height of the tray where it goes over them, and slack at both ends. Cables with an end that stands
+    nowhere known are taken to be as long as `otherwise_m`.
+    """
+    return measured(ends, (unit_m, rack_pitch_m, row_pitch_m, tray_m, slack_m), otherwise_m)
+
+
+@formula("m")
+def longest(ways: Routes) -> Fraction:
+    """The longest way."""
+    return Fraction(ways.centimetres[-1][0], CENTIMETRES)
+
+
+@formula("pieces")
+def pieces_up_to(ways: Routes, over_m: Fraction, up_to_m: Fraction) -> int:
+    """Cables whose way is longer than the next shorter one that is sold, and no longer than this one."""
+    return ways.no_longer_than(up_to_m) - ways.no_longer_than(over_m)
+
+
+@formula("m")
+def none_shorter() -> int:
+    """No shorter cable is sold, or needed."""
+    return 0
+
+
+def measured(ends: Ends, floor: tuple[Fraction, ...], otherwise_m: Fraction) -> Routes:
+    """The ways as lengths: of a cable with several, the longest."""
+    of_pieces = _of_pieces(ways_of(ends, floor, otherwise_m), ends.piece)
+    return Routes(tuple(sorted(Counter(of_pieces.tolist()).items())))
+
+
+def ways_of(ends: Ends, floor: tuple[Fraction, ...], otherwise_m: Fraction) -> Column:
+    """The length of every way [cm]: over the floor where both ends are known."""
+    found: Column = np.where(ends.known, centimetres(ends.route, floor), ceil(otherwise_m * CENTIMETRES))
+    return found
+
+
+def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
+    """The length of every way, rounded up; a cable of no way at all, where pitch and slack are nought, is still one."""
+    exact = [Fraction(each) * CENTIMETRES for each in floor]
+    shared = 1
+    for each in exact:
+        shared = shared * each.denominator // np.gcd(shared, each.denominator)
+    unit, rack, row, tray, slack = (int(each * int(shared)) for each in exact)
+    found = route.units * unit + route.racks_apart * rack + route.rows_apart * row
+    found = found + route.over_trays * (2 * tray) + 2 * slack
+    rounded: Column = np.maximum(-(-found // int(shared)), 1)
+    return rounded
+
+
+def _of_pieces(length: Column, piece: Column) -> Column:
+    """The longest way of every cable."""
+    begins = np.flatnonzero(np.diff(piece, prepend=-1))
+    return np.maximum.reduceat(length, begins) if len(begins) else length
+
+
+def spliced(wiring: Wiring, table: Wiring, fabric: str, kind: str) -> Routes:
+    """The lengths of jumper, trunk and jumper together, as they are sold, of the links of a kind over panels.
+
+    Links share a port number at both ends of their trunk's leg, so ports of panels tell which cables belong together.
+    """
+    name = len(table.ports)
+    of_role = {
+        role: [n for n, way in enumerate(table.ways) if (way.fabric, way.kind, way.role) == (fabric, kind, role)]
+        for role in (JUMPER, TRUNKED)
+    }
+    trunks, jumpers = (np.flatnonzero(np.isin(table.way, of_role[role])) for role in (TRUNKED, JUMPER))
+    if not len(trunks):
+        return Routes(())
+    first = wiring.kinds[-1].start + wiring.kinds[-1].number
+    below = table.a_device[jumpers] < first
+    panel = np.where(below, table.b_device[jumpers], table.a_device[jumpers])
+    place = panel * name + np.where(below, table.b_cage[jumpers], table.a_cage[jumpers])
+    order = np.argsort(place)
+    found = table.length_m[trunks]
+    for device, port in ((table.a_device, table.a_cage), (table.b_device, table.b_cage)):
+        at = np.searchsorted(place[order], device[trunks] * name + port[trunks])
+        found = found + table.length_m[jumpers][order][at]
+    lengths, counts = np.unique(np.round(found * CENTIMETRES).astype(np.int64), return_counts=True)
+    return Routes(tuple(zip(lengths.tolist(), counts.tolist(), strict=True)))
+
+
+def floor_figures(site: Site) -> tuple[Figure, ...]:
+    """What the lengths of ways rest on, in the order of `routes_of`."""
+    drawn = site.layout
+    return (drawn.unit_m, drawn.rack_pitch_m, drawn.row_pitch_m, drawn.tray_m, drawn.slack_m)
+
+
+def ends_of(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends | None:
+    """Where the cables of some rows end; None when nobody knows where any device stands."""
+    places = wiring.places
+    if places is None:
+        return None
+    a, b = wiring.a_device[rows], wiring.b_device[rows]
+    known = (places.rack[a] != NOWHERE) & (places.rack[b] != NOWHERE)
+    a_rack, b_rack = (np.maximum(places.rack[end] - 1, 0) for end in (a, b))
+    units = ceil(site.rack_units.value)
+    route = floor_plan.routes(racks, units, a_rack, places.unit[a], b_rack, places.unit[b])
+    return Ends(route, wiring.piece[rows], known)
+
+
+def cut(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
+    """The wiring with every cable in the length that is sold for its way, where ways count."""
+    length = wiring.length_m.copy()
+    for number, way in enumerate(wiring.ways):
+        if not way.by_route or way.medium is None or way.medium.cable is None or not way.medium.cable.lengths_m:
+            continue
+        rows = np.flatnonzero(wiring.way == number)
+        ends = ends_of(wiring, rows, site, racks)
+        if ends is not None:
+            floor = tuple(figure.value for figure in floor_figures(site))
+            length[rows] = sold(ways_of(ends, floor, way.otherwise_m), ends.piece, way.medium.cable.lengths_m)
+    return replace(wiring, length_m=length)
+
+
+def sold(ways: Column, piece: Column, lengths_m: tuple[float, ...]) -> NDArray[np.float64]:
+    """The length that each cable has for its way [cm], a row a link."""
+    of_pieces = _of_pieces(ways, piece)
+    steps = lengths_for(lengths_m, Fraction(int(of_pieces.max(initial=0)), CENTIMETRES))
+    bounds = np.array([int(step * CENTIMETRES) for step in steps], dtype=np.int64)
+    found = np.array([float(step) for step in steps])[np.searchsorted(bounds, of_pieces)]
+    each: NDArray[np.float64] = found[np.cumsum(np.diff(piece, prepend=-1) != 0) - 1]
+    return each
+
+
+def lengths_for(lengths_m: tuple[float, ...], longest_m: Fraction) -> list[Fraction]:
+    """The lengths that cables have, ascending: those sold, and beyond them steps of those that are made to measure."""
+    steps = sorted(Fraction(str(metres)) for metres in lengths_m)
+    step = (steps[-1] // BEYOND_M + 1) * BEYOND_M
+    while steps[-1] < longest_m:
+        steps.append(Fraction(step))
+        step += BEYOND_M
+    return steps

@@ -1,0 +1,380 @@
+"""Links over patch panels: the jumpers, trunks and panels that take the place of the fibres between racks.
+
+A trunk lies between two racks and serves no others; each of its legs takes a port through a panel at both ends. Panels
+stand at the top of their rack. All of it is columns: nothing here goes over links one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomgen.cabling.types import COLUMNS, NOWHERE, PANEL, Column, DeviceKind, Places, WireWay, Wiring
+from bomgen.catalog.parts import Panel
+from bomgen.core.provenance import formula
+from bomgen.optics.counting.connect import JUMPER, TRUNKED
+from bomgen.optics.selection import Medium, Patch
+from bomgen.plan.types import Site
+from bomgen.site import floor_plan
+from bomgen.site.floor_plan import Floor
+from bomgen.site.racks import room
+
+RACK_DIGITS, PANEL_DIGITS = 3, 2
+"""Least digits of a rack and of a panel in it, in the name of a panel."""
+Columns = dict[str, NDArray[Any]]
+
+
+class _Trunks(NamedTuple):
+    """The links over panels, a row a link, those of a trunk side by side, and the trunks that carry them."""
+
+    rows: Column
+    """Of the wiring."""
+    kind: Column
+    """Number of the kind of link."""
+    trunk: Column
+    leg: Column
+    a_is_first: NDArray[np.bool_]
+    """Whether the lower end of the link stands where the trunk begins: in the rack with the smaller number."""
+    racks: NDArray[np.int64]
+    """The two racks of every trunk, from 0, a row an end."""
+    group: Column
+    """Of every trunk: which parts it is of."""
+
+
+class _Group(NamedTuple):
+    """Trunks of one part for one kind of link."""
+
+    fabric: str
+    kind: str
+    patch: Patch
+
+
+class _Stands(NamedTuple):
+    """The panels of one kind in one rack, a row for each such pair, by rack."""
+
+    rack: Column
+    bank: Column
+    ports: Column
+    panels: Column
+    first: Column
+    """The number of the first panel in its rack, from 0."""
+    device: Column
+    """The number of the first device."""
+
+
+class _Bank(NamedTuple):
+    """Equal panels of a fabric."""
+
+    fabric: str
+    panel: Panel
+
+
+def over_panels(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
+    """The wiring with a row a link for every jumper and every trunk, where ways say that links go over panels.
+
+    Raises ValueError when nobody knows in which rack such a link ends.
+    """
+    groups: dict[tuple[str, str, str, str], int] = {}
+    named: list[_Group] = []
+    of_way = np.full(len(wiring.ways), NOWHERE, dtype=np.int64)
+    for number, way in enumerate(wiring.ways):
+        if way.patch:
+            key = (way.fabric, way.kind, way.patch.trunk.identity.id, way.patch.panel.identity.id)
+            if key not in groups:
+                named.append(_Group(way.fabric, way.kind, way.patch))
+            of_way[number] = groups.setdefault(key, len(groups))
+    rows = _leaving(wiring, of_way, site, racks)
+    if not len(rows):
+        return wiring
+    trunks = _trunks(wiring, rows, of_way, named)
+    banks = list(dict.fromkeys(_Bank(group.fabric, group.patch.panel) for group in named))
+    bank_of = np.array([banks.index(_Bank(group.fabric, group.patch.panel)) for group in named], dtype=np.int64)
+    legs = np.array([int(group.patch.trunk.links.value) for group in named], dtype=np.int64)
+    stands, stand, port = _ports(trunks, bank_of, legs, banks, wiring.kinds[-1].start + wiring.kinds[-1].number)
+    per_panel = np.array([int(bank.panel.ports.value) for bank in banks], dtype=np.int64)
+    at = port[:, trunks.trunk] + trunks.leg
+    held = per_panel[stands.bank[stand[:, trunks.trunk]]]
+    ends = np.stack((stands.device[stand[:, trunks.trunk]] + at // held, at % held))
+    kinds = (*wiring.kinds, *_kinds(banks, stands))
+    ports = int(per_panel.max())
+    names = [f"{side}{number + 1}" for side in "fr" for number in range(ports)]
+    return replace(
+        wiring,
+        kinds=kinds,
+        ports=(*wiring.ports, *names),
+        places=_places(wiring, stands, banks, site, racks),
+        **_assembled(wiring, trunks, ends, named, of_way, ports),
+    )
+
+
+class PortsOfRacks(NamedTuple):
+    """Ports through panels that are in use, lit or not."""
+
+    racks: tuple[tuple[int, int], ...]
+    """Ports, and how many racks have so many."""
+
+    def __str__(self) -> str:
+        return f"{sum(ports * racks for ports, racks in self.racks)} in {sum(racks for _, racks in self.racks)} racks"
+
+
+@formula("pieces")
+def panels_of_racks(ports: PortsOfRacks, ports_per_panel: int) -> int:
+    """Panels: every rack rounds up for itself."""
+    return sum(racks * ceil(used / ports_per_panel) for used, racks in ports.racks)
+
+
+def ports_of_racks(wiring: Wiring, fabric: str, panel: Panel) -> PortsOfRacks:
+    """The ports through a kind of panel of a fabric that trunks take, rack by rack."""
+    table = wiring.each_cable
+    if table.places is None:
+        return PortsOfRacks(())
+    found = np.zeros(int(table.places.rack.max()) + 1, dtype=np.int64)
+    for number, way in enumerate(table.ways):
+        if way.role != TRUNKED or way.fabric != fabric or way.medium is None or way.medium.cable is None:
+            continue
+        if way.patch is None or way.patch.panel.identity.id != panel.identity.id:
+            continue
+        rows = np.flatnonzero(table.way == number)
+        first = rows[np.flatnonzero(np.diff(table.piece[rows], prepend=NOWHERE))]
+        for device in (table.a_device, table.b_device):
+            np.add.at(found, table.places.rack[device[first]], int(way.medium.cable.links.value))
+    ports, racks = np.unique(found[found > 0], return_counts=True)
+    return PortsOfRacks(tuple(zip(ports.tolist(), racks.tolist(), strict=True)))
+
+
+def _leaving(wiring: Wiring, of_way: Column, site: Site, racks: Floor) -> Column:
+    """The links that go over panels: those of ways with panels whose cable would lie in a tray."""
+    rows = np.flatnonzero(of_way[wiring.way] != NOWHERE)
+    if not len(rows) or wiring.places is None:
+        return rows[:0]
+    a, b = (wiring.places.rack[device[rows]] - 1 for device in (wiring.a_device, wiring.b_device))
+    unknown = np.flatnonzero((a < 0) | (b < 0))
+    if len(unknown):
+        way = wiring.ways[wiring.way[rows[unknown[0]]]]
+        raise ValueError(
+            f"panels need a rack at both ends of every link, and {len(unknown)} {way.kind} links of {way.fabric} end "
+            "at devices that stand in none; give servers a height (`rack_units`), other machines a `part:` with one"
+        )
+    somewhere = np.ones(len(rows), dtype=np.int64)
+    units = ceil(site.rack_units.value)
+    return rows[floor_plan.routes(racks, units, a, somewhere, b, somewhere).over_trays]
+
+
+def _trunks(wiring: Wiring, rows: Column, of_way: Column, named: Sequence[_Group]) -> _Trunks:
+    """The links over panels dealt out to trunks, pair of racks by pair of racks."""
+    if wiring.places is None:
+        raise ValueError("panels stand in racks, and no place is known")
+    a, b = (wiring.places.rack[device[rows]] - 1 for device in (wiring.a_device, wiring.b_device))
+    group = of_way[wiring.way[rows]]
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    order = np.lexsort((rows, high, low, group))
+    rows, group, low, high, a = (column[order] for column in (rows, group, low, high, a))
+    pair = np.stack((group, low, high))
+    new = np.concatenate(([True], np.any(pair[:, 1:] != pair[:, :-1], axis=0)))
+    start = np.maximum.accumulate(np.where(new, np.arange(len(rows)), 0))
+    position = np.arange(len(rows)) - start
+    legs = np.array([int(each.patch.trunk.links.value) for each in named], dtype=np.int64)[group]
+    leg = position % legs
+    begins = np.flatnonzero(leg == 0)
+    trunk = np.cumsum(leg == 0) - 1
+    kinds = list(dict.fromkeys((each.fabric, each.kind) for each in named))
+    kind = np.array([kinds.index((each.fabric, each.kind)) for each in named], dtype=np.int64)[group]
+    return _Trunks(rows, kind, trunk, leg, a == low, np.stack((low[begins], high[begins])), group[begins])
+
+
+def _ports(
+    trunks: _Trunks, bank_of: Column, legs: Column, banks: Sequence[_Bank], start: int
+) -> tuple[_Stands, NDArray[np.int64], NDArray[np.int64]]:
+    """The panels, and for either end of every trunk their row and the first port through them, over all in a rack."""
+    count = len(trunks.group)
+    rack = trunks.racks.ravel()
+    bank, taken = (np.tile(column[trunks.group], 2) for column in (bank_of, legs))
+    order = np.lexsort((np.tile(np.arange(count), 2), bank, rack))
+    rack, bank, taken = rack[order], bank[order], taken[order]
+    new = np.concatenate(([True], (rack[1:] != rack[:-1]) | (bank[1:] != bank[:-1])))
+    before = np.cumsum(taken) - taken
+    begins = np.flatnonzero(new)
+    number = np.cumsum(new) - 1
+    first_port, stand = np.empty(2 * count, dtype=np.int64), np.empty(2 * count, dtype=np.int64)
+    first_port[order], stand[order] = before - before[begins][number], number
+    ports = np.add.reduceat(taken, begins)
+    rack, bank = rack[begins], bank[begins]
+    panels = -(-ports // np.array([int(each.panel.ports.value) for each in banks], dtype=np.int64)[bank])
+    by_pool = np.lexsort((rack, bank))
+    device = np.empty(len(rack), dtype=np.int64)
+    device[by_pool] = start + np.cumsum(panels[by_pool]) - panels[by_pool]
+    stands = _Stands(rack, bank, ports, panels, _before(panels, rack), device)
+    return stands, stand.reshape(2, count), first_port.reshape(2, count)
+
+
+def _before(counts: Column, rack: Column) -> Column:
+    """What counts of a rack come before each of them; the racks stand side by side."""
+    sums = np.cumsum(counts) - counts
+    start = np.maximum.accumulate(np.where(np.diff(rack, prepend=NOWHERE) != 0, np.arange(len(rack)), 0))
+    found: Column = sums - sums[start]
+    return found
+
+
+def _kinds(banks: Sequence[_Bank], stands: _Stands) -> Iterator[DeviceKind]:
+    """The kinds of panel, numbered behind all other devices, rack by rack."""
+    digits = max(RACK_DIGITS, len(str(int(stands.rack.max()) + 1)))
+    for number, bank in enumerate(banks):
+        own = np.flatnonzero(stands.bank == number)
+        if not len(own):
+            continue
+        rack = np.repeat(stands.rack[own] + 1, stands.panels[own])
+        turn = _turns(stands.panels[own]) + np.repeat(stands.first[own], stands.panels[own]) + 1
+        names = [
+            f"panel-R{at:0{digits}}-{each:0{PANEL_DIGITS}}"
+            for at, each in zip(rack.tolist(), turn.tolist(), strict=True)
+        ]
+        panel = bank.panel
+        yield DeviceKind(
+            device=PANEL,
+            fabric=bank.fabric,
+            start=int(stands.device[own].min()),
+            number=len(names),
+            identity=panel.identity,
+            name=names.__getitem__,
+            height_u=panel.rack_units,
+            power_w=None,
+            weight_kg=panel.weight_kg,
+        )
+
+
+def _turns(counts: Column) -> Column:
+    """0, 1, ... for each of several counts, one after the other."""
+    ends = np.cumsum(counts)
+    found: Column = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts, counts)
+    return found
+
+
+def _places(wiring: Wiring, stands: _Stands, banks: Sequence[_Bank], site: Site, racks: Floor) -> Places | None:
+    """Where all devices stand, panels from the top of their rack down; without a unit where no room is known."""
+    if wiring.places is None:
+        return None
+    top, free_from = _room(wiring, site, racks)
+    height = np.array([ceil(bank.panel.rack_units.value) for bank in banks], dtype=np.int64)
+    rack = np.repeat(stands.rack, stands.panels)
+    high = np.repeat(height[stands.bank], stands.panels)
+    device = np.repeat(stands.device, stands.panels) + _turns(stands.panels)
+    unit = top[rack] - _before(high, rack) - high + 1
+    unit = np.where(unit >= free_from[rack], unit, NOWHERE)
+    order = np.argsort(device)
+    rack, unit = rack[order], unit[order]
+    before = wiring.places
+    return before._replace(
+        row=np.concatenate((before.row, racks.row[rack])),
+        rack=np.concatenate((before.rack, rack + 1)),
+        unit=np.concatenate((before.unit, unit)),
+    )
+
+
+def _room(wiring: Wiring, site: Site, racks: Floor) -> tuple[Column, Column]:
+    """The topmost unit of every rack below PDUs that lie in it, and the lowest that is free up to there.
+
+    A rack in which something stands at no known height has no room that is known; PDUs beside the units take none.
+    """
+    units = ceil(site.rack_units.value)
+    top = np.full(len(racks.row), units, dtype=np.int64)
+    top[racks.compute] = ceil(room(site, site.pdu, site.pdus_per_rack).units.value)
+    top[racks.management] = ceil(room(site, site.management_pdu, site.management_pdus).units.value)
+    free_from = np.ones(len(racks.row), dtype=np.int64)
+    if wiring.places is None:
+        return top, free_from
+    height = np.array([ceil(kind.height_u.value) if kind.height_u else 0 for kind in wiring.kinds], dtype=np.int64)
+    upright = np.array([kind.identity is None and not kind.height_u for kind in wiring.kinds], dtype=bool)
+    kind = wiring.kind_numbers
+    standing = np.flatnonzero((wiring.places.rack != NOWHERE) & ~upright[kind])
+    rack, unit = wiring.places.rack[standing] - 1, wiring.places.unit[standing]
+    above = np.where(unit == NOWHERE, units + 1, unit + height[kind[standing]])
+    below_pdus = (unit == NOWHERE) | (unit <= top[rack])
+    np.maximum.at(free_from, rack[below_pdus], above[below_pdus])
+    return top, free_from
+
+
+def _assembled(
+    wiring: Wiring, trunks: _Trunks, ends: NDArray[np.int64], named: Sequence[_Group], of_way: Column, ports: int
+) -> dict[str, Any]:
+    """Ways and columns, kind of link by kind of link: direct fibres, jumpers below, trunks, jumpers above.
+
+    `ends` has device and port of the panels where the trunks begin and where they end, by link.
+    """
+    ways = list(wiring.ways)
+    lower = _more_ways(ways, wiring.ways, JUMPER, below=True)
+    upper = _more_ways(ways, wiring.ways, JUMPER, below=False)
+    of_trunks = np.empty(len(named), dtype=np.int64)
+    for number, group in enumerate(named):
+        way = wiring.ways[int(np.flatnonzero(of_way == number)[0])]
+        medium = Medium(None, None, group.patch.trunk, Fraction(0))
+        of_trunks[number] = len(ways)
+        ways.append(_of_panels(way, medium, (1, 1), TRUNKED))
+    direct = np.ones(len(wiring), dtype=bool)
+    direct[trunks.rows] = False
+    kinds = list(dict.fromkeys((way.fabric, way.kind) for way in wiring.ways))
+    of_row = np.array([kinds.index((way.fabric, way.kind)) for way in wiring.ways], dtype=np.int64)
+    patched = list(dict.fromkeys((each.fabric, each.kind) for each in named))
+    rear = len(wiring.ports) + ports
+    blocks: list[Columns] = []
+    for number, kind in enumerate(kinds):
+        own = np.flatnonzero((of_row[wiring.way] == number) & direct)
+        blocks.append({name: getattr(wiring, name)[own] for name in COLUMNS})
+        if kind not in patched:
+            continue
+        links = np.flatnonzero(trunks.kind == patched.index(kind))
+        by_row = links[np.argsort(trunks.rows[links])]
+        rows, first = trunks.rows[by_row], trunks.a_is_first[by_row]
+        below, above = (np.where(side, ends[:, 0, by_row], ends[:, 1, by_row]) for side in (first, ~first))
+        of_link = wiring.way[rows]
+        one_each = np.arange(len(rows), dtype=np.int64)
+        device = {name: getattr(wiring, name)[rows] for name in COLUMNS if name[:2] in ("a_", "b_")}
+        a, b = ({name: column for name, column in device.items() if name[:2] == end} for end in ("a_", "b_"))
+        blocks.append(a | _end("b_", below, len(wiring.ports)) | {"way": lower[of_link], "piece": one_each})
+        begin, end = _end("a_", ends[:, 0, links], rear), _end("b_", ends[:, 1, links], rear)
+        of_group = of_trunks[trunks.group[trunks.trunk[links]]]
+        blocks.append(begin | end | {"way": of_group, "piece": trunks.trunk[links]})
+        blocks.append(_end("a_", above, len(wiring.ports)) | b | {"way": upper[of_link], "piece": one_each})
+    for block in blocks:
+        block.setdefault("length_m", np.zeros(len(block["way"]), dtype=np.float64))
+    columns = {name: np.concatenate([block[name] for block in blocks]) for name in COLUMNS if name != "piece"}
+    columns["way"] = columns["way"].astype(np.int16)
+    new = [np.diff(block["piece"], prepend=NOWHERE) != 0 for block in blocks]
+    columns["piece"] = np.cumsum(np.concatenate(new)).astype(np.int64) - 1
+    return {**columns, "ways": tuple(ways)}
+
+
+def _end(side: str, ends: NDArray[np.int64], first: int) -> Columns:
+    """The columns of an end at panels, from devices and ports there; `first` is the number of the first port's name."""
+    device, port = ends
+    return {
+        f"{side}device": device,
+        f"{side}port": port + first,
+        f"{side}cage": port,
+        f"{side}lane": np.zeros(len(port), dtype=np.int64),
+    }
+
+
+def _more_ways(ways: list[WireWay], known: Sequence[WireWay], role: str, below: bool) -> Column:
+    """The numbers of the ways that jumpers below, or above, are built; those without panels have none."""
+    found = np.full(len(known), NOWHERE, dtype=np.int64)
+    for number, way in enumerate(known):
+        if way.patch is None or way.medium is None:
+            continue
+        found[number] = len(ways)
+        medium = Medium(
+            way.medium.lower if below else None, None if below else way.medium.upper, way.patch.jumper, Fraction(0)
+        )
+        per_cage = (way.links_per_cage[0], 1) if below else (1, way.links_per_cage[1])
+        ways.append(_of_panels(way, medium, per_cage, role))
+    return found
+
+
+def _of_panels(way: WireWay, medium: Medium, per_cage: tuple[int, int], role: str) -> WireWay:
+    """A way with other parts, which is as long as its own way over the floor."""
+    return way._replace(medium=medium, links_per_cage=per_cage, role=role, by_route=True)

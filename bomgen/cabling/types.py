@@ -1,0 +1,177 @@
+"""The wiring as data: devices, ports and cables, a column for each thing that is known of a cable.
+
+Columns of integers carry it (NumPy): a million GPUs have more than three million cables, which as objects would take
+gigabytes. Words are looked up when a format asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomgen.catalog.parts import Identity, PowerSupplies, Rack
+from bomgen.core.provenance import Figure
+from bomgen.optics.selection import Medium, Patch
+from bomgen.site import floor_plan
+
+Column = NDArray[np.int64]
+COLUMNS = (
+    *("way", "a_device", "a_port", "a_cage", "a_lane", "b_device", "b_port", "b_cage", "b_lane", "piece", "length_m"),
+)
+"""What a wiring has a row of for every link."""
+LINK = "link"
+"""A cable from device to device; others are jumpers and trunks, which end at panels."""
+PANEL = "panel"
+"""The device that a patch panel is."""
+NOWHERE = floor_plan.NOWHERE
+"""In a column of places: not known."""
+
+
+class Places(NamedTuple):
+    """Where devices stand, a row a device, NOWHERE where nobody knows; and the racks of the floor, all alike."""
+
+    row: Column
+    rack: Column
+    """Numbered over all rows."""
+    unit: Column
+    """The lowest rack unit that it fills, from 1."""
+    racks: int
+    """On the floor, those that hold nothing as well."""
+    rack_units: int
+    """Of each."""
+    rack_part: Rack | None
+    """None: any rack of that height."""
+
+
+class DeviceKind(NamedTuple):
+    """Equal devices, numbered one after the other."""
+
+    device: str
+    """server, leaf, spine, core, panel, or `host` for other machines."""
+    fabric: str | None
+    """Of a switch."""
+    start: int
+    """The number of the first."""
+    number: int
+    """How many there are."""
+    identity: Identity | None
+    """None: no part is known."""
+    name: Callable[[int], str]
+    """What each is called, by its place among them."""
+    height_u: Figure | None
+    power_w: Figure | None
+    cages: int = 0
+    """Cages of each, where it is a switch."""
+    planes: int = 1
+    of_box: int = 1
+    """Switches that share the box that stands in a rack."""
+    weight_kg: Figure | None = None
+    """Of one, where it is bought one by one."""
+    supplies: PowerSupplies | None = None
+    code: str = ""
+    """What names begin with where it is a switch: its fabric, in lower case and hyphens."""
+
+    @property
+    def of_plane(self) -> int:
+        """How many belong to each of several equal fabrics."""
+        return self.number // self.planes
+
+
+class WireWay(NamedTuple):
+    """What cables that are built alike have in common."""
+
+    fabric: str
+    kind: str
+    """Of link."""
+    medium: Medium | None
+    """None: no part is known."""
+    rate_gbps: int
+    links_per_cage: tuple[int, int]
+    """At the lower and the upper end."""
+    protocol: str | None
+    """Of the switch at the upper end."""
+    by_route: bool = False
+    """Whether each cable is as long as its way over the floor."""
+    otherwise_m: Fraction = Fraction(0)
+    """The length of those whose way is not known."""
+    patch: Patch | None = None
+    """What stands between racks in place of a fibre; None: nothing does."""
+    role: str = LINK
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Every link that gets a cable, a row a link; links of one cable carry the same piece number."""
+
+    site: str
+    kinds: tuple[DeviceKind, ...]
+    ports: tuple[str, ...]
+    """Names of ports; columns refer to them by number."""
+    ways: tuple[WireWay, ...]
+    way: NDArray[np.int16]
+    a_device: Column
+    """The lower end: a server, another machine, or the switch nearer to them."""
+    a_port: Column
+    a_cage: Column
+    a_lane: Column
+    b_device: Column
+    b_port: Column
+    b_cage: Column
+    b_lane: Column
+    piece: Column
+    """Number of the cable."""
+    length_m: NDArray[np.float64]
+    """As sold."""
+    places: Places | None
+    """By device; None: the plan describes no site."""
+    over_panels: Wiring | None = None
+    """The same with the jumpers and trunks of links over patch panels; None: there are no such links."""
+    language: str = "en"
+    """Of what is written for readers."""
+
+    def __len__(self) -> int:
+        return len(self.way)
+
+    @property
+    def each_cable(self) -> Wiring:
+        """What lists every cable that is bought: with jumpers and trunks in place of the links over panels."""
+        return self.over_panels or self
+
+    @property
+    def pieces(self) -> int:
+        """Cables."""
+        return int(self.piece[-1]) + 1 if len(self) else 0
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What every device is called."""
+        return [kind.name(number) for kind in self.kinds for number in range(kind.number)]
+
+    @property
+    def used(self) -> list[WireWay]:
+        """The ways that cables are built, those alone that there is a cable of."""
+        return [self.ways[number] for number in np.unique(self.way)]
+
+    def of_fabrics(self, fabrics: Collection[str]) -> Wiring:
+        """The cables of some fabrics alone."""
+        wanted = np.array([way.fabric in fabrics for way in self.ways], dtype=bool)
+        rows = np.flatnonzero(wanted[self.way]) if len(self) else self.way
+        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
+        columns["piece"] = np.unique(columns["piece"], return_inverse=True)[1]
+        below = self.over_panels.of_fabrics(fabrics) if self.over_panels else None
+        return replace(self, **columns, over_panels=below)
+
+    def kind_of(self, device: int) -> DeviceKind:
+        """The kind of a device."""
+        return next(kind for kind in self.kinds if kind.start <= device < kind.start + kind.number)
+
+    @cached_property
+    def kind_numbers(self) -> Column:
+        """The place of every device's kind in `kinds`."""
+        return np.repeat(np.arange(len(self.kinds), dtype=np.int64), [kind.number for kind in self.kinds])

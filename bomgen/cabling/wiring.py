@@ -1,0 +1,375 @@
+"""Every cable of a design, port to port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomgen.cabling.devices import boxes, codes, machines, tier_of
+from bomgen.cabling.lengths import cut
+from bomgen.cabling.patch_panels import over_panels
+from bomgen.cabling.port_map import CardShare, Room, Socket, Wanted, sockets
+from bomgen.cabling.positions import ground, places
+from bomgen.cabling.types import COLUMNS, Column, Places, WireWay, Wiring
+from bomgen.design.assembly import BuiltFabric, Design
+from bomgen.fabric.links.endpoints import counted
+from bomgen.fabric.links.enumeration import HOST, Joint, Spread, joined
+from bomgen.fabric.types import Links, Tier, ports_of
+from bomgen.optics.counting.connect import Alike, part_above
+from bomgen.optics.selection import Medium
+from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
+from bomgen.site.floor_plan import Floor
+
+UPLINK = "uplink"
+"""The ports of a switch that lead into another fabric, beside its own kinds of link."""
+
+LAST = np.iinfo(np.int64).max
+"""The place of links for which no part is known among those of a leaf: behind all others."""
+
+
+class End(NamedTuple):
+    """One end of links, a row a link."""
+
+    device: Column
+    port: Column
+    cage: Column
+    lane: Column
+    per_cage: int
+
+    @property
+    def columns(self) -> tuple[Column, Column, Column, Column]:
+        """What there is a row of for every link."""
+        return self.device, self.port, self.cage, self.lane
+
+    def at(self, rows: Column) -> End:
+        """The end with some of its rows."""
+        device, port, cage, lane = (column[rows] for column in self.columns)
+        return End(device, port, cage, lane, self.per_cage)
+
+
+def joined_ends(ends: Sequence[End]) -> End:
+    """Ends one after the other."""
+    device, port, cage, lane = (np.concatenate(columns) for columns in zip(*(end.columns for end in ends), strict=True))
+    return End(device, port, cage, lane, ends[0].per_cage)
+
+
+class Names:
+    """Names of ports, each once, with its number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def of(self, names: list[str]) -> Column:
+        """The numbers of names."""
+        return np.array([self.numbers.setdefault(name, len(self.numbers)) for name in names], dtype=np.int64)
+
+
+def wire(design: Design) -> Wiring:
+    """Every cable of a design with both its ends.
+
+    Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks, or
+    nobody knows in which rack a link over panels ends.
+    """
+    site, racks = design.plan.site, ground(design)
+    wiring = _Wirer(design, racks).wiring()
+    if site is None or racks is None:
+        return wiring
+    found = cut(wiring, site, racks)
+    if not any(way.patch for way in found.ways):
+        return found
+    return replace(found, over_panels=cut(over_panels(found, site, racks), site, racks))
+
+
+class _Wirer:
+    """Puts the columns together, fabric by fabric, kind of link by kind of link."""
+
+    def __init__(self, design: Design, racks: Floor | None) -> None:
+        self.design, self.racks = design, racks
+        self.machines = machines(design)
+        self.names = Names()
+        self.codes = codes(design)
+        self.rooms = {built.plan.name: rooms_of(built) for built in design.fabrics}
+        self.boxes = np.array(boxes(design, self.machines), dtype=np.int64)
+        self.nics, self.cages = 0, 0
+        self.ways: list[WireWay] = []
+        self.columns: list[tuple[NDArray[Any], ...]] = []
+        self.pieces = 0
+
+    def wiring(self) -> Wiring:
+        """All of it."""
+        servers = int(self.design.sizing.servers.value) if self.design.sizing.servers else 0
+        for built in self.design.fabrics:
+            if built.plan.switchless or built.attachment is None:
+                continue
+            server_end = self._server_ports(built)
+            joints = list(joined(built.fabric, _spread(built), servers))
+            of_servers = next(joint for joint in joints if joint.ends[0] == "server")
+            apart = [self._apart(built, joint, of_servers) if joint.ends[0] == HOST else joint for joint in joints]
+            for kind in dict.fromkeys(joint.kind for joint in apart):
+                self._links(built, kind, [joint for joint in apart if joint.kind == kind], server_end)
+        found = zip(*self.columns, strict=True) if self.columns else ((_none(),) for _ in COLUMNS)
+        columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
+        return Wiring(
+            site="-".join(name for name in (self.design.plan.name, self.design.plan.pool) if name),
+            kinds=self.machines.kinds,
+            ports=tuple(self.names.numbers),
+            ways=tuple(self.ways),
+            places=self._places(),
+            **columns,
+        )
+
+    def _places(self) -> Places | None:
+        site = self.design.plan.site
+        return places(self.design, self.machines, site, self.racks) if site and self.racks else None
+
+    def _server_ports(self, built: BuiltFabric) -> Room:
+        """The ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
+        attached = built.attachment
+        if attached is None:
+            raise ValueError("nodes that are linked directly have no NICs")
+        count, cage = int(attached.ports_per_server.value), int(attached.ports_per_cage.value)
+        nics = int(attached.nics_per_server.value)
+        of_nic = count // nics
+        if built.plan.role == COMPUTE:
+            names = [_of_nic(self.nics + port // of_nic + 1, port % of_nic, of_nic) for port in range(count)]
+            self.nics += nics
+        elif built.plan.role == OUT_OF_BAND:
+            names = _numbered(self._managing(built, "bmc"), count)
+        else:
+            names = [f"{self.codes[built.plan.name]}{port + 1}" for port in range(count)]
+        found = [Socket(self.cages + port // cage, port % cage, name) for port, name in enumerate(names)]
+        self.cages = found[-1].cage + 1 if found else self.cages
+        return Room(cage, tuple(found))
+
+    def _managing(self, built: BuiltFabric, port: str) -> str:
+        """What a management port is called: by its fabric, where another one before it manages as well."""
+        first = next(each for each in self.design.fabrics if each.plan.role == OUT_OF_BAND)
+        return port if built is first else f"{self.codes[built.plan.name]}-{port}"
+
+    def _apart(self, built: BuiltFabric, joint: Joint, of_servers: Joint) -> Joint:
+        """The links of other machines, those that are plugged into a leaf otherwise in cages of their own.
+
+        What is plugged in as the servers are comes first, then kind by kind, each from the next cage on. On leaves
+        that have too few cages for that, which only planning parts may fill, they stay side by side.
+        """
+        sockets_down = self.rooms[built.plan.name]["leaf", joint.kind]
+        per_cage, room = sockets_down.links_per_cage, len(sockets_down.sockets)
+        main = built.interconnect.of_servers(joint.kind)
+        own = part_above(main.medium) if main else None
+        group = np.zeros(joint.links, dtype=np.int64)
+        for number, (way, rows) in enumerate(self._ways(built, joint), start=1):
+            if part_above(way.medium) != own:
+                group[rows] = number if part_above(way.medium) else LAST
+        if not np.any(group):
+            return joint
+        port = joint.upper_port.copy()
+        leaves = int(max(joint.upper.max(), of_servers.upper.max())) + 1
+        filled = np.bincount(of_servers.upper, minlength=leaves)
+        for number in np.unique(group):
+            rows = np.flatnonzero(group == number)
+            rows = rows[np.lexsort((joint.upper_port[rows], joint.upper[rows]))]
+            if 0 < number < LAST:
+                filled = -(-filled // per_cage) * per_cage
+            taken = np.bincount(joint.upper[rows], minlength=leaves)
+            port[rows] = filled[joint.upper[rows]] + counted(taken)
+            filled = filled + taken
+        full = np.isin(joint.upper, np.unique(joint.upper[port >= room]))
+        return joint._replace(upper_port=np.where(full, joint.upper_port, port))
+
+    def _links(self, built: BuiltFabric, kind: str, joints: list[Joint], server_end: Room) -> None:
+        """The rows of one kind of link, those that are built alike together: they may share cables of several links."""
+        ends: dict[int, list[tuple[End, End]]] = {}
+        ways = built.interconnect.of_kind(kind)
+        for joint in joints:
+            lower, upper = joint.ends
+            room = self.rooms[built.plan.name][upper, kind]
+            above = self._switch_end(built, joint.upper, joint.upper_port, upper, room)
+            for way, rows in self._ways(built, joint):
+                for below, part in self._lower(built, joint, rows, server_end, lower):
+                    if len(part):
+                        ends.setdefault(ways.index(way), []).append((below, above.at(rows).at(part)))
+        for number, found in sorted(ends.items()):
+            below, above = (joined_ends(side) for side in zip(*found, strict=True))
+            self._add(built, kind, ways[number], below, above)
+
+    def _lower(
+        self, built: BuiltFabric, joint: Joint, rows: Column, server_end: Room, lower: str
+    ) -> Iterator[tuple[End, Column]]:
+        """The lower ends of rows, machines of one kind after the other, each with the rows that it takes of them."""
+        every = np.arange(len(rows), dtype=np.int64)
+        device, port = joint.lower[rows], joint.lower_port[rows]
+        if lower == "server":
+            yield _plugged(self.names, device + self.machines.servers.start, port, server_end), every
+        elif lower == HOST:
+            yield from self._hosts(built, device)
+        else:
+            room = self.rooms[built.plan.name][lower, joint.kind]
+            yield self._switch_end(built, device, port, lower, room), every
+
+    def _hosts(self, built: BuiltFabric, ids: Column) -> Iterator[tuple[End, Column]]:
+        """The ports of machines beside the servers, numbered through over all of them, kind by kind."""
+        first = 0
+        for hosts in built.hosts:
+            ports = int(hosts.ports.value)
+            last = first + int(hosts.pieces.value) * ports
+            rows = np.flatnonzero((ids >= first) & (ids < last))
+            number = ids[rows] - first
+            first = last
+            yield self._host_end(built, hosts, number // ports, number % ports), rows
+
+    def _host_end(self, built: BuiltFabric, hosts: Hosts, piece: Column, port: Column) -> End:
+        ports = int(hosts.ports.value)
+        if hosts.leaves_of:
+            other = next(each for each in self.design.fabrics if each.plan.name == hosts.leaves_of)
+            return self._switch_end(other, piece, port, "leaf", self.rooms[hosts.leaves_of]["leaf", UPLINK])
+        if hosts.managed:
+            names = _numbered(self._managing(built, "mgmt"), ports)
+        else:
+            names = [f"{self.codes[built.plan.name]}{number + 1}" for number in range(ports)]
+        of_servers = built.attachment.ports_per_cage if built.attachment and not hosts.managed else None
+        in_cage = hosts.plug.ports_per_cage if hosts.plug else of_servers
+        per_cage = int(in_cage.value) if in_cage else 1
+        found = [Socket(number // per_cage, number % per_cage, name) for number, name in enumerate(names)]
+        device = self.boxes[piece] if hosts.managed == SWITCHES else piece + self.machines.hosts[hosts.name].start
+        return _plugged(self.names, device, port, Room(per_cage, tuple(found)))
+
+    def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, room: Room) -> End:
+        return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, room)
+
+    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Alike, Column]]:
+        """The ways that links of a kind are built, each with its rows."""
+        rest = np.ones(joint.links, dtype=bool)
+        if joint.ends[0] == HOST:
+            bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
+            for way in built.interconnect.of_kind(joint.kind):
+                for place in way.others or ():
+                    own = (joint.lower >= bounds[place]) & (joint.lower < bounds[place + 1])
+                    rest &= ~own
+                    yield way, np.flatnonzero(own)
+        main = built.interconnect.of_servers(joint.kind)
+        if main is not None:
+            yield main, np.flatnonzero(rest)
+
+    def _add(self, built: BuiltFabric, kind: str, way: Alike, below: End, above: End) -> None:
+        links = next(links for links in built.fabric.links if links.kind == kind)
+        number = len(self.ways)
+        protocol = tier_of(built, links.ends[1]).switch.protocol
+        per_cage = (below.per_cage, above.per_cage)
+        rate = int(way.rate_gbps.value)
+        self.ways.append(
+            WireWay(
+                *(built.plan.name, kind, way.medium, rate, per_cage, protocol, way.by_route),
+                patch=way.patch,
+                otherwise_m=way.otherwise_m,
+            )
+        )
+        order, piece = pieces(way.medium, below, above)
+        count = len(piece)
+        if order is not None:
+            below, above = below.at(order), above.at(order)
+        length = np.full(count, float(way.length_m))
+        self.columns.append(
+            (np.full(count, number, dtype=np.int16), *below.columns, *above.columns, piece + self.pieces, length)
+        )
+        self.pieces += int(piece[-1]) + 1 if count else 0
+
+
+def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None, Column]:
+    """The number of the cable of each link, and the order in which links of one cable are neighbours.
+
+    A cable of several links begins at one plug, which is in the upper device unless a module below carries more.
+    None for the order: as they are, a cable a link.
+    """
+    cable = medium.cable if medium else None
+    each = int(cable.links.value) if cable else 1
+    if each == 1:
+        return None, np.arange(len(below.device), dtype=np.int64)
+    at = below if medium and medium.begins_below else above
+    order = np.lexsort((at.lane, at.cage, at.device))
+    plug = np.stack((at.device, at.cage, at.lane // each))[:, order]
+    begins = np.concatenate(([0], np.any(plug[:, 1:] != plug[:, :-1], axis=0).astype(np.int64)))
+    return order, np.cumsum(begins)
+
+
+def _plugged(names: Names, device: Column, port: Column, room: Room) -> End:
+    """An end whose ports are those of a room."""
+    cage = np.array([socket.cage for socket in room.sockets], dtype=np.int64)
+    lane = np.array([socket.lane for socket in room.sockets], dtype=np.int64)
+    name = names.of([socket.name for socket in room.sockets])
+    return End(device, name[port], cage[port], lane[port], room.links_per_cage)
+
+
+def rooms_of(built: BuiltFabric) -> dict[tuple[str, str], Room]:
+    """The sockets of the switches of a fabric, by tier and kind of link; links down come first.
+
+    Raises Overfull when a switch has too few cages.
+    """
+    rooms = {}
+    for tier in built.fabric.tiers:
+        wanted = list(_wanted(built, tier))
+        for each, room in sockets(tier.switch, wanted, _share_of_card(built, tier, wanted)).items():
+            rooms[tier.name, each] = room
+    return rooms
+
+
+def _wanted(built: BuiltFabric, tier: Tier) -> Iterator[Wanted]:
+    """The ports of a fully connected switch by kind of link, those down first."""
+    kinds = [links for links in built.fabric.links if tier.name in links.ends]
+    for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.beside):
+        end = int(links.ends[1] == tier.name)
+        yield Wanted(links.kind, ports_of(tier, links), links.rate_gbps, _part(built, links, end))
+    if built.fabric.uplink_gbps and tier.up:
+        yield Wanted(UPLINK, int(tier.up.value), built.fabric.uplink_gbps, None)
+
+
+def _part(built: BuiltFabric, links: Links, end: int) -> str | None:
+    """What is plugged into a switch at an end of a kind of link; None where it is a part a port, or none is known."""
+    main = built.interconnect.of_servers(links.kind)
+    medium = main.medium if main else None
+    if medium is None:
+        return None
+    module = (medium.lower, medium.upper)[end]
+    if module is not None:
+        return module.identity.id if module.ports.value > 1 else None
+    return medium.cable.identity.id if medium.cable else None
+
+
+def _share_of_card(built: BuiltFabric, tier: Tier, wanted: list[Wanted]) -> CardShare | None:
+    """How a chassis divides its links over its cards; None where they do not divide evenly, or rates differ."""
+    chassis = tier.switch.chassis
+    fitted = next((each for each in built.chassis if each.tier == tier.name), None)
+    if chassis is None or chassis.ports_per_card is None or fitted is None or fitted.card_down is None:
+        return None
+    if len({each.rate.value for each in wanted}) > 1:
+        return None
+    cages = chassis.ports_per_card.value // tier.switch.groups[0].ports_per_cage.value
+    return CardShare(int(fitted.card_down.value), int(fitted.card_up.value) if fitted.card_up else 0, int(cages))
+
+
+def _spread(built: BuiltFabric) -> Spread:
+    """How the ports of servers and other machines are dealt out to the planes of a fabric."""
+    if built.attachment is None:
+        raise ValueError("nodes that are linked directly have no NICs")
+    by_nic = built.plan.role == COMPUTE or built.plan.nic is not None
+    ports = sum(int(each.pieces.value * each.ports.value) for each in built.hosts)
+    per_server = int(built.attachment.ports_per_server.value)
+    # Every NIC of a compute fabric is on every plane; of other fabrics every server is.
+    per_nic = per_server // int(built.attachment.nics_per_server.value) if by_nic else per_server
+    return Spread(per_server, per_nic, int(built.plan.planes.value), ports)
+
+
+def _numbered(word: str, ports: int) -> list[str]:
+    """Names of ports: a number where there are several."""
+    return [word] if ports == 1 else [f"{word}{port + 1}" for port in range(ports)]
+
+
+def _of_nic(nic: int, port: int, ports: int) -> str:
+    return f"nic{nic}" if ports == 1 else f"nic{nic}/{port + 1}"
+
+
+def _none() -> Column:
+    return np.zeros(0, dtype=np.int64)

@@ -1,0 +1,28 @@
+"""The kinds of cards that a chassis is fitted with, and the ports that its line cards give it."""
+
+from __future__ import annotations
+
+from bomgen.core.provenance import formula
+
+LINE_CARDS = "line_cards"
+FABRIC_CARDS = "fabric_cards"
+SUPERVISORS = "supervisors"
+POWER_SUPPLIES = "power_supplies"
+WORDS = {
+    LINE_CARDS: "line cards",
+    FABRIC_CARDS: "fabric cards",
+    SUPERVISORS: "supervisors",
+    POWER_SUPPLIES: "power supplies",
+}
+
+
+@formula("ports")
+def ports_of_cards(line_cards: int, ports_per_card: int) -> int:
+    """Ports of all line cards in a chassis."""
+    return line_cards * ports_per_card
+
+
+@formula("ports")
+def ports_of_fewer(ports_at_rate: int, fitted_ports: int, all_ports: int) -> int:
+    """Links at a rate when not all slots have a line card."""
+    return ports_at_rate * fitted_ports // all_ports

@@ -1,0 +1,392 @@
+"""The catalogue: one YAML file a part, model or assumption, read when it is asked for.
+
+An id is a file's name, so a part is found without reading the others; part numbers and aliases are searched only when
+no id fits. The user's own part folders win over the built-in data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from bomgen.core import progress, schema
+from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
+from bomgen.core.resources import BrokenInstallation, folder
+from bomgen.core.resources import content as own_content
+from bomgen.core.unicode_safety import spelled
+from bomgen.core.units import parse
+from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, own, read
+from bomgen.core.yaml_source import Path as Steps
+
+KINDS = (
+    "gpu",
+    "server",
+    "nic",
+    "switch",
+    "transceiver",
+    "cable",
+    "appliance",
+    "rack",
+    "pdu",
+    "panel",
+    "connection",
+    "model",
+    "run",
+)
+
+NOT_PARTS = ("connection", "model", "run")
+"""Kinds of the catalogue that nobody orders; their schemas stand beside those of the parts."""
+
+
+UNVERIFIED = "unverified"
+
+
+MAX_QUOTED = 100
+"""Characters of a name that a message repeats: those of the longest id."""
+
+
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+
+
+LENGTH_CODE = re.compile(r"(?<=[nhcewvx])([0-9]{2}[0-9a])(?=v?$)")
+"""The length in a cable's part number: `030` is 30 m, `01a` is 1.5 m."""
+
+
+ANY_LENGTH = "xxx"
+"""What stands for the length in the id of a family of cables."""
+
+
+_HALF = Fraction(1, 2)
+
+
+INLINE = "inline"
+
+
+CHASSIS = "chassis"
+"""The key of what a modular switch is put together from."""
+
+
+T = TypeVar("T")
+
+
+class UnknownPart(LookupError):
+    """No part fits a name, or several do; `hint` says what would."""
+
+    def __init__(self, kind: str, name: str, hint: str) -> None:
+        super().__init__(f"no {kind} {spelled(name, MAX_QUOTED)}; {hint}")
+
+
+class Record(NamedTuple):
+    """The data of one part, model or assumption, and how to read figures from it."""
+
+    kind: str
+    id: str
+    source: Source
+    steps: Steps = ()
+    built_in: bool = True
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The record's mapping."""
+        data = self.source.data
+        for step in self.steps:
+            data = data[step]
+        return dict(data)
+
+    def value(self, *keys: str | int) -> Any:
+        """The value at a key without its source; None when it is not there or not known."""
+        data: Any = self.data
+        for key in keys:
+            if isinstance(data, dict):
+                data = data.get(str(key))
+            elif isinstance(data, list):
+                data = data[int(key)]
+            else:
+                return None
+        return data["value"] if isinstance(data, dict) and "value" in data else data
+
+    def figure(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure | None:
+        """The value at a key as a figure in `unit`, or None when the record does not know it.
+
+        `zero` says that a user's own record may say nought. Raises PlanErrors when it is no quantity of that unit.
+        """
+        raw = self.value(*above, key)
+        if raw is None:
+            return None
+        try:
+            number = parse(raw, unit)
+        except ValueError as error:
+            mark = self.source.mark((*self.steps, *above, key))
+            raise PlanErrors([Problem(mark, "error", str(error), "unit")]) from None
+        if not self.built_in and (number < 0 or (number == 0 and not zero)):
+            mark = self.source.mark((*self.steps, *above, key))
+            least = "0 or more" if zero else "more than 0"
+            raise PlanErrors([Problem(mark, "error", f"{key} is {raw}; {least}", "range")])
+        return Figure(number, unit, self.origin(key, *above))
+
+    def need(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure:
+        """As `figure`, for what the record cannot do without. Raises PlanErrors when it does not know it."""
+        found = self.figure(key, unit, *above, zero=zero)
+        if found is None:
+            mark = self.source.mark((*self.steps, *above, key))
+            message = f"no figure '{key}' is known for the {self.kind} {self.id}; describe the part in the plan"
+            if self.id == INLINE:
+                message = f"the {self.kind} described here has no `{key}`; add it"
+            raise PlanErrors([Problem(mark, "error", message, "unknown-figure")])
+        return found
+
+    def or_one(self, key: str, *above: str | int) -> Figure:
+        """As `figure` in unit count, and one where the record says nothing: a port in a cage of its own, unsplit."""
+        found = self.figure(key, "count", *above)
+        if found is not None:
+            return found
+        silent = Reference("the part's record, which says nothing else")
+        absent = Cited(f"{self.kind} {self.id}, {key.replace('_', ' ')}", (silent,), "high")
+        return Figure(1, "count", absent)
+
+    def origin(self, key: str, *above: str | int) -> Origin:
+        """Where the value at a key comes from: its documents, or for a bare value the file it stands in."""
+        data: Any = self.data
+        for step in above:
+            data = data[step]
+        raw = data[key]
+        if not isinstance(raw, dict) or "value" not in raw:
+            if not self.built_in:
+                named = ".".join(str(step) for step in (*self.steps[1:], *above, key))
+                return Given(self.source.mark((*self.steps, *above, key)), named)
+            raw = self._common_source(above)
+        names = raw.get("source", ())
+        names = [names] if isinstance(names, str) else names
+        called = str(above[-1]) if key == "count" and above else key
+        return Cited(
+            f"{self.kind} {self.id}, {called.replace('_', ' ')}",
+            self.references(names),
+            str(raw.get("confidence", "low" if self.built_in else "high")),
+            raw.get("note"),
+        )
+
+    def _common_source(self, above: tuple[str | int, ...]) -> dict[str, Any]:
+        """Source and confidence that a record gives once for several figures, such as its port groups."""
+        data = self.data
+        if above and above[0] == "port_groups":
+            return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
+        return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
+
+    def references(self, names: list[str]) -> tuple[Reference, ...]:
+        """The documents of source names, as the record's `sources` describe them; `unverified` is none."""
+        table = self.data.get("sources", {})
+        found = []
+        for name in names:
+            if name != UNVERIFIED:
+                entry = table.get(name, {})
+                found.append(Reference(str(entry.get("title", name)), entry.get("url"), entry.get("read")))
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The folders that records are looked up in, in this order, before the built-in data."""
+
+    folders: tuple[Path, ...] = ()
+    shown: Mapping[Path, str] = field(default_factory=dict)
+    """What messages call a folder."""
+    root: Path | None = None
+    """What a file of these folders must stand below, wherever links lead; None: anywhere."""
+    _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
+    inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Files of the user's own folders that were read, by shown name."""
+    instead: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Ids of the parts that stand in for others, by kind and id of these."""
+
+    def substituted(self, instead: Mapping[tuple[str, str], str]) -> Catalog:
+        """The same catalogue, in which parts stand in for others."""
+        return replace(self, instead=instead)
+
+    def stood_for(self, kind: str) -> dict[str, str]:
+        """The parts of a kind that stand in for others, each with the id of the first one."""
+        return {other: id for (of, id), other in reversed(list(self.instead.items())) if of == kind}
+
+    def find(self, kind: str, name: str) -> Record:
+        """The record of a kind, or of the part that stands in for it; otherwise as `listed`."""
+        found = self.listed(kind, name)
+        other = self.instead.get((kind, found.id))
+        return self.listed(kind, other) if other else found
+
+    def listed(self, kind: str, name: str) -> Record:
+        """The record of a kind by id, part number or alias; for cables also by the part number of one length.
+
+        Raises UnknownPart, and PlanErrors for a part file of the user's own that is wrong.
+        """
+        wanted = name.lower()
+        key = (kind, wanted)
+        if key not in self._records:
+            self._records[key] = self._by_id(kind, wanted) or self._by_alias(kind, wanted, name)
+        return self._records[key]
+
+    def read(self) -> tuple[Record, ...]:
+        """Every record that was asked for so far, each once, by kind and id."""
+        found = {(record.kind, record.id): record for record in self._records.values()}
+        return tuple(found[key] for key in sorted(found))
+
+    def ids(self, kind: str) -> list[str]:
+        """The ids of a kind, in alphabetical order."""
+        return sorted({path.stem for place in self._places(kind) for path in _files(place)})
+
+    def all(self, kind: str) -> Iterator[Record]:
+        """Every record of a kind, by id."""
+        return (self.find(kind, id) for id in self.ids(kind))
+
+    def assumption(self, id: str) -> Figure:
+        """An assumption as a figure that says so."""
+        try:
+            record = self.find("assumption", id)
+        except UnknownPart as error:
+            raise BrokenInstallation(str(error)) from None
+        data = record.data
+        value, unit = data["value"], str(data["unit"])
+        if isinstance(value, str) and unit not in ("word", "words"):
+            value = parse(value, unit)
+        references = record.references(list(data.get("source", ())))
+        origin = Assumed(str(data["name"]), str(data["why"]), references, str(data["confidence"]))
+        return Figure(value, unit, origin)
+
+    def naming(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:
+        """The records of a kind whose value at a key is a word, and at another one, where it is named, a number.
+
+        Built-in files, which are all written alike, are only parsed when they hold both.
+        """
+        seen: set[str] = set()
+        wanted = f"\n{key}: {word}\n".encode()
+        besides = f"\n{figure}: {{value: {value},".encode() if figure else b""
+        for place in self._places(kind):
+            users = place.parent in self.folders
+            for path in _files(place):
+                content = b"" if users else own_content(path)
+                if users or (wanted in content and besides in content):
+                    record = self.find(kind, path.stem)
+                    fits = self._held(record, key) == word and (not figure or self._held(record, figure) == value)
+                    if fits and record.id not in seen:
+                        seen.add(record.id)
+                        yield record
+
+    def _held(self, record: Record, key: str) -> Any:
+        """The value at a key of a record; of one that stands in for another, else that of the part it replaces."""
+        stands_in = record.value(key) is None and record.id in self.instead.values()
+        replaced = record.value("replaces") if stands_in else None
+        return self.listed(record.kind, str(replaced[0])).value(key) if replaced else record.value(key)
+
+    def replacing(self, kind: str, names: Collection[str]) -> list[str]:
+        """The ids of the parts of a kind that say they replace one of these names, in alphabetical order."""
+        found = []
+        for place in self._places(kind):
+            for path in _files(place):
+                if place.parent in self.folders or b"\nreplaces:" in own_content(path):
+                    replaced = self.listed(kind, path.stem).value("replaces") or ()
+                    if {str(name).lower() for name in replaced} & set(names):
+                        found.append(path.stem)
+        return sorted(set(found))
+
+    def _places(self, kind: str) -> list[Path]:
+        return [place / kind for place in (*self.folders, folder("data")) if (place / kind).is_dir()]
+
+    def _by_id(self, kind: str, id: str) -> Record | None:
+        if not _ID.fullmatch(id):
+            return None
+        family = LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id
+        for place in self._places(kind):
+            for stem in (id, family):
+                path = place / f"{stem}.yaml"
+                if path.is_file():
+                    return self._read(kind, stem, path)
+        return None
+
+    def _read(self, kind: str, id: str, path: Path) -> Record:
+        place = path.parent.parent
+        if place not in self.folders:
+            return _built_in(kind, id, path)
+        shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
+        if self.root and not path.resolve().is_relative_to(self.root):
+            message = "a link that leads out of the plan's folder tree; put the part file itself here"
+            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
+        try:
+            with path.open("rb") as stream:
+                content = progress.read(shown, stream.read(MAX_BYTES + 1))
+        except OSError as error:
+            message = f"the part file cannot be read ({error.strerror}); see to it that it can"
+            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
+        source = read(decoded(content, shown), shown)
+        self.inputs[shown] = content
+        problems = schema.check(source, kind if kind in NOT_PARTS else f"part/{kind}")
+        if problems:
+            raise PlanErrors(problems)
+        return Record(kind, id, source, (), built_in=False)
+
+    def _by_alias(self, kind: str, wanted: str, name: str) -> Record:
+        names: dict[str, set[str]] = {}
+        for place in self._places(kind):
+            for path in _files(place):
+                record = self.listed(kind, path.stem)
+                for alias in (path.stem, *_names(record)):
+                    names.setdefault(alias, set()).add(path.stem)
+        fits = names.get(wanted, set())
+        if len(fits) > 1:
+            raise UnknownPart(kind, name, f"the name fits several: {', '.join(sorted(fits))}")
+        if fits:
+            return self.listed(kind, fits.pop())
+        close = nearest(wanted, names)
+        if close:
+            hint = f"did you mean '{sorted(names[close[0]])[0]}'?"
+        else:
+            hint = f"`bomgen catalog {kind}` lists what there is, and a mapping describes a part of your own"
+        raise UnknownPart(kind, name, hint)
+
+
+@cache
+def _built_in(kind: str, id: str, path: Path) -> Record:
+    """A record of the program's own data, which does not change while it runs."""
+    shown = f"{kind}/{id}.yaml"
+    return Record(kind, id, own(path, shown))
+
+
+def _files(place: Path) -> list[Path]:
+    """The part files of a folder: those whose name can be an id."""
+    return sorted(path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
+
+
+def _names(record: Record) -> Iterator[str]:
+    """Part numbers and aliases of a record, in lower case."""
+    data = record.data
+    yield from (str(alias).lower() for alias in data.get("aliases", ()))
+    for number in (record.value("part_number"), record.value("ordering_number")):
+        if number:
+            yield str(number).lower()
+
+
+def inline(kind: str, source: Source, steps: Steps) -> Record:
+    """The record of a part that a plan describes by a mapping, which the plan's schema has checked."""
+    return Record(kind, INLINE, source, steps, built_in=False)
+
+
+def at_length(id: str, length_m: Fraction | int | float) -> str:
+    """The id of a cable family's part of one length: `mfp7e10-nxxx` at 30 m is `mfp7e10-n030`; others stay as they are.
+
+    Lengths are whole or half metres (`01a` is 1.5 m).
+    """
+    whole, rest = divmod(Fraction(length_m), 1)
+    code = f"{whole:03d}" if rest == 0 else f"{whole:02d}a"
+    return id.replace(ANY_LENGTH, code)
+
+
+def length_of(id: str, wanted: str) -> Fraction | None:
+    """The length [m] that the name of a cable asks for, when it names one length of the family `id`."""
+    match = LENGTH_CODE.search(wanted.lower())
+    if match is None or id == wanted.lower() or ANY_LENGTH not in id:
+        return None
+    code = match.group(1)
+    return Fraction(code) if code.isdecimal() else Fraction(code[:-1]) + _HALF

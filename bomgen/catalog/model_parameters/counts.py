@@ -1,0 +1,272 @@
+"""How many parameters a transformer has, by its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bomgen.catalog.model_parameters.matrices import (
+    DEEPSEEK_V2,
+    NO_BIAS,
+    PLAIN,
+    Matrix,
+    attention,
+    experts,
+    feed_forward,
+    layers_with_experts,
+    missing,
+    width_of_head,
+)
+from bomgen.catalog.parts import Model
+from bomgen.core.provenance import Cited, Figure, Reference, formula
+
+RMS, LAYER = "rms", "layer"
+BIAS_OF_ALL = "all"
+
+_LLAMA = Reference(
+    "Touvron et al. 2023, LLaMA: Open and Efficient Foundation Language Models, section 2.2",
+    "https://arxiv.org/abs/2302.13971",
+)
+_BLOOM = Reference(
+    "BigScience Workshop 2022, BLOOM: A 176B-Parameter Open-Access Multilingual Language Model, section 3.2.2",
+    "https://arxiv.org/abs/2211.05100",
+)
+_GLU = Reference("Shazeer 2020, GLU Variants Improve Transformer, section 2", "https://arxiv.org/abs/2002.05202")
+_TRANSFORMER_XL = "Dai et al. 2019, Transformer-XL, section 3.3"
+
+NORMS_PER_LAYER = Figure(2, "count", Cited("norms of a layer: before attention and feed-forward", (_LLAMA,), "high"))
+FINAL_NORM = Figure(1, "count", Cited("norm before the output embedding", (_LLAMA,), "high"))
+OUTER_NORMS = Figure(2, "count", Cited("norms after the input and before the output embedding", (_BLOOM,), "high"))
+GATED_MATRICES = Figure(3, "count", Cited("matrices of a gated feed-forward block", (_GLU,), "high"))
+PLAIN_MATRICES = Figure(2, "count", Cited("matrices of a feed-forward block without a gate", (_GLU,), "high"))
+
+
+def parameters(model: Model) -> Figure | None:
+    """All parameters of a model, from its shape; None when it is not known well enough."""
+    if missing(model):
+        return None
+    found = {each.name: each for each in attention(model)}
+    return all_parameters(
+        embeddings=_embeddings(model),
+        attention=_attention_weights(model, found),
+        feed_forward=_block_weights(model, feed_forward(model)),
+        experts=_block_weights(model, experts(model)),
+        router=_router_weights(model),
+        norms=_norms(model),
+        biases=_biases(model, found),
+    )
+
+
+def active_parameters(model: Model, parameters: Figure) -> Figure | None:
+    """Those of a mixture's parameters that work on a token; None when its experts are not known well enough."""
+    if not model.moe or not {"layers", "hidden", "experts", "topk", "ffn_expert"} <= model.shape.keys():
+        return None
+    up = experts(model)[-2]
+    return without_idle(parameters, _matrices_of_block(model), up.inputs, up.outputs, up.count, up.active)
+
+
+def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
+    """The weights of attention, with what its matrices already worked out."""
+    shape, hidden, layers = model.shape, model.shape["hidden"], model.shape["layers"]
+    if model.mla:
+        kept, expanded = found["kv_a_proj_with_mqa"].outputs, found["kv_b_proj"].outputs
+        rest = (kept, shape["kv_lora_rank"], expanded, found["o_proj"].inputs)
+        if "q_proj" in found:
+            return latent_weights(layers, hidden, found["q_proj"].outputs, *rest)
+        return latent_weights_throughout(layers, hidden, shape["q_lora_rank"], found["q_b_proj"].outputs, *rest)
+    queries, keys = found["q_proj"].outputs, found["k_proj"].outputs
+    weights = attention_weights(layers, hidden, queries, keys)
+    return with_relative_positions(weights, layers, hidden, queries) if model.relative_positions else weights
+
+
+def _matrices_of_block(model: Model) -> Figure:
+    return PLAIN_MATRICES if model.mlp == PLAIN else GATED_MATRICES
+
+
+def _block_weights(model: Model, found: tuple[Matrix, ...]) -> Figure:
+    if not found:
+        return none()
+    down = found[-1]
+    return block_weights(_matrices_of_block(model), down.outputs, down.inputs, down.count)
+
+
+def _router_weights(model: Model) -> Figure:
+    if not model.moe:
+        return none()
+    weights = biased_router_weights if model.router_bias else router_weights
+    return weights(layers_with_experts(model), model.shape["hidden"], model.shape["experts"])
+
+
+def _embeddings(model: Model) -> Figure:
+    shape = model.shape
+    tokens = (tied_embedding if model.tied else embeddings)(shape["vocab"], shape["hidden"])
+    return with_positions(tokens, shape["positions"], shape["hidden"]) if "positions" in shape else tokens
+
+
+def _norms(model: Model) -> Figure:
+    shape, layers = model.shape, model.shape["layers"]
+    outer = OUTER_NORMS if model.embedding_norm else FINAL_NORM
+    kind = layer_norms if model.norm == LAYER else rms_norms
+    norms = kind(layers, shape.get("norms_per_layer", NORMS_PER_LAYER), outer, shape["hidden"])
+    if model.mla and "q_lora_rank" in shape:
+        norms = with_latent_norms(norms, layers, shape["q_lora_rank"], shape["kv_lora_rank"])
+    elif model.mla:
+        norms = with_latent_norm(norms, layers, shape["kv_lora_rank"])
+    return with_qk_norms(norms, layers, width_of_head(model)) if model.qk_norm else norms
+
+
+def _biases(model: Model, found: Mapping[str, Matrix]) -> Figure:
+    layers, hidden, biases = model.shape["layers"], model.shape["hidden"], none()
+    if model.bias != NO_BIAS:
+        back = hidden if model.bias == BIAS_OF_ALL else none()
+        biases = attention_biases(layers, found["q_proj"].outputs, found["k_proj"].outputs, back)
+    if model.bias == BIAS_OF_ALL:
+        for block in filter(None, (feed_forward(model), experts(model))):
+            down = block[-1]
+            biases = with_block_biases(biases, down.count, _matrices_of_block(model), down.inputs, hidden)
+    if model.relative_positions and not model.mla:
+        biases = with_position_biases(biases, layers, found["q_proj"].outputs)
+    return biases
+
+
+# formulas ------------------------------------------------------------------------------------------------------------
+
+
+@formula("parameters")
+def none() -> int:
+    """Parameters of what a model does not have."""
+    return 0
+
+
+@formula("parameters")
+def attention_weights(layers: int, hidden: int, queries: int, keys: int) -> int:
+    """Weights of attention: queries and output, keys and values."""
+    return layers * hidden * 2 * (queries + keys)
+
+
+@formula("parameters", _TRANSFORMER_XL)
+def with_relative_positions(attention: int, layers: int, hidden: int, queries: int) -> int:
+    """Weights of attention with those that project relative positions."""
+    return attention + layers * hidden * queries
+
+
+@formula("parameters", DEEPSEEK_V2)
+def latent_weights(
+    layers: int, hidden: int, queries: int, compressed: int, kv_lora_rank: int, expanded: int, values: int
+) -> int:
+    """Weights of latent attention: queries, what is kept of keys and values, what is made of it, output."""
+    return layers * (hidden * queries + hidden * compressed + kv_lora_rank * expanded + values * hidden)
+
+
+@formula("parameters", DEEPSEEK_V2)
+def latent_weights_throughout(
+    layers: int,
+    hidden: int,
+    q_lora_rank: int,
+    queries: int,
+    compressed: int,
+    kv_lora_rank: int,
+    expanded: int,
+    values: int,
+) -> int:
+    """Weights of latent attention whose queries are made in two steps too."""
+    return layers * (
+        hidden * q_lora_rank + q_lora_rank * queries + hidden * compressed + kv_lora_rank * expanded + values * hidden
+    )
+
+
+@formula("parameters")
+def block_weights(matrices: int, hidden: int, width: int, count: int) -> int:
+    """Weights of so many feed-forward blocks."""
+    return matrices * hidden * width * count
+
+
+@formula("parameters")
+def router_weights(layers: int, hidden: int, experts: int) -> int:
+    """Weights of the routers."""
+    return layers * hidden * experts
+
+
+@formula("parameters", "DeepSeek-AI 2024, DeepSeek-V3 Technical Report, section 2.1.2")
+def biased_router_weights(layers: int, hidden: int, experts: int) -> int:
+    """Weights of the routers, and the bias an expert that balances their choice."""
+    return layers * (hidden + 1) * experts
+
+
+@formula("parameters")
+def embeddings(vocab: int, hidden: int) -> int:
+    """Weights of the input and the output embedding."""
+    return 2 * vocab * hidden
+
+
+@formula("parameters")
+def tied_embedding(vocab: int, hidden: int) -> int:
+    """Weights of the one embedding that serves input and output."""
+    return vocab * hidden
+
+
+@formula("parameters")
+def with_positions(embeddings: int, positions: int, hidden: int) -> int:
+    """Weights of the embeddings with that of learned positions."""
+    return embeddings + positions * hidden
+
+
+@formula("parameters")
+def rms_norms(layers: int, norms_per_layer: int, outer_norms: int, hidden: int) -> int:
+    """Weights of norms that only scale."""
+    return (layers * norms_per_layer + outer_norms) * hidden
+
+
+@formula("parameters")
+def layer_norms(layers: int, norms_per_layer: int, outer_norms: int, hidden: int) -> int:
+    """Weights and biases of norms that scale and shift."""
+    return (layers * norms_per_layer + outer_norms) * 2 * hidden
+
+
+@formula("parameters", DEEPSEEK_V2)
+def with_latent_norms(norms: int, layers: int, q_lora_rank: int, kv_lora_rank: int) -> int:
+    """Weights of the norms with those of the latent vectors of queries and of keys and values."""
+    return norms + layers * (q_lora_rank + kv_lora_rank)
+
+
+@formula("parameters", DEEPSEEK_V2)
+def with_latent_norm(norms: int, layers: int, kv_lora_rank: int) -> int:
+    """Weights of the norms with that of the latent vector of keys and values."""
+    return norms + layers * kv_lora_rank
+
+
+@formula("parameters")
+def with_qk_norms(norms: int, layers: int, head_dim: int) -> int:
+    """Weights of the norms with those of queries and keys, which all heads of a layer share."""
+    return norms + layers * 2 * head_dim
+
+
+@formula("parameters")
+def attention_biases(layers: int, queries: int, keys: int, output: int) -> int:
+    """Biases of attention: queries, keys and as many values, output."""
+    return layers * (queries + 2 * keys + output)
+
+
+@formula("parameters")
+def with_block_biases(biases: int, count: int, matrices: int, width: int, hidden: int) -> int:
+    """Biases with those of feed-forward blocks: all but the last matrix of a block lead inwards."""
+    return biases + count * ((matrices - 1) * width + hidden)
+
+
+@formula("parameters", f"{_TRANSFORMER_XL}: u and v")
+def with_position_biases(biases: int, layers: int, queries: int) -> int:
+    """Biases with the two that take the place of a query's position."""
+    return biases + layers * 2 * queries
+
+
+@formula("parameters")
+def all_parameters(
+    embeddings: int, attention: int, feed_forward: int, experts: int, router: int, norms: int, biases: int
+) -> int:
+    """All parameters of a transformer."""
+    return embeddings + attention + feed_forward + experts + router + norms + biases
+
+
+@formula("parameters")
+def without_idle(parameters: int, matrices: int, hidden: int, width: int, count: int, active: int) -> int:
+    """Parameters that work on a token: all but those of the experts it leaves out."""
+    return parameters - matrices * hidden * width * (count - active)

@@ -1,0 +1,303 @@
+"""Catalogue records as parts and models: what a file or a mapping of a plan says, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bomgen.catalog import gpu_bandwidth, parts
+from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.identity import identity, named, slug
+from bomgen.catalog.model_parameters import counts, matrices
+from bomgen.catalog.rack_records import metres_of, panel, pdu, rack, supplies
+from bomgen.catalog.switch_records import fitted_with, switch
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Figure
+
+__all__ = [
+    "SHAPE",
+    "appliance",
+    "cable",
+    "fitted_with",
+    "gpu",
+    "identity",
+    "metres_of",
+    "model",
+    "module",
+    "nic",
+    "panel",
+    "pdu",
+    "published_runs",
+    "rack",
+    "server",
+    "slug",
+    "switch",
+]
+
+MAX_GPUS = 1024
+"""GPUs of a server beyond which a plan is a slip: the largest have 16, a tray of a rack-scale system has 4."""
+
+
+def gpu(record: Record) -> parts.Gpu:
+    """A record of kind gpu as data."""
+    sparse = _by_precision(record, "_sparse_tflops")
+    dense = {name: figure for name, figure in _by_precision(record, "_tflops").items() if not name.endswith("_sparse")}
+    called = named(identity(record), "GPU")
+    return parts.Gpu(
+        identity=called,
+        dense=dense,
+        sparse=sparse,
+        memory_bytes=record.figure("memory", "bytes"),
+        power_w=record.figure("power", "W"),
+        memory_bandwidth=record.figure("memory_bandwidth", "bytes/s"),
+        pod_chips=record.figure("chips", "count", "pod") if record.value("pod") else None,
+        pod_dimensions=_pod_dimensions(record),
+        pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
+        pcie_gbps=_pcie(record),
+        scale_up=record.figure("scale_up", "bytes/s"),
+    )
+
+
+def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
+    """Chips along each dimension of a pod, as figures; none where they are not known."""
+    values = record.value("pod", "dimensions") or ()
+    return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
+
+
+def _pcie(record: Record) -> Figure | None:
+    text = record.value("pcie")
+    return gpu_bandwidth.pcie(str(text), record.origin("pcie")) if text else None
+
+
+def _by_precision(record: Record, suffix: str) -> dict[str, Figure]:
+    found = {key.removesuffix(suffix): record.figure(key, "TFLOP/s") for key in record.data if key.endswith(suffix)}
+    return {name: figure for name, figure in found.items() if figure is not None and not name.startswith("measured")}
+
+
+REFERENCE_PRECISION = "bf16"
+"""The precision whose dense peak published runs are compared by."""
+
+
+def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:
+    """Every published run of the catalogue whose GPU's peak is known."""
+    found = []
+    for record in catalog.all("run"):
+        used = gpu(catalog.find("gpu", str(record.value("gpu"))))
+        if peak := used.dense.get(REFERENCE_PRECISION):
+            found.append(
+                parts.PublishedRun(
+                    identity=identity(record),
+                    active_parameters=record.need("active_parameters", "parameters"),
+                    tokens=record.need("tokens", "tokens"),
+                    gpu=used.identity.name,
+                    gpu_hours=record.need("gpu_hours", "GPU-hours"),
+                    peak_tflops=peak,
+                )
+            )
+    return tuple(found)
+
+
+def nic(record: Record) -> parts.Nic:
+    """A record of kind nic as data. Raises PlanErrors when ports or rate are unknown."""
+    ports, rate = record.need("ports", "count"), record.need("port_gbps", "Gb/s")
+    return parts.Nic(
+        identity=named(identity(record), f"NIC {ports.value} x {rate.value}G"),
+        ports=ports,
+        port_gbps=rate,
+        cage=str(record.value("cage") or parts.ANY),
+        ports_per_cage=record.or_one("ports_per_cage"),
+        protocols=tuple(record.value("protocols") or ()),
+        power_w=record.figure("power", "W"),
+    )
+
+
+def server(record: Record) -> parts.Server:
+    """A record of kind server as data. Raises PlanErrors when its GPUs are unknown."""
+    gpus = record.need("gpus", "count")
+    if gpus.value > MAX_GPUS:
+        mark = record.source.mark((*record.steps, "gpus"))
+        raise PlanErrors([Problem(mark, "error", f"{gpus.value} GPUs in a server; at most {MAX_GPUS}", "range")])
+    return parts.Server(
+        identity=named(identity(record), f"server with {gpus.value} GPUs"),
+        gpu=record.value("gpu"),
+        gpus=gpus,
+        gpus_included=record.value("gpus_included") is not False,
+        trays=record.figure("trays", "count"),
+        nic=record.value("nic") if isinstance(record.value("nic"), str) else None,
+        compute=_server_ports(record, "nics", "port_gbps", "cage"),
+        storage=_server_ports(record, "storage_ports", "storage_port_gbps", "storage_cage"),
+        bmc_ports=record.figure("bmc_ports", "count"),
+        rack_units=record.figure("rack_units", "U"),
+        power_w=record.figure("power", "W"),
+        weight_kg=record.figure("weight", "kg"),
+        supplies=supplies(record),
+    )
+
+
+def appliance(record: Record) -> parts.Appliance:
+    """A record of kind appliance as data."""
+    return parts.Appliance(
+        identity=named(identity(record), "appliance"),
+        rack_units=record.figure("rack_units", "U"),
+        power_w=record.figure("power", "W"),
+        cage=str(record.value("cage") or parts.ANY),
+        ports_per_cage=record.or_one("ports_per_cage"),
+        protocols=tuple(record.value("protocols") or ()),
+        weight_kg=record.figure("weight", "kg"),
+        supplies=supplies(record),
+    )
+
+
+def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.ServerPorts | None:
+    ports, gbps = record.figure(count, "count"), record.figure(rate, "Gb/s")
+    if ports is None or (gbps is None and record.value("nic") is None):
+        return None
+    per_cage = record.or_one("ports_per_cage" if count == "nics" else f"{count}_per_cage")
+    return parts.ServerPorts(ports, gbps, str(record.value(cage) or parts.ANY), per_cage)
+
+
+SAME = ("rate_gbps", "ports", "cage", "optic", "fibre", "connector", "lane_gbps")
+"""What a compatible module has in common with the one that it replaces."""
+SAME_CABLE = ("kind", "links", "link_gbps", "a", "b", "fibre", "connector", "polarity")
+"""What a compatible cable has in common with the one that it replaces."""
+
+
+def _filled(record: Record, catalog: Catalog | None, same: tuple[str, ...]) -> Callable[[str], Record]:
+    """Where each field of a part stands: in its own record, else in that of the part it replaces.
+
+    Raises PlanErrors for a part that differs in what must be the same, UnknownPart when the other is in no catalogue.
+    """
+    replaces = record.value("replaces") or ()
+    model = catalog.listed(record.kind, str(replaces[0])) if catalog and replaces else record
+    for key in same:
+        own, other = record.value(key), model.value(key)
+        if own is not None and other is not None and own != other:
+            message = f"{record.id} replaces {model.id}, whose {key.replace('_', ' ')} is {other}, not {own}"
+            raise PlanErrors([_problem(record, key, f"{message}; it must have the same", "replaces")])
+    return lambda key: model if record.value(key) is None else record
+
+
+def _replaced(record: Record) -> tuple[str, ...]:
+    return tuple(str(id) for id in record.value("replaces") or ())
+
+
+def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
+    """A record of kind transceiver as data; what a compatible one leaves out is that of the module it replaces.
+
+    Raises PlanErrors for one that differs from the module it replaces, UnknownPart when that is not in the catalogue.
+    """
+    of = _filled(record, catalog, SAME)
+    lane = of("lane_gbps").value("lane_gbps")
+    return parts.Module(
+        identity=identity(record),
+        rate_gbps=of("rate_gbps").need("rate_gbps", "Gb/s"),
+        ports=of("ports").or_one("ports"),
+        cage=str(of("cage").value("cage") or parts.ANY),
+        optic=str(of("optic").value("optic") or parts.ANY),
+        fibre=str(of("fibre").value("fibre") or parts.ANY),
+        connector=str(of("connector").value("connector") or parts.ANY),
+        reach_m=of("reach").figure("reach", "m"),
+        protocols=tuple(of("protocols").value("protocols") or ()),
+        power_w=of("power").figure("power", "W"),
+        lane_gbps=None if lane is None else int(lane),
+        replaces=_replaced(record),
+    )
+
+
+def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
+    """A record of kind cable as data; what a compatible one leaves out is that of the cable it replaces.
+
+    Raises as `module` does.
+    """
+    of = _filled(record, catalog, SAME_CABLE)
+    rate = of("link_gbps").value("link_gbps")
+    return parts.Cable(
+        identity=identity(record),
+        medium=str(of("kind").value("kind")),
+        link_gbps=None if rate is None else int(rate),
+        links=of("links").or_one("links"),
+        a=_cable_end(of("a"), "a"),
+        b=_cable_end(of("b"), "b"),
+        lengths_m=tuple(float(length) for length in of("lengths_m").value("lengths_m") or ()),
+        fibre=of("fibre").value("fibre"),
+        connector=of("connector").value("connector"),
+        protocols=tuple(of("protocols").value("protocols") or ()),
+        ordering_numbers=dict(record.value("ordering_numbers") or {}),
+        polarity=of("polarity").value("polarity"),
+        replaces=_replaced(record),
+    )
+
+
+def _cable_end(record: Record, side: str) -> parts.CableEnd | None:
+    end = record.value(side)
+    if not end:
+        return None
+    return parts.CableEnd(str(end.get("cage", parts.ANY)), int(end.get("ports", 1)), int(end.get("ends", 1)))
+
+
+SHAPE = (
+    *("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "context"),
+    *("ffn_dense", "ffn_expert", "experts", "topk", "shared", "dense_layers"),
+    *("q_lora_rank", "kv_lora_rank", "rope_head_dim", "v_head_dim"),
+    *("norms_per_layer", "positions", "window", "window_layers"),
+)
+_NOUGHT = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
+"""Of these a model may have none."""
+_UNIT = {"context": "tokens", "window": "tokens"}
+
+
+def model(record: Record) -> parts.Model:
+    """A record of kind model as data. What it does not count is worked out from its shape.
+
+    Raises PlanErrors when the shape contradicts itself, or neither says how many parameters there are.
+    """
+    shape = {key: record.figure(key, _UNIT.get(key, "count"), zero=key in _NOUGHT) for key in SHAPE}
+    described = parts.Model(
+        identity=named(identity(record), "model"),
+        parameters=counts.none(),
+        active_parameters=counts.none(),
+        moe=record.value("type") == "moe" or record.value("experts") is not None,
+        shape={key: figure for key, figure in shape.items() if figure is not None},
+        tied=bool(record.value("tied")),
+        mla=bool(record.value("mla")),
+        mlp=str(record.value("mlp") or matrices.GATED),
+        bias=str(record.value("bias") or matrices.NO_BIAS),
+        norm=str(record.value("norm") or counts.RMS),
+        qk_norm=bool(record.value("qk_norm")),
+        embedding_norm=bool(record.value("embedding_norm")),
+        relative_positions=bool(record.value("relative_positions")),
+        router_bias=bool(record.value("router_bias")),
+    )
+    if found := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:
+        raise PlanErrors(found)
+    given = record.figure("parameters", "parameters")
+    if given and not described.moe and record.value("mlp") is None:
+        described = described._replace(mlp=_block_of(described, given))
+    parameters = given or counts.parameters(described)
+    if parameters is None:
+        raise PlanErrors([_problem(record, "parameters", _uncounted(described), "unknown-figure")])
+    active = record.figure("active_parameters", "parameters")
+    if active is None and described.moe:
+        active = counts.active_parameters(described, parameters)
+    if active is not None and active.value <= 0:
+        message = f"{parameters.value} parameters are fewer than the experts of the shape have; write all parameters"
+        raise PlanErrors([_problem(record, "parameters", message, "range")])
+    return described._replace(parameters=parameters, active_parameters=active or parameters)
+
+
+def _block_of(described: parts.Model, parameters: Figure) -> str:
+    """The kind of feed-forward block where the record does not say: plain if gated ones have too many parameters."""
+    found = matrices.matrices(described) or ()
+    gated = sum(each.inputs.value * each.outputs.value * each.count.value for each in found)
+    return matrices.PLAIN if gated > parameters.value else matrices.GATED
+
+
+def _problem(record: Record, key: str, message: str, rule: str) -> Problem:
+    return Problem(record.source.mark((*record.steps, key)), "error", message, rule)
+
+
+def _uncounted(described: parts.Model) -> str:
+    """What would make the parameters of a model known."""
+    keys = [f"`{key}`" for key in matrices.missing(described)]
+    if not described.shape:
+        return "the model described here has no `parameters`; add them, or its shape"
+    return f"the parameters are not known; add `parameters`, or to the shape {', '.join(keys)}"

@@ -1,0 +1,176 @@
+"""Records of switches as data: fixed ones, and modular ones with the cards that they are fitted with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bomgen.catalog import chassis as chassis_cards
+from bomgen.catalog import parts
+from bomgen.catalog.chassis import FABRIC_CARDS, LINE_CARDS, POWER_SUPPLIES, SUPERVISORS
+from bomgen.catalog.files import CHASSIS, Record
+from bomgen.catalog.identity import identity, named, slug
+from bomgen.catalog.rack_records import supplies
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Figure
+from bomgen.core.units import parse
+
+PORT_NAMES = "port_names"
+"""The key, and the rule that wrong ones break."""
+NAMED = ("cage", "port", "split")
+COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
+MAX_PORTS = 2_048
+"""Ports of a switch beyond which a plan is a slip: the largest chassis have about a thousand."""
+
+
+def switch(record: Record) -> parts.Switch:
+    """A record of kind switch as data. Raises PlanErrors when its ports are unknown, or no chassis has them."""
+    listed = record.value("port_groups")
+    built = _chassis(record)
+    if listed:
+        groups = tuple(_port_group(record, None, "port_groups", index) for index in range(len(listed)))
+    else:
+        groups = (_port_group(record, built),)
+    for index, group in enumerate(groups):
+        _check_ports(record, group, *(("port_groups", index) if listed else ()))
+    description = " + ".join(f"{group.ports.value} x {group.port_gbps.value}G" for group in groups)
+    shared = record.or_one("switches_per_unit")
+    if built and built.ports_per_card:
+        _check_chassis(record, built, groups, shared)
+    return parts.Switch(
+        identity=named(identity(record), f"switch {description}"),
+        protocol=record.value("protocol"),
+        groups=groups,
+        switches_per_unit=shared,
+        rack_units=record.figure("rack_units", "U"),
+        power_w=record.figure("power", "W"),
+        typical_power_w=record.figure("power_typical", "W"),
+        port_names=_port_names(record, built, groups),
+        chassis=built,
+        weight_kg=record.figure("weight", "kg"),
+        supplies=supplies(record),
+    )
+
+
+def _port_names(
+    record: Record, built: parts.Chassis | None, groups: tuple[parts.PortGroup, ...]
+) -> parts.PortNames | None:
+    """What the ports are called. Raises PlanErrors where two ports of a switch would be called alike."""
+    given = record.value(PORT_NAMES)
+    if not given:
+        return None
+    words = {key: given.get(key) for key in NAMED}
+    message, split = "", words["split"]
+    if built and built.ports_per_card and not all("{card}" in word for word in words.values() if word):
+        message = "ports of a chassis are told apart by their line card; write {card} into cage, port and split"
+    elif split and "{port}" not in split and any(group.ports_per_cage.value > 1 for group in groups):
+        message = "parts of several ports in a cage are told apart by the port; write {port} into split"
+    if message:
+        raise PlanErrors([Problem(record.source.mark((*record.steps, PORT_NAMES)), "error", message, "port-names")])
+    numbers = (int(given.get(key, 1)) for key in COUNTED_FROM)
+    return parts.PortNames(words["cage"], words["port"], split, *numbers)
+
+
+def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:
+    """A modular switch that is fitted with so many line cards, and has no other ports than theirs.
+
+    Raises ValueError, with what would be right, for a switch that does not take so many.
+    """
+    name, built = switch.identity.name, switch.chassis
+    if built is None or built.ports_per_card is None:
+        raise ValueError(f"a {name} is no chassis whose line cards are known; leave line_cards out")
+    if built.slots and line_cards.value > built.slots.value:
+        raise ValueError(f"{line_cards.value} line cards; a {name} has slots for {built.slots.value}")
+    group = switch.groups[0]
+    ports = chassis_cards.ports_of_cards(line_cards, built.ports_per_card)
+    modes = {rate: chassis_cards.ports_of_fewer(mode, ports, group.ports) for rate, mode in group.modes.items()}
+    cards = {**built.cards, LINE_CARDS: replace(built.cards[LINE_CARDS], count=line_cards)}
+    return switch._replace(groups=(group._replace(ports=ports, modes=modes),), chassis=built._replace(cards=cards))
+
+
+def _chassis(record: Record) -> parts.Chassis | None:
+    """What a modular switch is put together from; None for a switch that is one piece."""
+    if not record.value(CHASSIS):
+        return None
+    return parts.Chassis(
+        slots=record.figure("slots", "count", CHASSIS),
+        ports_per_card=record.figure("ports_per_card", "count", CHASSIS),
+        cards={
+            LINE_CARDS: parts.Cards(_card(record, "line_card"), None),
+            **{kind: _cards(record, kind) for kind in (FABRIC_CARDS, SUPERVISORS, POWER_SUPPLIES)},
+        },
+    )
+
+
+def _cards(record: Record, kind: str) -> parts.Cards:
+    """Cards of one kind: their number alone, or a mapping with it and the part."""
+    given = record.data[CHASSIS].get(kind)
+    if isinstance(given, dict) and "value" not in given:
+        return parts.Cards(_card(record, kind), record.figure("count", "count", CHASSIS, kind, zero=True))
+    return parts.Cards(None, record.figure(kind, "count", CHASSIS, zero=True))
+
+
+def _card(record: Record, key: str) -> parts.Identity | None:
+    """What a card is called; None when the record names no part."""
+    name, number = record.value(CHASSIS, key, "name"), record.value(CHASSIS, key, "part_number")
+    if not (name or number):
+        return None
+    return parts.Identity(
+        kind=record.kind,
+        id=slug(str(number or name)) or key,
+        name=str(name or number),
+        vendor=record.data.get("vendor"),
+        part_number=str(number) if number else None,
+    )
+
+
+def _check_chassis(
+    record: Record, built: parts.Chassis, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure
+) -> None:
+    """Raise PlanErrors where a chassis contradicts itself."""
+    slots, of_card = built.slots, built.ports_per_card
+    key, message = "ports", ""
+    if switches_per_unit.value > 1:
+        key, message = "switches_per_unit", "a chassis is one switch; leave switches_per_unit out"
+    elif len(groups) > 1:
+        key, message = "port_groups", "a chassis has line cards of one kind, whose ports are alike; keep one of both"
+    elif slots and of_card and groups[0].ports.value != slots.value * of_card.value:
+        message = (
+            f"{groups[0].ports.value} ports; {slots.value} slots of {of_card.value} ports make "
+            f"{slots.value * of_card.value}: leave `ports` out"
+        )
+    if message:
+        raise PlanErrors([Problem(record.source.mark((*record.steps, key)), "error", message, "chassis")])
+
+
+def _check_ports(record: Record, group: parts.PortGroup, *above: str | int) -> None:
+    """Raise PlanErrors for ports that no switch has."""
+    ports, per_cage = group.ports.value, group.ports_per_cage.value
+    if ports > MAX_PORTS or per_cage > ports:
+        mark = record.source.mark((*record.steps, *above, "ports"))
+        message = (
+            f"{ports} ports, {per_cage} in a cage; at most {MAX_PORTS} ports, and no more in a cage than there are"
+        )
+        raise PlanErrors([Problem(mark, "error", message, "range")])
+    for rate, links in group.modes.items():
+        most = ports * max(group.port_gbps.value // rate, 1)
+        if links.value > most:
+            mark = record.source.mark((*record.steps, *above, "modes"))
+            message = f"{links.value} links of {rate} Gb/s; {ports} ports of {group.port_gbps.value} Gb/s carry {most}"
+            raise PlanErrors([Problem(mark, "error", f"{message} at most", "range")])
+
+
+def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) -> parts.PortGroup:
+    modes = record.value(*above, "modes") or {}
+    ports, rate = record.figure("ports", "count", *above), record.figure("port_gbps", "Gb/s", *above)
+    if built:
+        rate = rate or record.figure("card_gbps", "Gb/s", CHASSIS)
+        if ports is None and built.slots and built.ports_per_card:
+            ports = chassis_cards.ports_of_cards(built.slots, built.ports_per_card)
+    return parts.PortGroup(
+        ports=ports or record.need("ports", "count", *above),
+        port_gbps=rate or record.need("port_gbps", "Gb/s", *above),
+        ports_per_cage=record.or_one("ports_per_cage", *above),
+        split=record.or_one("split", *above),
+        cage=str(record.value(*above, "cage") or parts.ANY),
+        modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
+    )

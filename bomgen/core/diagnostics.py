@@ -1,0 +1,105 @@
+"""What is wrong with a plan, as values: collected until the plan is bound, then shown together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from bomgen.core.provenance import Figure, Mark
+
+Severity = Literal["error", "warning"]
+
+MAX_PROBLEMS = 200
+"""Problems of one file that are told; whoever mends so many asks again. Of more, only the telling takes minutes."""
+EXCERPT = 200
+"""Characters of a long line that are shown around the place of a problem."""
+CLOSE = 0.6
+"""Similarity from which a known word is suggested for another (the usual cutoff of difflib)."""
+LINE_END = re.compile("\r\n|\n|\r")
+"""What ends a line of any text that is read: editors, Jinja2 and CSV count alike."""
+
+
+class Problem(NamedTuple):
+    """One finding at one place. `message` says what is wrong, and what would be right after a semicolon."""
+
+    mark: Mark
+    severity: Severity
+    message: str
+    rule: str
+    path: str = ""
+    """The plan key or bom.json path that it is about, dotted; may be empty."""
+
+    @property
+    def file(self) -> str:
+        """The file that it stands in."""
+        return self.mark.file
+
+    @property
+    def line(self) -> int:
+        """Its line, from 1 on."""
+        return self.mark.line
+
+    @property
+    def column(self) -> int:
+        """Its column, from 1 on."""
+        return self.mark.column
+
+    def __str__(self) -> str:
+        return f"{self.mark}: {self.severity}: {self.message} [{self.rule}]"
+
+
+class PlanErrors(Exception):
+    """A plan that cannot be used, with every problem found in it."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
+class Infeasible(Exception):
+    """A demand that nothing can meet; `because` is the figure that broke, traced back to the plan for the user."""
+
+    def __init__(self, message: str, because: Figure, rule: str = "infeasible") -> None:
+        super().__init__(message)
+        self.message = message
+        self.because = because
+        self.rule = rule
+
+
+def excerpt(problem: Problem, text: str) -> list[str]:
+    """The line a problem stands on and a caret below its column; empty when the place is not in `text`."""
+    if "\0" in text:
+        return []
+    lines = _lines(text)
+    if not 1 <= problem.mark.line <= len(lines):
+        return []
+    line, column = lines[problem.mark.line - 1].replace("\t", " "), problem.mark.column
+    if len(line) > EXCERPT:
+        start = max(min(column - 1 - EXCERPT // 2, len(line) - EXCERPT), 0)
+        line, column = line[start : start + EXCERPT], column - start
+    number = str(problem.mark.line)
+    caret = " " * (column - 1) + "^"
+    return [f"  {number} | {line}", f"  {' ' * len(number)} | {caret}"]
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str) -> list[str]:
+    """The lines of a text, kept for the next problem of the same file."""
+    lines = LINE_END.split(text)
+    return lines if lines[-1] else lines[:-1]
+
+
+def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """The known words closest to a mistyped one, of equal ones those that begin alike; none when all are far."""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(b=word)
+    scored = []
+    for candidate in known:
+        matcher.set_seq1(candidate)
+        if matcher.real_quick_ratio() >= CLOSE and matcher.quick_ratio() >= CLOSE and matcher.ratio() >= CLOSE:
+            alike = next((i for i, (a, b) in enumerate(zip(candidate, word, strict=False)) if a != b), len(word))
+            scored.append((-matcher.ratio(), -alike, candidate))
+    return [candidate for _, _, candidate in sorted(scored)[:count]]

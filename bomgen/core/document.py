@@ -1,0 +1,166 @@
+"""A report as plain data: sections of facts, tables, notes, drawings and derivations.
+
+Renderers know these, not clusters. Text in a document is in the language of the quote; numbers stay numbers, so that a
+workbook can calculate with them and a page can format them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+from bomgen.core.money import Totals
+from bomgen.core.picture import Logo
+
+Value = str | int | float | Fraction | Decimal | None
+
+USUAL_WIDTH = 14
+"""Width of a column that needs no more [characters]."""
+ColumnKind = Literal["text", "number", "money", "share"]
+Level = Literal["info", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value with its unit; None is a value that nobody knows."""
+
+    value: Value
+    unit: str = ""
+    why: str | None = None
+    """The path of the derivation that explains it."""
+    least: bool = False
+    """A number that leaves something out, because it is not known: a lower bound."""
+    note: str | None = None
+    """How a value that has no derivation of its own came about."""
+    share_of_hardware: Fraction | None = None
+    """The share of what the hardware comes to that a unit price is."""
+    best: bool = False
+    """Whether it is the best of its row, where plans stand side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table. `key` is its name for programs, `width` its width in characters."""
+
+    key: str
+    title: str
+    kind: ColumnKind = "text"
+    width: int = USUAL_WIDTH
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Cells in the order of the columns; `group` is the heading that the row stands under, where a table has groups."""
+
+    cells: tuple[Cell, ...]
+    group: str | None = None
+    in_stock: bool = False
+    """Whether the customer has what the row is about: no share of the hardware is taken of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of equal columns."""
+
+    id: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    caption: str | None = None
+    open: bool = False
+    """Whether a page never folds it away, however long it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence that the reader must see, and the place of the plan that it is about."""
+
+    level: Level
+    text: str
+    place: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture as SVG, with a description for readers who do not see it."""
+
+    id: str
+    title: str
+    svg: str
+    description: str
+    file: str | None = None
+    """The file of the picture beside the document; None: there is none."""
+    data: Table | None = None
+    """What the picture shows, as a table; a workbook leaves it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a derivation: a name, its value, and the formula, place or document that it comes from."""
+
+    depth: int
+    name: str
+    value: Value
+    unit: str
+    origin: str
+    see: str | None = None
+    """The path of the derivation that goes on from here; `origin` says so in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How one number of the result was worked out; `path` is its path in bom.json."""
+
+    path: str
+    title: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A chapter; empty parts are left out by the renderers."""
+
+    id: str
+    title: str
+    text: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[Note, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
+    derivations: tuple[Derivation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """One side of the quote: what it is, and the lines of its address, the name first."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole report."""
+
+    title: str
+    subtitle: str
+    language: str
+    facts: tuple[tuple[str, str], ...]
+    """Label and text of the cover: customer, date, validity, plan."""
+    headline: tuple[tuple[str, Cell], ...]
+    """The few numbers that the reader came for."""
+    sections: tuple[Section, ...]
+    totals: Totals
+    footer: str
+    parties: tuple[Party, ...] = ()
+    logo: Logo | None = None
+    protected: bool = False
+    """Whether a workbook lets its reader change inputs only."""
+
+    def section(self, id: str) -> Section:
+        """The section of that id. Raises KeyError when there is none."""
+        for section in self.sections:
+            if section.id == id:
+                return section
+        raise KeyError(id)

@@ -1,0 +1,261 @@
+"""The words, phrases and number formats of a report's language; a language is one file in `data/language/`.
+
+Chapters are written with the words of a language. What other stages say (warnings, checks, reasons of assumptions,
+names of generic parts) they say in English; a language gives each such phrase, with the same places for names and
+numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from bomgen.core.document import Cell, Value
+from bomgen.core.money import ANY_AMOUNT, minor_unit
+from bomgen.core.phrases import Phrases
+from bomgen.core.provenance import Figure
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import own
+
+SIGNIFICANT_DIGITS = 4
+BEST = "★"
+"""What stands before the best value of a row."""
+GROUPED = 10**4
+"""From here on the thousands of a number stand apart; shorter ones (2048, 2026) are found by a plain search."""
+LARGE = 10**9
+"""From here on a number is written with a power of ten, because its digits say nothing."""
+SMALL = Fraction(1, 10**6)
+"""Below it a number is written with a power of ten, too."""
+PREFIXED: Mapping[str, str] = {"bytes": "B", "bytes/s": "B/s", "FLOP/s": "FLOP/s"}
+"""Units whose values are written with a decimal prefix, and the symbol that the prefix stands before."""
+PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+PARTS_OF_A_DAY = {"h": 24, "min": 24 * 60, "s": 24 * 60 * 60}
+"""Units that times of less than a day are written in, and how many make one."""
+COUNTED = ("parameters", "tokens")
+"""Units whose values are written as the field says them: 65B, 1.4T."""
+_SHORT = ("", "K", "M", "B", "T")
+_STEP = 1000
+_PREFIX_DIGITS = 3
+_PERCENT = 100
+_DAYS = "days"
+_SHARE = "share"
+_WORD = "word"
+"""The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
+_LISTS = "names"
+"""Places of phrases that end so hold a list."""
+_KEPT = "key"
+"""The place that holds a key of plans, which stays as it is written there."""
+_LAST = re.compile(" and | or ")
+"""What stands before the last of a list; commas stand before the others."""
+_COMMA = ", "
+_BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+"""The space that a phrase leaves around Latin letters, where a name has none; Chinese and Japanese write none."""
+_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+class Language(NamedTuple):
+    """Words by key, words for units, and how numbers and dates are written."""
+
+    code: str
+    words: Mapping[str, str]
+    units: Mapping[str, str]
+    thousands: str
+    point: str
+    date_format: str
+    messages: Mapping[str, str] = MappingProxyType({})
+    """What other stages say in English, as phrases with {places}, and each in this language."""
+    phrases: Phrases = Phrases(())
+    """The English ones."""
+    font: str | None = None
+    """For workbooks, where a language needs one of its own."""
+
+    def word(self, key: str, **values: object) -> str:
+        """The text of a key with `values` put in. Raises KeyError for a key that the language file lacks."""
+        return self.words[key].format(**values)
+
+    def message(self, text: str) -> str:
+        """What another stage says in English, in this language; a text that the language does not know as it is."""
+        found = self.phrases.find(text)
+        if found is None:
+            return text
+        template, values = found
+        said = self.messages[template].format(**{place: self._put(place, value) for place, value in values.items()})
+        return _BETWEEN_IDEOGRAPHS.sub("", said)
+
+    def name(self, text: str) -> str:
+        """The name of a part, or a table in words, whose pieces between commas may be prose: `rack, 48 U`."""
+        pieces = text.split(_COMMA)
+        said = [self.message(piece) for piece in pieces]
+        return text if said == pieces else self.words["name-comma"].join(said)
+
+    def _put(self, place: str, value: str) -> str:
+        """What stands in a place of a phrase: a phrase itself, a word of plans, a list of such, or a name."""
+        if place == _KEPT:
+            return value
+        if place.endswith(_LISTS):
+            return self.words["list-comma"].join(each for part in _LAST.split(value) for each in self._listed(part))
+        said = self.message(value)
+        return self.value(value, _WORD) if said == value else said
+
+    def _listed(self, text: str) -> list[str]:
+        """A part of a list: names or phrases with commas between, or one phrase that has a comma itself."""
+        pieces = text.split(_COMMA)
+        said = [self._put("", piece) for piece in pieces]
+        if all(new == old for new, old in zip(said, pieces, strict=True)):
+            whole = self.message(text)
+            return said if whole == text else [whole]
+        return said
+
+    def unit(self, unit: str) -> str:
+        """What a unit is called."""
+        return self.units.get(unit, unit)
+
+    def integer(self, number: int) -> str:
+        """A whole number, its thousands apart when it is long."""
+        return self._grouped(f"{number:,}") if abs(number) >= GROUPED else str(int(number))
+
+    def number(self, value: int | float | Fraction) -> str:
+        """A number as a reader wants it: whole ones exactly, huge ones as a power of ten, others to four digits."""
+        size = -value if value < 0 else value
+        if isinstance(value, int) and size < LARGE:
+            return self.integer(value)
+        if size >= LARGE or 0 < size < SMALL:
+            return self._power_of_ten(value)
+        if value == int(value):
+            return self.integer(int(value))
+        places = max(SIGNIFICANT_DIGITS - 1 - _magnitude(value), 0)
+        text = f"{float(value):,.{places}f}"
+        if "." in text:
+            text = text.rstrip("0").rstrip(".")
+        return self._grouped(text if abs(float(text.replace(",", ""))) >= GROUPED else text.replace(",", ""))
+
+    def share(self, value: int | float | Fraction) -> str:
+        """A share in per cent."""
+        return f"{self.number(Fraction(value) * _PERCENT)} %"
+
+    def rough_share(self, value: Fraction) -> str:
+        """A share in tenths of a per cent; one too small for that is written as less than the smallest."""
+        steps = round(value * _STEP)
+        smaller = "< " if value and not steps else ""
+        return smaller + self.share(Fraction(max(steps, 1 if smaller else 0), _STEP))
+
+    def exact_share(self, share: Fraction) -> str:
+        """A share in per cent with all its digits, where these end."""
+        percent = Decimal(share.numerator) * _PERCENT / Decimal(share.denominator)
+        return f"{percent.normalize():f} %".replace(".", self.point)
+
+    def money(self, amount: Decimal, currency: str) -> str:
+        """An amount with its currency, in its minor unit."""
+        return f"{self.amount(amount, currency)} {currency}".rstrip()
+
+    def amount(self, amount: Decimal, currency: str) -> str:
+        """An amount in the minor unit of a currency that is named elsewhere."""
+        return self._grouped(f"{amount.quantize(minor_unit(currency), ROUND_HALF_UP, ANY_AMOUNT):,f}")
+
+    def unit_price(self, amount: Decimal, currency: str) -> str:
+        """A unit price in the minor unit of a currency that is named elsewhere, or finer where it is."""
+        exact = Decimal(1).scaleb(int(amount.normalize(ANY_AMOUNT).as_tuple().exponent))
+        return self._grouped(f"{amount.quantize(min(minor_unit(currency), exact), context=ANY_AMOUNT):,f}")
+
+    def date(self, iso: str) -> str:
+        """A date from its ISO form."""
+        year, month, day = iso.split("-")
+        month_name = self.words[f"month-{month}"]
+        return self.date_format.format(year=int(year), month=int(month), day=int(day), month_name=month_name)
+
+    def value(self, value: Value, unit: str = "") -> str:
+        """Any value with its unit; nothing known is a dash."""
+        if value is None:
+            return "–"
+        if isinstance(value, str):
+            return self.words.get(f"value-{value}", value) if unit == _WORD else value
+        if isinstance(value, Decimal):
+            return self.money(value, unit)
+        if unit == _SHARE:
+            return self.share(value)
+        if is_prefixed(value, unit):
+            return self._prefixed(value, PREFIXED[unit])
+        if unit == _DAYS and 0 < value < 1:
+            return self._part_of_a_day(value)
+        if unit in COUNTED and value >= _STEP**2:
+            return f"{self._short(value)} {self.unit(unit)}".rstrip()
+        return f"{self.number(value)} {self.unit(unit)}".rstrip()
+
+    def shown(self, figure: Figure) -> str:
+        """A figure's value with its unit; words and shapes as they are."""
+        if isinstance(figure.value, bool | str | tuple):
+            return str(figure.value)
+        return self.value(figure.value, figure.unit)
+
+    def cell(self, cell: Cell) -> str:
+        """A cell's value with its unit; a lower bound as one."""
+        text = self.value(cell.value, cell.unit)
+        text = self.word("ui-at-least", amount=text) if cell.least and cell.value is not None else text
+        return f"{BEST} {text}" if cell.best else text
+
+    def _grouped(self, text: str) -> str:
+        """Python's `1,234.5` in this language."""
+        whole, _, decimals = text.partition(".")
+        return whole.replace(",", self.thousands) + (self.point + decimals if decimals else "")
+
+    def _power_of_ten(self, value: int | float | Fraction) -> str:
+        """`5.46 × 10²³`."""
+        mantissa, _, exponent = _scientific(value).partition("e")
+        digits = mantissa.rstrip("0").rstrip(".").replace(".", self.point)
+        return f"{digits} × 10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+
+    def _prefixed(self, value: int | float | Fraction, symbol: str) -> str:
+        """`80 GB`."""
+        step = min(_magnitude(value) // _PREFIX_DIGITS, len(PREFIXES) - 1)
+        return f"{self.number(Fraction(value) / _STEP**step)} {PREFIXES[step]}{symbol}"
+
+    def _part_of_a_day(self, days: int | float | Fraction) -> str:
+        """`6.69 min`."""
+        fitting = (unit for unit, parts in PARTS_OF_A_DAY.items() if days * parts >= 1)
+        unit = next(fitting, list(PARTS_OF_A_DAY)[-1])
+        return f"{self.number(Fraction(days) * PARTS_OF_A_DAY[unit])} {self.unit(unit)}"
+
+    def _short(self, value: int | float | Fraction) -> str:
+        """`65B`."""
+        step = min(_magnitude(value) // _PREFIX_DIGITS, len(_SHORT) - 1)
+        return f"{self.number(Fraction(value) / _STEP**step)}{_SHORT[step]}"
+
+
+def is_prefixed(value: Value, unit: str) -> bool:
+    """Whether a value is shown in thousands of its unit, such as GB, so that the unit stands behind the number."""
+    return unit in PREFIXED and isinstance(value, int | float | Fraction) and not -_STEP < value < _STEP
+
+
+def _scientific(value: int | float | Fraction) -> str:
+    """`1.234e+5`, for numbers beyond the range of a float as well."""
+    exact = Fraction(value)
+    quotient = Decimal(exact.numerator) / Decimal(exact.denominator)
+    return f"{quotient:.{SIGNIFICANT_DIGITS - 1}e}"
+
+
+def _magnitude(value: int | float | Fraction) -> int:
+    """The power of ten of a number's first digit, as rounded."""
+    return int(_scientific(value).partition("e")[2])
+
+
+@cache
+def language(code: str) -> Language:
+    """The language of a code. Raises BrokenInstallation when there is no file for it."""
+    path = folder("data") / "language" / f"{code}.yaml"
+    data = own(path, path.name).data
+    return Language(
+        code=code,
+        words=data["words"],
+        units=data["units"],
+        thousands=str(data["thousands"]),
+        point=str(data["point"]),
+        date_format=str(data["date_format"]),
+        messages=data.get("messages", {}),
+        phrases=Phrases(data.get("messages", ())),
+        font=data.get("font"),
+    )

@@ -1,0 +1,83 @@
+"""Where the schemas, templates and data files lie, and whether they are all there and whole.
+
+In a checkout (and so in an editable install) `schemas/`, `templates/` and `plans/` lie beside the package; a wheel
+carries them inside it. `data/` is always inside.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+
+from bomgen import __version__
+
+PACKAGE = Path(__file__).parents[1]
+RECORD = PACKAGE.parent / f"bomgen-{__version__}.dist-info" / "RECORD"
+"""What an installer notes of every file that it lays down, with its digest; a checkout has none."""
+DIGEST = "sha256="
+
+
+class BrokenInstallation(Exception):
+    """A file of the program's own is missing, cannot be read or is not what was installed; which, and why."""
+
+
+@cache
+def folder(name: str) -> Path:
+    """The folder `schemas`, `templates`, `plans` or `data`.
+
+    Raises BrokenInstallation when the installation lacks it, or a file in it.
+    """
+    for place in (PACKAGE / name, PACKAGE.parent / name):
+        if place.is_dir():
+            _miss_none(place)
+            return place
+    raise BrokenInstallation(f"there is no folder {PACKAGE / name}")
+
+
+def _miss_none(place: Path) -> None:
+    noted = [path for path in recorded() if path.startswith(f"{place.as_posix()}/")]
+    if noted:
+        there = {f"{Path(folder).as_posix()}/{name}" for folder, _, names in os.walk(place) for name in names}
+        for path in noted:
+            if path not in there:
+                raise BrokenInstallation(f"there is no file {path}")
+
+
+@cache
+def recorded() -> dict[str, str]:
+    """The digest of each file of the package by its path, as installed; empty where nobody noted them."""
+    try:
+        lines = RECORD.read_text("utf-8").splitlines()
+    except OSError:
+        return {}
+    rows = (line.rsplit(",", 2) for line in lines if line.startswith(f"{PACKAGE.name}/"))
+    return {(PACKAGE.parent / row[0]).as_posix(): row[1] for row in rows if row[1].startswith(DIGEST)}
+
+
+def content(path: Path) -> bytes:
+    """What a file of the program's own holds. Raises BrokenInstallation when that is not what was installed."""
+    try:
+        found = path.read_bytes()
+    except OSError as error:
+        raise BrokenInstallation(f"{path} cannot be read ({error.strerror})") from None
+    noted = recorded().get(path.as_posix())
+    if noted and noted != DIGEST + base64.urlsafe_b64encode(hashlib.sha256(found).digest()).decode().rstrip("="):
+        raise BrokenInstallation(f"{path} is not as it was installed")
+    return found
+
+
+def text(path: Path) -> str:
+    """The text of a file of the program's own. Raises BrokenInstallation as `content` does."""
+    try:
+        return content(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BrokenInstallation(f"{path} is no text") from None
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The codes of the languages that there are: each is a file in `data/language/`."""
+    return tuple(sorted(path.stem for path in (folder("data") / "language").glob("*.yaml")))

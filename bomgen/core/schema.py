@@ -1,0 +1,245 @@
+"""JSON Schema errors as problems at their line and column."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
+
+from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, nearest
+from bomgen.core.resources import BrokenInstallation, folder, text
+from bomgen.core.unicode_safety import spelled
+from bomgen.core.yaml_source import Path, Source
+
+Documents = Callable[[str], dict[str, Any]]
+"""Gives the schema of a name."""
+MAX_QUOTED = 40
+"""Characters of the user's text that a message repeats."""
+LEAST_PERCENT = 2
+"""From here on a share is taken for one that was meant in per cent."""
+MAX_SHOWN = 12
+"""Keys that a message lists at most."""
+TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+
+
+@cache
+def document(name: str) -> dict[str, Any]:
+    """The schema `name` (`plan`, `bom`, `part/gpu`, ...), as its file has it.
+
+    Raises FileNotFoundError for another name.
+    """
+    path = folder("schemas") / f"{name}.schema.json"
+    if not path.is_file():
+        raise FileNotFoundError(str(path))
+    try:
+        schema: dict[str, Any] = json.loads(text(path))
+    except ValueError as error:
+        raise BrokenInstallation(f"{path} is no JSON: {error}") from None
+    return schema
+
+
+@cache
+def _validator(name: str, documents: Documents) -> Validator:
+    found: Validator = _Validator(documents(name))
+    return found
+
+
+def _pattern(_: Validator, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    """What JSON Schema says of patterns: `$` is the end of a text, where Python takes it for a last line end, too."""
+    if isinstance(instance, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+_Validator: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+
+
+def check(source: Source, name: str, documents: Documents = document) -> list[Problem]:
+    """What is wrong with a source by the schema `name`, in the order of the file; of very much only the first."""
+    errors = _validator(name, documents).iter_errors(source.data)
+    problems = list(islice((problem for error in errors for problem in _problems(error, source)), MAX_PROBLEMS))
+    return sorted(set(problems), key=lambda problem: (problem.mark.line, problem.mark.column, problem.message))
+
+
+def newer(source: Source, key: str, what: str, format: int, rule: str) -> Problem | None:
+    """That a source is of a later format than `format`, by its key; None where it is of none.
+
+    What else a later format says this program cannot judge, so that it is asked before `check`.
+    """
+    version = source.data.get(key) if isinstance(source.data, dict) else None
+    if not isinstance(version, int) or version <= format:
+        return None
+    message = (
+        f"{what} of format {str(version)[:MAX_QUOTED]}, and this bomgen reads format {format}; install a newer one"
+    )
+    return Problem(source.mark((key,)), "error", message, rule, key)
+
+
+def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
+    """The problems that one schema error stands for: of several alternatives the one that got furthest."""
+    if error.context:
+        deepest = max(len(inner.absolute_path) for inner in error.context)
+        if deepest > len(error.absolute_path):
+            for inner in error.context:
+                if len(inner.absolute_path) == deepest:
+                    yield from _problems(inner, source)
+            return
+    path: Path = tuple(error.absolute_path)
+    properties = _properties(error)
+    wanted: Any = error.validator_value
+    dotted = ".".join(str(step) for step in path)
+    instance: Any = error.instance
+    if error.validator == "additionalProperties":
+        allowed = list(properties)
+        for key in instance:
+            if key not in allowed:
+                yield Problem(source.key_mark((*path, key)), "error", _unknown(key, allowed), "unknown-key", dotted)
+        return
+    if error.validator == "required":
+        for key in wanted:
+            if key not in instance:
+                where = f" in {dotted}" if dotted else ""
+                hint = _purpose(properties.get(key, {}))
+                message = f"the key '{key}' is missing{where}; {hint}"
+                yield Problem(source.key_mark(path), "error", message, "missing-key", dotted)
+        return
+    if error.validator == "oneOf" and not isinstance(instance, dict):
+        return  # that it is no mapping is an error of its own
+    message, rule = _explained(error)
+    mark = source.key_mark(path) if error.validator == "propertyNames" else source.mark(path)
+    yield Problem(mark, "error", message, rule, dotted)
+
+
+def _unknown(key: str, allowed: list[str]) -> str:
+    close = nearest(key, allowed)
+    shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
+    right = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(shown) or 'none'}"
+    return f"unknown key {spelled(key)}; {right}"
+
+
+def _one_of(error: ValidationError) -> list[str]:
+    """The keys of which a mapping must have one beside its others; empty where that is all that it has."""
+    choices: Any = error.validator_value if error.validator == "oneOf" else ()
+    return [key for choice in choices for key in choice.get("required", ())]
+
+
+def _properties(error: ValidationError) -> dict[str, Any]:
+    """The keys that the schema of an error describes."""
+    schema: Any = error.schema
+    return dict(schema.get("properties", {})) if isinstance(schema, dict) else {}
+
+
+def _maximum(error: ValidationError) -> Any:
+    """The most keys that the schema of an error allows, or None."""
+    schema: Any = error.schema
+    return schema.get("maxProperties") if isinstance(schema, dict) else None
+
+
+def _purpose(described: Any) -> str:
+    """What a missing key is for, from its schema where that says it: its title and an example."""
+    if not isinstance(described, dict):
+        return "it is required"
+    examples = described.get("examples") or ([described["const"]] if "const" in described else [])
+    example = f", for example {_shown(examples[0])}" if examples and _short(examples[0]) else ""
+    text = (
+        str(described.get("description") or described.get("title") or "it is required").partition(". ")[0].rstrip(".")
+    )
+    return f"{text[:1].lower()}{text[1:]}{example}"
+
+
+def _short(value: Any) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _explained(error: ValidationError) -> tuple[str, str]:
+    """Message and rule for an error about a value."""
+    value = _shown(error.instance)
+    wanted: Any = error.validator_value
+    match error.validator:
+        case "type":
+            names = [wanted] if isinstance(wanted, str) else wanted
+            return f"{value} is {_kind(error.instance)}; write {_either([TYPES[name] for name in names])}", "type"
+        case "enum":
+            words = [_shown(word) for word in wanted]
+            close = nearest(str(error.instance), [str(word) for word in wanted])
+            hint = f"did you mean '{close[0]}'?" if close else f"one of {', '.join(words)}"
+            return f"{value} is not known here; {hint}", "value"
+        case "const":
+            return f"{value} is not what belongs here; write {_shown(wanted)}", "value"
+        case "minimum" | "exclusiveMinimum":
+            word = "at least" if error.validator == "minimum" else "more than"
+            return f"{value} is too small; {word} {wanted}", "range"
+        case "maximum" | "exclusiveMaximum":
+            word = "at most" if error.validator == "maximum" else "less than"
+            described: Any = error.schema
+            share = isinstance(described, dict) and described.get("x-unit") == "share"
+            given: Any = error.instance
+            percent = share and given >= LEAST_PERCENT
+            return f"{value} is too large; {f'write {value}%' if percent else f'{word} {wanted}'}", "range"
+        case "minProperties" if not _properties(error) or wanted != _maximum(error):
+            return "an empty mapping; something must stand in it", "empty"
+        case "maxProperties" if wanted > 1:
+            many: Any = error.instance
+            return f"a mapping of {len(many)}; at most {wanted} belong here", "range"
+        case "maxProperties" | "minProperties" | "oneOf":
+            allowed = _one_of(error) or list(_properties(error))
+            instance: Any = error.instance
+            given = [key for key in instance if key in allowed]
+            return f"{' and '.join(given) or 'none'} here; exactly one of {', '.join(allowed)}", "one-of"
+        case "maxItems" | "minItems" if error.instance:
+            listed: Any = error.instance
+            word = "at least" if error.validator == "minItems" else "at most"
+            return f"a list of {len(listed)}; {word} {wanted} belong here", "range"
+        case "uniqueItems":
+            items: Any = error.instance
+            twice = next(item for place, item in enumerate(items) if item in items[:place])
+            return f"{_shown(twice)} stands twice in this list; leave one out", "twice"
+        case "maxLength":
+            return f"{value} is too long; at most {wanted} characters", "range"
+        case "minLength" | "minItems":
+            return f"{value} is empty; something must stand here", "empty"
+        case "pattern" | "propertyNames":
+            described = error.schema
+            title = described.get("description") or described.get("title") or wanted
+            return f"{value} does not fit; {title}", "pattern"
+        case _:
+            return error.message, str(error.validator)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return spelled(value, MAX_QUOTED)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    return "nothing" if value is None else str(float(value) if value % 1 else int(value))
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "empty"
+    if isinstance(value, dict | list):
+        return "not right here"
+    return "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a number"
+
+
+def _either(words: list[str]) -> str:
+    return " or ".join(words)

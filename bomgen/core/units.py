@@ -1,0 +1,142 @@
+"""Human quantities: `1.4T` tokens, `50%`, `20 days`, `1000 PFLOPS`, `400G`, `10 kW`, to exact numbers in a base unit.
+
+Prefixes are decimal (K = 1000, GB = 10^9 bytes, Gb/s = 10^9 bit/s); powers of two are written `KiB` to `PiB`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+from bomgen.core.unicode_safety import spelled
+from bomgen.core.yaml_source import exact_number
+
+Exact = int | Fraction
+
+MAX_QUOTED = 40
+"""Characters of the user's text that a message repeats."""
+
+GIGA, TERA, PETA = 10**9, 10**12, 10**15
+HOURS_A_DAY = 24
+MONTHS_A_YEAR = 12
+
+_THOUSAND = 10**3
+_DECIMAL: dict[str, Exact] = {
+    "": 1,
+    "k": 10**3,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "P": 10**15,
+    "E": 10**18,
+    "Z": 10**21,
+}
+_BINARY: dict[str, Exact] = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
+_COUNTS: dict[str, Exact] = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+_DAYS_A_WEEK = 7
+_HOUR = Fraction(1, HOURS_A_DAY)
+_MINUTE = _HOUR / 60
+_SECOND = _MINUTE / 60
+_MONTH = Fraction(1, MONTHS_A_YEAR)
+_PERCENT = Fraction(1, 100)
+_TERA = Fraction(1, TERA)
+_RATE: dict[str, Exact] = {"": 1, "G": 1, "T": _THOUSAND, "M": Fraction(1, _THOUSAND)}
+
+
+def _with(prefixes: Mapping[str, Exact], *units: str, bare: Exact | None = None) -> dict[str, Exact]:
+    """Scale by suffix: every prefix before every unit, and what a bare number counts as."""
+    scales = {prefix + unit: scale for unit in units for prefix, scale in prefixes.items()}
+    return scales if bare is None else scales | {"": bare}
+
+
+_SCALES: dict[str, dict[str, Exact]] = {
+    "count": _COUNTS,
+    "requests": _COUNTS,
+    "requests/min": _COUNTS,
+    "epochs": {"": 1},
+    "GPU-hours": _COUNTS,
+    "tokens": _COUNTS | _with(_COUNTS, " tokens"),
+    "parameters": _COUNTS | _with(_COUNTS, " parameters"),
+    "tokens/s": _COUNTS | _with(_COUNTS, "tokens/s", " tokens/s"),
+    "days": {
+        "": 1,
+        **dict.fromkeys(("d", "day", "days"), 1),
+        **dict.fromkeys(("w", "week", "weeks"), _DAYS_A_WEEK),
+        **dict.fromkeys(("h", "hour", "hours"), _HOUR),
+        **dict.fromkeys(("min", "minute", "minutes"), _MINUTE),
+        **dict.fromkeys(("s", "second", "seconds"), _SECOND),
+    },
+    "years": {"": 1, **dict.fromkeys(("y", "year", "years"), 1), **dict.fromkeys(("month", "months"), _MONTH)},
+    "share": {"": 1, "%": _PERCENT},
+    "ratio": {"": 1},
+    "FLOP/s": _DECIMAL | _with(_DECIMAL, "FLOPS", "FLOP/s"),
+    "TFLOP/s": {
+        "": 1,
+        "T": 1,
+        **{suffix: scale * _TERA for suffix, scale in _with(_DECIMAL, "FLOPS", "FLOP/s").items()},
+    },
+    "bytes": _with({**_DECIMAL, **_BINARY}, "B", bare=1),
+    "bytes/s": _with({**_DECIMAL, **_BINARY}, "B/s", bare=1),
+    "Gb/s": _RATE | _with({key: scale for key, scale in _RATE.items() if key}, "b/s", "bps", "bit/s", "Gb"),
+    "W": {"": 1, "W": 1, "kW": _THOUSAND, "MW": _THOUSAND**2},
+    "m": {"": 1, "m": 1, "cm": _PERCENT},
+    "kg": {"": 1, "kg": 1},
+    "mm": {"": 1, "mm": 1},
+    "U": {"": 1, "U": 1},
+    "per kWh": {"": 1},
+    "kg/kWh": {"": 1, "kg/kWh": 1, "g/kWh": Fraction(1, _THOUSAND)},
+}
+_EXAMPLES = {
+    "count": "2048 or 2K",
+    "requests": "600",
+    "requests/min": "600 or 0.5",
+    "epochs": "3 or 1.5",
+    "GPU-hours": "50000 or 50K",
+    "tokens": "1.4T or 1.4e12",
+    "parameters": "65B or 65e9",
+    "tokens/s": "380",
+    "days": "20 days, 36 h or a bare number of days",
+    "years": "4, 4 years or 18 months",
+    "share": "50% or 0.5",
+    "ratio": "2, 1.5 or 3:2",
+    "FLOP/s": "1000 PFLOPS",
+    "TFLOP/s": "140 or 140 TFLOPS",
+    "bytes": "80 GB",
+    "bytes/s": "4 GB/s",
+    "Gb/s": "400G or a bare number of Gb/s",
+    "W": "10.2 kW",
+    "m": "30 m",
+    "kg": "14.8 kg",
+    "mm": "600",
+    "U": "48",
+    "per kWh": "0.08",
+    "kg/kWh": "0.385 or 385 g/kWh",
+}
+_PAIR = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*:\s*([1-9][0-9]*)")
+_QUANTITY = re.compile(r"([-+]?[0-9][0-9_ ]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(.*)", re.DOTALL)
+
+
+def parse(value: int | Fraction | str, unit: str) -> Exact:
+    """The exact number that a human quantity stands for in its base unit.
+
+    `unit` is a key of `_SCALES`. Raises ValueError, with an example of what is right, when the text is no such
+    quantity.
+    """
+    if not isinstance(value, str):
+        return value
+    if unit == "ratio" and (pair := _PAIR.fullmatch(value.strip())):
+        return _whole(Fraction(exact_number(pair.group(1))) / exact_number(pair.group(2)))
+    match = _QUANTITY.fullmatch(value.strip())
+    scales = _SCALES[unit]
+    suffix = match.group(2).strip() if match else ""
+    scale = scales.get(suffix) or scales.get(suffix.lower()) or scales.get(f" {suffix}")
+    if match is None or scale is None:
+        raise ValueError(f"{spelled(value, MAX_QUOTED)} is no quantity of {unit}; write {_EXAMPLES[unit]}")
+    number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) * scale
+    return _whole(number)
+
+
+def _whole(number: Fraction) -> Exact:
+    return number.numerator if number.denominator == 1 else number

@@ -1,0 +1,484 @@
+"""YAML text to plain data with a mark for every key and value.
+
+Scalars follow the core schema of YAML 1.2 (`15e12` is a number, `012` is 12, `on` is a string); a float becomes the
+exact fraction that was written, an integral one an integer. Duplicate keys, tags and whatever only makes sense in an
+attack (deep nesting, exploding aliases, numbers of a thousand digits) are refused with line and column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path as FilePath
+from typing import Any, ClassVar, NamedTuple
+
+import yaml
+
+from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.core.provenance import Mark
+from bomgen.core.resources import BrokenInstallation, text
+from bomgen.core.unicode_safety import told, unseen
+
+Path = tuple[str | int, ...]
+"""Where a value stands in plain data: keys and list positions from the root."""
+
+SUFFIXES = (".yaml", ".yml")
+"""Of files that hold YAML."""
+MAX_CHARACTERS = 1 << 20
+"""Characters of a file; the longest plan that bomgen carries has 4000."""
+MAX_BYTES = 4 * MAX_CHARACTERS
+"""Of as many characters in UTF-8: of larger files no more is read."""
+MAX_DEPTH = 50
+MAX_NODES = 100_000
+MAX_KEY = 200
+"""Characters of a key; ids of parts have at most 100, keys of an alternative dots between some of them."""
+MAX_TEXT = 32_000
+"""Characters of a text; a cell of a sheet holds 32 767 (Excel's specifications and limits)."""
+MAX_DIGITS = 40
+MAX_EXPONENT = 60
+SIGN = "sign"
+"""The rule of signs that nobody sees."""
+OVERRIDES = "<set>"
+"""The file name that `--set` values are marked with; the line is the number of the option."""
+
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""Of YAML 1.1, which the parser counts: three more than other text has. They are refused before it does, but what is
+no UTF-8 may stand behind them."""
+_NULL = re.compile(r"null|Null|NULL|~|")
+_TRUE = re.compile(r"true|True|TRUE")
+_FALSE = re.compile(r"false|False|FALSE")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_OCTAL = re.compile(r"0o[0-7]+")
+_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_TAGS: dict[type[yaml.Node], str] = {
+    yaml.ScalarNode: "tag:yaml.org,2002:str",
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+}
+_DEFAULT_TAGS = set(_TAGS.values())
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Composes nodes without YAML 1.1's implicit types: every plain scalar stays text for `_scalar`."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+    def resolve(self, kind: type[yaml.Node], _value: Any, _implicit: Any) -> str:
+        return _TAGS[kind]
+
+
+class Source(NamedTuple):
+    """A YAML file as plain data, with the marks of all keys and values in it."""
+
+    file: str
+    text: str
+    data: Any
+    keys: dict[Path, Mark]
+    """The mark of each mapping key, by the path of its value."""
+    values: dict[Path, Mark]
+    """The mark of each value; the root's is the empty path."""
+    files: tuple[tuple[str, bytes], ...] = ()
+    """Other files that data were taken from, each with its name and bytes."""
+
+    def mark(self, path: Path) -> Mark:
+        """The mark of the value at a path, or of the nearest enclosing value that is there."""
+        while path not in self.values:
+            path = path[:-1]
+        return self.values[path]
+
+    def key_mark(self, path: Path) -> Mark:
+        """The mark of the key at a path, or of its value when it has no key of its own."""
+        return self.keys.get(path) or self.mark(path)
+
+
+def read(text: str, file: str, trusted: bool = False) -> Source:
+    """The data and marks of YAML text; `file` is what marks call it.
+
+    Trusted text, the program's own data, skips the checks against attacks and has no mark but that of its root.
+
+    Raises PlanErrors when the text is no YAML 1.2, or not data that a plan can hold.
+    """
+    text = text.removeprefix("\ufeff")
+    try:
+        if not trusted:
+            _check_limits(text, file)
+        node = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise PlanErrors([_syntax_problem(error, text, file)]) from None
+    if trusted and node is not None:
+        return Source(file, text, _plain(node), {}, {(): Mark(file, 1, 1)})
+    builder = _Builder(file, text)
+    data = None if node is None else builder.build(node, (), 0)
+    if builder.problems:
+        raise PlanErrors(builder.problems)
+    return Source(file, text, data, builder.keys, builder.values or {(): Mark(file, 1, 1)})
+
+
+def own(path: FilePath, shown: str) -> Source:
+    """A YAML file of the program's own, a mapping. Raises BrokenInstallation when it is none."""
+    try:
+        found = read(text(path), shown, trusted=True)
+    except PlanErrors as errors:
+        raise BrokenInstallation(f"{path}: {errors.problems[0].message}") from None
+    if not isinstance(found.data, dict):
+        raise BrokenInstallation(f"{path} holds nothing that can be used")
+    return found
+
+
+def below(source: Source, path: Path) -> Source:
+    """What stands at a path of a source, as a source of its own."""
+    data, depth = source.data, len(path)
+    for step in path:
+        data = data[step]
+    keys, values = (
+        {place[depth:]: mark for place, mark in marks.items() if place[:depth] == path}
+        for marks in (source.keys, source.values)
+    )
+    return Source(source.file, source.text, data, keys, values)
+
+
+def decoded(content: bytes, file: str) -> str:
+    """The text of a file's bytes. Raises PlanErrors for too many, and at the first byte that is no UTF-8."""
+    if len(content) > MAX_BYTES:
+        message = f"over {MAX_BYTES} bytes; a file of at most {MAX_CHARACTERS} characters is read"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        mark = _behind(content[: error.start].decode("utf-8"), file)
+        message = f"no UTF-8 text: byte {content[error.start]:#04x}; save the file as UTF-8"
+        raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+
+
+def encoded(text: str, file: str, first: int = 1) -> bytes:
+    """The bytes of a text, whose lines count from `first` on.
+
+    Raises PlanErrors at the first sign that has none: half of a pair (a lone surrogate).
+    """
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        mark = _behind(text[: error.start], file)
+        mark = mark._replace(line=first - 1 + mark.line)
+        message = f"no text: half of a pair of signs, U+{ord(text[error.start]):04X}; leave it out"
+        raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+
+
+def _mark(place: Any, text: str, file: str) -> Mark:
+    """A place of the parser's, which ends the last line itself and goes on behind it."""
+    return Mark(file, place.line + 1, place.column + 1) if place.index < len(text) else _behind(text, file)
+
+
+def _behind(text: str, file: str) -> Mark:
+    """The place right behind a text that a file begins with."""
+    lines = _LINE_END.split(text)
+    return Mark(file, len(lines), len(lines[-1]) + 1)
+
+
+def override(source: Source, settings: Sequence[str]) -> Source:
+    """The source with `KEY=VALUE` settings laid over it: dotted keys, YAML values, marks in the file `<set>`.
+
+    Raises PlanErrors for a setting without `=`, with a value that is no YAML, with a key below a plain value, or
+    that is no text.
+    """
+    data = _copy(source.data)
+    keys, values = dict(source.keys), dict(source.values)
+    for number, setting in enumerate(settings, start=1):
+        mark = Mark(OVERRIDES, number, 1)
+        encoded(setting, OVERRIDES, number)
+        key, equals, text = setting.partition("=")
+        if not equals or not all(key.split(".")):
+            message = f"'{setting}' is no setting; write KEY=VALUE, with dots between the keys"
+            raise PlanErrors([Problem(mark, "error", message, "set")])
+        _lay(data, keys, values, key, _read_setting(text, number, len(key) + 1), mark)
+    return source._replace(data=data, keys=keys, values=values)
+
+
+def keys_of(settings: Sequence[str]) -> tuple[str, ...]:
+    """The dotted keys of `KEY=VALUE` settings."""
+    return tuple(setting.partition("=")[0] for setting in settings)
+
+
+def merged(under: Source, over: Source) -> Source:
+    """A source laid over another: mappings key by key, everything else as a whole; nothing takes a key of `under` away.
+
+    Every value keeps the mark of the file that it stands in. Keys come in the order of `under`.
+    """
+    keys, values = dict[Path, Mark](), dict[Path, Mark]()
+
+    def take(source: Source, data: Any, path: Path) -> Any:
+        values[path] = source.values[path]
+        if path in source.keys:
+            keys[path] = source.keys[path]
+        inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+        for step, value in inside:
+            take(source, value, (*path, step))
+        return data
+
+    def lay(first: Any, above: Any, path: Path) -> Any:
+        if not isinstance(first, dict) or not isinstance(above, dict):
+            return take(over, above, path)
+        values[path] = over.values[path]
+        if path in over.keys:
+            keys[path] = over.keys[path]
+        data = {}
+        for key in (*first, *(key for key in above if key not in first)):
+            at = (*path, key)
+            if key not in above:
+                data[key] = take(under, first[key], at)
+            elif key not in first:
+                data[key] = take(over, above[key], at)
+            elif above[key] is not None:
+                data[key] = lay(first[key], above[key], at)
+        return data
+
+    data = lay(under.data, over.data, ())
+    return over._replace(data=data, keys=keys, values=values, files=(*under.files, *over.files))
+
+
+def overlay(source: Source, path: Path) -> Source:
+    """The source with the mapping at a path of its own laid over it: dotted keys, values of any kind, their own marks.
+
+    Raises PlanErrors for a key below a plain value.
+    """
+    data = _copy(source.data)
+    keys, values = dict(source.keys), dict(source.values)
+    settings: Any = source.data
+    for step in path:
+        settings = settings[step]
+    for key, value in settings.items():
+        at = (*path, key)
+        given = below(source, at)
+        inner = {place: mark for place, mark in given.keys.items() if place}
+        _lay(data, keys, values, key, given._replace(data=_copy(value), keys=inner), source.key_mark(at))
+    return source._replace(data=data, keys=keys, values=values)
+
+
+def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, value: Source, mark: Mark) -> None:
+    """Put a value at a dotted key of data, and its marks among theirs. Raises PlanErrors as `override` does."""
+    if not all(key.split(".")):
+        message = f"'{key}' is no key; write names with dots between them"
+        raise PlanErrors([Problem(mark, "error", message, "set")])
+    path: Path = ()
+    parent = data
+    *above, last = key.split(".")
+    for step in above:
+        parent, path = _descend(parent, path, step, mark)
+        keys.setdefault(path, mark)
+        values.setdefault(path, mark)
+    position = _position(parent, last, mark, key)
+    parent[position] = value.data
+    path = (*path, position)
+    for known in [known for known in values if known[: len(path)] == path]:
+        del values[known]
+        keys.pop(known, None)
+    keys[path] = mark
+    values.update({path + below: at for below, at in value.values.items()})
+    keys.update({path + below: at for below, at in value.keys.items()})
+
+
+def _read_setting(text: str, number: int, offset: int) -> Source:
+    """A setting's value, its marks moved to where it stands in the option."""
+
+    def moved(mark: Mark) -> Mark:
+        return Mark(OVERRIDES, number, mark.column + offset)
+
+    try:
+        value = read(text, OVERRIDES)
+    except PlanErrors as errors:
+        raise PlanErrors([problem._replace(mark=moved(problem.mark)) for problem in errors.problems]) from None
+    return value._replace(
+        keys={path: moved(mark) for path, mark in value.keys.items()},
+        values={path: moved(mark) for path, mark in value.values.items()},
+    )
+
+
+def _copy(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _copy(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_copy(value) for value in data]
+    return data
+
+
+def _position(parent: Any, step: str, mark: Mark, key: str) -> str | int:
+    if isinstance(parent, dict):
+        return step
+    if isinstance(parent, list) and step.isdecimal() and int(step) < len(parent):
+        return int(step)
+    if isinstance(parent, list):
+        message = f"'{key}': the list has {len(parent)}, counted from 0; name one of them by its number"
+        raise PlanErrors([Problem(mark, "error", message, "set")])
+    message = f"'{key}': there is nothing to set below a plain value; set the whole mapping"
+    raise PlanErrors([Problem(mark, "error", message, "set")])
+
+
+def _descend(parent: Any, path: Path, step: str, mark: Mark) -> tuple[Any, Path]:
+    """The mapping or list at a step, made when it is not there yet."""
+    position = _position(parent, step, mark, step)
+    if isinstance(parent, dict) and parent.get(step) is None:
+        parent[step] = {}
+    return parent[position], (*path, position)
+
+
+class _Builder:
+    """Turns composed nodes into data, noting marks and problems on the way."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.text = text
+        self.keys: dict[Path, Mark] = {}
+        self.values: dict[Path, Mark] = {}
+        self.problems: list[Problem] = []
+
+    def build(self, node: yaml.Node, path: Path, depth: int) -> Any:
+        mark = self.mark(node)
+        self.values[path] = mark
+        if depth > MAX_DEPTH or len(self.values) > MAX_NODES:
+            message = f"too much data: over {MAX_NODES} values or {MAX_DEPTH} levels once aliases are written out"
+            raise PlanErrors([Problem(mark, "error", message, "yaml-limit")])
+        self.tag(node)
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, path, depth)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*path, index), depth + 1) for index, item in enumerate(node.value)]
+        if not isinstance(node, yaml.ScalarNode):
+            return node.value
+        self.judge(node, MAX_TEXT, "text")
+        if node.style:
+            return node.value
+        try:
+            return _scalar(node.value)
+        except ValueError as error:
+            self.problem(node, str(error), "number")
+            return None
+
+    def mapping(self, node: yaml.MappingNode, path: Path, depth: int) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                self.problem(key, "a list or mapping as key; keys are plain words", "yaml-key")
+                continue
+            self.tag(key)
+            name = str(key.value)
+            if not self.judge(key, MAX_KEY, "key"):
+                continue
+            if name in data:
+                first = self.keys[(*path, name)].line
+                self.problem(key, f"the key '{name}' stands twice, first in line {first}; keep one", "duplicate-key")
+                continue
+            self.keys[(*path, name)] = self.mark(key)
+            data[name] = self.build(value, (*path, name), depth + 1)
+        return data
+
+    def tag(self, node: yaml.Node) -> None:
+        if node.tag not in _DEFAULT_TAGS:
+            self.problem(node, f"the tag {node.tag}; plans are plain data without tags", "yaml-tag")
+
+    def mark(self, node: yaml.Node) -> Mark:
+        return _mark(node.start_mark, self.text, self.file)
+
+    def judge(self, node: yaml.ScalarNode, most: int, what: str) -> bool:
+        """Whether a text is short enough, and holds only signs that can be seen: escapes may have written others."""
+        if len(node.value) > most:
+            self.problem(node, f"a {what} of {len(node.value)} characters; at most {most} are read", "yaml-limit")
+            return False
+        at = unseen(node.value)
+        if at is not None:
+            self.problem(node, told(node.value[at]), SIGN)
+        return at is None
+
+    def problem(self, node: yaml.Node, message: str, rule: str) -> None:
+        self.problems.append(Problem(self.mark(node), "error", message, rule))
+        if len(self.problems) == MAX_PROBLEMS:
+            raise PlanErrors(self.problems)
+
+
+def _plain(node: yaml.Node) -> Any:
+    """The data of a composed node, without marks."""
+    if isinstance(node, yaml.MappingNode):
+        data = {str(key.value): _plain(value) for key, value in node.value}
+        if len(data) < len(node.value):
+            keys = [str(key.value) for key, _ in node.value]
+            twice = dict.fromkeys(key for key in keys if keys.count(key) > 1)
+            raise ValueError(f"after line {node.start_mark.line} keys stand twice: {', '.join(twice)}")
+        return data
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item) for item in node.value]
+    return node.value if not isinstance(node, yaml.ScalarNode) or node.style else _scalar(node.value)
+
+
+def _scalar(text: str) -> Any:
+    """The value of a plain scalar in YAML 1.2's core schema. Raises ValueError for numbers that nobody can mean."""
+    if _NULL.fullmatch(text):
+        return None
+    if _TRUE.fullmatch(text):
+        return True
+    if _FALSE.fullmatch(text):
+        return False
+    if _NOT_FINITE.fullmatch(text):
+        raise ValueError(f"{text}; a finite number is needed")
+    if _FLOAT.fullmatch(text):
+        return exact_number(text)
+    if _OCTAL.fullmatch(text) or _HEXADECIMAL.fullmatch(text):
+        _check_digits(text)
+        return int(text, 0)
+    return text
+
+
+def exact_number(text: str) -> int | Fraction:
+    """A decimal number exactly as written: an integer when it is one, else a fraction.
+
+    Raises ValueError when it has more digits or a larger exponent than any quantity needs.
+    """
+    _check_digits(text)
+    mantissa, _, exponent = text.lower().partition("e")
+    if exponent and abs(int(exponent)) > MAX_EXPONENT:
+        raise ValueError(f"{text}; an exponent of at most {MAX_EXPONENT} is meant")
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    value = Fraction(Decimal(f"{mantissa}e{exponent or 0}"))
+    return value.numerator if value.denominator == 1 else value
+
+
+def _check_digits(text: str) -> None:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(text)} characters; at most {MAX_DIGITS} are read")
+
+
+def _check_limits(text: str, file: str) -> None:
+    """Refuse text too large or nested too deeply to compose safely."""
+    if len(text) > MAX_CHARACTERS:
+        message = f"{len(text)} characters; a file of at most {MAX_CHARACTERS} is read"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
+    at = unseen(text)
+    if at is not None:
+        raise PlanErrors([Problem(_behind(text[:at], file), "error", told(text[at]), SIGN)])
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            start = event.start_mark
+            mark = _mark(start, text, file) if start else Mark(file, 1, 1)
+            raise PlanErrors(
+                [Problem(mark, "error", f"nested too deep; at most {MAX_DEPTH} levels are read", "yaml-limit")]
+            )
+
+
+def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
+    """A YAML error as a problem at its place, in words for somebody who does not know the parser."""
+    place = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if place is None:
+        position = min(int(getattr(error, "position", 0) or 0), len(text))
+        mark = _behind(text[:position], file)
+        return Problem(mark, "error", "a character that YAML does not allow; remove it", "yaml-syntax")
+    mark = _mark(place, text, file)
+    if text[place.index : place.index + 1] == "\t":
+        return Problem(mark, "error", "a tab; YAML is indented with spaces", "yaml-tab")
+    message = " ".join(str(part) for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part)
+    hint = "check quotes, brackets and indentation up to here"
+    return Problem(mark, "error", f"no valid YAML: {message}; {hint}", "yaml-syntax")

@@ -1,0 +1,383 @@
+"""One design out of sizing, fabrics, interconnect and facility: everything that is built, without money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from bomgen.catalog import gpu_bandwidth, part_records
+from bomgen.catalog.files import Catalog, length_of
+from bomgen.catalog.gpu_bandwidth import GpuLinks
+from bomgen.catalog.parts import ANY, Cable, Module, Nic
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.provenance import Figure, first_given, formula
+from bomgen.core.work_budget import OF_FABRIC, OF_HOST, take
+from bomgen.design.attached_hosts import Other, boxes_of, hosts_beside
+from bomgen.fabric import line_cards as chassis
+from bomgen.fabric.line_cards import FittedTier
+from bomgen.fabric.types import Fabric, Tier
+from bomgen.optics.compatibility import SERVER, Cage
+from bomgen.optics.compatibility_rules import rules
+from bomgen.optics.counting import connect as interconnect
+from bomgen.optics.counting.connect import Interconnect, Machines
+from bomgen.optics.selection import RJ45, Stock, Wish
+from bomgen.plan import fabric_demand
+from bomgen.plan.attachment import Attachment
+from bomgen.plan.types import COMPUTE, OUT_OF_BAND, RAILS, FabricPlan, Hosts, Plan
+from bomgen.site import facility
+from bomgen.site.facility import Facility
+from bomgen.sizing.cluster_size import Sizing
+
+MAX_ROUNDS = 10
+"""Racks, PDUs and management ports depend on each other in a ring, which settles in two or three rounds."""
+
+
+class BuiltFabric(NamedTuple):
+    """A fabric of the plan, built."""
+
+    plan: FabricPlan
+    attachment: Attachment | None
+    """None: nodes are linked directly, without NICs that would be counted."""
+    fabric: Fabric
+    interconnect: Interconnect
+    nics: Figure
+    """NICs of all servers on this fabric."""
+    hosts: tuple[Hosts, ...]
+    """The machines on it beside the servers."""
+    chassis: tuple[FittedTier, ...]
+    """What its modular switches are fitted with, by tier."""
+    per_gpu: GpuLinks | None
+    """What joins one GPU to others; None unless the fabric is one of role compute."""
+
+    @property
+    def assumes_cages(self) -> bool:
+        """Whether cages of other machines are taken for the servers'; all plugs of copper pairs are alike."""
+        known = self.attachment is None or self.attachment.cage in (ANY, RJ45)
+        return not known and any(hosts.plug is None for hosts in self.hosts)
+
+    @property
+    def bought_nic(self) -> Nic | None:
+        """The NIC that is bought for it."""
+        return self.attachment.bought if self.attachment else None
+
+
+class Design(NamedTuple):
+    """The cluster that is proposed."""
+
+    plan: Plan
+    sizing: Sizing
+    fabrics: tuple[BuiltFabric, ...]
+    nics: Figure | None
+    """NICs of all fabrics of role compute."""
+    power_w: Figure | None
+    """Servers at maximum."""
+    facility: Facility
+
+
+@formula("NICs")
+def nics_of_servers(servers: int, nics_per_server: int) -> int:
+    """NICs of all servers."""
+    return servers * nics_per_server
+
+
+@formula("NICs")
+def no_nics() -> int:
+    """Links of their own take no NICs."""
+    return 0
+
+
+@formula("NICs")
+def sum_of_nics(nics: int, more_nics: int) -> int:
+    """NICs of several fabrics."""
+    return nics + more_nics
+
+
+@formula("pieces")
+def sum_of_pdus(pdus: int, more_pdus: int) -> int:
+    """PDUs of servers' racks and of all others."""
+    return pdus + more_pdus
+
+
+def _cable(catalog: Catalog, name: str) -> Cable:
+    record = catalog.find("cable", name)
+    return part_records.cable(record, catalog)._replace(named_length_m=length_of(record.id, name))
+
+
+def stock(catalog: Catalog) -> Stock:
+    """The catalogue's modules and cables, each record turned into data once, when it is asked for."""
+    of_modules, of_cables = (catalog.stood_for(kind) for kind in ("transceiver", "cable"))
+
+    def of_module(id: str) -> Module:
+        found = part_records.module(catalog.find("transceiver", id), catalog)
+        return found._replace(stands_for=of_modules.get(found.identity.id))
+
+    def of_cable(id: str) -> Cable:
+        found = _cable(catalog, id)
+        return found._replace(stands_for=of_cables.get(found.identity.id))
+
+    module, cable = cache(of_module), cache(of_cable)
+    return Stock(
+        module=module,
+        cable=cable,
+        modules=cache(
+            lambda plug, gbps: [
+                module(record.id) for record in catalog.naming("transceiver", "cage", plug, "rate_gbps", gbps)
+            ]
+        ),
+        cables=cache(lambda medium: [cable(record.id) for record in catalog.naming("cable", "kind", medium)]),
+        rules=cache(lambda: rules(catalog)),
+        panel=cache(lambda id: part_records.panel(catalog.find("panel", id))),
+        panels=cache(lambda: [part_records.panel(record) for record in catalog.all("panel")]),
+    )
+
+
+def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Attachment]) -> Design:
+    """Everything that is built for a plan of that size.
+
+    Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built. Where the plan
+    has a layout, what fits together is only known with the lengths of the cables: `laying` raises it then.
+    """
+    power = _power_of_servers(plan, sizing)
+    built: tuple[BuiltFabric, ...] = ()
+    pdus: Figure | None = None
+    for _ in range(MAX_ROUNDS):
+        before = built
+        built = _build_all(plan, sizing, parts, attached, before, pdus)
+        installed = _install(plan, sizing, built, power)
+        found = _pdus(installed)
+        if not _depends(plan):
+            break
+        if _counts(before) == _counts(built) and (found.value if found else 0) == (pdus.value if pdus else 0):
+            break
+        pdus = found
+    else:
+        message = "links between the fabrics and their management ports grow without end; leave out an `uplink:`"
+        raise Infeasible(message, because=sizing.gpus, rule="uplink")
+    if plan.site is None or not plan.site.layout.given:
+        raise_errors(*(each.interconnect for each in built))
+    nics: Figure | None = None
+    for each in built:
+        if each.plan.role == COMPUTE:
+            nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
+    return Design(plan, sizing, built, nics, power, installed)
+
+
+def _depends(plan: Plan) -> bool:
+    """Whether a fabric joins switches, PDUs or leaves of another one."""
+    return any(fabric.role == OUT_OF_BAND or fabric.uplink for fabric in plan.fabrics)
+
+
+def _counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
+    """Endpoints and switches of every fabric: when they no longer change, nothing does, and all rests on the last."""
+    return [[each.fabric.endpoints.value, *(tier.count.value for tier in each.fabric.tiers)] for each in built]
+
+
+def _pdus(installed: Facility) -> Figure | None:
+    """All PDUs; None when none are counted."""
+    if installed.compute_pdus and installed.management_pdus:
+        return sum_of_pdus(installed.compute_pdus, installed.management_pdus)
+    return installed.compute_pdus or installed.management_pdus
+
+
+def _power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
+    """What the servers draw at most; None where that is not known."""
+    servers, server = sizing.servers, plan.cluster.server
+    if servers is None or server is None or server.power_w is None:
+        return None
+    return facility.power_of(facility.units_bought(servers, server), server.power_w)
+
+
+def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...], power: Figure | None) -> Facility:
+    servers, server = sizing.servers, plan.cluster.server
+    cards = tuple(
+        facility.Machines(each.bought_nic.identity.name, each.nics, each.bought_nic.power_w, None, in_server=True)
+        for each in built
+        if each.bought_nic
+    )
+    appliances = tuple(_appliances(hosts) for each in built for hosts in each.plan.hosts if hosts.part)
+    switches = tuple(_switches(tier) for each in built for tier in each.fabric.tiers)
+    machines = cards + switches + appliances + _storage(plan, sizing)
+    in_racks, spare = servers, plan.cluster.spare_servers
+    if servers and spare:
+        in_racks = facility.bought_servers(servers, spare)
+        if server and server.trays:
+            whole = facility.sum_of_racks(facility.units_bought(servers, server), facility.units_bought(spare, server))
+            in_racks = facility.trays_of_racks(whole, server.trays)
+    gpu = plan.cluster.gpu
+    gpus = facility.Machines(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
+    return facility.install(plan.site, server, in_racks, power, machines, sizing.days, gpus)
+
+
+def _build_all(
+    plan: Plan,
+    sizing: Sizing,
+    parts: Stock,
+    attached: Mapping[str, Attachment],
+    before: tuple[BuiltFabric, ...],
+    pdus: Figure | None,
+) -> tuple[BuiltFabric, ...]:
+    """Every fabric once, with the machines that hang on it beside the servers.
+
+    A fabric that others are linked into comes after them, and out-of-band fabrics, which join the switches of all
+    others, last; what is not yet known is taken from `before`.
+    """
+    known = {each.plan.name: each for each in before}
+    order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, _links_below(plan, fabric.name)))
+    for fabric in order:
+        others = [Other(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name]
+        stored = sizing.stored.servers if sizing.stored else None
+        take(OF_FABRIC + OF_HOST * len(fabric.hosts))
+        hosts = (*fabric.hosts, *hosts_beside(fabric, plan, stored, others, pdus))
+        try:
+            known[fabric.name] = _built(fabric, plan, sizing, parts, attached, hosts)
+        except Infeasible as error:
+            if first_given(error.because):
+                raise
+            place = f"fabrics.{fabric.name}"
+            raise PlanErrors([Problem(fabric.mark, "error", error.message, error.rule, place)]) from error
+    return tuple(known[fabric.name] for fabric in plan.fabrics)
+
+
+def _links_below(plan: Plan, name: str) -> int:
+    """The longest row of fabrics that are linked one into the other and at last into this one."""
+    return max((1 + _links_below(plan, each.name) for each in plan.fabrics if _target(each) == name), default=0)
+
+
+def _target(fabric: FabricPlan) -> str | None:
+    return fabric.uplink.fabric if fabric.uplink else None
+
+
+def _built(
+    fabric: FabricPlan,
+    plan: Plan,
+    sizing: Sizing,
+    parts: Stock,
+    attached: Mapping[str, Attachment],
+    hosts: tuple[Hosts, ...],
+) -> BuiltFabric:
+    """A fabric over the servers, or, without switches, over them or the chips of pods."""
+    cluster = plan.cluster
+    nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
+    if nodes is None:
+        message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
+        raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+    if fabric.switchless:
+        direct = fabric_demand.build_direct(fabric, cluster, nodes)
+        return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), no_nics(), (), (), None)
+    above = next((each for each in plan.fabrics if each.name == _target(fabric)), None)
+    uplink_gbps = fabric_demand.rates(above, attached[above.name])["server-leaf"] if above else None
+    return _build(fabric, plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
+
+
+def _build(
+    fabric: FabricPlan,
+    plan: Plan,
+    servers: Figure,
+    parts: Stock,
+    attached: Attachment,
+    hosts: tuple[Hosts, ...],
+    uplink_gbps: Figure | None,
+) -> BuiltFabric:
+    built = fabric_demand.build(fabric, attached, servers, hosts, uplink_gbps)
+    connected = _connected(built, plan, fabric, attached, servers, hosts, fabric.links, parts)
+    fitted = chassis.fitted(built, fabric.tier_plans)
+    return BuiltFabric(
+        fabric,
+        attached,
+        chassis.with_cards(built, fitted),
+        connected,
+        nics_of_servers(servers, attached.nics_per_server),
+        hosts,
+        fitted,
+        _gpu_links(fabric, plan, attached, built),
+    )
+
+
+def _connected(
+    built: Fabric,
+    plan: Plan,
+    fabric: FabricPlan,
+    attached: Attachment,
+    servers: Figure,
+    hosts: tuple[Hosts, ...],
+    wishes: Mapping[str, Wish],
+    parts: Stock,
+) -> Interconnect:
+    """The modules and cables of a fabric whose links are wished so."""
+    name = attached.bought.identity.name if attached.bought else _server_name(plan)
+    cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
+    rows = attached.ports_per_server if fabric.topology.value in RAILS else fabric.planes
+    return interconnect.connect(built, servers, cage, [_machines(each) for each in hosts], rows, wishes, parts)
+
+
+def reconnected(designed: Design, built: BuiltFabric, wishes: Mapping[str, Wish], parts: Stock) -> BuiltFabric:
+    """A fabric of a design with its links built as other wishes ask for, such as those of other lengths.
+
+    Raises PlanErrors for parts that do not fit together.
+    """
+    servers = designed.sizing.servers
+    if built.attachment is None or servers is None:
+        return built
+    wanted = built.plan._replace(links=wishes)
+    connected = _connected(built.fabric, designed.plan, wanted, built.attachment, servers, built.hosts, wishes, parts)
+    raise_errors(connected)
+    return built._replace(plan=wanted, interconnect=connected)
+
+
+def raise_errors(*connected: Interconnect) -> None:
+    """Raise PlanErrors with what does not fit together."""
+    errors = [problem for each in connected for problem in each.problems if problem.severity == "error"]
+    if errors:
+        raise PlanErrors(errors)
+
+
+def _machines(hosts: Hosts) -> Machines:
+    """How machines beside the servers hang on a fabric."""
+    plug = hosts.plug
+    cage = Cage(SERVER, plug.cage, int(plug.ports_per_cage.value), None, hosts.name) if plug else None
+    return Machines(hosts.pieces, hosts.ports, cage, plug.port_gbps if plug else None)
+
+
+def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuLinks | None:
+    """What joins one GPU to others; None unless the fabric is one of role compute."""
+    server = plan.cluster.server
+    if server is None or fabric.role != COMPUTE:
+        return None
+    return gpu_bandwidth.of_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, built.links[0].rate_gbps)
+
+
+def _appliances(hosts: Hosts) -> facility.Machines:
+    part = hosts.part
+    if part is None:
+        raise ValueError(f"nothing is bought for {hosts.name}")
+    name, weight = part.identity.name, part.weight_kg
+    return facility.Machines(name, hosts.pieces, part.power_w, part.rack_units, weight_kg=weight)
+
+
+def _switches(tier: Tier) -> facility.Machines:
+    """The boxes of a tier; their typical power where no maximum is published."""
+    switch = tier.switch
+    power = switch.power_w or switch.typical_power_w
+    return facility.Machines(
+        switch.identity.name,
+        boxes_of(tier),
+        power,
+        switch.rack_units,
+        typical=switch.power_w is None,
+        weight_kg=switch.weight_kg,
+    )
+
+
+def _storage(plan: Plan, sizing: Sizing) -> tuple[facility.Machines, ...]:
+    """The storage servers, where the plan names any."""
+    named = plan.storage.servers
+    if named is None or sizing.stored is None or sizing.stored.servers is None:
+        return ()
+    count, name = sizing.stored.servers, named.identity.name
+    weight = named.weight_kg
+    return (facility.Machines(name, count, named.power_w, named.rack_units, of_storage=True, weight_kg=weight),)
+
+
+def _server_name(plan: Plan) -> str:
+    return plan.cluster.server.identity.name if plan.cluster.server else plan.cluster.gpu.identity.name

@@ -1,0 +1,85 @@
+"""What hangs on a fabric beside the servers and what the plan lists: storage, management ports, links of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.parts import ANY, Switch
+from bomgen.core.provenance import Figure, formula
+from bomgen.fabric.types import Fabric, Tier
+from bomgen.plan.types import OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug
+
+
+class Other(NamedTuple):
+    """Another fabric of the cluster as it stands."""
+
+    plan: FabricPlan
+    fabric: Fabric
+    hosts: tuple[Hosts, ...]
+
+
+@formula("boxes")
+def boxes(switches: int, switches_per_unit: int) -> int:
+    """Boxes that are bought, where several switches share one."""
+    return ceil(switches / switches_per_unit)
+
+
+@formula("boxes")
+def sum_of_boxes(boxes: int, more_boxes: int) -> int:
+    """Switches of several tiers and fabrics."""
+    return boxes + more_boxes
+
+
+def boxes_of(tier: Tier) -> Figure:
+    """What is bought and racked for a tier: its switches, or the boxes that hold several each."""
+    shared = tier.switch.switches_per_unit
+    return boxes(tier.count, shared) if shared.value > 1 else tier.count
+
+
+def plug_up(switch: Switch) -> Plug | None:
+    """The cages that a switch is linked into another fabric with: those of its fastest ports, where they are known."""
+    fastest = max(switch.groups, key=lambda group: group.port_gbps.value)
+    return None if fastest.cage == ANY else Plug(fastest.cage, fastest.ports_per_cage, fastest.port_gbps)
+
+
+def hosts_beside(
+    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[Other], pdus: Figure | None
+) -> Iterator[Hosts]:
+    """The machines on a fabric beside its servers and the hosts that the plan lists, kind by kind."""
+    named = plan.storage.servers
+    if fabric.role == STORAGE and named and storage_servers:
+        yield Hosts(named.identity.name, storage_servers, named.ports, plug=named.plug)
+    for other in others:
+        if other.plan.uplink and other.plan.uplink.fabric == fabric.name:
+            leaf = other.fabric.tiers[-1]
+            ports = leaf.up or other.plan.uplink.ports
+            yield Hosts(
+                f"{other.plan.name} leaf", leaf.count, ports, None, plug_up(leaf.switch), leaves_of=other.plan.name
+            )
+    if fabric.role == OUT_OF_BAND:
+        yield from _managed(fabric, plan, storage_servers, others, pdus)
+
+
+def _managed(
+    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[Other], pdus: Figure | None
+) -> Iterator[Hosts]:
+    """Whatever has a management port beside the servers: switches of other fabrics, PDUs, the machines on them."""
+    switches: Figure | None = None
+    for other in others:
+        for tier in other.fabric.tiers if other.plan.role != OUT_OF_BAND else ():
+            switches = boxes_of(tier) if switches is None else sum_of_boxes(switches, boxes_of(tier))
+    if switches and fabric.switch_ports:
+        yield Hosts(SWITCHES, switches, fabric.switch_ports, managed=SWITCHES)
+    if pdus and fabric.pdu_ports:
+        yield Hosts(PDUS, pdus, fabric.pdu_ports, managed=PDUS)
+    listed = {hosts.name: hosts for other in others for hosts in other.plan.hosts}
+    for name in {hosts.name for hosts in fabric.hosts} & listed.keys():
+        del listed[name]
+    if fabric.machine_ports is None:
+        return
+    for hosts in listed.values():
+        yield Hosts(hosts.name, hosts.pieces, fabric.machine_ports)
+    if plan.storage.servers and storage_servers:
+        yield Hosts(plan.storage.servers.identity.name, storage_servers, fabric.machine_ports)

@@ -1,0 +1,329 @@
+"""A folded Clos as figures: the shape that the search found, built once more from formulas that explain each count."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+from bomgen.core.provenance import Figure, formula
+from bomgen.fabric.clos import formulas, ports_in_use
+from bomgen.fabric.clos.search import Shape, ports_beside
+from bomgen.fabric.clos.search_formulas import (
+    in_numbers,
+    largest_fabric,
+    leaves_of,
+    pods_of,
+    ports_left_in_cages,
+    smallest_fabric,
+    spine_up_of,
+    spines_of,
+    up_of,
+)
+from bomgen.fabric.requirements import attached_of, endpoints_of, not_fixed
+from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+
+
+@formula("switches")
+def fixed_count_of_pod(count: int, pods: int) -> int:
+    """The number that the plan fixes for all pods, of one pod."""
+    return count // pods
+
+
+@formula("pods")
+def single_layer() -> int:
+    """One layer of spines above all leaves."""
+    return 1
+
+
+@formula("ports")
+def reserved_elsewhere(reserved_ports: int, leaves: int, down: int, attached: int) -> int:
+    """Reserved ports that find no free port on a leaf."""
+    return max(reserved_ports - (leaves * down - attached), 0)
+
+
+@formula("ports")
+def reserved_on_leaves(reserved_ports: int, elsewhere: int) -> int:
+    """Reserved ports on leaves."""
+    return reserved_ports - elsewhere
+
+
+@formula("switches", source="even spread beside the spine's own up-links")
+def spines_beside_uplinks(
+    pod_leaves: int,
+    up: int,
+    radix: int,
+    up_radix: int,
+    cages: int,
+    up_gbps: int,
+    core_gbps: int,
+    oversubscription: Fraction,
+) -> int:
+    """The fewest spines of a pod whose ports hold their links to the leaves and as many up as the ratio asks."""
+    return next(
+        spines
+        for spines in formulas.divisors(up)
+        if pod_leaves * up // spines
+        <= ports_beside(
+            ceil(Fraction(pod_leaves * up // spines * up_gbps) / (oversubscription * core_gbps)), radix, up_radix, cages
+        )
+    )
+
+
+class Builder:
+    """Turns a shape found in plain numbers into figures."""
+
+    def __init__(
+        self, topology: str, demand: Demand, figures: dict[str, Figure], shape: Shape, has_rails: bool
+    ) -> None:
+        self.topology, self.demand, self.figures, self.shape = topology, demand, figures, shape
+        self.has_rails = has_rails
+        self.rates = demand.rates
+        self.attached = attached_of(demand)
+
+    def fabric(self) -> Fabric:
+        """The shape as a fabric."""
+        up = self._up()
+        down = self._down(up)
+        units, leaves = self._leaves(down)
+        pods, below = self._pods(units, leaves)
+        of_pod = self._spines_of_pod(below, up, pods)
+        spines = formulas.switches_of_pods(pods, of_pod) if pods else of_pod
+        spine_down = formulas.ports_down(below, up, of_pod)
+        spine_up = self._spine_up(spine_down) if self.shape.cores else None
+        seats = self._seats(leaves, down, up, of_pod)
+        leaf = self._leaf_tier(leaves, down, up, seats)
+        spine = self._spine_tier(spines, of_pod, spine_down, spine_up, pods, seats)
+        tiers, links = [leaf, spine], [self._server_links(), self._leaf_links(leaves, up, seats)]
+        switches = formulas.sum_of_switches(leaves, spines)
+        if spine_up is not None and pods is not None:
+            core = self._core_tier(pods, of_pod, spine_up)
+            tiers.append(core)
+            core_links = formulas.links_up(spines, spine_up)
+            links.append(Links("spine-core", core_links, core_links, self.rates["spine-core"], ("spine", "core")))
+            switches = formulas.sum_of_switches(switches, core.count)
+        self._agree(leaves, up, spines, spine_up, tiers)
+        above = self._reserved_above(leaves, down)
+        return Fabric(
+            topology=self.topology,
+            endpoints=endpoints_of(self.demand),
+            ports_per_server=self.demand.ports_per_server,
+            tier_count=self.figures["tiers"],
+            tiers=tuple(tiers),
+            links=tuple(links),
+            switches=switches,
+            bisection_gbps=self._bisection(seats, pods, of_pod, spine_up),
+            hops=formulas.switches_on_the_way(self.figures["tiers"]),
+            largest=largest_fabric(self._numbers) if self.shape.cores or not self.demand.pod_leaves else None,
+            free_ports=self._free(tiers, links, above, seats),
+            growth=formulas.free_ports(leaves, down, self._on_leaves(above)),
+            pods=pods,
+            reserved_above=above,
+            seats=seats,
+        )
+
+    def _agree(self, leaves: Figure, up: Figure, spines: Figure, spine_up: Figure | None, tiers: list[Tier]) -> None:
+        """The figures must say what the search found: anything else is a mistake of the program."""
+        shape = self.shape
+        cores = tiers[-1].count.value if shape.cores else 0
+        built = (leaves.value, up.value, spines.value, spine_up.value if spine_up else 0, cores)
+        if built != (shape.leaves, shape.up, shape.pods * shape.spines, shape.spine_up, shape.cores):
+            raise AssertionError(f"the search found {shape}, the formulas give {built}")
+
+    def _reserved_above(self, leaves: Figure, down: Figure) -> Figure | None:
+        if self.demand.reserved_ports is None:
+            return None
+        return reserved_elsewhere(self.demand.reserved_ports, leaves, down, self.attached)
+
+    def _on_leaves(self, above: Figure | None) -> Figure:
+        """Ports in use on all leaves, reserved ones included."""
+        if above is None or self.demand.reserved_ports is None:
+            return self.attached
+        return formulas.endpoints_with_reserved(self.attached, reserved_on_leaves(self.demand.reserved_ports, above))
+
+    def _free(self, tiers: list[Tier], links: list[Links], above: Figure | None, seats: Figure) -> dict[str, Figure]:
+        """Ports that nothing is plugged into, tier by tier."""
+        leaf, spine, *core = tiers
+        figures = self.figures
+        ports = (figures["radix"], figures["up_radix"], figures["cages"])
+        if all(run.up == leaf.up.value for run in seats.value.runs() if leaf.up):
+            of_leaves = formulas.free_ports(leaf.count, self._beside(leaf.up, *ports), self._on_leaves(above))
+        else:
+            of_leaves = ports_in_use.free_beside_links(seats, *ports)
+        of_spine = self._beside(spine.up, figures["spine_radix"], figures["spine_up_radix"], figures["spine_cages"])
+        of_spines = (spine.count, of_spine, links[1].count)
+        found = {
+            "leaf": of_leaves,
+            "spine": formulas.free_beside_reserved(*of_spines, above) if above else formulas.free_of_links(*of_spines),
+        }
+        for tier in core:
+            found["core"] = formulas.free_of_links(tier.count, tier.radix, links[2].count)
+        return found
+
+    def _beside(self, up: Figure | None, radix: Figure, up_radix: Figure, cages: Figure) -> Figure:
+        """Ports that a switch has for links down beside its links up."""
+        if up is None or cages.value == 0:
+            return radix
+        if radix.value == cages.value == up_radix.value:
+            return formulas.ports_left(radix, up)
+        return ports_left_in_cages(up, radix, up_radix, cages)
+
+    def _up(self) -> Figure:
+        """Up-links of a leaf: as given, the fewest that keep the ratio, or more where that saves switches."""
+        if self.demand.leaf.uplinks:
+            return self.demand.leaf.uplinks
+        figures, rates = self.figures, self.rates
+        ratio = self.demand.oversubscription
+        if self._fixed_down() is not None:
+            least = formulas.up_ports_for(self._fixed_down(), rates["server-leaf"], rates["leaf-spine"], ratio)
+        elif figures["cages"].value == 0:
+            least = formulas.up_ports_for(figures["radix"], rates["server-leaf"], rates["leaf-spine"], ratio)
+        else:
+            least = formulas.up_ports(figures["radix"], ratio)
+        return least if least.value == self.shape.up else up_of(self._searched)
+
+    def _fixed_down(self) -> Any:
+        return self.figures["leaf_down"] if self.figures["leaf_down"].value else None
+
+    def _down(self, up: Figure) -> Figure:
+        fixed = self._fixed_down()
+        figures = self.figures
+        return fixed or self._beside(up, figures["radix"], figures["up_radix"], figures["cages"])
+
+    def _leaves(self, down: Figure) -> tuple[Figure | None, Figure]:
+        """Scalable units, where leaves belong to rails, and leaves."""
+        reserved = self.demand.reserved_ports
+        if self.has_rails:
+            rails = self.figures["rails"]
+            candidates = [formulas.units(self.demand.servers, self._unit(down))]
+            candidates.append(formulas.units_with_hosts(self.attached, rails, down))
+            if reserved is not None:
+                candidates.append(formulas.units_with_reserved(self.attached, reserved, rails, down))
+            for units in candidates:
+                if units.value * rails.value == self.shape.leaves:
+                    return units, formulas.leaves_of_units(units, rails)
+            leaves = leaves_of(self._searched)
+            return formulas.units_of_leaves(leaves, rails), leaves
+        leaves = formulas.leaves(self.attached, down)
+        if leaves.value != self.shape.leaves and reserved is not None:
+            leaves = formulas.leaves_with_reserved(self.attached, down, reserved)
+        return None, leaves if leaves.value == self.shape.leaves else leaves_of(self._searched)
+
+    def _unit(self, down: Figure) -> Figure:
+        """Servers of a unit: as many ports of a rail as a leaf faces down with, unless the plan says otherwise."""
+        return self.figures["unit"] if self.figures["unit"].value else down
+
+    def _pods(self, units: Figure | None, leaves: Figure) -> tuple[Figure | None, Figure]:
+        """Pods, none in two tiers without pods, and the leaves below a spine of the largest."""
+        if not self.shape.cores and not self.demand.pod_leaves:
+            return None, leaves
+        most = self.demand.pod_leaves or self._spine_ports_down()
+        pods = formulas.groups_of_rails(units, most, self.figures["rails"]) if units else formulas.pods(leaves, most)
+        if pods.value != self.shape.pods:
+            pods = pods_of(self._searched)
+        return pods, formulas.leaves_of_largest_pod(leaves, pods)
+
+    @cached_property
+    def _numbers(self) -> Figure:
+        return in_numbers(**self.figures)
+
+    @cached_property
+    def _searched(self) -> Figure:
+        """The shape that the search found, as a figure: for what no single rule gives."""
+        return smallest_fabric(self._numbers)
+
+    def _spine_ports_down(self) -> Figure:
+        """The ports that a spine may face down with."""
+        radix, uplinks = self.figures["spine_radix"], self.demand.spine.uplinks
+        if self.demand.spine.downlinks:
+            return self.demand.spine.downlinks
+        if not self.shape.cores:
+            return radix
+        if uplinks and radix.value - uplinks.value < radix.value // 2:
+            return formulas.ports_left(radix, uplinks)
+        return formulas.half(radix)
+
+    def _spines_of_pod(self, below: Figure, up: Figure, pods: Figure | None) -> Figure:
+        spine = self.demand.spine
+        fixed = spine.per_pod or (spine.count if pods is None else None)
+        if fixed:
+            return fixed
+        if spine.count and pods is not None:
+            return fixed_count_of_pod(spine.count, pods)
+        if self.demand.pod_leaves and self.shape.cores and not spine.downlinks:
+            ports = (self.figures["spine_radix"], self.figures["spine_up_radix"], self.figures["spine_cages"])
+            if spine.uplinks:
+                return formulas.even_spread(below, up, ports_left_in_cages(spine.uplinks, *ports))
+            rates, ratio = self.rates, self.demand.spine_oversubscription
+            return spines_beside_uplinks(below, up, *ports, rates["leaf-spine"], rates["spine-core"], ratio)
+        spines = formulas.even_spread(below, up, self._spine_ports_down())
+        return spines if spines.value == self.shape.spines else spines_of(self._searched)
+
+    def _spine_up(self, down: Figure) -> Figure:
+        rates = self.rates
+        asked = formulas.up_ports_for(
+            down, rates["leaf-spine"], rates["spine-core"], self.demand.spine_oversubscription
+        )
+        if self.demand.spine.uplinks:
+            return self.demand.spine.uplinks
+        return asked if asked.value == self.shape.spine_up else spine_up_of(self._searched)
+
+    def _seats(self, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Figure:
+        """Who hangs on which leaf, and the links up that each leaf has."""
+        figures, rates = self.figures, self.rates
+        ports = (figures["nic_ports"], figures["host_ports"], figures["reserved_ports"], figures["rails"])
+        places = (*ports, self._unit(down), down, up, leaves)
+        if not self.demand.exact or self.demand.leaf.uplinks:
+            return ports_in_use.full_build_out(*places)
+        ratio = self.demand.oversubscription
+        return ports_in_use.exact_build_out(*places, rates["server-leaf"], rates["leaf-spine"], ratio, spines)
+
+    def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, seats: Figure) -> Tier:
+        rates = self.rates
+        fitted: tuple[Fitted, ...] = (Fitted(leaves, down, up),)
+        if self.demand.exact and seats.value.kinds() != (((down.value, up.value), leaves.value),):
+            fitted = tuple(ports_in_use.fitted(ports_in_use.kinds_of_leaves(seats), has_up=True))
+        built = formulas.ratio_built(down, rates["server-leaf"], up, rates["leaf-spine"])
+        return Tier("leaf", self.demand.leaf.switch, leaves, self.figures["radix"], down, up, fitted, built)
+
+    def _leaf_links(self, leaves: Figure, up: Figure, seats: Figure) -> Links:
+        all_up = formulas.links_up(leaves, up)
+        count = ports_in_use.links_of_leaves(seats)
+        if count.value == all_up.value:
+            count = all_up
+        return Links("leaf-spine", count, count, self.rates["leaf-spine"], ("leaf", "spine"))
+
+    def _server_links(self) -> Links:
+        rate = self.rates["server-leaf"]
+        return Links("server-leaf", endpoints_of(self.demand), self.attached, rate, ("server", "leaf"))
+
+    def _spine_tier(
+        self, spines: Figure, of_pod: Figure, down: Figure, up: Figure | None, pods: Figure | None, seats: Figure
+    ) -> Tier:
+        ratio = None
+        if up is not None:
+            ratio = formulas.ratio_built(down, self.rates["leaf-spine"], up, self.rates["spine-core"])
+        kinds = ports_in_use.kinds_of_spines(seats, pods or single_layer(), of_pod, up or not_fixed())
+        fitted: tuple[Fitted, ...] = (Fitted(spines, down, up),)
+        [((filled, _), _), *others] = kinds.value
+        if others or filled != down.value:
+            fitted = tuple(ports_in_use.fitted(kinds, has_up=up is not None))
+        return Tier("spine", self.demand.spine.switch, spines, self.figures["spine_radix"], down, up, fitted, ratio)
+
+    def _core_tier(self, pods: Figure, of_pod: Figure, spine_up: Figure) -> Tier:
+        uplinks = formulas.uplinks_of_pod(of_pod, spine_up)
+        radix = self.figures["core_radix"]
+        fixed = self.demand.core.count
+        count = fixed if fixed else formulas.even_spread(pods, uplinks, radix)
+        down = formulas.ports_down(pods, uplinks, count)
+        return Tier("core", self.demand.core.switch, count, radix, down, None, (Fitted(count, down, None),), None)
+
+    def _bisection(self, seats: Figure, pods: Figure | None, of_pod: Figure, spine_up: Figure | None) -> Figure:
+        rates = (self.rates["server-leaf"], self.rates["leaf-spine"])
+        if pods is None:
+            return ports_in_use.bisection_of_leaves(seats, *rates)
+        if spine_up is None:
+            return ports_in_use.bisection_of_pods(seats, *rates, pods, formulas.no_bisection())
+        pod_gbps = formulas.bandwidth(formulas.uplinks_of_pod(of_pod, spine_up), self.rates["spine-core"])
+        return ports_in_use.bisection_of_pods(seats, *rates, pods, pod_gbps)

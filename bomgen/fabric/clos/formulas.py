@@ -1,0 +1,225 @@
+"""The arithmetic of folded Clos fabrics: ports, even spread, pods and bisection.
+
+Even spread: the switches above n switches of u uplinks each are the smallest divisor s of u with n (u / s) of their
+ports facing down, so that every switch has the same whole number of links to each switch above it. With two and three
+tiers of one switch at 1:1 this gives the fat trees of Leiserson 1985 and Al-Fares et al. 2008 (P^2 / 2 and P^3 / 4
+endpoints), and the odd numbers of published reference designs.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from math import ceil, isqrt
+
+from bomgen.core.provenance import formula
+
+
+@formula("ports")
+def ports_left(radix: int, up: int) -> int:
+    """Ports that face down when the others face up."""
+    return radix - up
+
+
+@formula("ports")
+def up_ports(radix: int, oversubscription: Fraction) -> int:
+    """The fewest ports facing up that keep the ratio when all others face down."""
+    return ceil(radix / (1 + oversubscription))
+
+
+@formula("ports")
+def up_ports_for(down: int, down_gbps: int, up_gbps: int, oversubscription: Fraction) -> int:
+    """The fewest links up whose bandwidth keeps the ratio to the links down."""
+    return ceil(Fraction(down * down_gbps) / (oversubscription * up_gbps))
+
+
+@formula("endpoints")
+def nic_endpoints(servers: int, ports_per_server: int) -> int:
+    """NIC ports of the servers."""
+    return servers * ports_per_server
+
+
+@formula("endpoints")
+def with_hosts(nic_ports: int, host_ports: int) -> int:
+    """NIC ports of the servers and ports of other machines."""
+    return nic_ports + host_ports
+
+
+@formula("endpoints")
+def endpoints_with_reserved(attached: int, reserved_ports: int) -> int:
+    """Ports of machines and the ports kept free for others."""
+    return attached + reserved_ports
+
+
+@formula("ports")
+def ports_of_servers(servers: int, ports_per_server: int) -> int:
+    """Ports facing down of a leaf that serves a fixed number of servers."""
+    return servers * ports_per_server
+
+
+@formula("switches")
+def leaves(attached: int, down: int) -> int:
+    """Endpoints fill leaf after leaf."""
+    return ceil(attached / down)
+
+
+@formula("switches")
+def leaves_with_reserved(attached: int, down: int, reserved_ports: int) -> int:
+    """Leaves for machines and reserved ports, where spines have no free port for the reserved ones either."""
+    return ceil((attached + reserved_ports) / down)
+
+
+@formula("units")
+def units(servers: int, servers_per_unit: int) -> int:
+    """Scalable units: servers whose rails share one set of leaves."""
+    return ceil(servers / servers_per_unit)
+
+
+@formula("units")
+def units_with_hosts(attached: int, rails: int, down: int) -> int:
+    """Scalable units whose leaves have room for other machines beside the servers."""
+    return ceil(attached / (rails * down))
+
+
+@formula("units")
+def units_with_reserved(attached: int, reserved_ports: int, rails: int, down: int) -> int:
+    """Scalable units with room for reserved ports, where spines have no free port for them either."""
+    return ceil((attached + reserved_ports) / (rails * down))
+
+
+@formula("units")
+def units_of_leaves(leaves: int, rails: int) -> int:
+    """Scalable units that so many leaves serve."""
+    return leaves // rails
+
+
+@formula("ports")
+def free_ports(switches: int, ports: int, used: int) -> int:
+    """Ports that nothing is plugged into, over all switches of a tier."""
+    return switches * ports - used
+
+
+@formula("ports")
+def free_of_links(switches: int, ports: int, links: int) -> int:
+    """Ports of all switches of a tier that no link from below is plugged into."""
+    return switches * ports - links
+
+
+@formula("ports")
+def free_beside_reserved(switches: int, ports: int, links: int, reserved_above: int) -> int:
+    """Ports of all switches of a tier that neither a link from below nor a reserved port takes."""
+    return switches * ports - links - reserved_above
+
+
+@formula("ports")
+def free_of_endpoints(switches: int, radix: int, endpoints: int) -> int:
+    """Ports of a switch that no endpoint is plugged into."""
+    return switches * radix - endpoints
+
+
+@formula("switches")
+def leaves_of_units(units: int, rails: int) -> int:
+    """A leaf serves one rail of one unit, so that a rail stays one hop wide."""
+    return units * rails
+
+
+@formula("pods")
+def groups_of_rails(units: int, group_leaves: int, rails: int) -> int:
+    """Groups of one rail's leaves with spines of their own, none larger than their spines can reach."""
+    return ceil(units / group_leaves) * rails
+
+
+@formula("switches", source="even spread: smallest divisor of the uplinks that reaches every switch below")
+def even_spread(below: int, uplinks: int, ports: int) -> int:
+    """The fewest switches above `below` switches of `uplinks` each, with `ports` of their own facing down."""
+    return smallest_spread(below, uplinks, ports)
+
+
+def smallest_spread(below: int, uplinks: int, ports: int) -> int:
+    """The smallest divisor s of `uplinks` with below (uplinks / s) <= ports; 0 when there is none."""
+    return next((s for s in divisors(uplinks) if below * (uplinks // s) <= ports), 0)
+
+
+@cache
+def divisors(number: int) -> list[int]:
+    """The divisors of a positive number, ascending."""
+    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
+    return small + [number // d for d in reversed(small) if d * d != number]
+
+
+@formula("links")
+def links_up(switches: int, up: int) -> int:
+    """Links of a tier to the tier above."""
+    return switches * up
+
+
+@formula("ports")
+def ports_down(below: int, up: int, switches: int) -> int:
+    """Ports that each switch uses towards the switches below it."""
+    return below * up // switches
+
+
+@formula("pods")
+def pods(leaves: int, pod_leaves: int) -> int:
+    """Groups of leaves with spines of their own, none larger than their spines can reach."""
+    return ceil(leaves / pod_leaves)
+
+
+@formula("switches")
+def leaves_of_largest_pod(leaves: int, pods: int) -> int:
+    """Leaves of a pod when all pods are as equal as can be."""
+    return ceil(leaves / pods)
+
+
+@formula("ports")
+def half(radix: int) -> int:
+    """Ports of a spine that face down in three tiers."""
+    return radix // 2
+
+
+@formula("switches")
+def switches_of_pods(pods: int, per_pod: int) -> int:
+    """Switches of a tier over all pods."""
+    return pods * per_pod
+
+
+@formula("links")
+def uplinks_of_pod(per_pod: int, up: int) -> int:
+    """Links from a pod to the core."""
+    return per_pod * up
+
+
+@formula("switches")
+def switches_on_the_way(tiers: int) -> int:
+    """Switches between the farthest endpoints: up through all tiers and down again, the topmost once."""
+    return 2 * tiers - 1
+
+
+@formula("switches")
+def sum_of_switches(switches: int, more_switches: int) -> int:
+    """Switches of all tiers."""
+    return switches + more_switches
+
+
+@formula("ratio")
+def ratio_built(down: int, down_gbps: int, up: int, up_gbps: int) -> Fraction:
+    """Bandwidth below over bandwidth above on a fully connected switch."""
+    return Fraction(down * down_gbps) / (up * up_gbps)
+
+
+@formula("Gb/s")
+def bandwidth(links: int, link_gbps: int) -> int:
+    """Bandwidth of equal links."""
+    return links * link_gbps
+
+
+@formula("Gb/s")
+def bisection_of_switch(nic_ports: int, link_gbps: int) -> int:
+    """One switch: every endpoint of the smaller half sends at full rate."""
+    return nic_ports // 2 * link_gbps
+
+
+@formula("Gb/s")
+def no_bisection() -> int:
+    """Pods without a core reach nobody outside."""
+    return 0

@@ -1,0 +1,52 @@
+"""What the search for the smallest folded Clos did not take: other numbers of tiers, other divisions of leaf ports."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure
+from bomgen.fabric.clos.search import MAX_TIERS, Shape, best, divisions, reach
+from bomgen.fabric.ports import radix
+from bomgen.fabric.requirements import endpoints_of, figures_of, numbers_of
+from bomgen.fabric.types import Demand
+
+
+class Tried(NamedTuple):
+    """A number of tiers: the smallest fabric of so many, or how far they reach."""
+
+    tiers: int
+    shape: Shape | None
+    """None: a single switch, or nothing carries the demand."""
+    reach: int
+    """Endpoints at most; 0: nothing limits them, or no fabric at all keeps what the plan fixes."""
+    lacks: str = ""
+    """What its switches lack, which no other shape of so many tiers can mend."""
+
+
+def by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tried]:
+    """What one, two and three tiers make of a demand; rails have leaves of their own, so that one switch is none."""
+    found = []
+    if rails is None or rails.value == 1:
+        found.append(Tried(1, None, int(radix(demand.leaf.switch, demand.rates["server-leaf"]).value)))
+    for tiers in range(2, MAX_TIERS + 1):
+        try:
+            numbers = numbers_of(figures_of(demand._replace(tiers=None), tiers, rails))
+        except Infeasible as error:
+            found.append(Tried(tiers, None, 0, error.message))
+            continue
+        shape = best(numbers)
+        found.append(Tried(tiers, shape, 0 if shape else reach(numbers)))
+    return found
+
+
+def by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[Shape]:
+    """The smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest of all first."""
+    numbers = numbers_of(figures_of(demand, tiers, rails))
+    tried = (best(numbers._replace(leaf_down=down, leaf_up=up)) for down, up in divisions(numbers))
+    return sorted((shape for shape in tried if shape), key=lambda shape: shape.cost)
+
+
+def endpoints(demand: Demand) -> int:
+    """Endpoints of the demand."""
+    return int(endpoints_of(demand).value)

@@ -1,0 +1,191 @@
+"""The folded Clos of fewest tiers that carries a demand, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure
+from bomgen.fabric.clos.build import Builder
+from bomgen.fabric.clos.search import MAX_TIERS, Numbers, best, divisions, most_servers, reach, spines_of_pod
+from bomgen.fabric.ports import radix
+from bomgen.fabric.requirements import endpoints_of, figures_of, numbers_of, one_switch, spaced
+from bomgen.fabric.types import Demand, Fabric
+
+MOST_PORTS = 1024
+"""Ports of a switch beyond which a refusal does not send a reader looking for one."""
+_WORDS = {1: "one tier", 2: "two tiers", MAX_TIERS: "three tiers"}
+
+
+def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> Fabric:
+    """The folded Clos of fewest tiers, and of these the one with the fewest switches, that serves every endpoint.
+
+    `rails` are the ports of a server that have leaves of their own; None: leaves are filled one after the other.
+    Raises Infeasible, with the largest demand that would fit, when there is none.
+    """
+    _check_fixed_ports(demand)
+    asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand, rails), MAX_TIERS + 1)
+    for tiers in asked:
+        if tiers == 1:
+            if endpoints_of(demand).value <= radix(demand.leaf.switch, demand.rates["server-leaf"]).value:
+                return one_switch(demand, topology)
+            continue
+        figures = figures_of(demand, tiers, rails)
+        numbers = numbers_of(figures)
+        _check_pods(demand, numbers)
+        shape = best(numbers)
+        if shape is not None:
+            return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
+    raise _refusal(demand, asked, rails)
+
+
+def _check_fixed_ports(demand: Demand) -> None:
+    """Raise Infeasible when the plan fixes more ports of a switch than it has."""
+    for choice, kinds in ((demand.leaf, ("server-leaf", "leaf-spine")), (demand.spine, ("leaf-spine", "spine-core"))):
+        for fixed, kind in zip((choice.downlinks, choice.uplinks), kinds, strict=True):
+            if fixed:
+                ports = radix(choice.switch, demand.rates[kind])
+                if fixed.value > ports.value:
+                    name = choice.switch.identity.name
+                    message = f"{fixed.value} ports; a {name} has {ports.value} at {demand.rates[kind].value} Gb/s"
+                    raise Infeasible(message, because=fixed, rule="ports")
+
+
+def _check_pods(demand: Demand, numbers: Numbers) -> None:
+    """Raise Infeasible when no spine has the ports for a pod of as many leaves as the plan asks for."""
+    if demand.pod_leaves is None or numbers.spine_count:
+        return
+    ways = [up for _, up in divisions(numbers)]
+    if not ways or any(spines_of_pod(numbers, numbers.pod_leaves, up, 1) for up in ways):
+        return
+    sizes = range(min(numbers.pod_leaves, numbers.spine_radix), 0, -1)
+    fits = (size for size in sizes if any(spines_of_pod(numbers, size, up, 1) for up in ways))
+    most = next(fits, 0)
+    name = demand.spine.switch.identity.name
+    if not most:
+        message = f"the links up of a spine leave no port of {name} for a leaf; ask for fewer, or name a larger switch"
+        raise Infeasible(message, because=demand.spine.uplinks or demand.pod_leaves, rule="ports")
+    message = f"pods of {numbers.pod_leaves} leaves; spines of {name} reach {most} beside their own links up"
+    raise Infeasible(f"{message}: at most `pod: {{leaves: {most}}}`", because=demand.pod_leaves, rule="ports")
+
+
+def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:
+    """The fewest tiers that hold everything the plan fixes; rails have leaves of their own, and so spines."""
+    leaf, spine = demand.leaf, demand.spine
+    if demand.pod_leaves or demand.core.count or spine.uplinks:
+        return MAX_TIERS
+    fixed = (leaf.servers, leaf.uplinks, leaf.downlinks, spine.count, spine.per_pod, spine.downlinks)
+    return 2 if any(fixed) or (rails and rails.value > 1) else 1
+
+
+def _freed(numbers: Numbers) -> Numbers:
+    """A demand without the numbers of switches and links that the plan fixes."""
+    return numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)
+
+
+def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
+    """Why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly.
+
+    It speaks of the fewest tiers that would do if nothing were fixed, else of the most.
+    """
+    would_do = (each for each in asked if each > 1 and best(_freed(numbers_of(figures_of(demand, each, rails)))))
+    tiers = next(would_do, asked[-1])
+    because = endpoints_of(demand)
+    choices = (demand.leaf, demand.spine, demand.core)[:tiers]
+    switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
+    numbers = numbers_of(figures_of(demand, tiers, rails)) if tiers > 1 else None
+    wanted, servers = spaced(because.value), demand.servers.value
+    if numbers and not next(divisions(numbers), None):
+        return _undivided(demand, numbers)
+    if numbers and (shape := best(_freed(numbers))):
+        message = (
+            f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
+            f"the ports of {_WORDS[tiers]} of {switches}; left to the rules there are {shape}"
+        )
+        spine, core = demand.spine, demand.core
+        fixed = (spine.count, spine.per_pod, core.count, demand.leaf.uplinks, spine.uplinks)
+        return Infeasible(message, next((figure for figure in fixed if figure), because), rule="uneven")
+    per_server = demand.ports_per_server.value
+    others = because.value - servers * per_server
+    if numbers:
+        reached = most_servers(numbers, servers, per_server)
+    else:
+        ports = radix(demand.leaf.switch, demand.rates["server-leaf"]).value
+        reached = max((ports - others) // per_server, 0)
+    if not reached and others:
+        return _crowded(demand, numbers, others)
+    endpoints = spaced(reached * per_server + others)
+    verb = "reaches" if tiers == 1 else "reach"
+    message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} {verb} {endpoints}: at most {reached} servers"
+    for more in range(tiers + 1, MAX_TIERS + 1) if demand.tiers else ():
+        if best(numbers_of(figures_of(demand, more, rails))):
+            return Infeasible(f"{message}, or `tiers: {more}`", because)
+    ports = _radix_that_fits(numbers, because.value) if numbers else because.value
+    return Infeasible(f"{message}, or switches of {spaced(ports)} ports" if ports else message, because)
+
+
+def _crowded(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
+    """Other machines and reserved ports alone are too many."""
+    alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
+    most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates["server-leaf"]).value
+    because = demand.host_ports or demand.reserved_ports or endpoints_of(demand)
+    message = f"{spaced(others)} ports of other machines and reserved ones leave no room for servers"
+    return Infeasible(f"{message}; all that the switches reach are {spaced(most)} endpoints", because)
+
+
+def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
+    """The fewest ports of equal switches that carry the demand in as many tiers; 0 when none are known to.
+
+    Tried are switches of one port a cage, all three tiers alike.
+    """
+    kinds = (numbers.radix, numbers.up_radix, numbers.spine_radix)
+    ports = (numbers.leaf_down, numbers.leaf_up, numbers.pod_leaves, numbers.spine_down, numbers.spine_up)
+    fixed = (*ports, numbers.spine_count, numbers.spines_per_pod, numbers.core_count)
+    if len(set(kinds)) > 1 or any(fixed):
+        return 0
+    low = high = numbers.radix // 2 * 2
+    while reach(_with_radix(numbers, high)) < endpoints:
+        low, high = high, 2 * high
+        if high > MOST_PORTS:
+            return 0
+    while high - low > 2:
+        middle = (low + high) // 2 // 2 * 2
+        if reach(_with_radix(numbers, middle)) < endpoints:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _with_radix(numbers: Numbers, ports: int) -> Numbers:
+    above = ports if numbers.core_radix else 0
+    return numbers._replace(
+        radix=ports,
+        up_radix=ports,
+        cages=ports,
+        spine_radix=ports,
+        spine_up_radix=above,
+        spine_cages=above,
+        core_radix=above,
+    )
+
+
+def _undivided(demand: Demand, numbers: Numbers) -> Infeasible:
+    """No division of a leaf's ports has room for what the plan fixes and keeps the ratio."""
+    name, leaf = demand.leaf.switch.identity.name, demand.leaf
+    fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription
+    most = _most_down(numbers)
+    if not most:
+        message = f"{name} has too few ports for links down and up; name a switch with more"
+        return Infeasible(message, because=fixed, rule="ports")
+    message = (
+        f"{numbers.leaf_down or 1} ports down on a leaf leave too few up to keep {float(numbers.oversubscription):g} : "
+        f"1; a {name} has room for {most} down, or relax `oversubscription`"
+    )
+    return Infeasible(message, because=fixed, rule="ports")
+
+
+def _most_down(numbers: Numbers) -> int:
+    """The most ports down of a leaf that keep the ratio."""
+    free = numbers._replace(leaf_down=0, leaf_up=0)
+    return max((down for down, _ in divisions(free)), default=0)

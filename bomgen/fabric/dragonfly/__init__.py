@@ -1,0 +1,1 @@
+"""Dragonflies: the search for their dimensions, their formulas and their bisection."""

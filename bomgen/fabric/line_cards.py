@@ -1,0 +1,263 @@
+"""Modular switches: the cards that a chassis is fitted with, and how its ports are divided over them.
+
+A chassis buys as many line cards as the populated ports of the fullest switch of its tier need, unless the plan says
+how many; a fabric that is built out in full populates every port of its leaves. What else it is fitted with is a number
+of its own (fabric cards, supervisors, power supplies); where nobody knows it, a line of the bill stands for a set of
+each chassis, so that nothing is left out silently. Free ports are those on the cards; what the empty slots would add is
+a number of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.chassis import LINE_CARDS
+from bomgen.catalog.parts import Chassis, Identity
+from bomgen.core.provenance import Figure, formula
+from bomgen.fabric.clos.search import ports_beside
+from bomgen.fabric.ports import links_in_cage, radix, shared_cages
+from bomgen.fabric.types import Fabric, Fitted, Tier, TierChoice
+
+
+class CardUse(NamedTuple):
+    """Cards of one kind in all chassis of a tier."""
+
+    kind: str
+    identity: Identity | None
+    """None: no part is known."""
+    each: Figure | None
+    """In one chassis; None: not known."""
+    quantity: Figure
+    """In all; where the number in one is not known, a set of each chassis."""
+
+
+class FittedTier(NamedTuple):
+    """What the chassis of a tier are fitted with."""
+
+    tier: str
+    switch: Identity
+    uses: tuple[CardUse, ...]
+    card_down: Figure | None
+    """Ports of a line card that face down; None: they do not divide evenly."""
+    card_up: Figure | None
+    free_slots: Figure | None = None
+    """Ports of one chassis in slots without a line card; None: there are none, or nobody knows the cards."""
+
+
+@formula("links")
+def links_of_card(radix: int, ports: int, ports_per_card: int) -> Fraction:
+    """Links of one line card at a rate, its ports split as far as they can be: its share of those of all slots."""
+    return Fraction(radix * ports_per_card, ports)
+
+
+@formula("links")
+def links_of_cage(radix: int, ports: int, ports_per_cage: int) -> int | Fraction:
+    """Links of one cage at a rate; below one where a link takes several cages."""
+    return links_in_cage(radix, ports // ports_per_cage)
+
+
+@formula("ports")
+def with_reserved(down: int, reserved_ports: int, free: int) -> int:
+    """Ports down of the spine that reserved ports stand on side by side."""
+    return down + min(reserved_ports, free)
+
+
+@formula("ports")
+def ports_free(down: int, up: int, radix: int, up_radix: int, cages: int) -> int:
+    """Ports of a switch beside its links up that no link down is plugged into."""
+    return ports_beside(up, radix, up_radix, cages) - down
+
+
+@formula("ports")
+def down_beside(asked: int, up: int, radix: int, up_radix: int, cages: int) -> int:
+    """Ports down that a plan gives to a switch, as many as the links up leave."""
+    return min(asked, ports_beside(up, radix, up_radix, cages))
+
+
+@formula("ports")
+def ports_free_at_top(radix: int, down: int) -> int:
+    """Ports of a switch of the highest tier that no link is plugged into."""
+    return radix - down
+
+
+@formula("line cards")
+def cards_for_top(down: int, links_per_card: int) -> int:
+    """Line cards that hold the links of a switch without up-links."""
+    return ceil(down / links_per_card)
+
+
+@formula("line cards")
+def cards_for_links(down: int, up: int, links_per_card: int) -> int:
+    """Line cards that hold the links of a switch."""
+    return ceil((down + up) / links_per_card)
+
+
+@formula("line cards")
+def cards_for_rates(
+    down: int, down_per_cage: int, up: int, up_per_cage: int, ports_per_card: int, ports_per_cage: int
+) -> int:
+    """Line cards that hold links of two rates, which do not share a cage."""
+    return ceil((ceil(down / down_per_cage) + ceil(up / up_per_cage)) * ports_per_cage / ports_per_card)
+
+
+@formula("ports")
+def ports_in_empty_slots(radix: int, ports: int, line_cards: int, ports_per_card: int) -> int:
+    """Links of a chassis that more line cards would add."""
+    return max(radix - radix * line_cards * ports_per_card // ports, 0)
+
+
+@formula("ports")
+def free_on_cards(free_ports: int, switches: int, free_slots: int) -> int:
+    """Ports on line cards that nothing is plugged into: all but those of empty slots."""
+    return free_ports - switches * free_slots
+
+
+@formula("<growth>")
+def room_on_cards(growth: int, free_ports: int) -> int:
+    """Endpoints that can be added without more line cards."""
+    return min(growth, free_ports)
+
+
+@formula("ports")
+def share_of_card(ports: int, line_cards: int) -> int:
+    """Ports of one line card when all are alike."""
+    return ports // line_cards
+
+
+@formula("pieces")
+def cards_of_switches(switches: int, cards_per_switch: int) -> int:
+    """Cards of equal chassis."""
+    return switches * cards_per_switch
+
+
+@formula("sets")
+def sets_of_switches(switches: int) -> int:
+    """One set of cards a chassis, because how many are in it is not known."""
+    return switches
+
+
+def fitted(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[FittedTier, ...]:
+    """What the chassis of a fabric are fitted with, tier by tier; nothing where no switch is modular."""
+    return tuple(
+        _of_tier(fabric, tier, tier.switch.chassis, choices.get(tier.name))
+        for tier in fabric.tiers
+        if tier.switch.chassis
+    )
+
+
+def with_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
+    """The fabric with the free ports of its chassis counted on the line cards that they are fitted with.
+
+    Leaves that are linked into another fabric count only ports that the plan gives to endpoints: they are on cards.
+    """
+    if fabric.hops is None:
+        return fabric
+    free, growth = dict(fabric.free_ports), fabric.growth
+    for fitted_tier in tiers:
+        tier, empty = fabric.tier(fitted_tier.tier), fitted_tier.free_slots
+        if tier is None or empty is None:
+            continue
+        free[tier.name] = free_on_cards(free[tier.name], tier.count, empty)
+        if growth and tier is fabric.tiers[0]:
+            growth = room_on_cards(growth, free[tier.name])
+    return fabric._replace(free_ports=free, growth=growth)
+
+
+def _of_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
+    fullest = max((each for each in tier.fitted if each.count.value), key=_populated)
+    down, up = fullest.down, fullest.up
+    if choice and up:
+        up = choice.uplinks or up
+        down = _down_as_asked(fabric, tier, choice.downlinks, up) if choice.downlinks else down
+    counts = {kind: cards.count for kind, cards in chassis.cards.items()}
+    empty: Figure | None = None
+    if counts[LINE_CARDS] is None:
+        counts[LINE_CARDS] = _line_cards(fabric, tier, chassis.ports_per_card, down, up)
+        empty = _empty_slots(tier, chassis.ports_per_card, counts[LINE_CARDS])
+    uses = tuple(
+        CardUse(kind, cards.identity, counts[kind], _quantity(tier.count, counts[kind]))
+        for kind, cards in chassis.cards.items()
+    )
+    cards = counts[LINE_CARDS]
+    even = cards is not None and not any(ports.value % cards.value for ports in (down, up) if ports)
+    return FittedTier(
+        tier=tier.name,
+        switch=tier.switch.identity,
+        uses=uses,
+        card_down=share_of_card(down, cards) if even and cards else None,
+        card_up=share_of_card(up, cards) if even and cards and up else None,
+        free_slots=empty,
+    )
+
+
+def _empty_slots(tier: Tier, ports_per_card: Figure | None, line_cards: Figure | None) -> Figure | None:
+    """Ports of a chassis in slots without a line card, as links to the tier below; None where there are none."""
+    if ports_per_card is None or line_cards is None:
+        return None
+    empty = ports_in_empty_slots(tier.radix, tier.switch.groups[0].ports, line_cards, ports_per_card)
+    return empty if empty.value else None
+
+
+def _populated(fitted: Fitted) -> int:
+    """The ports that a switch has something plugged into, for comparison."""
+    return int(fitted.down.value + (fitted.up.value if fitted.up else 0))
+
+
+def _quantity(switches: Figure, each: Figure | None) -> Figure:
+    return cards_of_switches(switches, each) if each else sets_of_switches(switches)
+
+
+def _rates(fabric: Fabric, tier: Tier) -> tuple[Figure, Figure]:
+    """The rate of the links down of a tier, and the fastest of those up."""
+    below = next(links.rate_gbps for links in fabric.links if links.ends[1] == tier.name)
+    above = max(
+        (links.rate_gbps for links in fabric.links if links.ends[0] == tier.name),
+        key=lambda rate: rate.value,
+        default=fabric.uplink_gbps or below,
+    )
+    return below, above
+
+
+def _down_as_asked(fabric: Fabric, tier: Tier, asked: Figure, up: Figure) -> Figure:
+    """The ports down that the plan gives to a switch; fewer where the links up that it needs take some of them."""
+    below, above = _rates(fabric, tier)
+    reach, up_reach = radix(tier.switch, below), radix(tier.switch, above)
+    cages = shared_cages(tier.switch, below, above) or tier.switch.groups[0].ports
+    if asked.value <= ports_beside(up.value, reach.value, up_reach.value, cages.value):
+        return asked
+    return down_beside(asked, up, reach, up_reach, cages)
+
+
+def _line_cards(
+    fabric: Fabric, tier: Tier, ports_per_card: Figure | None, down: Figure, up: Figure | None
+) -> Figure | None:
+    """The line cards that the ports in use on a switch need; None when nobody says how many ports one has."""
+    if ports_per_card is None:
+        return None
+    group = tier.switch.groups[0]
+    below, above = _rates(fabric, tier)
+    reach = radix(tier.switch, below)
+    reserved = (fabric.plane or fabric).reserved_above
+    if reserved and tier.name == "spine":
+        if up:
+            cages = shared_cages(tier.switch, below, above) or group.ports
+            free = ports_free(down, up, reach, radix(tier.switch, above), cages)
+        else:
+            free = ports_free_at_top(reach, down)
+        down = with_reserved(down, reserved, free)
+    of_card = ports_per_card if reach is group.ports else links_of_card(reach, group.ports, ports_per_card)
+    if up is None:
+        return cards_for_top(down, of_card)
+    if above.value == below.value:
+        return cards_for_links(down, up, of_card)
+    return cards_for_rates(
+        down,
+        links_of_cage(reach, group.ports, group.ports_per_cage),
+        up,
+        links_of_cage(radix(tier.switch, above), group.ports, group.ports_per_cage),
+        ports_per_card,
+        group.ports_per_cage,
+    )

@@ -1,0 +1,1 @@
+"""Which device is connected to which, link by link, as columns of numbers."""

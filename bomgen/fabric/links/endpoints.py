@@ -1,0 +1,78 @@
+"""Which leaf every endpoint of a plane hangs on, and at which of its ports."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomgen.fabric.clos.occupancy import Occupancy, Run
+from bomgen.fabric.types import Fabric
+
+Column = NDArray[np.int64]
+
+
+class Seats(NamedTuple):
+    """The endpoints of a plane: servers in their order, and the places of other machines, rail by rail."""
+
+    rails: int
+    server: Column
+    port: Column
+    """Of the server, among those that it has in the plane."""
+    leaf: Column
+    leaf_port: Column
+    hosts: tuple[tuple[Column, Column], ...]
+    """Leaf and port of every place for other machines, by rail, in the order of the leaves."""
+    up: Column
+    """Links up of each leaf."""
+
+
+def seated(plane: Fabric, servers: int, ports: int) -> Seats:
+    """The seats of a plane that joins so many servers with so many ports each."""
+    if plane.seats is None:
+        raise ValueError("a fabric without switches seats nobody")
+    return _on_runs(plane.seats.value, servers, ports)
+
+
+def _on_runs(occupancy: Occupancy, servers: int, ports: int) -> Seats:
+    """Endpoints on the leaves that they were counted on. Leaves are numbered unit by unit, rail after rail."""
+    rails = len(occupancy.rails)
+    rows = [_row(runs, index, rails) for index, runs in enumerate(occupancy.rails)]
+    leaf, leaf_port = (np.concatenate([row[0][part] for row in rows]) for part in (0, 1))
+    each = np.arange(servers, dtype=np.int64)
+    endpoint = np.arange(servers * ports, dtype=np.int64)
+    server, port = (
+        (np.tile(each, rails), np.repeat(np.arange(rails, dtype=np.int64), servers))
+        if rails > 1
+        else (endpoint // ports, endpoint % ports)
+    )
+    if len(server) != len(leaf):
+        raise ValueError(f"{len(leaf)} seats for {len(server)} endpoints")
+    up = np.zeros(sum(run.leaves for run in occupancy.runs()), dtype=np.int64)
+    for index, runs in enumerate(occupancy.rails):
+        up[index::rails] = _of_runs(runs, "up")
+    return Seats(rails, server, port, leaf, leaf_port, tuple(row[1] for row in rows), up)
+
+
+def _row(runs: tuple[Run, ...], rail: int, rails: int) -> tuple[tuple[Column, Column], tuple[Column, Column]]:
+    """Leaf and port of every server's port on a rail, and of every place for other machines behind them."""
+    of_servers, of_hosts = _of_runs(runs, "nic_ports"), _of_runs(runs, "host_ports")
+    leaves = np.arange(len(of_servers), dtype=np.int64) * rails + rail
+    return (
+        (np.repeat(leaves, of_servers), counted(of_servers)),
+        (np.repeat(leaves, of_hosts), counted(of_hosts) + np.repeat(of_servers, of_hosts)),
+    )
+
+
+def _of_runs(runs: tuple[Run, ...], what: str) -> Column:
+    """A number of every leaf of a row of runs."""
+    return np.repeat(
+        np.array([getattr(run, what) for run in runs], dtype=np.int64), np.array([run.leaves for run in runs])
+    )
+
+
+def counted(sizes: Column) -> Column:
+    """0, 1, ... up to each size, one after the other: (2, 3) gives 0 1 0 1 2."""
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1] if len(ends) else 0, dtype=np.int64) - np.repeat(ends - sizes, sizes)

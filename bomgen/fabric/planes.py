@@ -1,0 +1,129 @@
+"""Equal fabrics side by side: planes, and rails that meet only inside the servers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+
+from bomgen.core.provenance import Figure, formula
+from bomgen.fabric.requirements import attached_of, endpoints_of
+from bomgen.fabric.types import Demand, Fabric, Fitted, Tier
+
+
+@formula("<of_one>")
+def in_all(of_one: int, planes: int) -> int:
+    """Of all planes: they are equal."""
+    return of_one * planes
+
+
+@formula("ports")
+def ports_of_one(ports: int, planes: int) -> int:
+    """Ports of one plane when they are dealt out over all: no plane has more than one above another."""
+    return ceil(ports / planes)
+
+
+@formula("ports")
+def ports_too_many(of_one: int, planes: int, endpoints: int) -> int:
+    """Ports that the planes are built for beyond those there are, because they are dealt out unevenly."""
+    return of_one * planes - endpoints
+
+
+@formula("endpoints")
+def largest_of_all(of_one: int, planes: int, too_many: int) -> int:
+    """Endpoints of the largest such planes, with no more ports of other machines and reserved ones than there are."""
+    return of_one * planes - too_many
+
+
+@formula("ports")
+def above_in_all(of_one: int, planes: int, too_many: int) -> int:
+    """Reserved ports that stand on spines: planes that have a port less than others have it less there."""
+    return max(of_one * planes - too_many, 0)
+
+
+@formula("ports")
+def free_in_all(of_one: int, planes: int, too_many: int) -> int:
+    """Ports of all planes that nothing is plugged into: in those that have a port less than others, one more."""
+    return of_one * planes + too_many
+
+
+@formula("ports")
+def free_beside_spines(of_one: int, planes: int, too_many: int, above_of_one: int, above: int) -> int:
+    """Ports of all planes that nothing is plugged into, where some of the ports that are missing are on spines."""
+    return of_one * planes + too_many - (above_of_one * planes - above)
+
+
+@formula("ports")
+def free_of_spines(of_one: int, planes: int, above_of_one: int, above: int) -> int:
+    """Ports of the spines of all planes that nothing is plugged into."""
+    return of_one * planes + (above_of_one * planes - above)
+
+
+@formula("planes")
+def product(planes: int, rails: int) -> int:
+    """Equal fabrics when every plane has one a rail."""
+    return planes * rails
+
+
+def dealt(whole: Demand, planes: Figure, ports_per_server: Figure) -> Demand:
+    """What one of several equal fabrics must carry, which join the servers with so many ports each."""
+    hosts, reserved = whole.host_ports, whole.reserved_ports
+    return whole._replace(
+        ports_per_server=ports_per_server,
+        host_ports=ports_of_one(hosts, planes) if hosts else None,
+        reserved_ports=ports_of_one(reserved, planes) if reserved else None,
+    )
+
+
+def side_by_side(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
+    """So many equal fabrics as one that carries the whole demand.
+
+    Ports of other machines need not be a multiple of the planes. Each plane is built for the most that one gets; room
+    and free ports are those beside the endpoints that there are.
+    """
+    endpoints, attached = endpoints_of(whole), attached_of(whole)
+
+    def of_all(figure: Figure) -> Figure:
+        return in_all(figure, planes)
+
+    too_many = ports_too_many(plane.endpoints, planes, endpoints)
+    above = plane.reserved_above
+    above_all = above_in_all(above, planes, too_many) if above else None
+
+    def free_of(tier: str, figure: Figure) -> Figure:
+        """Free ports of a tier of all planes, or room on the leaves."""
+        if not too_many.value or tier not in ("leaf", "spine"):
+            return of_all(figure)
+        if above and above_all and above.value:
+            if tier == "spine":
+                return free_of_spines(figure, planes, above, above_all)
+            return free_beside_spines(figure, planes, too_many, above, above_all)
+        return free_in_all(figure, planes, too_many) if tier == "leaf" else of_all(figure)
+
+    links = tuple(
+        replace(
+            each,
+            count=endpoints if each.ends[0] == "server" and plane.tiers else of_all(each.count),
+            cabled=attached if each.ends[0] == "server" and plane.tiers else of_all(each.cabled),
+        )
+        for each in plane.links
+    )
+    return plane._replace(
+        endpoints=endpoints,
+        ports_per_server=whole.ports_per_server,
+        tiers=tuple(_tier(tier, planes) for tier in plane.tiers),
+        links=links,
+        switches=of_all(plane.switches),
+        bisection_gbps=of_all(plane.bisection_gbps),
+        largest=largest_of_all(plane.largest, planes, too_many) if plane.largest else None,
+        free_ports={tier: free_of(tier, ports) for tier, ports in plane.free_ports.items()},
+        growth=free_of("leaf", plane.growth) if plane.growth else None,
+        pods=of_all(plane.pods) if plane.pods else None,
+        reserved_above=above_all,
+        plane=plane.plane or plane,
+        planes=product(planes, plane.planes) if plane.planes else planes,
+    )
+
+
+def _tier(tier: Tier, planes: Figure) -> Tier:
+    fitted = tuple(Fitted(in_all(each.count, planes), each.down, each.up) for each in tier.fitted)
+    return replace(tier, count=in_all(tier.count, planes), fitted=fitted)

@@ -1,0 +1,162 @@
+"""What a folded Clos is asked for, as figures and as numbers; and the smallest of them, a single switch."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure, formula
+from bomgen.fabric.clos import formulas, ports_in_use
+from bomgen.fabric.clos.search import MAX_TIERS, Numbers
+from bomgen.fabric.ports import radix, shared_cages
+from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+
+
+@formula("count")
+def not_fixed() -> int:
+    """What the plan leaves to the rules, or what is not there."""
+    return 0
+
+
+@formula("rails")
+def no_rails() -> int:
+    """Leaves are filled one after the other, whatever the rail of a port."""
+    return 1
+
+
+@formula("tiers")
+def one_tier() -> int:
+    """Switches alone, linked to no tier above."""
+    return 1
+
+
+@formula("tiers")
+def two_tiers() -> int:
+    """Leaves and spines."""
+    return 2
+
+
+@formula("tiers")
+def three_tiers() -> int:
+    """Leaves, spines and cores."""
+    return MAX_TIERS
+
+
+def figures_of(demand: Demand, tiers: int, rails: Figure | None = None) -> dict[str, Figure]:
+    """The demand as the figures that `Numbers` are the values of.
+
+    `rails` are the ports of a server that have leaves of their own; None: leaves are filled one after the other.
+    """
+    nothing = not_fixed()
+    down_gbps, up_gbps, core_gbps = (demand.rates[kind] for kind in ("server-leaf", "leaf-spine", "spine-core"))
+    leaf, spine, core = demand.leaf, demand.spine, demand.core
+    leaf_down, unit = leaf.downlinks, demand.unit if rails else None
+    if rails:
+        leaf_down, unit = leaf_down or unit or leaf.servers, unit or leaf.servers
+    elif leaf.servers:
+        leaf_down = formulas.ports_of_servers(leaf.servers, demand.ports_per_server)
+    three = tiers == MAX_TIERS
+    found = {
+        "tiers": demand.tiers or (two_tiers() if tiers == 2 else three_tiers()),
+        "nic_ports": formulas.nic_endpoints(demand.servers, demand.ports_per_server),
+        "host_ports": demand.host_ports,
+        "reserved_ports": demand.reserved_ports,
+        "rails": rails or no_rails(),
+        "unit": unit,
+        "down_gbps": down_gbps,
+        "up_gbps": up_gbps,
+        "core_gbps": core_gbps,
+        "oversubscription": demand.oversubscription,
+        "spine_oversubscription": demand.spine_oversubscription,
+        "radix": radix(leaf.switch, down_gbps),
+        "up_radix": radix(leaf.switch, up_gbps),
+        "cages": shared_cages(leaf.switch, down_gbps, up_gbps),
+        "spine_radix": radix(spine.switch, up_gbps),
+        "spine_up_radix": radix(spine.switch, core_gbps) if three else None,
+        "spine_cages": shared_cages(spine.switch, up_gbps, core_gbps) if three else None,
+        "core_radix": radix(core.switch, core_gbps) if three else None,
+        "leaf_down": leaf_down,
+        "leaf_up": leaf.uplinks,
+        "pod_leaves": demand.pod_leaves,
+        "spine_count": spine.count,
+        "spines_per_pod": spine.per_pod,
+        "spine_down": spine.downlinks,
+        "spine_up": spine.uplinks,
+        "core_count": core.count,
+    }
+    return {name: figure if figure is not None else nothing for name, figure in found.items()}
+
+
+def numbers_of(figures: dict[str, Figure]) -> Numbers:
+    """The values of `figures_of`, as the search takes them."""
+    return Numbers(**{name: figure.value for name, figure in figures.items()})
+
+
+def spaced(number: int) -> str:
+    """A number as messages write it: thousands apart."""
+    return f"{number:,}".replace(",", " ")
+
+
+def attached_of(demand: Demand) -> Figure:
+    """Ports of the machines on a plane: NIC ports of the servers, and ports of others where there are some."""
+    nic_ports = formulas.nic_endpoints(demand.servers, demand.ports_per_server)
+    return formulas.with_hosts(nic_ports, demand.host_ports) if demand.host_ports else nic_ports
+
+
+def endpoints_of(demand: Demand) -> Figure:
+    """Ports of the machines on a plane, and reserved ports where there are some."""
+    attached = attached_of(demand)
+    return formulas.endpoints_with_reserved(attached, demand.reserved_ports) if demand.reserved_ports else attached
+
+
+def in_a_row(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> Figure:
+    """The seats of endpoints that fill leaf after leaf, other machines behind the servers."""
+    nic_ports = formulas.nic_endpoints(demand.servers, demand.ports_per_server)
+    others = (demand.host_ports or not_fixed(), demand.reserved_ports or not_fixed())
+    return ports_in_use.full_build_out(nic_ports, *others, no_rails(), down, down, up, leaves)
+
+
+def one_switch(demand: Demand, topology: str) -> Fabric:
+    """All endpoints on one leaf. Raises Infeasible when it has too few ports."""
+    rate = demand.rates["server-leaf"]
+    ports = radix(demand.leaf.switch, rate)
+    attached, endpoints = attached_of(demand), endpoints_of(demand)
+    if endpoints.value > ports.value:
+        others = endpoints.value - demand.servers.value * demand.ports_per_server.value
+        servers = max((ports.value - others) // demand.ports_per_server.value, 0)
+        message = (
+            f"{spaced(endpoints.value)} endpoints; one {demand.leaf.switch.identity.name} has "
+            f"{spaced(ports.value)} ports at {rate.value} Gb/s, so at most {servers} servers; fat-tree reaches more"
+        )
+        raise Infeasible(message, because=endpoints)
+    count = leaves_of_one_switch(endpoints, ports)
+    populated = endpoints if demand.exact else ports
+    tier = Tier("leaf", demand.leaf.switch, count, ports, ports, None, (Fitted(count, populated, None),), None)
+    free = formulas.free_of_endpoints(count, ports, endpoints)
+    return Fabric(
+        topology=topology,
+        endpoints=endpoints,
+        ports_per_server=demand.ports_per_server,
+        tier_count=tier_count(count),
+        tiers=(tier,),
+        links=(Links("server-leaf", endpoints, attached, rate, ("server", "leaf")),),
+        switches=count,
+        bisection_gbps=formulas.bisection_of_switch(attached, rate),
+        hops=formulas.switches_on_the_way(tier_count(count)),
+        largest=ports,
+        free_ports={"leaf": free},
+        growth=free,
+        seats=in_a_row(demand, count, ports, not_fixed()),
+    )
+
+
+@formula("switches")
+def leaves_of_one_switch(endpoints: int, radix: int) -> int:
+    """One switch, when all endpoints fit on it."""
+    return ceil(endpoints / radix)
+
+
+@formula("tiers")
+def tier_count(leaves: int) -> int:
+    """One switch is one tier."""
+    return leaves

@@ -1,0 +1,104 @@
+"""Leaves without spines of their own, each linked into another fabric: the edge of an out-of-band network."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Assumed, formula, known
+from bomgen.fabric.clos import formulas
+from bomgen.fabric.clos.search import ports_beside
+from bomgen.fabric.clos.search_formulas import ports_left_in_cages
+from bomgen.fabric.ports import radix, shared_cages
+from bomgen.fabric.requirements import attached_of, endpoints_of, in_a_row, not_fixed, one_tier
+from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+
+NAME = "access"
+LIMITS = "as many leaves as the endpoints need; the fabric that they are linked into carries what passes between them"
+DRAWING = """\
+   in-band   =====+=======+=======+=====  the fabric named under `uplink`
+                  |       |       |
+   leaf          [ ]     [ ]     [ ]      no spines: each leaf has links of its own into the other fabric
+                 |||     |||     |||
+   server        ooo     ooo     ooo      management ports of servers, switches and PDUs
+"""
+
+
+@formula("ports")
+def uplinks_for(
+    least: int, radix: int, up_radix: int, cages: int, down_gbps: int, up_gbps: int, oversubscription: Fraction
+) -> int:
+    """The fewest links up, two for redundancy or more, whose bandwidth keeps the ratio to the ports left for them."""
+    return next(
+        up
+        for up in range(least, up_radix + 1)
+        if ports_beside(up, radix, up_radix, cages) * down_gbps <= oversubscription * up * up_gbps
+    )
+
+
+@formula("switches")
+def leaves(endpoints: int, down: int) -> int:
+    """Endpoints, reserved ones with them, fill leaf after leaf."""
+    return ceil(endpoints / down)
+
+
+@formula("Gb/s", source="max-flow where the fabric above carries all that the leaves send")
+def bisection(attached: int, down: int, down_gbps: int, up: int, up_gbps: int) -> int:
+    """What the leaf that the middle of the endpoints falls on switches, and what the others send up at most."""
+    return between_halves(attached, down, down_gbps, up * up_gbps)
+
+
+def between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int) -> int:
+    """Max-flow between the halves of endpoints that fill leaves in order, through a fabric above that carries all."""
+    middle = attached // 2
+    shared = middle % down
+    beside = min(down - shared, attached - middle) if shared else 0
+    inside = min(shared, beside)
+    total = inside * down_gbps
+    first = middle // down * min(down * down_gbps, leaf_gbps) + min((shared - inside) * down_gbps, leaf_gbps)
+    rest = attached - middle - beside
+    second = rest // down * min(down * down_gbps, leaf_gbps) + min(rest % down * down_gbps, leaf_gbps)
+    second += min((beside - inside) * down_gbps, leaf_gbps)
+    return total + min(first, second)
+
+
+def build(demand: Demand) -> Fabric:
+    """As many leaves as hold the endpoints. Raises Infeasible when links into the other fabric leave no port."""
+    switch, rates = demand.leaf.switch, demand.rates
+    uplinks = known(demand.uplinks, "binding lets no access leaves without an up-link pass")
+    down_gbps, up_gbps = rates["server-leaf"], rates["uplink"]
+    ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
+    cages = shared_cages(switch, down_gbps, up_gbps) or not_fixed()
+    if isinstance(uplinks.origin, Assumed) and not demand.leaf.downlinks:
+        try:
+            uplinks = uplinks_for(uplinks, ports, up_ports, cages, down_gbps, up_gbps, demand.oversubscription)
+        except StopIteration:
+            message = f"no links up of a {switch.identity.name} keep the ratio asked; give `uplink: {{ports: ...}}`"
+            raise Infeasible(message, because=demand.oversubscription, rule="ports") from None
+    down = demand.leaf.downlinks or ports_left_in_cages(uplinks, ports, up_ports, cages)
+    most = ports_beside(uplinks.value, ports.value, up_ports.value, cages.value)
+    if not 1 <= down.value <= most:
+        message = f"{uplinks.value} links up leave {most} ports down on a {switch.identity.name}; ask for fewer"
+        raise Infeasible(message, because=demand.leaf.downlinks or uplinks, rule="ports")
+    endpoints, attached = endpoints_of(demand), attached_of(demand)
+    count = leaves(endpoints, down)
+    built = formulas.ratio_built(down, down_gbps, uplinks, up_gbps)
+    tier = Tier("leaf", switch, count, ports, down, uplinks, (Fitted(count, down, uplinks),), built)
+    free = formulas.free_ports(count, down, endpoints)
+    return Fabric(
+        topology=NAME,
+        endpoints=endpoints,
+        ports_per_server=demand.ports_per_server,
+        tier_count=one_tier(),
+        tiers=(tier,),
+        links=(Links("server-leaf", endpoints, attached, down_gbps, ("server", "leaf")),),
+        switches=count,
+        bisection_gbps=bisection(attached, down, down_gbps, uplinks, up_gbps),
+        hops=None,
+        largest=None,
+        free_ports={"leaf": free},
+        growth=free,
+        uplink_gbps=up_gbps,
+        seats=in_a_row(demand, count, down, uplinks),
+    )

@@ -1,0 +1,35 @@
+"""Every rail is a fabric of its own, a fat tree over that rail's endpoints; rails meet only inside the servers.
+
+Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training LLMs with Trillion Parameters", arXiv
+2307.12169; the multi-plane fat tree of DeepSeek-V3 (arXiv 2505.09343, section 5) is the same.
+"""
+
+from __future__ import annotations
+
+from bomgen.core.provenance import formula
+from bomgen.fabric.clos.smallest import folded_clos
+from bomgen.fabric.planes import dealt, side_by_side
+from bomgen.fabric.types import Demand, Fabric
+
+NAME = "rail-only"
+LIMITS = "as many fat trees as a server has rails; servers as many as one tree has endpoints, P^2 / 2 or P^3 / 4 at 1:1"
+DRAWING = """\
+   rail 0          rail 1              rail 7
+   [ ]  [ ]        [ ]  [ ]            [ ]  [ ]      a fat tree a rail, no link between rails
+    | \\/ |          | \\/ |     ...      | \\/ |
+   [ ]  [ ]        [ ]  [ ]            [ ]  [ ]
+    |    |          |    |              |    |
+    o    o          o    o              o    o       servers 0 and 1: port r in rail r
+"""
+
+
+@formula("ports")
+def one_rail() -> int:
+    """Ports of a server on a rail."""
+    return 1
+
+
+def build(demand: Demand) -> Fabric:
+    """As many equal fat trees as a server has ports. Raises Infeasible when one rail's endpoints fit no tree."""
+    rails = demand.ports_per_server
+    return side_by_side(folded_clos(NAME, dealt(demand, rails, one_rail())), rails, demand)

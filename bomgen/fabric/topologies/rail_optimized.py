@@ -1,0 +1,29 @@
+"""Rails: port r of every server of a scalable unit goes to that unit's leaf r, so that a rail is one hop wide.
+
+One layer of spines joins all leaves while it can reach them; beyond, each rail's leaves stand in groups with spines of
+their own, and cores join the groups.
+"""
+
+from __future__ import annotations
+
+from bomgen.fabric.clos.smallest import folded_clos
+from bomgen.fabric.types import Demand, Fabric
+
+NAME = "rail-optimized"
+LIMITS = "two or three tiers; a scalable unit has at most as many servers as a leaf has ports down"
+DRAWING = """\
+   spine     [ ]   [ ]   [ ]   [ ]        a leaf has as many links to each spine
+              | \\ / | \\ / | \\ / |
+   leaf      [r0]  [r1]  ...   [r7]       one leaf a rail and scalable unit
+              |     |           |
+   server 0   o-----o---- ... --o         port r of every server of the unit goes to its leaf r
+   server 1   o-----o---- ... --o
+"""
+
+
+def build(demand: Demand) -> Fabric:
+    """The smallest fabric whose leaves serve one rail of one scalable unit each.
+
+    Raises Infeasible, with the largest demand that would fit, when there is none.
+    """
+    return folded_clos(NAME, demand, rails=demand.ports_per_server)

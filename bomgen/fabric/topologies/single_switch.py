@@ -1,0 +1,20 @@
+"""All endpoints on one switch."""
+
+from __future__ import annotations
+
+from bomgen.fabric.requirements import one_switch
+from bomgen.fabric.types import Demand, Fabric
+
+NAME = "single-switch"
+LIMITS = "as many endpoints as the switch has ports at the rate of the links"
+
+DRAWING = """\
+        leaf
+     /  |  |  \\
+       servers
+"""
+
+
+def build(demand: Demand) -> Fabric:
+    """One leaf that every endpoint is plugged into. Raises Infeasible when it has too few ports."""
+    return one_switch(demand, NAME)

@@ -1,0 +1,313 @@
+"""The torus: nodes in a grid of two or three dimensions, each linked with its neighbours, the last with the first.
+
+There are no switches: the nodes, servers or the chips of a pod, pass on what is not theirs. A dimension of one node has
+no links, of two one link a pair, of more a ring. Nodes are counted row by row with the longest dimension outermost, so
+that the first and the second half of them are what the smallest even cut through the torus parts. Several pods stand
+side by side with no link between them. Links are counted, and neither cables nor modules are bought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+from typing import Any
+
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure, Given, formula, known
+from bomgen.fabric.clos.formulas import divisors
+from bomgen.fabric.types import DirectDemand, Fabric, Links
+
+NAME = "torus"
+
+SWITCHLESS = True
+
+LIMITS = "two or three dimensions; every node has two links a dimension, and half the longest of each lies on the way"
+
+DRAWING = """\
+      |      |      |
+    --o------o------o--     every row and every column is a ring
+      |      |      |
+    --o------o------o--     o: a server, or a chip of a pod
+      |      |      |
+    --o------o------o--
+      |      |      |
+"""
+
+DIMENSIONS = ("x", "y", "z")
+_POD = (16, 16, 16)
+_SQUARE = (8, 8)
+_RANKS = (2, 3)
+
+OPTIONS: dict[str, Any] = {
+    "title": "Torus",
+    "description": "Topology torus: its shape as far as it is fixed; each key is optional. Default: the shape of a "
+    "whole pod, else the most cubic one.",
+    "type": "object",
+    "properties": {
+        "dimensions": {
+            "title": "Dimensions",
+            "description": "Nodes along each dimension of one torus. Their product divides the nodes; more nodes make "
+            "several tori side by side. Default: those of a whole pod, else as equal as can be.",
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1},
+            "minItems": min(_RANKS),
+            "maxItems": max(_RANKS),
+            "x-unit": "count",
+            "examples": [list(_POD), list(_SQUARE)],
+        },
+        "rank": {
+            "title": "Rank",
+            "description": "How many dimensions there are when they are not given. Default: as a pod has, else 3.",
+            "type": "integer",
+            "enum": list(_RANKS),
+            "x-unit": "count",
+            "x-assumption": "torus-rank",
+            "examples": list(_RANKS),
+        },
+    },
+    "minProperties": 1,
+    "additionalProperties": False,
+    "examples": [{"dimensions": list(_POD)}, {"rank": min(_RANKS)}],
+}
+
+
+@formula("nodes")
+def nodes_of_three(x: int, y: int, z: int) -> int:
+    """Nodes of one torus of three dimensions."""
+    return x * y * z
+
+
+@formula("nodes")
+def nodes_of_two(x: int, y: int) -> int:
+    """Nodes of one torus of two dimensions."""
+    return x * y
+
+
+@formula("tori")
+def tori_of(nodes: int, nodes_of_torus: int) -> int:
+    """Equal tori side by side that hold the nodes."""
+    return ceil(nodes / nodes_of_torus)
+
+
+@formula("nodes")
+def nodes_of_tori(tori: int, nodes_of_torus: int) -> int:
+    """Nodes of all tori."""
+    return tori * nodes_of_torus
+
+
+@formula("nodes", source="of all ways to write the nodes as a product, the one with the smallest sum")
+def shortest_dimension(nodes: int, rank: int) -> int:
+    """Nodes along the shortest dimension of the most cubic torus."""
+    return most_cubic(nodes, rank)[0]
+
+
+@formula("nodes", source="of all ways to write the nodes as a product, the one with the smallest sum")
+def second_dimension(nodes: int, rank: int) -> int:
+    """Nodes along the second dimension of the most cubic torus."""
+    return most_cubic(nodes, rank)[1]
+
+
+@formula("nodes", source="of all ways to write the nodes as a product, the one with the smallest sum")
+def third_dimension(nodes: int, rank: int) -> int:
+    """Nodes along the third dimension of the most cubic torus."""
+    return most_cubic(nodes, rank)[2]
+
+
+@formula("count")
+def rank_of_pod(x: int, y: int) -> int:
+    """Dimensions of a pod that has these two and no other."""
+    return len((x, y))
+
+
+@formula("count")
+def rank_of_deep_pod(x: int, y: int, z: int) -> int:
+    """Dimensions of a pod that has these three."""
+    return len((x, y, z))
+
+
+@formula("links")
+def links_of_three(x: int, y: int, z: int) -> int:
+    """Links of one torus: half of what its nodes have ports."""
+    return x * y * z * ports_along(x, y, z) // 2
+
+
+@formula("links")
+def links_of_two(x: int, y: int) -> int:
+    """Links of one torus: half of what its nodes have ports."""
+    return x * y * ports_along(x, y) // 2
+
+
+@formula("ports")
+def ports_of_three(x: int, y: int, z: int) -> int:
+    """Links of a node: two a dimension, one where only two nodes lie along it, none where it is alone."""
+    return ports_along(x, y, z)
+
+
+@formula("ports")
+def ports_of_two(x: int, y: int) -> int:
+    """Links of a node: two a dimension, one where only two nodes lie along it, none where it is alone."""
+    return ports_along(x, y)
+
+
+@formula("links")
+def way_of_three(x: int, y: int, z: int) -> int:
+    """Links between the farthest two nodes: half the way round along each dimension."""
+    return x // 2 + y // 2 + z // 2
+
+
+@formula("links")
+def way_of_two(x: int, y: int) -> int:
+    """Links between the farthest two nodes: half the way round along each dimension."""
+    return x // 2 + y // 2
+
+
+@formula("Gb/s", source="max-flow between the halves: every link that is cut, because both halves are connected")
+def bisection_of_three(x: int, y: int, z: int, link_gbps: int) -> int:
+    """Bandwidth of the links between the first and the second half of the nodes."""
+    return links_cut(x, y, z) * link_gbps
+
+
+@formula("Gb/s", source="max-flow between the halves: every link that is cut, because both halves are connected")
+def bisection_of_two(x: int, y: int, link_gbps: int) -> int:
+    """Bandwidth of the links between the first and the second half of the nodes."""
+    return links_cut(x, y) * link_gbps
+
+
+@formula("Gb/s")
+def bisection_of_tori(tori: int, bisection_gbps: int) -> int:
+    """Between the halves of tori that nothing links: only one that stands in the middle belongs to both."""
+    return tori % 2 * bisection_gbps
+
+
+@formula("links")
+def links_of_tori(tori: int, links: int) -> int:
+    """Links of all tori."""
+    return tori * links
+
+
+@formula("links")
+def no_cables() -> int:
+    """The links belong to the nodes: none of their cables is bought."""
+    return 0
+
+
+@formula("switches")
+def no_switches() -> int:
+    """Nodes are linked directly."""
+    return 0
+
+
+@formula("tiers")
+def no_tiers() -> int:
+    """Nodes are linked directly."""
+    return 0
+
+
+def build(demand: DirectDemand) -> Fabric:
+    """One torus, or equal ones side by side.
+
+    Raises Infeasible when the dimensions that the plan gives do not fit the nodes.
+    """
+    dimensions = _dimensions(demand)
+    deep = len(dimensions) > 2
+    of_one = (nodes_of_three if deep else nodes_of_two)(*dimensions)
+    tori = tori_of(demand.nodes, of_one)
+    ports = (ports_of_three if deep else ports_of_two)(*dimensions)
+    bisection = (bisection_of_three if deep else bisection_of_two)(*dimensions, demand.rate)
+    links = (links_of_three if deep else links_of_two)(*dimensions)
+    one = Fabric(
+        topology=NAME,
+        endpoints=of_one,
+        ports_per_server=ports,
+        tier_count=no_tiers(),
+        tiers=(),
+        links=(Links("node-node", links, no_cables(), demand.rate, ("server", "server"), ports),),
+        switches=no_switches(),
+        bisection_gbps=bisection,
+        hops=(way_of_three if deep else way_of_two)(*dimensions),
+        largest=None,
+        free_ports={},
+        dimensions=dict(zip(DIMENSIONS, dimensions, strict=False)),
+    )
+    if tori.value == 1:
+        return one
+    every = Links("node-node", links_of_tori(tori, links), no_cables(), demand.rate, ("server", "server"), ports)
+    return one._replace(
+        endpoints=nodes_of_tori(tori, of_one),
+        links=(every,),
+        bisection_gbps=bisection_of_tori(tori, bisection),
+        plane=one,
+        planes=tori,
+    )
+
+
+def _dimensions(demand: DirectDemand) -> tuple[Figure, ...]:
+    """The dimensions of one torus, which is no larger than a pod: as given, a whole pod's, or the most cubic ones."""
+    given, asked, pod = demand.options.get("dimensions"), demand.options["rank"], demand.pod
+    if isinstance(given, tuple):
+        _check(demand, given)
+        return given
+    rank = known(asked if isinstance(asked, Figure) else None, "the rank is one number")
+    nodes = demand.nodes
+    if demand.pod_dimensions and not isinstance(rank.origin, Given):
+        if pod and nodes.value >= pod.value:
+            return demand.pod_dimensions
+        rank = (rank_of_deep_pod if len(demand.pod_dimensions) > 2 else rank_of_pod)(*demand.pod_dimensions)
+    if pod and nodes.value > pod.value:
+        nodes = pod
+    ways = (shortest_dimension, second_dimension, third_dimension)[: rank.value]
+    return tuple(way(nodes, rank) for way in ways)
+
+
+def _check(demand: DirectDemand, given: Sequence[Figure]) -> None:
+    """Raise Infeasible when the dimensions given make no whole tori of the nodes, or one larger than a pod."""
+    nodes, of_one = int(demand.nodes.value), prod(int(figure.value) for figure in given)
+    shape = " x ".join(str(figure.value) for figure in given)
+    if demand.pod and of_one > demand.pod.value:
+        cubic = " x ".join(map(str, most_cubic(min(nodes, int(demand.pod.value)), len(given))))
+        message = f"{shape} are {of_one} nodes of one torus; a pod has {demand.pod.value}: at most those, as {cubic}"
+        raise Infeasible(message, because=given[0], rule="dimensions")
+    if nodes % of_one:
+        cubic = ", ".join(map(str, most_cubic(nodes, len(given))))
+        fits = " or ".join(str(count * of_one) for count in (nodes // of_one, nodes // of_one + 1) if count)
+        message = (
+            f"{shape} are {of_one} nodes of one torus, and there are {nodes}; give {fits} of them, or "
+            f"`dimensions: [{cubic}]`"
+        )
+        raise Infeasible(message, because=given[0], rule="dimensions")
+
+
+# plain numbers ------------------------------------------------------------------------------------------------------
+
+
+def most_cubic(nodes: int, rank: int) -> tuple[int, ...]:
+    """The numbers, ascending, whose product is `nodes` and whose sum is the smallest; of equal sums the most alike."""
+    if rank == 1:
+        return (nodes,)
+    found = []
+    for side in divisors(nodes):
+        if side**rank > nodes:
+            break
+        shape = (side, *most_cubic(nodes // side, rank - 1))
+        found.append((sum(shape), max(shape), shape))
+    return tuple(sorted(min(found)[-1]))
+
+
+def ports_along(*dimensions: int) -> int:
+    """Links of a node over all dimensions."""
+    return sum(min(size - 1, 2) for size in dimensions)
+
+
+def links_cut(*dimensions: int) -> int:
+    """Links between the first and the second half of the nodes, the longest dimension outermost.
+
+    An even outermost dimension is cut twice across, or once where it has only two nodes. Of an odd one the layer in the
+    middle is in both halves: it is cut like a torus of its own, and every node of it parts its own ring once more.
+    """
+    cut = 0
+    outer = sorted(dimensions, reverse=True)
+    for place, size in enumerate(outer):
+        cut += min(size - 1, 2) * prod(outer[place + 1 :])
+        if size % 2 == 0:
+            break
+    return cut

@@ -1,0 +1,292 @@
+"""What may be plugged and joined: which module goes into which cage, and which modules light each other.
+
+The tables stand in `data/connection/`; here is how they are read. What is refused has a reason code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.catalog.parts import ANY, Cable, CableEnd, Identity, Module
+from bomgen.core.provenance import Figure, formula
+
+SERVER = "server"
+MULTIMODE = "multimode"
+
+
+class Cage(NamedTuple):
+    """The cage at one end of a kind of link, at the rate of that link."""
+
+    device: str
+    form: str
+    links: int
+    """Links that one cage carries."""
+    protocol: str | None
+    name: str
+    """What the device is called."""
+
+    @property
+    def described(self) -> str:
+        """The cage in words."""
+        return "cage not known" if self.form == ANY else f"{self.form} cage"
+
+
+class Adapter(NamedTuple):
+    """What lets a plug sit in a cage of another form, one link a cage."""
+
+    plug: str
+    cage: str
+    name: str
+    vendor: str
+    part_number: str
+
+    @property
+    def identity(self) -> Identity:
+        """What it is called on a bill."""
+        return Identity("transceiver", self.part_number.lower(), self.name, self.vendor, self.part_number)
+
+
+class Splitter(NamedTuple):
+    """Engines that serve several links of a part of their rate over a splitter fibre."""
+
+    optics: tuple[str, ...]
+    lane_gbps: int
+    legs: int
+
+
+class NicReach(NamedTuple):
+    """How far a link reaches at most whose NIC has a single-port module of an optic and lane rate."""
+
+    optic: str
+    lane_gbps: int
+    reach_m: Fraction
+
+
+class PlanningFibre(NamedTuple):
+    """The ids of the cables that go with generic modules."""
+
+    trunk: str
+    fan_out: str
+    """Start of the id; the number of links follows."""
+
+
+class Rules(NamedTuple):
+    """The tables of the connection rules."""
+
+    plugs: Mapping[str, tuple[str, ...]]
+    """By form of cage the forms of plug that it takes."""
+    adapters: tuple[Adapter, ...]
+    nic_cages: tuple[str, ...]
+    """Forms whose modules of one port are not for switches."""
+    receptacles: int
+    """Of a module, at most."""
+    partners: Mapping[str, tuple[str, ...]]
+    """By optic those that it lights."""
+    lane_fibres: Mapping[int, tuple[str, ...]]
+    """By lane rate [Gb/s] the fibres that it needs; others run over any."""
+    polarities: Mapping[str, str]
+    """By connector the polarity that a fibre needs."""
+    in_a_row: Mapping[tuple[str, ...], str]
+    """By the polarities of fibres one behind the other, what they are together."""
+    nic_reach: NicReach
+    splitter: Splitter
+    planning: Mapping[str, PlanningFibre]
+    """By fibre, the first that is tried first."""
+    order: tuple[str, ...]
+    """Media, the preferred first, where no prices tell."""
+
+
+class Reason(NamedTuple):
+    """Why something cannot be built: the code, and what is wrong in words."""
+
+    code: str
+    message: str
+
+
+class Unbuildable(Exception):
+    """A named medium or part that cannot work, with the reason code."""
+
+    def __init__(self, message: str, rule: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+def refuse(reason: Reason | None) -> None:
+    """Raise Unbuildable for a named module that a rule forbids."""
+    if reason:
+        raise Unbuildable(f"{reason.message}; name another module, or leave it to `medium: auto`", reason.code)
+
+
+def accepts(cage: str, plug: str, rules: Rules) -> bool:
+    """Whether a cage takes a plug; an end that is not described takes anything."""
+    return ANY in (cage, plug) or plug == cage or plug in rules.plugs.get(cage, ())
+
+
+def adapter_for(cage: Cage, plug: str, rules: Rules) -> Adapter | None:
+    """The adapter that a plug needs in a cage of one link; None when it needs none, or there is none."""
+    if accepts(cage.form, plug, rules) or cage.links > 1:
+        return None
+    return next((each for each in rules.adapters if (each.plug, each.cage) == (plug, cage.form)), None)
+
+
+def fills(module: Module, cage: Cage, rate: int) -> bool:
+    """Whether a generic module stands for the whole cage, all links of which it carries."""
+    whole = module.identity.generic and module.cage == ANY and cage.form != ANY
+    return whole and cage.links > 1 and module.engine_gbps == rate * cage.links
+
+
+def legs(module: Module, rate: int, rules: Rules) -> int:
+    """Links of a rate that one engine of a module serves over a splitter fibre; one without, nought when it cannot."""
+    if module.engine_gbps == rate:
+        return 1
+    splitter = rules.splitter
+    splits = module.optic in splitter.optics and module.lane_gbps == splitter.lane_gbps
+    return splitter.legs if splits and module.engine_gbps == rate * splitter.legs else 0
+
+
+def _slows_down(module: Module, cage: Cage, rate: int, rules: Rules) -> bool:
+    """Whether it is a module of a NIC that runs at a part of its rate, as one leg of a splitter fibre."""
+    return cage.device == SERVER and module.ports.value == 1 and legs(module, rate, rules) > 1
+
+
+@formula("count")
+def links_of_module(module_gbps: int, link_gbps: int) -> int:
+    """Links that a module carries, from its rate: all of a cage that it stands for, or those of its splitter fibres."""
+    return module_gbps // link_gbps
+
+
+def in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Module:
+    """A module as it works in a cage, with the links that it carries there as its ports."""
+    gbps = int(rate.value)
+    splits = (
+        not module.identity.generic and legs(module, gbps, rules) > 1 and not _slows_down(module, cage, gbps, rules)
+    )
+    if not (fills(module, cage, gbps) or splits):
+        return module
+    return module._replace(ports=links_of_module(module.rate_gbps, rate))
+
+
+def fits(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
+    """Why a module does not work in a cage at a rate; None when it does."""
+    name = module.identity.id
+    if fills(module, cage, rate):
+        return None
+    if module.identity.generic and module.cage == ANY:
+        wrong = module.engine_gbps != rate and not _slows_down(module, cage, rate, rules)
+        return Reason("rate", f"{name} carries {module.engine_gbps} Gb/s, not {rate}") if wrong else None
+    if not accepts(cage.form, module.cage, rules) and adapter_for(cage, module.cage, rules) is None:
+        return Reason("cage", f"{name} is {module.cage}, the cage of the {cage.device} ({cage.name}) {cage.form}")
+    if cage.device != SERVER and module.ports.value == 1 and module.cage in rules.nic_cages:
+        return Reason("cage", f"{name} is a module for NICs, not for switches such as {cage.name}")
+    if not legs(module, rate, rules):
+        return _of_rate(module, rate)
+    carried = 1 if _slows_down(module, cage, rate, rules) else module.ports.value * legs(module, rate, rules)
+    if cage.form != ANY and carried != cage.links:
+        message = f"{name} carries {carried} links, a cage of the {cage.device} ({cage.name}) {cage.links}"
+        return Reason("ports", message)
+    if cage.protocol and module.protocols and cage.protocol not in module.protocols:
+        return Reason("protocol", f"{name} speaks {', '.join(module.protocols)}, the {cage.name} {cage.protocol}")
+    return None
+
+
+def _of_rate(module: Module, rate: int) -> Reason:
+    """Why a module carries no links of a rate: they are too fast, or its lanes do not slow down to them."""
+    name, lane = module.identity.id, module.lane_gbps
+    if lane and module.engine_gbps > rate:
+        message = f"{name} carries links of {module.engine_gbps} Gb/s over lanes of {lane}, which do not slow down to"
+        return Reason("lanes", f"{message} links of {rate}")
+    return Reason("rate", f"{name} carries links of {module.engine_gbps} Gb/s, not {rate}")
+
+
+def mismatch(lower: Module, upper: Module, rules: Rules) -> Reason | None:
+    """Why two modules do not light each other, or None."""
+    names = lower.identity.id, upper.identity.id
+    for module in (lower, upper):
+        allowed = rules.lane_fibres.get(module.lane_gbps or 0)
+        if allowed and module.fibre not in (ANY, *allowed):
+            message = (
+                f"{module.identity.id} has lanes of {module.lane_gbps} Gb/s, which run over {allowed[0]} fibre only"
+            )
+            return Reason("medium", message)
+    if _differ(lower.fibre, upper.fibre):
+        return Reason("medium", f"{names[0]} is {lower.fibre}, {names[1]} {upper.fibre}")
+    if ANY not in (lower.optic, upper.optic) and upper.optic not in rules.partners.get(lower.optic, (lower.optic,)):
+        return Reason("optic", f"{names[0]} is {lower.optic}, {names[1]} {upper.optic}")
+    if lower.lane_gbps and upper.lane_gbps and lower.lane_gbps != upper.lane_gbps:
+        message = f"{names[0]} has lanes of {lower.lane_gbps} Gb/s, {names[1]} of {upper.lane_gbps}"
+        return Reason("lanes", f"{message}, and neither changes its rate")
+    if _differ(lower.connector, upper.connector):
+        return Reason("connector", f"{names[0]} is {lower.connector}, {names[1]} {upper.connector}")
+    return None
+
+
+def _differ(one: str | None, other: str | None) -> bool:
+    """Whether two known words are not the same."""
+    return bool(one and other) and ANY not in (one, other) and one != other
+
+
+def reach(lower: Module, upper: Module, rules: Rules) -> Fraction | None:
+    """How far a link between two modules reaches [m]: as far as the shorter; None when neither says."""
+    known = [Fraction(module.reach_m.value) for module in (lower, upper) if module.reach_m]
+    limit = rules.nic_reach
+    single = lower.cage in rules.nic_cages and lower.ports.value == 1
+    if single and (lower.optic, lower.lane_gbps) == (limit.optic, limit.lane_gbps):
+        known.append(limit.reach_m)
+    return min(known, default=None)
+
+
+def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reason | None:
+    """Why a fibre does not join a module to its partners, `links` to a fibre; None when it does."""
+    name, of = cable.identity.id, module.identity.id
+    if _differ(cable.fibre, module.fibre):
+        return Reason("medium", f"{name} is {cable.fibre}, {of} {module.fibre}")
+    if _differ(cable.connector, module.connector):
+        return Reason("connector", f"{name} has {cable.connector} connectors, {of} {module.connector}")
+    if cable.links.value != links:
+        return Reason("ports", f"{name} carries {cable.links.value} links, one receptacle of {of} {links}")
+    wanted = rules.polarities.get(module.connector)
+    if wanted and module.fibre != ANY and cable.polarity != wanted:
+        return Reason("polarity", f"{name} is {cable.polarity or 'of no known polarity'}, {of} needs {wanted}")
+    return None
+
+
+def over_panels(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
+    """Why a jumper, a trunk and a jumper in a row do not join what the jumper alone joins; None when they do."""
+    name, of = trunk.identity.id, jumper.identity.id
+    if _differ(trunk.fibre, jumper.fibre):
+        return Reason("medium", f"{name} is {trunk.fibre}, {of} {jumper.fibre}")
+    if _differ(trunk.connector, jumper.connector):
+        return Reason("connector", f"{name} has {trunk.connector} connectors, {of} {jumper.connector}")
+    wanted = rules.polarities.get(jumper.connector or "")
+    row = (jumper.polarity or "", trunk.polarity or "", jumper.polarity or "")
+    if wanted and rules.in_a_row.get(row) != wanted:
+        message = f"{of}, {name} and {of} in a row are {', '.join(each or 'of no known polarity' for each in row)}"
+        return Reason("polarity", f"{message}, which is not {wanted} together")
+    return None
+
+
+def plugs_in(end: CableEnd | None, cage: Cage, rules: Rules) -> bool:
+    """Whether a plug fits a cage; none is known to fit a cage that nobody describes."""
+    if end is None or cage.form == ANY:
+        return False
+    return accepts(cage.form, end.cage, rules) and (end.cage == ANY or end.ports == cage.links)
+
+
+def cable_reason(cable: Cable, lower: Cage, upper: Cage, rate: int, rules: Rules) -> Reason | None:
+    """Why a cable with both ends does not join two cages at a rate; its single plug goes to the upper device."""
+    name = cable.identity.id
+    if cable.link_gbps is not None and cable.link_gbps != rate:
+        return Reason("rate", f"{name} carries links of {cable.link_gbps} Gb/s, not {rate}")
+    if upper.protocol and cable.protocols and upper.protocol not in cable.protocols:
+        return Reason("protocol", f"{name} speaks {', '.join(cable.protocols)}, the {upper.name} {upper.protocol}")
+    if not (plugs_in(cable.a, upper, rules) and plugs_in(cable.b, lower, rules)):
+        message = f"{name} does not fit a {upper.form} cage of {upper.name} and a {lower.form} cage of {lower.name}"
+        return Reason("cage", f"{message} at {rate} Gb/s")
+    return None
+
+
+def joins_two_cages(cable: Cable) -> bool:
+    """Whether all links of a cable run between the same two cages."""
+    return cable.links.value > 1 and cable.a is not None and cable.b is not None and cable.a.ends == cable.b.ends == 1

@@ -1,0 +1,66 @@
+"""The cages of switches: what they carry, how many are filled, and which links lead from one to one other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil, gcd
+from typing import NamedTuple
+
+from bomgen.catalog.parts import Switch
+from bomgen.core.provenance import Figure
+from bomgen.fabric.ports import links_per_cage, serves
+from bomgen.fabric.types import Fabric, Links, Tier, ports_of
+from bomgen.optics.compatibility import Cage
+
+SPINE = "spine"
+
+
+def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
+    """The cage of a switch that links of a rate are plugged into."""
+    group = next(group for group in switch.groups if serves(group, rate))
+    return Cage(device, group.cage, links_per_cage(group, rate), switch.protocol, switch.identity.name)
+
+
+class Plugged(NamedTuple):
+    """What a kind of link has in the cages of a device: a module or the plug of a cable, and the links it carries.
+
+    `part` is None where no part is known, or a planning part fits anywhere.
+    """
+
+    links: Links
+    part: str | None
+    carried: int
+
+
+def cages_filled(tier: Tier, plugged: Iterable[Plugged]) -> tuple[int, int] | None:
+    """The cages that the links of a fully connected switch fill, and those that it has.
+
+    Different parts do not share a cage. None where nobody can tell: parts are not known, or ports are of several kinds.
+    """
+    by_part: dict[tuple[str, int], int] = {}
+    for each in plugged:
+        if each.part is None:
+            return None
+        key = (each.part, each.carried)
+        by_part[key] = by_part.get(key, 0) + ports_of(tier, each.links)
+    if len(tier.switch.groups) > 1 or len(by_part) < 2:
+        return None
+    group = tier.switch.groups[0]
+    filled = sum(ceil(ports / carried) for (_, carried), ports in by_part.items())
+    return filled, int(group.ports.value // group.ports_per_cage.value)
+
+
+def links_together(fabric: Fabric, links: Links) -> int:
+    """Links between switches of two tiers that surely run between the same two, or a multiple of them.
+
+    Every leaf has the same number of links to each spine of its pod; a spine reaches as many cores as it can.
+    """
+    plane = fabric.plane or fabric
+    lower, upper = (plane.tier(name) for name in links.ends)
+    if links.beside or lower is None or upper is None:
+        return 1
+    above = int(upper.count.value)
+    if upper.name == SPINE and plane.pods:
+        above //= int(plane.pods.value)
+    ups = [int(fitted.up.value) for fitted in lower.fitted if fitted.up and fitted.count.value]
+    return gcd(*(up // above if up % above == 0 else 1 for up in ups)) or 1

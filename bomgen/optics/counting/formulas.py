@@ -1,0 +1,111 @@
+"""Formulas that count modules, cables and ends of links: every device rounds up for itself."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from bomgen.core.provenance import formula
+
+
+@formula("pieces")
+def modules_of_switches(switches: int, ports: int, ports_per_module: int) -> int:
+    """Modules of equal switches: every switch rounds up for itself."""
+    return switches * ceil(ports / ports_per_module)
+
+
+@formula("pieces")
+def modules_beside(switches: int, ports: int, other_ports: int, ports_per_module: int) -> int:
+    """Modules of equal switches beside those of their other links, which may leave half a twin-port module over."""
+    return switches * (ceil((ports + other_ports) / ports_per_module) - ceil(other_ports / ports_per_module))
+
+
+@formula("pieces")
+def modules_behind(switches: int, ports: int, first: int, ports_per_module: int) -> int:
+    """Modules of equal switches from one port on, where the cage that it lies in holds nothing yet."""
+    return switches * (ceil((first + ports) / ports_per_module) - first // ports_per_module)
+
+
+@formula("ports")
+def ports_together(ports: int, more_ports: int) -> int:
+    """Ports of a switch whose links are built with the same module."""
+    return ports + more_ports
+
+
+@formula("ports")
+def ports_of_last(up: int, others: int) -> int:
+    """Ports to other switches that are left for the last kind of link between them."""
+    return up - others
+
+
+@formula("pieces")
+def modules_of_servers(servers: int, ports: int, ports_per_module: int) -> int:
+    """Modules of equal servers: every server rounds up for itself."""
+    return servers * ceil(ports / ports_per_module)
+
+
+@formula("pieces")
+def modules_of_reserved(reserved_ports: int, ports_per_module: int) -> int:
+    """Modules of reserved ports that stand side by side on a spine."""
+    return ceil(reserved_ports / ports_per_module)
+
+
+@formula("pieces")
+def sum_of_modules(modules: int, more_modules: int) -> int:
+    """Modules of switches with different ports in use."""
+    return modules + more_modules
+
+
+@formula("ports")
+def ports_of_machines(machines: int, ports: int) -> int:
+    """Links of equal machines."""
+    return machines * ports
+
+
+@formula("links")
+def sum_of_links(links: int, more_links: int) -> int:
+    """Links of several kinds of machines."""
+    return links + more_links
+
+
+@formula("links")
+def links_left(links: int, others: int) -> int:
+    """Links without those that are built otherwise."""
+    return links - others
+
+
+@formula("ports")
+def ends_of_links(links: int, ends: int) -> int:
+    """Ends of links that are plugged into one kind of device."""
+    return links * ends
+
+
+@formula("pieces")
+def sum_of_cables(cables: int, more_cables: int) -> int:
+    """Equal cables of several kinds of machines."""
+    return cables + more_cables
+
+
+@formula("Gb/s")
+def slower_end(port_gbps: int, link_gbps: int) -> int:
+    """A link of a slow machine runs at the rate of its port."""
+    return min(port_gbps, link_gbps)
+
+
+@formula("pieces")
+def cables_of_links(links: int) -> int:
+    """One cable a link."""
+    return links
+
+
+@formula("pieces")
+def cables_of_devices(links: int, links_per_device: int, links_per_cable: int) -> int:
+    """Cables that carry several links from one device: every device rounds up for itself."""
+    return links // links_per_device * ceil(links_per_device / links_per_cable) + ceil(
+        links % links_per_device / links_per_cable
+    )
+
+
+@formula("ends")
+def both_ends() -> int:
+    """A link between two switches of one tier has both ends there."""
+    return 2

@@ -1,0 +1,1 @@
+"""Drawings as SVG and Graphviz: fabrics, racks, the floor, and the costs."""

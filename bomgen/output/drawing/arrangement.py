@@ -1,0 +1,137 @@
+"""How the switches of a fabric stand to each other, as far as its counts tell: what every drawing of it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+from bomgen.fabric.types import Fabric, Links, Tier
+
+SERVER = "server"
+CORE = "core"
+_AXES = ("x", "y", "z")
+LOCAL = "local"
+"""The links within a group of routers; those of other kinds between routers join groups."""
+_GROUPS, _ROUTERS = ("g", "groups"), ("a", "switches_per_group")
+"""What fabrics call the number of groups, and of the routers of one."""
+
+
+def sideways(fabric: Fabric) -> list[Links]:
+    """The links between switches of one tier."""
+    return [links for links in fabric.links if links.ends[0] == links.ends[1]]
+
+
+def between(fabric: Fabric, lower: str, upper: str) -> Links | None:
+    """The links that join two tiers."""
+    return next((links for links in fabric.links if links.ends == (lower, upper)), None)
+
+
+def share(count: int, parts: int, first: int, last: int) -> range:
+    """Which of `count` things belong to the parts from `first` to `last`, where the first parts have one more."""
+    each, larger = divmod(count, parts)
+    return range(first * each + min(first, larger), (last + 1) * each + min(last + 1, larger))
+
+
+def uplinks(tier: Tier, switches: range) -> int:
+    """The links up of some switches of a tier, those that are alike one after the other."""
+    found, start = 0, 0
+    for alike in tier.fitted:
+        stop = start + alike.count.value
+        overlap = min(stop, switches.stop) - max(start, switches.start)
+        found += max(overlap, 0) * (alike.up.value if alike.up is not None else 0)
+        start = stop
+    rest = switches.stop - max(start, switches.start)
+    return int(found + max(rest, 0) * (tier.up.value if tier.up is not None else 0))
+
+
+def pods_of(fabric: Fabric) -> int:
+    """The pods that switches stand in; none for a fabric without."""
+    return int(fabric.pods.value) if fabric.pods is not None and len(fabric.tiers) > 1 else 0
+
+
+def reachable(fabric: Fabric, upper: Tier) -> int:
+    """The switches of a tier that one below may be linked to: those of its pod, or all."""
+    pods = pods_of(fabric)
+    return int(upper.count.value // pods if pods and upper.name != CORE else upper.count.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Routers in groups: every pair of a group is linked, and so is every pair of groups."""
+
+    count: int
+    size: int
+    """Routers of the largest group."""
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of groups."""
+        return self.count * (self.count - 1) // 2
+
+    @property
+    def pairs_inside(self) -> int:
+        """Pairs of routers of one group, over all groups."""
+        return self.count * (self.size * (self.size - 1) // 2)
+
+
+def groups_of(fabric: Fabric) -> Groups:
+    """The groups of a fabric whose switches are linked side by side; one that says nothing of groups is one."""
+    routers, said = int(fabric.tiers[0].count.value), fabric.dimensions
+    count = next((int(said[name].value) for name in _GROUPS if name in said), 1)
+    size = next((int(said[name].value) for name in _ROUTERS if name in said), -(-routers // count))
+    return Groups(count, size)
+
+
+class Torus(NamedTuple):
+    """Nodes on a grid, each linked to the next along every axis."""
+
+    sizes: Mapping[str, int]
+    links: Mapping[str, int] | None
+    """Links along each axis; None where the counts do not tell."""
+    wrapped: bool
+    """Whether the last node of an axis is linked to the first."""
+
+    @property
+    def nodes(self) -> int:
+        """All of them."""
+        return prod(self.sizes.values())
+
+    @property
+    def shape(self) -> str:
+        """Its sizes, as one writes them."""
+        return " × ".join(map(str, self.sizes.values()))
+
+    def steps(self, axis: str) -> int:
+        """Pairs of neighbours on a line along an axis."""
+        size = self.sizes[axis]
+        return size if self.wrapped and size > 2 else size - 1
+
+    def per_pair(self, axis: str) -> int | None:
+        """Links of two neighbours along an axis, where the counts tell."""
+        pairs = self.nodes // self.sizes[axis] * self.steps(axis)
+        if self.links is None or not pairs:
+            return None
+        return self.links[axis] // pairs
+
+
+def torus_of(fabric: Fabric) -> Torus:
+    """The grid of a fabric without switches, and whether its count of links is that of closed or of open lines."""
+    sizes = {axis: int(fabric.dimensions[axis].value) for axis in _AXES if axis in fabric.dimensions}
+    count = sum(links.count.value for links in fabric.links)
+    nodes = prod(sizes.values())
+    for wrapped in (True, False):
+        for on_a_pair in (1, 2):
+            found = {axis: nodes // size * _on_a_line(size, wrapped, on_a_pair) for axis, size in sizes.items()}
+            total = sum(found.values())
+            if total and count % total == 0:
+                return Torus(sizes, {axis: links * (count // total) for axis, links in found.items()}, wrapped)
+    return Torus(sizes, None, wrapped=True)
+
+
+def _on_a_line(size: int, wrapped: bool, on_a_pair: int) -> int:
+    """Links of nodes in a line; closed, a line of two has one link or, one each way round, two."""
+    if size <= 2:
+        return (size - 1) * (on_a_pair if wrapped else 1)
+    return size if wrapped else size - 1

@@ -1,0 +1,116 @@
+"""Tiers of switches drawn as rows of boxes with the servers below; pods are frames around their boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from bomgen.fabric.types import Tier
+from bomgen.output.drawing.arrangement import CORE, between, pods_of, reachable, share
+from bomgen.output.drawing.canvas import (
+    BETWEEN_BOXES,
+    BOX_HEIGHT,
+    LEFT,
+    PADDING,
+    RIGHT,
+    Box,
+    Canvas,
+    Row,
+    boxes_in,
+    frames,
+)
+from bomgen.output.drawing.wording import Wording
+
+_SHOWN_PODS = 3
+_POD_WORD = 22
+"""The strip of a pod's frame that its name stands in, upright."""
+
+
+def draw_tiers(canvas: Canvas, wording: Wording) -> None:
+    """Draw a fabric whose switches stand in tiers."""
+    fabric = wording.drawn
+    tiers = fabric.tiers[::-1]
+    pods = list(frames(pods_of(fabric), _SHOWN_PODS))
+    rows = [Row([wording.tier_name(tier.name), *wording.tier(tier)]) for tier in tiers]
+    for index, (upper, lower) in enumerate(pairwise(tiers), start=1):
+        links = between(fabric, lower.name, upper.name)
+        if links is not None:
+            rows[index] = rows[index]._replace(links=[*wording.links(links), *wording.joining(lower, upper)])
+    middles = canvas.rows([*rows, servers_row(wording)])
+    _draw_pods(canvas, wording, pods, [y for tier, y in zip(tiers, middles, strict=False) if tier.name != CORE])
+    above: list[list[Box]] = []
+    for index, (tier, middle) in enumerate(zip(tiers, middles, strict=False)):
+        groups = _groups(tier, pods)
+        for boxes in groups:
+            canvas.boxes(middle, boxes)
+        if index:
+            up = tier.up.value if tier.up is not None else 0
+            heights = (middle - BOX_HEIGHT / 2, middles[index - 1] + BOX_HEIGHT / 2)
+            _connect(canvas, groups, above, heights, up >= reachable(fabric, tiers[index - 1]))
+        above = groups
+    leaves = [box.middle for group in above for box in group if not box.more]
+    draw_servers(canvas, wording, leaves, middles[-2] + BOX_HEIGHT / 2, middles[-1])
+
+
+def servers_row(wording: Wording) -> Row:
+    """The words beside the servers."""
+    links = wording.server_links()
+    label = [wording.language.word("ui-tier-server"), *wording.endpoints()]
+    return Row(label, wording.links(links) if links is not None else ())
+
+
+def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start: float, middle: float) -> None:
+    """One frame around the servers: which of them hang on which switch differs from topology to topology."""
+    top = middle - BOX_HEIGHT / 2 - PADDING
+    canvas.rectangle("servers", LEFT, top, RIGHT - LEFT, BOX_HEIGHT + 2 * PADDING)
+    canvas.boxes(middle, list(boxes_in(LEFT + PADDING, RIGHT - LEFT - 2 * PADDING, wording.server_count())))
+    for x in above:
+        for shift in (-BETWEEN_BOXES, 0, BETWEEN_BOXES):
+            canvas.line(x + shift, start, x + shift, top)
+
+
+def _groups(tier: Tier, pods: Sequence[Box]) -> list[list[Box]]:
+    """The boxes of a tier, pod by pod; those of a core, and of a fabric without pods, are one group."""
+    if not pods or tier.name == CORE:
+        return [list(boxes_in(LEFT, RIGHT - LEFT, tier.count.value))]
+    count = pods[-1].number
+    padding = _POD_WORD + PADDING
+    return [
+        list(boxes_in(pod.x + _POD_WORD, pod.width - padding, len(share(tier.count.value, count, index, index))))
+        for pod in pods
+        for index in [pod.number - 1]
+        if not pod.more
+    ]
+
+
+def _draw_pods(canvas: Canvas, wording: Wording, pods: Sequence[Box], middles: Sequence[float]) -> None:
+    """The frames of the pods around their rows."""
+    if not pods:
+        return
+    top = middles[0] - BOX_HEIGHT / 2 - PADDING
+    height = middles[-1] + BOX_HEIGHT / 2 + PADDING - top
+    for pod in pods:
+        canvas.rectangle("pod", pod.x, top, pod.width, height, dashed=pod.more)
+        centre = top + height / 2
+        if pod.more:
+            canvas.words("more", pod.middle, centre, f"+{pod.number}", pod.width)
+        else:
+            canvas.words("pod", pod.x + _POD_WORD / 2, centre, wording.pod(pod.number), height, turned=True)
+
+
+def _connect(
+    canvas: Canvas,
+    groups: Sequence[Sequence[Box]],
+    above: Sequence[Sequence[Box]],
+    heights: tuple[float, float],
+    all_joined: bool,
+) -> None:
+    """Lines to all switches above, or, where up-links are fewer than these, to a group of them."""
+    start, end = heights
+    for index, group in enumerate(groups):
+        upper = [box for box in (above[index] if len(above) == len(groups) else above[0]) if not box.more]
+        lower = [box for box in group if not box.more]
+        for position, box in enumerate(lower):
+            for other, target in enumerate(upper):
+                if all_joined or other * len(lower) // len(upper) == position:
+                    canvas.line(box.middle, start, target.middle, end)

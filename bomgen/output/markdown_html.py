@@ -1,0 +1,399 @@
+"""Documents as Markdown and as one HTML file, by the templates in `templates/`.
+
+Text of a document is never markup: what a template prints is escaped for its format on the way out, so that no
+template can forget it.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from hashlib import sha256
+from itertools import groupby
+from typing import Any, NamedTuple, TypeVar
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from bomgen.core.document import Cell, Column, Derivation, Document, Row, Section, Step, Table
+from bomgen.core.language import Language
+from bomgen.core.picture import Logo
+from bomgen.core.resources import folder, text
+
+BILL = "bill"
+"""The section that the totals stand in."""
+KEY_FIGURES = "key-figures"
+"""The place of the headline numbers in the page."""
+_PAGE = 130
+"""Characters that fit side by side on a page; in a wider table of numbers the texts of a row stand below each other."""
+_WIDE = 24
+"""From here on the text of a column has a line of its own where texts stand below each other."""
+_UNIT_PRICE, _DISCOUNT = "unit_price", "discount"
+"""The columns whose numbers are shown with all their digits."""
+_GROUP_COLUMN = "category"
+"""The column that says what the heading of a group says."""
+_UNIT_COLUMN = "unit"
+"""The column that says what a number beside it says, where numbers are shown with their units."""
+_LONG = 15
+"""A table of more rows than that is folded away on a screen, as far as it is not the bill."""
+_PARTS = 20
+"""Widths of columns are given in twentieths of the page."""
+_ROOM = 4
+"""Characters that a column has beside its text: the space between columns, and letters that are wide."""
+_AMOUNT_COLUMN = "amount"
+"""The column that is summed up for each group of the bill."""
+_FEW_NUMBERS = 2
+"""Columns of numbers that leave room for texts beside them, however wide these are."""
+_UNPRINTABLE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+")
+"""Control characters, with those that reorder text, and half characters."""
+_ADDRESS = re.compile(r"https?://[^\s<>|\\`\"'()\[\]]+")
+_MARKDOWN = re.compile(r"[\\`\[\]|~#]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|[<>$]")
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "$": "&#36;", "&": "&amp;"}
+_LINE_START = re.compile(r"(\d+)(?=[.)])|(?=[-+*=:])")
+_NOT_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
+_JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
+"""Where a path, an address or the name of a number may be broken."""
+_BACKTICKS = re.compile("`+")
+
+Item = TypeVar("Item")
+
+
+class Field(NamedTuple):
+    """What a cell of a table shows: its lines, each with its look, and where they lead."""
+
+    kind: str
+    lines: tuple[tuple[str, str], ...]
+    link: str
+    title: str
+    unknown: bool
+    rank: str = ""
+    """A number by which rows can be sorted."""
+    best: bool = False
+    """Whether it is the best of its row."""
+
+
+def markdown(document: Document, language: Language) -> bytes:
+    """A document as Markdown in UTF-8, for sites that show the files of a repository."""
+    environment = _environment(document, language, autoescape=False)
+    return environment.get_template("quote.md.j2").render(document=document).encode("utf-8")
+
+
+def html(document: Document, language: Language) -> bytes:
+    """A document as one HTML page in UTF-8 that needs nothing else: styles, script and drawings are inside."""
+    environment = _environment(document, language, autoescape=True)
+    template = environment.get_template("quote.html.j2")
+    return template.render(document=document, style=_Asset("css"), script=_Asset("js")).encode("utf-8")
+
+
+def slug(path: str) -> str:
+    """A path of a result as a part of an HTML id; different paths give different ones."""
+    return _NOT_IN_ID.sub(lambda match: f"~{ord(match[0]):x}~", path)
+
+
+class _Asset:
+    """A file that is written into the page, and the hash by which its security policy lets it in."""
+
+    def __init__(self, suffix: str) -> None:
+        self.text = Markup(text(folder("templates") / f"quote.{suffix}"))  # noqa: S704
+        self.hash = "sha256-" + b64encode(sha256(self.text.encode()).digest()).decode()
+
+
+class _Raw(str):
+    """Markdown that is meant as such."""
+
+    __slots__ = ()
+
+
+def _environment(document: Document, language: Language, autoescape: bool) -> Environment:
+    """The templates, with filters that write in one language about one document."""
+    view = _View(document, language)
+    environment = Environment(
+        loader=FunctionLoader(lambda name: text(folder("templates") / name)),
+        autoescape=autoescape,  # noqa: S701 - Markdown has an escape of its own
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_printable if autoescape else _markdown_escaped,
+        auto_reload=False,
+        optimized=False,  # a template is used once, so that folding its constants does not pay
+    )
+    environment.filters = {
+        "amount": view.amount,
+        "breakable": _breakable,
+        "code": _code,
+        "ends": _ends,
+        "fields": view.fields,
+        "group_sum": view.group_sum,
+        "groups": view.groups,
+        "headings": view.headings,
+        "headline": view.headline,
+        "home": view.home,
+        "indent": lambda depth: _Raw("  " * depth),
+        "length": len,
+        "line": _line,
+        "nested": _nested,
+        "picture": _picture,
+        "share": language.share,
+        "slug": slug,
+        "leads": view.leads,
+        "long": lambda table: len(table.rows) > _LONG and not table.open,
+        "steps": _steps,
+        "sum": view.sum,
+        "svg": Markup,
+        "tables": _tables,
+        "with_data": _with_data,
+        "value": _value(language),
+        "why": view.why,
+    }
+    environment.globals = {"line_break": _Raw("<br>"), "word": language.word, "bill": BILL, "key_figures": KEY_FIGURES}
+    return environment
+
+
+class _View:
+    """What templates ask about tables and money."""
+
+    def __init__(self, document: Document, language: Language) -> None:
+        self.document, self.language = document, language
+        self.derived = {each.path for section in document.sections for each in section.derivations}
+        self.homes: dict[str, str] = {cell.why: KEY_FIGURES for _, cell in document.headline if cell.why}
+        for table in (table for section in document.sections for table in section.tables):
+            for cell in (cell for row in table.rows for cell in row.cells if cell.why):
+                self.homes.setdefault(str(cell.why), f"table-{slug(table.id)}")
+
+    def why(self, cell: Cell) -> str:
+        """The link from a number to its derivation; empty where there is none in the document."""
+        return self.leads(cell.why)
+
+    def leads(self, path: str | None) -> str:
+        """The link to the derivation of a path; empty where there is none in the document."""
+        return f"#why-{slug(path)}" if path in self.derived and path else ""
+
+    def home(self, derivation: Derivation) -> str:
+        """The link from a derivation to the place where its number is first shown; empty where it is nowhere."""
+        return f"#{self.homes[derivation.path]}" if derivation.path in self.homes else ""
+
+    def amount(self, amount: Decimal) -> str:
+        """An amount of the totals, with its currency."""
+        return self.language.money(amount, self.document.totals.currency)
+
+    def sum(self, amount: Decimal) -> str:
+        """An amount that is a lower bound as long as a price is missing: that at the lowest prices."""
+        totals = self.document.totals
+        if totals.complete:
+            return self.amount(amount)
+        return self.language.word("ui-at-least", amount=self.amount(amount if totals.low is None else totals.low))
+
+    def headline(self, cell: Cell) -> str:
+        """A number of the cover; money on it is a lower bound as long as a price is missing."""
+        text = self.language.cell(cell)
+        if not isinstance(cell.value, Decimal) or self.document.totals.complete:
+            return text
+        return self.language.word("ui-at-least", amount=text)
+
+    def headings(self, table: Table, stacked: bool) -> list[tuple[str, str]]:
+        """Kind and title of each column; one for all texts when these are stacked.
+
+        On a page texts that are not stacked say in their kind how wide they are, beside each other.
+        """
+        all: list[tuple[str, str]] = [
+            (column.kind, self._title(table, index)) for index, column in enumerate(table.columns)
+        ]
+        if not stacked:
+            return all
+        if not _stacks(table):
+            widths = [self._width(table, index) for index in range(len(table.columns))]
+            return [
+                (f"{kind} w{_parts(width, sum(widths))}" if kind == "text" else kind, title)
+                for width, (kind, title) in zip(widths, all, strict=True)
+            ]
+        titles = [column.title for column in table.columns if column.kind == "text" and column.width >= _WIDE]
+        return [("stack", " · ".join(titles[:2])), *(each for each in all if each[0] != "text")]
+
+    def _width(self, table: Table, index: int) -> int:
+        """The characters that a column has need of, as far as it may have them."""
+        column = table.columns[index]
+        longest = max((len(self.language.cell(row.cells[index])) for row in table.rows), default=0)
+        return min(column.width, max(longest, len(column.title)) + _ROOM)
+
+    def _title(self, table: Table, index: int) -> str:
+        title, currency = table.columns[index].title, self._currency(table, index)
+        return f"{title} ({currency})" if currency else title
+
+    def _currency(self, table: Table, index: int) -> str:
+        """The currency of a column of money, when it has only one."""
+        if table.columns[index].kind != "money":
+            return ""
+        found = {cell.unit for row in table.rows if isinstance((cell := row.cells[index]).value, Decimal)}
+        return found.pop() if len(found) == 1 else ""
+
+    def groups(self, table: Table) -> Iterator[tuple[str | None, list[Row]]]:
+        """The rows of a table under their headings."""
+        return ((group, list(rows)) for group, rows in groupby(table.rows, key=lambda row: row.group))
+
+    def group_sum(self, rows: Sequence[Row], table: Table) -> str:
+        """What the rows of a group of the bill come to; empty where none has a price."""
+        index = next(index for index, column in enumerate(table.columns) if column.key == _AMOUNT_COLUMN)
+        cells = [row.cells[index] for row in rows]
+        amounts = [cell.value for cell in cells if isinstance(cell.value, Decimal)]
+        if not amounts:
+            return ""
+        text = self.language.money(sum(amounts, Decimal(0)), cells[0].unit)
+        return text if len(amounts) == len(cells) else self.language.word("ui-at-least", amount=text)
+
+    def fields(self, rows: Sequence[Row], table: Table, stacked: bool) -> Iterator[list[Field]]:
+        """What the cells of each row show; all texts in one field when these are stacked."""
+        currencies = [self._currency(table, index) for index in range(len(table.columns))]
+        stacked = stacked and _stacks(table)
+        for row in rows:
+            columns = list(zip(table.columns, row.cells, currencies, strict=True))
+            shown = [self._field(*each) for each in columns if not stacked or each[0].kind != "text"]
+            yield [self._stack(row, table.columns), *shown] if stacked else shown
+
+    def _field(self, column: Column, cell: Cell, currency: str) -> Field:
+        value, kind, link = cell.value, column.kind, self.why(cell)
+        if value is None and kind == "money":
+            return Field(kind, (("", "–"),), "", "", True)
+        if isinstance(value, str):
+            text = self.language.value(value)
+            if _ADDRESS.fullmatch(value):
+                return Field("address", (("", value),), link or value, "", False)
+        elif isinstance(value, Decimal) and currency:
+            write = self.language.unit_price if column.key == _UNIT_PRICE else self.language.amount
+            text = write(value, currency)
+            text = self.language.word("ui-at-least", amount=text) if cell.least else text
+        elif kind == "share" and value is not None and not isinstance(value, Decimal):
+            text = self.language.exact_share(Fraction(value)) if column.key == _DISCOUNT else self.language.share(value)
+        else:
+            text = self.language.cell(cell)
+        title = self.language.word("ui-derived", value=text) if link else ""
+        look = f"{kind} long" if kind == "number" and len(text) > _WIDE else kind
+        rank = "" if value is None or isinstance(value, str) else f"{float(value):.15g}"
+        return Field(f"{look} best" if cell.best else look, (("", text),), link, title, False, rank, cell.best)
+
+    def _stack(self, row: Row, columns: Sequence[Column]) -> Field:
+        """All texts of a row: wide ones before the numbers as lines, narrow ones on one line, remarks last."""
+        lines: list[tuple[str, str]] = []
+        remarks: list[tuple[str, str]] = []
+        narrow: list[str] = []
+        numbers = False
+        for column, cell in zip(columns, row.cells, strict=True):
+            if column.kind != "text":
+                numbers = True
+            elif cell.value is None or cell.value == "" or (row.group and column.key == _GROUP_COLUMN):
+                continue
+            elif numbers:
+                remarks.append(("remark", self.language.cell(cell)))
+            elif column.width < _WIDE:
+                narrow.append(self.language.cell(cell))
+            else:
+                lines.append(("detail" if lines else "name", self.language.cell(cell)))
+        if narrow:
+            lines.append(("place", " · ".join(narrow)))
+        return Field("stack", (*lines, *remarks), "", "", False)
+
+
+def _stacks(table: Table) -> bool:
+    """Whether a table of numbers is too wide for a page."""
+    numbers = sum(column.kind != "text" for column in table.columns)
+    return numbers > _FEW_NUMBERS and sum(column.width for column in table.columns) > _PAGE
+
+
+def _parts(width: int, of: int) -> int:
+    """The twentieths of a table that a column gets: words of narrow columns are not broken, texts of wide ones are."""
+    return -(-width * _PARTS // of) if width < _WIDE else max(width * _PARTS // of, 1)
+
+
+def _tables(tables: Sequence[Table]) -> Iterator[Table]:
+    """The tables that have rows, without the column of units where the numbers before it bring theirs."""
+    for table in tables:
+        for index, column in enumerate(table.columns):
+            if column.key == _UNIT_COLUMN and any(cell.unit for row in table.rows for cell in row.cells[:index]):
+                rows = (Row(_without(row.cells, index), row.group) for row in table.rows)
+                yield replace(table, columns=_without(table.columns, index), rows=tuple(rows))
+                break
+        else:
+            if table.rows:
+                yield table
+
+
+def _with_data(section: Section) -> Iterator[Table]:
+    """The tables of a section after those that say what its drawings show."""
+    yield from _tables([*(drawing.data for drawing in section.drawings if drawing.data), *section.tables])
+
+
+def _without(items: tuple[Item, ...], index: int) -> tuple[Item, ...]:
+    return items[:index] + items[index + 1 :]
+
+
+def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
+    """The steps, each with its depth and by how much it is deeper than the one before; never by more than one level."""
+    depth = -1
+    for step in derivation.steps:
+        deeper = min(step.depth - depth, 1)
+        depth += deeper
+        yield step, depth, deeper
+
+
+def _breakable(text: str) -> Markup:
+    """Text that may be broken between the steps of a path, an address or the name of a number."""
+    return Markup("<wbr>").join(_JOINTS.split(_plain(text)))
+
+
+def _picture(logo: Logo) -> str:
+    """A picture as an address that holds it whole."""
+    return f"data:{logo.media_type};base64,{b64encode(logo.content).decode()}"
+
+
+def _nested(deeper: int) -> Markup:
+    """The HTML between two items of nested lists, or before the first."""
+    return Markup("<ul>" if deeper > 0 else "</li>" + "</ul></li>" * -deeper)  # noqa: S704
+
+
+def _ends(derivation: Derivation) -> Markup:
+    """The HTML that ends all lists that are open after the last step."""
+    depths = [depth for _, depth, _ in _steps(derivation)]
+    return Markup("</li></ul>" * (depths[-1] + 1 if depths else 0))  # noqa: S704
+
+
+def _value(language: Language) -> Any:
+    return lambda step: language.value(step.value, step.unit)
+
+
+def _plain(text: str) -> str:
+    """Text on one line, without characters that are not for printing."""
+    return text if text.isprintable() and "  " not in text else _UNPRINTABLE.sub(" ", text)
+
+
+def _printable(value: object) -> object:
+    """What an HTML template prints, before it is escaped."""
+    return value if isinstance(value, Markup) else _plain(str(value))
+
+
+def _markdown_escaped(value: object) -> str:
+    """What a Markdown template prints: text that looks as it is written, whatever it is."""
+    if isinstance(value, _Raw):
+        return value
+    text = _plain(str(value)).strip()
+    if _ADDRESS.fullmatch(text):
+        return f"<{text}>"
+    return _MARKDOWN.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), text)
+
+
+def _line(value: object) -> _Raw:
+    """Markdown text at the beginning of a line, where dashes and numbers would make lists."""
+    text = _markdown_escaped(value)
+    start = _LINE_START.match(text)
+    return _Raw(f"{text[: start.end()]}\\{text[start.end() :]}" if start else text)
+
+
+def _code(text: str) -> _Raw:
+    """A Markdown code span, fenced by more backticks than the text has in a row."""
+    plain = _plain(text).strip()
+    fence = "`" * (max((len(run) for run in _BACKTICKS.findall(plain)), default=0) + 1)
+    space = " " if len(fence) > 1 else ""
+    return _Raw(f"{fence}{space}{plain}{space}{fence}")

@@ -1,0 +1,1 @@
+"""Price books out: as YAML, CSV and a workbook."""

@@ -1,0 +1,30 @@
+"""Prices as CSV (RFC 4180), a row a price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from bomgen.core.csv_fields import FORMULA_STARTS
+from bomgen.output.price_lists.forms import Entry, named
+
+SPECIAL = set('",;\t\r\n')
+"""What a field without quotes may not hold, whatever separates fields."""
+
+
+def table(entries: Sequence[Entry]) -> str:
+    """The rows below their header; text that a spreadsheet would run as a formula is kept text by an apostrophe."""
+    names = named(entries)
+    rows = [names, *([_field(entry.get(name)) for name in names] for entry in entries)]
+    return "".join(",".join(row) + "\r\n" for row in rows)
+
+
+def _field(value: str | int | bool | Decimal | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+    text = f"'{value}" if value.lstrip("'").startswith(FORMULA_STARTS) else value
+    return '"' + text.replace('"', '""') + '"' if SPECIAL & set(text) else text

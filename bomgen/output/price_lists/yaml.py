@@ -1,0 +1,60 @@
+"""Prices as a YAML price book, a line a price; what all of them say stands at the head once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from bomgen.output.price_lists.forms import Entry
+from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
+from bomgen.pricing.books.table import DESCRIPTION
+
+SHARED = ("currency", "date", "source", "estimate")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/()+-]*(?: [A-Za-z0-9._/()+-]+)*")
+_RESERVED = ("null", "true", "false")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_SHORT, _LONG = 0xFF, 0xFFFF
+"""The last characters that have escapes of two and of four digits."""
+
+
+def text(entries: Sequence[Entry], name: str | None = None) -> str:
+    """The book. A description is a comment behind its price."""
+    shared = {
+        key: entries[0][key]
+        for key in SHARED
+        if entries and all(key in entry and entry[key] == entries[0][key] for entry in entries)
+    }
+    head = {FORMAT_KEY: FORMAT, "name": name, **shared}
+    lines = [f"{key}: {scalar(value)}" for key, value in head.items() if value is not None]
+    lines.append("prices:" if entries else "prices: []")
+    for entry in entries:
+        own = (f"{key}: {scalar(entry[key])}" for key in entry if key not in shared and key != DESCRIPTION)
+        comment = "".join(letter if letter.isprintable() else " " for letter in entry.get(DESCRIPTION, ""))
+        lines.append(f"  - {{{', '.join(own)}}}" + (f" # {comment}" if comment else ""))
+    return "\n".join(lines) + "\n"
+
+
+def scalar(value: str | int | bool | Decimal | None) -> str:
+    """A value as YAML writes it on a line."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, int):
+        return str(value)
+    if _DATE.fullmatch(value) or (_PLAIN.fullmatch(value) and value.lower() not in _RESERVED):
+        return value
+    return f'"{"".join(map(_escaped, value))}"'
+
+
+def _escaped(letter: str) -> str:
+    """A character between double quotes."""
+    if letter in '"\\':
+        return f"\\{letter}"
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    return f"\\x{code:02x}" if code <= _SHORT else f"\\u{code:04x}" if code <= _LONG else f"\\U{code:08x}"

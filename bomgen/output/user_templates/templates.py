@@ -1,0 +1,134 @@
+"""Templates of the user's own: opened and named here, parsed and filled in by a process of their own.
+
+Whoever sends a plan sends its templates: they are read as data is, and never run in the program's own process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bomgen.core import progress
+from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
+from bomgen.core.provenance import Mark
+from bomgen.core.unicode_safety import DEVICES
+from bomgen.core.yaml_source import decoded
+from bomgen.report.user_template import Template
+
+if TYPE_CHECKING:
+    from bomgen.output.user_templates.process import Fault, Limits
+
+SUFFIX = ".j2"
+TEMPLATE_BYTES = 1 << 20
+"""The largest template that is read: as large as a plan may be; a long contract with a logo in it has a tenth."""
+OPTION = "<template>"
+"""The file name of marks of templates that the command line names; the line is the number of the option."""
+_SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
+"""Letters and digits of any script, with dots, dashes and spaces inside: a name on any file system, hidden on none."""
+PATH, RULE = "templates", "template-name"
+LIMIT = "template-limit"
+"""The rule of a template that takes more than it may."""
+
+
+def opened(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
+    """The template at a place, and its bytes; `file` is its path as given, which names it and what it writes.
+
+    Raises PlanErrors when it has no name for what it writes, cannot be read, or is no UTF-8.
+    """
+    name = _name(Path(file).name, mark)
+    try:
+        if place.exists() and not place.is_file():
+            raise _wrong(mark, f"'{file}' is no file; name a template, such as offer.html{SUFFIX}", "no-file")
+        with place.open("rb") as stream:
+            content = stream.read(TEMPLATE_BYTES + 1)
+    except OSError as error:
+        where = "relative to the current folder" if mark.file == OPTION else "relative to the plan"
+        message = f"the template '{file}' cannot be read ({error.strerror}); give its path {where}"
+        raise _wrong(mark, message, "no-file") from None
+    if len(content) > TEMPLATE_BYTES:
+        raise _wrong(mark, f"'{file}' is too long; a template of at most {TEMPLATE_BYTES} bytes is read", "range")
+    progress.read(file, content)
+    return Template(name, file, decoded(content, file).removeprefix("\ufeff"), mark), content
+
+
+def _name(given: str, mark: Mark) -> str:
+    """The name of the file that a template of a name writes."""
+    name = given.removesuffix(SUFFIX)
+    if name == given:
+        message = f"{_quoted(given)} does not end in {SUFFIX}; call it NAME{SUFFIX}, and it writes the file NAME"
+        raise _wrong(mark, message, RULE)
+    if not _SAFE.fullmatch(name) or name.partition(".")[0].casefold() in DEVICES:
+        message = (
+            f"{_quoted(name)} is no name for a result; begin with a letter or digit, add only . _ - + and spaces, and "
+            "name no device of Windows"
+        )
+        raise _wrong(mark, message, RULE)
+    return name
+
+
+def clashes(templates: Sequence[Template], taken: Sequence[re.Pattern[str]]) -> Iterator[Problem]:
+    """A problem for each template that writes over a result of bomgen, whose names are `taken`, or of another template.
+
+    Upper and lower case are alike: some file systems do not tell them apart.
+    """
+    first: dict[str, Template] = {}
+    for template in templates:
+        key = template.name.casefold()
+        if any(pattern.fullmatch(key) for pattern in taken):
+            message = f"bomgen writes {template.name} itself; give the template another name"
+            yield Problem(template.mark, "error", message, RULE, PATH)
+        elif key in first:
+            message = f"{first[key].file} and {template.file} both write {template.name}; give one another name"
+            yield Problem(template.mark, "error", message, RULE, PATH)
+        first.setdefault(key, template)
+
+
+def parsed(templates: Sequence[Template]) -> list[Problem]:
+    """What is wrong with templates before any data is put in."""
+    return [problem for _, _, found in _each(templates, {}, "en", None) for problem in found]
+
+
+def filled(
+    templates: Sequence[Template], data: Mapping[str, Any], language: str, limits: Limits | None = None
+) -> dict[str, bytes]:
+    """The files that templates write, by name. Raises PlanErrors with what is wrong with each that failed."""
+    results = list(_each(templates, data, language, limits))
+    if problems := [problem for _, _, found in results for problem in found]:
+        raise PlanErrors(problems)
+    return {template.name: text for template, text, _ in results}
+
+
+def _each(
+    templates: Sequence[Template], data: Mapping[str, Any], language: str, limits: Limits | None
+) -> Iterator[tuple[Template, bytes, list[Problem]]]:
+    """What each template gives, and what is wrong with it; none is begun after one that has reached a limit."""
+    from bomgen.output.user_templates.process import LIMITS, run
+
+    if templates:
+        given = [(template.name, template.text) for template in templates]
+        answers = run(given, {"data": data, "language": language}, limits or LIMITS)
+        for template, (text, faults) in zip(templates, answers, strict=False):
+            yield template, text, _problems(template, faults)
+
+
+def _problems(template: Template, faults: Sequence[Fault]) -> list[Problem]:
+    """What is wrong with a template: at its own line where that is known, else where it is named."""
+    lines = LINE_END.split(template.text)
+    problems = []
+    for fault in faults:
+        mark, message = template.mark, f"{template.file}: {fault.message}"
+        if 1 <= fault.line <= len(lines):
+            line = lines[fault.line - 1]
+            mark, message = Mark(template.file, fault.line, len(line) - len(line.lstrip()) + 1), fault.message
+        problems.append(Problem(mark, "error", message, fault.rule, PATH))
+    return problems
+
+
+def _wrong(mark: Mark, message: str, rule: str) -> PlanErrors:
+    return PlanErrors([Problem(mark, "error", message, rule, PATH)])
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if name.isprintable() else ascii(name)

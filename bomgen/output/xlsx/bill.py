@@ -1,0 +1,323 @@
+"""The live bill: quantities and prices that the reader may change, and formulas that follow them to the totals.
+
+What a formula comes to is not worked out here: it is the amount of the document, and stands beside the formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from openpyxl.formatting.rule import Rule
+from openpyxl.styles import PatternFill
+from openpyxl.styles.differential import DifferentialStyle
+from openpyxl.utils import get_column_letter
+
+from bomgen.core.document import Cell, Column, Row, Section
+from bomgen.core.language import Language
+from bomgen.core.money import Totals
+from bomgen.output.xlsx import inputs
+from bomgen.output.xlsx import shares as xlsx_shares
+from bomgen.output.xlsx.cells import SHARE_FORMAT, WHOLE, clean, decimals_of, fixed, literal, money_format, places
+from bomgen.output.xlsx.names import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
+from bomgen.output.xlsx.package import Result
+from bomgen.output.xlsx.sheet import Sheet
+from bomgen.output.xlsx.styles import (
+    AMBER,
+    EXPLANATION,
+    GRAND,
+    GRAND_LABEL,
+    INPUT,
+    INPUT_TEXT,
+    NUMBER,
+    TEXT,
+    TOTAL_LABEL,
+)
+
+_MAX_WIDTH = 40
+"""Wider columns would make the print of the bill too small."""
+_INPUTS = ("quantity", "spare", "unit_price", "discount")
+"""The columns of the bill whose numbers the reader may change."""
+_INPUT_FORMATS = {"number": WHOLE, "share": SHARE_FORMAT}
+_EXPLAIN = "explain"
+"""The column that is not printed: it would make the others small, and derivations have a sheet of their own."""
+_EXPLANATION = EXPLANATION._replace(wrap=False)
+"""It runs on to the right, so that lines stay low."""
+_EMPTY_LINES = 3
+"""Lines that are ready for what the reader adds; more can be had by copying one."""
+
+
+class Line(NamedTuple):
+    """A line of the bill as the sheet shows it; the amount is nothing without a price."""
+
+    category: str
+    fabric: str
+    role: str
+    pieces: int
+    amount: Decimal
+    priced: bool
+    hardware: bool
+    """Whether shares of the hardware are taken of it."""
+
+
+class Subtotal(NamedTuple):
+    """What the lines of a category come to: the cell, what it shows, the amount, and how many lines have no price."""
+
+    address: str
+    result: Result
+    amount: Decimal
+    unpriced: int
+
+
+class Bill(NamedTuple):
+    """What other sheets refer to: the lines, the labels of the totals, and the subtotals."""
+
+    sheet: Sheet
+    areas: Mapping[str, str]
+    """Columns of lines by their keys, with the empty lines."""
+    lines: Sequence[Line]
+    labels: Mapping[str, tuple[str, str]]
+    """Address and text of the label of each total."""
+    subtotals: Mapping[str, Subtotal]
+    """By category."""
+
+
+def bill(sheet: Sheet, section: Section) -> Bill:
+    """Write a line for each part of the section's one table, its amount as a formula, and the totals below."""
+    book = sheet.book
+    word, currency = book.language.word, book.document.totals.currency
+    [table] = section.tables
+    columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
+    shares = xlsx_shares.shares(table)
+    if shares:
+        columns = xlsx_shares.with_hardware(sheet, columns)
+    sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
+    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key == HARDWARE}
+    sheet.printed = len([column for column in columns if column.key != _EXPLAIN])
+    hints = [word("xlsx-currency", currency=currency), word("xlsx-inputs"), word("xlsx-additions")]
+    if shares:
+        hints.append(word("xlsx-shares"))
+    if book.document.protected:
+        hints.append(word("xlsx-protected"))
+    sheet.heading(section.title, " ".join(filter(None, (table.caption, *hints))))
+    sheet.header(columns)
+    sheet.freeze()
+    first, end = sheet.row, sheet.row + len(table.rows) + _EMPTY_LINES
+    letter = {column.key: get_column_letter(position) for position, column in enumerate(columns, 1)}
+    for key in filter(letter.__contains__, COLUMN_NAMES):
+        # The row behind the last line belongs to the areas, so that they grow when a row is inserted there.
+        define(sheet, COLUMN_NAMES[key], f"{letter[key]}{first}:{letter[key]}{end}")
+    numbers = {at: number for number, at in enumerate(shares, 1)}
+    lines = [_line(sheet, columns, row, letter, numbers.get(at)) for at, row in enumerate(table.rows)]
+    for _ in range(_EMPTY_LINES):
+        _empty_line(sheet, columns, letter)
+    areas = {key: f"{name}{first}:{name}{end - 1}" for key, name in letter.items()}
+    _live_lines(sheet, columns, areas, letter, range(first, end))
+    sheet.row += 1
+    below = sheet.row
+    column = 1 + [column.key for column in columns].index("amount")
+    subtotals = _subtotals(sheet, column, lines)
+    if subtotals:
+        labels = f"{get_column_letter(column - 1)}{sheet.row - len(subtotals)}"
+        labels += f":{get_column_letter(column - 1)}{sheet.row - 1}"
+        inputs.one_of(sheet, areas["category"], columns[0].title, absolute(labels))
+    sheet.row += 1
+    if shares:
+        comes_to = sum((line.amount for line in lines if line.hardware), Decimal(0))
+        xlsx_shares.inputs(sheet, column, table, comes_to)
+    labels_of_totals = _totals(sheet, column)
+    sheet.together[below] = sheet.row - 1
+    sheet.row += 1
+    named = f"{sheet.quoted}!{{}}"
+    return Bill(
+        sheet=sheet,
+        areas=areas,
+        lines=lines,
+        labels={key: (named.format(address), text) for key, (address, text) in labels_of_totals.items()},
+        subtotals={key: each._replace(address=named.format(each.address)) for key, each in subtotals.items()},
+    )
+
+
+def results_of(totals: Totals) -> dict[str, Decimal]:
+    """What the formulas of the totals come to."""
+    net = totals.list - totals.discount
+    return {"list": totals.list, "discount": totals.discount, "net": net, "tax": totals.tax, "amount": totals.amount}
+
+
+def _line(
+    sheet: Sheet, columns: Sequence[Column], row: Row, letter: Mapping[str, str], number: int | None = None
+) -> Line:
+    """Write a line of the bill and return it; `number` is that of its share of the hardware, where it has one."""
+    decimals = decimals_of(sheet.book.document.totals)
+    keys = [column.key for column in columns if column.key != HARDWARE]
+    cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True))
+    amount = cells["amount"].value
+    hardware = xlsx_shares.is_hardware(sheet, row, cells["amount"]) and number is None
+    for position, column in enumerate(columns, 1):
+        if column.key == HARDWARE:
+            added = amount if hardware and isinstance(amount, Decimal) else ""
+            _hardware(sheet, position, letter, added, row.in_stock, number)
+            continue
+        cell = cells[column.key]
+        if column.key == "unit_price" and number is not None:
+            xlsx_shares.unit_price(sheet, position, number, cell)
+        elif column.key in _INPUTS:
+            finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
+            form = _INPUT_FORMATS.get(column.kind) or fixed(max(decimals, finer))
+            sheet.explain(sheet.put(position, cell.value, INPUT, form), cell)
+        elif column.key == "amount":
+            unpriced = sheet.book.language.word("xlsx-no-price")
+            _amount(sheet, position, letter, amount if isinstance(amount, Decimal) else unpriced)
+        elif column.key == _EXPLAIN:
+            sheet.put(position, cell.value, _EXPLANATION)
+        else:
+            sheet.value(position, column, cell)
+    sheet.row += 1
+    pieces = sum(int(value) for key in ("quantity", "spare") if isinstance(value := cells[key].value, int))
+    text = {key: clean(str(cells[key].value or "")) for key in ("category", "fabric", "role")}
+    priced = isinstance(amount, Decimal)
+    comes_to = amount if isinstance(amount, Decimal) else Decimal(0)
+    return Line(**text, pieces=pieces, amount=comes_to, priced=priced, hardware=hardware)
+
+
+def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, str]) -> None:
+    """Write a line that the reader may fill in."""
+    decimals = decimals_of(sheet.book.document.totals)
+    for position, column in enumerate(columns, 1):
+        if column.key == "amount":
+            _amount(sheet, position, letter, "")
+        elif column.key == HARDWARE:
+            _hardware(sheet, position, letter, "")
+        elif column.key in _INPUTS:
+            sheet.put(position, None, INPUT, _INPUT_FORMATS.get(column.kind) or fixed(decimals))
+        else:
+            sheet.put(position, None, TEXT if column.key == _EXPLAIN else INPUT_TEXT)
+    sheet.row += 1
+
+
+def _amount(sheet: Sheet, position: int, letter: Mapping[str, str], result: Result) -> None:
+    """Write what a line comes to: nothing while it is empty, a word while it has no price."""
+    at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
+    decimals, unpriced = decimals_of(sheet.book.document.totals), sheet.book.language.word("xlsx-no-price")
+    formula = (
+        f'IF({at["unit_price"]}="",IF({at["quantity"]}="","",{literal(unpriced)}),'
+        f"ROUND(({at['quantity']}+{at['spare']})*{at['unit_price']}*(1-{at['discount']}),{decimals}))"
+    )
+    sheet.calculate(position, formula, result, NUMBER, fixed(decimals))
+
+
+def _hardware(
+    sheet: Sheet,
+    position: int,
+    letter: Mapping[str, str],
+    result: Result,
+    in_stock: bool = False,
+    number: int | None = None,
+) -> None:
+    """Write what a line adds to the hardware; the cell of a charge that is a share of it is empty."""
+    if number is None:
+        at = {key: f"{name}{sheet.row}" for key, name in letter.items()}
+        xlsx_shares.hardware(sheet, position, at, result, in_stock)
+    else:
+        sheet.put(position, None, NUMBER)
+
+
+def _live_lines(
+    sheet: Sheet, columns: Sequence[Column], areas: Mapping[str, str], letter: Mapping[str, str], rows: range
+) -> None:
+    """Let the lines of the bill be filtered, refuse what is no number, and mark lines without a price."""
+    page, title = sheet.page, {column.key: column.title for column in columns}
+    page.auto_filter.ref = f"A{rows.start - 1}:{get_column_letter(len(letter))}{rows.stop - 1}"
+    for key in ("quantity", "spare"):
+        inputs.whole_numbers(sheet, areas[key], title[key])
+    inputs.amounts(sheet, areas["unit_price"], title["unit_price"])
+    inputs.shares(sheet, areas["discount"], title["discount"], "discount")
+    missing = f'AND(${letter["quantity"]}{rows.start}<>"",${letter["unit_price"]}{rows.start}="")'
+    mark = Rule("expression", dxf=DifferentialStyle(fill=PatternFill(bgColor=AMBER)), formula=[missing])
+    page.conditional_formatting.add(" ".join(areas[key] for key in ("unit_price", "amount")), mark)
+
+
+def _subtotals(sheet: Sheet, column: int, lines: Sequence[Line]) -> dict[str, Subtotal]:
+    """Write what the lines in sight and those of each category come to, and return the latter.
+
+    They stand below the lines, not between them, so that the lines can be sorted and filtered.
+    """
+    word, money = sheet.book.language.word, money_format(sheet.book.document.totals.currency)
+    everything = sum((line.amount for line in lines), Decimal(0))
+    sheet.put(column - 1, word("xlsx-shown"), TOTAL_LABEL)
+    sheet.calculate(column, f"SUBTOTAL({_SUM_OF_SHOWN},bom_amounts)", everything, NUMBER, money)
+    sheet.row += 1
+    found: dict[str, Subtotal] = {}
+    for category in dict.fromkeys(line.category for line in lines):
+        amounts = [line.amount for line in lines if line.category == category and line.priced]
+        unpriced = sum(line.category == category and not line.priced for line in lines)
+        amount = sum(amounts, Decimal(0))
+        label = sheet.put(column - 1, category, TOTAL_LABEL).coordinate
+        its = f"EXACT(bom_categories,{label})"
+        formula = (
+            f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{literal(word('xlsx-no-price'))},"
+            f"SUMPRODUCT(--{its},bom_amounts))"
+        )
+        result = amount if amounts else word("xlsx-no-price")
+        found[category] = Subtotal(sheet.calculate(column, formula, result, NUMBER, money), result, amount, unpriced)
+        sheet.row += 1
+    return found
+
+
+_SUM_OF_SHOWN = 109
+"""The function number of SUBTOTAL for the sum of rows that no filter hides and nobody hid by hand."""
+
+
+def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
+    """Write the totals of the bill below its amounts. The address and text of each label."""
+    book, totals = sheet.book, sheet.book.document.totals
+    decimals, money, results = decimals_of(totals), money_format(totals.currency), results_of(totals)
+    formulas = {
+        "unpriced": 'SUMPRODUCT((bom_quantities<>"")*(bom_prices=""))',
+        "list": f"SUM(IF(ISNUMBER(bom_prices),ROUND((bom_quantities+bom_spares)*bom_prices,{decimals}),0))",
+        "discount": f"ROUND(bom_list-SUM(bom_amounts),{decimals})",
+        "net": f"ROUND(bom_list-bom_discount,{decimals})",
+        "tax": f"ROUND(bom_tax_rate*bom_net,{decimals})",
+        "amount": f"ROUND(bom_net+bom_tax,{decimals})",
+    }
+    labels: dict[str, tuple[str, str]] = {}
+    for key, name in TOTAL_NAMES.items():
+        grand = key == "amount"
+        text, label = _label(book.language, totals, key)
+        look = GRAND_LABEL if grand else TOTAL_LABEL
+        if label:
+            labels[key] = (sheet.calculate(column - 1, label, text, look), text)
+        else:
+            labels[key] = (sheet.put(column - 1, text, look).coordinate, text)
+        if key == "rate":
+            address = sheet.put(column, totals.tax_share, INPUT, SHARE_FORMAT).coordinate
+            inputs.shares(sheet, address, text, "tax")
+        elif key == "unpriced":
+            address = sheet.calculate(column, formulas[key], _unpriced(totals), NUMBER, WHOLE)
+        else:
+            look = GRAND if grand else NUMBER
+            # A price may be an empty text, which no product can take: each line is looked at before it is multiplied.
+            address = sheet.formula(column, formulas[key], results[key], look, money, key == "list").coordinate
+        define(sheet, name, address)
+        sheet.row += 1
+    return labels
+
+
+def _label(language: Language, totals: Totals, key: str) -> tuple[str, str | None]:
+    """The label of a total: its text, and a formula where it depends on the bill."""
+    plain = language.word(f"xlsx-{key}")
+    if key in ("unpriced", "discount", "rate"):
+        return plain, None
+    limit = language.word("xlsx-at-least", label=plain)
+    formula = f"IF(bom_unpriced>0,{literal(limit)},{literal(plain)})"
+    text = limit if _unpriced(totals) else plain
+    if key == "tax":
+        missing = language.word("xlsx-no-tax")
+        formula = f'IF(bom_tax_rate="",{literal(missing)},{formula})'
+        text = missing if totals.tax_share is None else text
+    return text, formula
+
+
+def _unpriced(totals: Totals) -> int:
+    return totals.lines - totals.priced_lines

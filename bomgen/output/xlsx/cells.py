@@ -1,0 +1,182 @@
+"""Text and numbers as a sheet holds them: what it can hold, how a number is written, how much room either takes."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from unicodedata import east_asian_width
+
+from bomgen.core.document import Value
+from bomgen.core.language import PREFIXED, PREFIXES, SIGNIFICANT_DIGITS, Language, is_prefixed
+from bomgen.core.money import Totals, minor_unit
+
+GENERAL = "General"
+WHOLE = "#,##0"
+SHARE_FORMAT = "0.0#%"
+PADDING = 2
+"""What the indent of a cell takes from its column, in characters."""
+_SMALL_SHARE_FORMAT = "0.0###%"
+_POWER_OF_TEN = "0.00E+00"
+_SHARE = "share"
+_DAYS = "days"
+_DAYS_PLACES = 2
+_SMALL_SHARE = 0.01
+"""Smaller shares are written with more digits."""
+_LARGE = 10**9
+"""From here on a number is written as a power of ten."""
+_SMALL = 0.001
+"""Below it a number is, too."""
+_MAX_WHOLE = 2**53
+"""From here on a number of a sheet no longer tells whole numbers apart."""
+_PERCENT = 100
+_STEP = ","
+"""At the end of a format: shown in thousands."""
+_STEP_DIGITS = 3
+_THOUSAND = 1000
+_PREFIXED_PLACES = 2
+
+_MAX_TEXT = 32767
+_MAX_SUFFIX = 31
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_NARROW = re.compile(r"[ijltfrI.,:;'|!()\[\]/\\ -]")
+_BROAD = re.compile("[A-HJ-Zmw%@]")
+_PIECE = re.compile(r"[^\u2e80-\uffff\s]*.")
+"""What stays together when a line is wrapped: a word, or a Chinese character."""
+_WIDE_LETTERS = ("W", "F")
+_NARROWER = 0.5
+_BROADER = 0.3
+"""Usual letters of Arial are about as wide as its digits, narrow and broad ones by so much less or more."""
+
+
+def clean(text: str) -> str:
+    """Any text in; the text as a sheet can hold it out: without control characters, with equal line ends, cut."""
+    return cut(_ILLEGAL.sub("", text.replace("\r\n", "\n").replace("\r", "\n")), _MAX_TEXT)
+
+
+def cut(text: str, most: int) -> str:
+    """Text of at most `most` UTF-16 units, as Excel counts, with an ellipsis where something is missing."""
+    units = text.encode("utf-16-le", "ignore")
+    return text if len(units) <= 2 * most else units[: 2 * (most - 1)].decode("utf-16-le", "ignore") + "…"
+
+
+def plain(text: str, most: int) -> str:
+    """Text for a header or footer, at most `most` long with its ampersands doubled; a single one begins a command."""
+    words = " ".join(clean(text).split())
+    return cut(words, max(most - words.count("&"), 1)).replace("&", "&&")
+
+
+def literal(text: str) -> str:
+    """A text inside a formula."""
+    return '"' + clean(text).replace('"', '""') + '"'
+
+
+def storable(value: int | float | Fraction | Decimal) -> int | float:
+    """A number of the document in; the number that a sheet can hold out."""
+    if isinstance(value, Fraction) and value.denominator == 1:
+        value = value.numerator
+    return value if isinstance(value, int) and abs(value) <= _MAX_WHOLE else float(value)
+
+
+def number_format(value: Value, unit: str, language: Language, named: bool = True) -> str:
+    """The format of a value by its unit and size; `named` puts the unit behind the number."""
+    if isinstance(value, str) or value is None:
+        return GENERAL
+    if isinstance(value, Decimal):
+        return money_format(unit) if named else fixed(places(minor_unit(unit)))
+    if unit == _SHARE:
+        return SHARE_FORMAT if value == 0 or abs(float(value)) >= _SMALL_SHARE else _SMALL_SHARE_FORMAT
+    if is_prefixed(value, unit):
+        steps = _steps(value)
+        return fixed(_PREFIXED_PLACES) + _STEP * steps + _suffix(f"{PREFIXES[steps]}{PREFIXED[unit]}")
+    suffix = _suffix(language.unit(unit)) if named else ""
+    return (fixed(_DAYS_PLACES) if unit == _DAYS and abs(float(value)) >= 1 else _by_size(value)) + suffix
+
+
+LEAST = r"\≥\ "
+"""What the format of a lower bound begins with."""
+
+
+def decimals_of(totals: Totals) -> int:
+    """How many decimal places the amounts of a bill have."""
+    return places(minor_unit(totals.currency))
+
+
+def money_format(currency: str) -> str:
+    """The format of amounts of a currency, with its name behind."""
+    return fixed(places(minor_unit(currency))) + _suffix(currency)
+
+
+def fixed(decimals: int) -> str:
+    """The format of a number with so many decimal places."""
+    return WHOLE + ("." + "0" * decimals if decimals else "")
+
+
+def places(amount: Decimal) -> int:
+    """How many decimal places an amount needs."""
+    return max(-int(amount.normalize().as_tuple().exponent), 0)
+
+
+def width_of(number: int | float | Decimal, form: str) -> int:
+    """About how many characters wide the column of a number in the format `form` must be."""
+    if form.startswith(LEAST):
+        return len(LEAST) // 2 + width_of(number, form.removeprefix(LEAST))
+    digits, _, suffix = form.partition('"')
+    if digits == _POWER_OF_TEN:
+        return len(digits) + _breadth(suffix) + PADDING
+    steps = len(digits) - len(digits.rstrip(_STEP))
+    digits = digits.rstrip(_STEP)
+    scale = _PERCENT if digits.endswith("%") else 1 / _THOUSAND**steps
+    return len(f"{float(number) * scale:,.{digits.partition('.')[2].count('0')}f}") + _breadth(suffix) + PADDING + 1
+
+
+def more_lines(text: str, room: float) -> int:
+    """How many lines more than one a text takes when it is wrapped into a room of so many digits."""
+    if 2 * len(text) <= room and "\n" not in text:
+        return 0
+    lines = -1
+    for paragraph in text.split("\n"):
+        lines, used = lines + 1, 0.0
+        for word in _PIECE.findall(paragraph):
+            narrow, broad = len(_NARROW.findall(word)), len(_BROAD.findall(word))
+            width = _breadth(word) - _NARROWER * narrow + _BROADER * broad
+            if used and used + width > room:
+                lines, used = lines + 1, 0.0
+            used += width
+            lines, used = lines + int(used // room), used % room
+    return lines
+
+
+def _by_size(value: int | float | Fraction) -> str:
+    """The format of a plain number: whole ones in full, very large and small ones as a power of ten."""
+    size = abs(float(value))
+    if size >= _LARGE or 0 < size < _SMALL:
+        return _POWER_OF_TEN
+    if size == 0 or value == int(value):
+        return WHOLE
+    most = max(SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(size)), 0)
+    return fixed(len(f"{float(value):.{most}f}".partition(".")[2].rstrip("0")))
+
+
+def _steps(value: int | float | Fraction) -> int:
+    """The thousands that a number is shown in: its cell keeps the whole number, as formulas want it."""
+    return min(int(math.log10(abs(float(value)))) // _STEP_DIGITS, len(PREFIXES) - 1)
+
+
+def _suffix(unit: str) -> str:
+    """The part of a number format that puts a unit behind the number."""
+    name = clean(unit).replace('"', "")[:_MAX_SUFFIX]
+    return f'" {name}"' if name else ""
+
+
+def is_narrow(text: str) -> bool:
+    """Whether no letter of a text is as broad and high as Chinese ones are."""
+    return _breadth(text) == len(text)
+
+
+def _breadth(text: str) -> int:
+    """How many columns of type a text takes; Chinese characters take two."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(east_asian_width(letter) in _WIDE_LETTERS for letter in text)

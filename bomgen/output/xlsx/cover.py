@@ -1,0 +1,211 @@
+"""The cover: facts, headline numbers, totals, a chart of what each category costs, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from openpyxl.chart import BarChart, Reference, Series
+from openpyxl.chart.axis import ChartLines
+from openpyxl.chart.data_source import AxDataSource, NumData, NumVal, StrData, StrRef, StrVal
+from openpyxl.chart.label import DataLabelList
+from openpyxl.chart.shapes import GraphicalProperties
+from openpyxl.chart.text import RichText, Text
+from openpyxl.chart.title import Title
+from openpyxl.drawing.line import LineProperties
+from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, ParagraphProperties, RegularTextRun
+
+from bomgen.core.document import Cell, Column, Document, Section
+from bomgen.core.language import is_prefixed
+from bomgen.output.xlsx.bill import Bill, results_of
+from bomgen.output.xlsx.cells import (
+    SHARE_FORMAT,
+    WHOLE,
+    clean,
+    decimals_of,
+    fixed,
+    money_format,
+    number_format,
+    storable,
+)
+from bomgen.output.xlsx.logo import logo
+from bomgen.output.xlsx.names import TOTAL_NAMES
+from bomgen.output.xlsx.sheet import Sheet
+from bomgen.output.xlsx.styles import BLACK, FONT, GRAND, GRAND_TEXT, GREY, LABEL, LINE, NAVY, NUMBER, PARAGRAPH, TEXT
+
+_WIDTHS = (34, 26, 16, 24)
+_SHARE = 3
+"""The column of shares of the table of categories."""
+_TOTALS = ("list", "discount", "net", "tax", "amount")
+"""The totals that the cover repeats."""
+_AXIS_FORMAT = '[>=1000000]#,##0.0,," M";[>=1000]#,##0," k";#,##0'
+"""Amounts on the axis, in millions or thousands as they are large."""
+_LABEL_FORMAT = '[>=1000000]#,##0.00,," M";[>0]#,##0.0," k";'
+"""Amounts at the bars; what has no price has none."""
+_ROW_HEIGHT = 15
+"""Of the rows that a chart covers [points]."""
+_ROWS_OF_CHART = 6
+"""For title and axis; each bar takes one and a half more."""
+_CENTIMETRES_A_DIGIT = 0.182
+"""What a column is wide for a digit of its width: 7 pixels, 96 to an inch, a little less so that nothing sticks out."""
+_CENTIMETRES_A_POINT = 2.54 / 72
+_TITLE_SIZE, _LETTER_SIZE = 1100, 900
+"""[hundredths of a point]"""
+_GAP = 45
+"""Between bars [per cent of a bar]."""
+
+
+def cover(sheet: Sheet, document: Document, live: Bill) -> None:
+    """Write what is proposed and what it costs, by formulas that refer to the bill, and the notes without a sheet."""
+    section = document.section("summary")
+    sheet.widths = list(_WIDTHS)
+    logo(sheet, document.logo)
+    sheet.heading(document.title, document.subtitle)
+    sheet.row += 1
+    for text in section.text:
+        sheet.across(1, text, PARAGRAPH)
+    sheet.row += bool(section.text)
+    for party in document.parties:
+        sheet.put(1, party.title, LABEL)
+        sheet.across(2, "\n".join(party.lines), TEXT)
+    named = {party.title for party in document.parties}
+    for label, text in (fact for fact in document.facts if fact[0] not in named):
+        sheet.put(1, label, LABEL)
+        sheet.across(2, text, TEXT)
+    sheet.row += bool(document.parties or document.facts)
+    if document.headline:
+        _headline(sheet, document.headline)
+    _totals(sheet, live)
+    _categories(sheet, live)
+    without_sheet = [section for section in document.sections if not section.tables]
+    sheet.notes([note for section in without_sheet for note in section.notes])
+    for other in without_sheet:
+        if other.text and not other.derivations and other is not section:
+            _texts(sheet, other)
+
+
+def _texts(sheet: Sheet, section: Section) -> None:
+    """A chapter of sentences."""
+    sheet.row += 1
+    sheet.subheading(section.title)
+    for text in section.text:
+        sheet.across(1, text, PARAGRAPH)
+
+
+def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
+    """The few numbers that the reader came for, each with its unit beside it."""
+    language = sheet.book.language
+    columns = (
+        Column("name", language.word("xlsx-key-figure")),
+        Column("value", language.word("xlsx-value"), "number"),
+        Column("unit", language.word("xlsx-unit")),
+    )
+    sheet.header(columns)
+    for label, cell in numbers:
+        sheet.put(1, label, LABEL)
+        form = number_format(cell.value, cell.unit, language, named=False)
+        sheet.explain(sheet.put(2, cell.value, NUMBER, form), cell)
+        named = is_prefixed(cell.value, cell.unit)
+        sheet.put(len(columns), "" if named else language.unit(cell.unit), TEXT)
+        sheet.row += 1
+    sheet.row += 1
+
+
+def _totals(sheet: Sheet, live: Bill) -> None:
+    """The totals of the bill."""
+    word, totals, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
+    money, results = money_format(totals.currency), results_of(totals)
+    sheet.header([Column("total", word("xlsx-totals")), Column("amount", word("xlsx-amount-column"), "money")])
+    for key in _TOTALS:
+        address, label = live.labels[key]
+        grand = key == "amount"
+        sheet.calculate(1, address, label, GRAND_TEXT if grand else LABEL)
+        sheet.calculate(2, TOTAL_NAMES[key], results[key], GRAND if grand else NUMBER, money)
+        sheet.row += 1
+    sheet.together[start] = sheet.row - 1
+    sheet.row += 1
+
+
+def _categories(sheet: Sheet, live: Bill) -> None:
+    """What each category comes to, as a table and as a chart of it."""
+    word, totals, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
+    columns = (
+        Column("category", word("xlsx-category")),
+        Column("net", f"{word('xlsx-net')}, {totals.currency}", "money"),
+        Column("share", word("xlsx-share"), "share"),
+        Column("unpriced", word("xlsx-unpriced"), "number"),
+    )
+    sheet.header(columns)
+    net, first, money = results_of(totals)["net"], sheet.row, fixed(decimals_of(totals))
+    for category, subtotal in live.subtotals.items():
+        label = sheet.put(1, category, LABEL).coordinate
+        place = sheet.calculate(2, subtotal.address, subtotal.result, NUMBER, money)
+        share = float(subtotal.amount / net) if net else 0
+        sheet.calculate(_SHARE, f"IF(bom_net=0,0,SUM({place})/bom_net)", share, NUMBER, SHARE_FORMAT)
+        unpriced = f'SUMPRODUCT(EXACT(bom_categories,{label})*(bom_quantities<>"")*(bom_prices=""))'
+        sheet.calculate(len(columns), unpriced, subtotal.unpriced, NUMBER, WHOLE)
+        sheet.row += 1
+    sheet.row += 1
+    if net:
+        amounts = {category: subtotal.amount for category, subtotal in live.subtotals.items()}
+        _chart(sheet, amounts, first)
+    sheet.together[start] = sheet.row - 1 - bool(net)
+
+
+def _chart(sheet: Sheet, amounts: Mapping[str, Decimal], first: int) -> None:
+    """Put bars of the amounts that stand in the second column from row `first` on, and go on below them."""
+    word, currency = sheet.book.language.word, sheet.book.document.totals.currency
+    money, last = f"{word('xlsx-net')}, {currency}", first + len(amounts) - 1
+    series = Series(Reference(sheet.page, min_col=2, min_row=first, max_row=last))
+    series.val.numRef.numCache = NumData(
+        formatCode=fixed(decimals_of(sheet.book.document.totals)),
+        ptCount=len(amounts),
+        pt=[NumVal(idx=place, v=storable(amount)) for place, amount in enumerate(amounts.values())],
+    )
+    names = StrData(ptCount=len(amounts), pt=[StrVal(idx=place, v=name) for place, name in enumerate(amounts)])
+    series.cat = AxDataSource(strRef=StrRef(f=f"{sheet.quoted}!$A${first}:$A${last}", strCache=names))
+    series.graphicalProperties = GraphicalProperties(solidFill=NAVY)
+    series.dLbls = DataLabelList(showVal=True, numFmt=_LABEL_FORMAT)
+    series.dLbls.txPr = _letters(BLACK)
+    for part in ("showSerName", "showCatName", "showLegendKey", "showPercent", "showLeaderLines"):
+        setattr(series.dLbls, part, False)
+    chart = BarChart(barDir="bar", gapWidth=_GAP)
+    chart.append(series)
+    chart.title = _title(word("xlsx-chart"), _TITLE_SIZE, NAVY)
+    chart.legend = None
+    chart.roundedCorners = False
+    # Bars are drawn from the bottom up: turned round, they have the order of the table, and the amounts below them.
+    chart.x_axis.scaling.orientation = "maxMin"
+    chart.y_axis.crosses = "max"
+    chart.y_axis.scaling.min = 0
+    chart.y_axis.title = _title(money, _LETTER_SIZE, GREY)
+    chart.y_axis.number_format = _AXIS_FORMAT
+    chart.y_axis.majorGridlines = ChartLines(spPr=GraphicalProperties(ln=LineProperties(solidFill=LINE)))
+    for axis in (chart.x_axis, chart.y_axis):
+        axis.delete = False
+        axis.txPr = _letters(BLACK)
+        axis.graphicalProperties = GraphicalProperties(ln=LineProperties(solidFill=LINE))
+    rows = _ROWS_OF_CHART + len(amounts) + len(amounts) // 2
+    chart.width = int(sum(sheet.widths) * _CENTIMETRES_A_DIGIT)
+    chart.height = int(rows * _ROW_HEIGHT * _CENTIMETRES_A_POINT)
+    sheet.page.add_chart(chart, f"A{sheet.row}")
+    for row in range(sheet.row, sheet.row + rows):
+        sheet.page.row_dimensions[row].height = _ROW_HEIGHT
+    sheet.row += rows + 1
+
+
+def _letters(color: str) -> RichText:
+    """The letters of a part of a chart."""
+    return RichText(p=[Paragraph(pPr=ParagraphProperties(defRPr=_character(_LETTER_SIZE, color)), r=[])])
+
+
+def _title(text: str, size: int, color: str) -> Title:
+    """The title of a chart or of an axis."""
+    properties = _character(size, color)
+    run = RegularTextRun(rPr=properties, t=clean(text))
+    paragraph = Paragraph(pPr=ParagraphProperties(defRPr=properties), r=[run])
+    return Title(tx=Text(rich=RichText(p=[paragraph])), overlay=False)
+
+
+def _character(size: int, color: str) -> CharacterProperties:
+    return CharacterProperties(sz=size, b=size > _LETTER_SIZE, solidFill=color, latin=Font(typeface=FONT))

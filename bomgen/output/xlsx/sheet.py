@@ -1,0 +1,327 @@
+"""Sheets in the making: how cells look, how wide and high they are, and how a sheet is printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from copy import copy
+from decimal import Decimal
+from typing import cast
+
+from openpyxl import Workbook
+from openpyxl.cell import Cell as SheetCell
+from openpyxl.styles import Alignment, Border, Font, PatternFill, Protection, Side
+from openpyxl.utils import get_column_letter, quote_sheetname
+from openpyxl.utils.indexed_list import IndexedList
+from openpyxl.workbook.protection import WorkbookProtection
+from openpyxl.worksheet.formula import ArrayFormula
+from openpyxl.worksheet.hyperlink import Hyperlink
+
+from bomgen.core.document import Cell, Column, Derivation, Document, Note, Value
+from bomgen.core.language import BEST, Language
+from bomgen.output.xlsx.cells import (
+    GENERAL,
+    LEAST,
+    PADDING,
+    clean,
+    cut,
+    is_narrow,
+    more_lines,
+    number_format,
+    plain,
+    storable,
+    width_of,
+)
+from bomgen.output.xlsx.notes import AUTHOR, comment, in_short
+from bomgen.output.xlsx.package import Result
+from bomgen.output.xlsx.page_setup import arrange
+from bomgen.output.xlsx.styles import (
+    CAPTION,
+    EXPLANATION,
+    FONT,
+    GREY,
+    HEADER,
+    HEADING,
+    LABEL,
+    LINE,
+    NUMBER,
+    NUMBER_HEADER,
+    PALE,
+    TEXT,
+    TEXT_SIZE,
+    TITLE,
+    WARNING,
+    WORD_OF_NUMBERS,
+    Look,
+)
+
+_UNKNOWN = "–"
+_NOTE_COLUMNS = ("explain", "why", "how", "note", "source", "origin")
+"""The columns whose text explains the others, and steps back behind them."""
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
+_ILLEGAL_IN_NAME = re.compile(r"[\[\]:*?/\\\s\x00-\x1f\ud800-\udfff\ufffe\uffff]+")
+_RESERVED_NAME = "history"
+_MAX_NAME = 31
+
+_PRINTED_SIZE = 8
+_LINE_HEIGHT, _WIDE_LINE_HEIGHT = 13, 15
+"""Of Latin letters and of Chinese ones [points]."""
+_GAP = 2
+_MAX_HEIGHT = 409
+_TITLE_HEIGHT = 28
+_HEADER_HEIGHT = 18
+_MAX_HEADER = 80
+_MAX_FOOTER = 130
+"""The parts of a header or footer, with their commands, may have 255 characters together."""
+
+
+class Book:
+    """A workbook in the making: its language, its styles, and the results of its formulas."""
+
+    def __init__(self, document: Document, language: Language) -> None:
+        self.workbook = Workbook()
+        self.workbook.remove(self.workbook.worksheets[0])
+        # The usual font is the measure of all widths of columns.
+        usual = Font(name=FONT, size=TEXT_SIZE)
+        self.workbook._fonts = IndexedList([usual])  # type: ignore[attr-defined]
+        self.workbook._named_styles["Normal"].font = usual  # type: ignore[attr-defined]
+        self.workbook.properties.creator = AUTHOR
+        self.workbook.properties.title = clean(document.title)
+        if document.protected:
+            self.workbook.security = WorkbookProtection(lockStructure=True)
+        self.document = document
+        self.language = language
+        self.sheets: list[Sheet] = []
+        self.results: dict[str, dict[str, Result]] = {}
+        """What each formula comes to, by sheet and address."""
+        self.places: dict[str, str] = {}
+        """Where the derivation of each path begins."""
+        self.derived: dict[str, Derivation] = {}
+        """The same derivations."""
+        self._styles: dict[tuple[Look, str, bool], object] = {}
+
+    def sheet(self, title: str) -> Sheet:
+        """A new sheet behind the others; its name is the title as far as Excel allows it."""
+        name = _ILLEGAL_IN_NAME.sub(" ", title).strip("' ") or "Sheet"
+        taken = {sheet.title.casefold() for sheet in self.workbook.worksheets} | {_RESERVED_NAME}
+        unique, number = cut(name, _MAX_NAME), 1
+        while unique.casefold() in taken:
+            number += 1
+            unique = f"{cut(name, _MAX_NAME - len(f' ({number})'))} ({number})"
+        self.sheets.append(Sheet(self, unique, title))
+        return self.sheets[-1]
+
+    def style(self, cell: SheetCell, look: Look, form: str, quoted: bool) -> None:
+        """Give a cell its look, number format and quote prefix; a style is made once, then shared."""
+        key = (look, form, quoted)
+        if key not in self._styles:
+            cell._style = copy(cell._style)  # type: ignore[attr-defined]
+            cell.font = Font(name=self.language.font or FONT, size=look.size, bold=look.bold, color=look.color)
+            cell.alignment = Alignment(
+                horizontal="right" if look.right else "left",
+                vertical="center" if look.middle else "top",
+                wrap_text=look.wrap,
+                indent=look.indent + (look.lined and not look.right),
+            )
+            if look.lined:
+                line = Side(style="thin", color=LINE)
+                cell.border = Border(top=line, bottom=line)
+            if look.fill:
+                cell.fill = PatternFill("solid", start_color=look.fill)
+            cell.number_format = form
+            cell.quotePrefix = quoted
+            if look.open:
+                cell.protection = Protection(locked=False)
+            self._styles[key] = cell._style  # type: ignore[attr-defined]
+        cell._style = self._styles[key]  # type: ignore[attr-defined]
+
+
+class Sheet:
+    """A sheet that is written from top to bottom; `row` is the row to write next, `widths` are set before."""
+
+    def __init__(self, book: Book, name: str, title: str) -> None:
+        self.book = book
+        self.title = title
+        self.page = book.workbook.create_sheet(name)
+        self.quoted = quote_sheetname(name)
+        self.results = book.results.setdefault(name, {})
+        self.row = 1
+        self.widths: list[float] = []
+        self.printed: int | None = None
+        """How many columns are printed, where that is not all of them."""
+        self.folded: set[int] = set()
+        """Columns out of sight that the reader can unfold."""
+        self.together: dict[int, int] = {}
+        """First and last row of what is not to be split by the end of a page."""
+
+    def put(self, column: int, value: Value, look: Look, form: str = GENERAL, columns: int = 1) -> SheetCell:
+        """Write a value into the current row and return its cell.
+
+        Text stays text, whatever it begins with; it has room on `columns` columns.
+        """
+        cell = self._cell(column)
+        quoted = False
+        if isinstance(value, str):
+            text = clean(value)
+            quoted = text.startswith(_FORMULA_STARTS)
+            cell.value, cell.data_type = text, "s"
+            if look.wrap:
+                widths = self._seen() if columns > 1 else self.widths
+                room = sum(widths[column - 1 : column - 1 + columns]) - PADDING * (1 + look.indent)
+                self._heighten(text, max(room, 1))
+        elif value is not None:
+            number = storable(value)
+            cell.value = number
+            self._widen(column, number, form)
+        self.book.style(cell, look, form, quoted)
+        return cell
+
+    def calculate(self, column: int, formula: str, result: Result, look: Look, form: str = GENERAL) -> str:
+        """Write a formula with what it comes to into the current row and return the address of its cell."""
+        return self.formula(column, formula, result, look, form).coordinate
+
+    def formula(
+        self, column: int, formula: str, result: Result, look: Look, form: str = GENERAL, each: bool = False
+    ) -> SheetCell:
+        """Write a formula with what it comes to into the current row and return its cell.
+
+        `each` has all parts of it worked out for each cell of an area, not just those of functions made for areas.
+        """
+        cell = self._cell(column)
+        cell.value = f"={formula}"
+        if each:
+            cell.value = ArrayFormula(cell.coordinate, cell.value)
+        self.book.style(cell, look, form, False)
+        self.results[cell.coordinate] = result
+        if not isinstance(result, str):
+            self._widen(column, result, form)
+        return cell
+
+    def value(self, position: int, column: Column, cell: Cell, named: bool = True) -> None:
+        """Write a cell of a table, linked to its derivation; `named` puts the unit behind a number."""
+        language = self.book.language
+        value = language.value(cell.value, cell.unit) if isinstance(cell.value, str) else cell.value
+        value = _UNKNOWN if value is None else value
+        if column.kind != "text":
+            look = WORD_OF_NUMBERS if isinstance(value, str) else NUMBER
+        else:
+            look = EXPLANATION if column.key in _NOTE_COLUMNS else TEXT
+        form = number_format(cell.value, cell.unit, language, named)
+        if cell.least and form != GENERAL:
+            form = LEAST + form
+        if cell.best:
+            look, form = look._replace(bold=True, fill=PALE), f'"{BEST} "{form}'
+        self.link(self.put(position, value, look, form), cell)
+
+    def link(self, cell: SheetCell, source: Cell) -> None:
+        """Link the cell of a number to the derivation that explains the number."""
+        place = self.book.places.get(source.why) if source.why else None
+        if place and not isinstance(source.value, str):
+            cell.hyperlink = Hyperlink(ref=cell.coordinate, location=place)
+
+    def subheading(self, text: str) -> None:
+        """Write the title of a part of the sheet."""
+        self.put(1, text, HEADING)
+        self._at_least(_HEADER_HEIGHT)
+        self.row += 1
+
+    def explain(self, cell: SheetCell, source: Cell) -> None:
+        """Link the cell of a number to its derivation, and tell in a note how the number came about."""
+        self.link(cell, source)
+        if isinstance(source.value, str):
+            return
+        derivation = self.book.derived.get(source.why) if source.why else None
+        if text := in_short(derivation, self.book.language) if derivation else source.note:
+            cell.comment = comment(text)
+
+    def heading(self, title: str, *captions: str | None) -> None:
+        """Write the title of the sheet and what is said below it."""
+        self.put(1, title, TITLE)
+        self.page.row_dimensions[self.row].height = _TITLE_HEIGHT
+        self.row += 1
+        for caption in filter(None, captions):
+            self.across(1, caption, CAPTION)
+        if not any(captions):
+            self.row += 1
+
+    def notes(self, notes: Iterable[Note]) -> None:
+        """Write notes with their level before them and their place behind."""
+        word = self.book.language.word
+        for note in notes:
+            text = word("xlsx-note-at", text=note.text, place=note.place) if note.place else note.text
+            self.put(1, word(f"xlsx-{note.level}"), WARNING if note.level == "warning" else LABEL)
+            self.across(2, text, TEXT)
+
+    def across(self, column: int, text: str, look: Look) -> None:
+        """Write text from a column to the end of the row, and make the row as high as the text needs."""
+        end = self.printed or len(self.widths)
+        columns = end - column + 1
+        self.put(column, text, look, columns=columns)
+        for other in range(column + 1, column + columns):
+            self.put(other, None, look)
+        if columns > 1:
+            first, last = get_column_letter(column), get_column_letter(end)
+            self.page.merged_cells.add(f"{first}{self.row}:{last}{self.row}")
+        self.row += 1
+
+    def header(self, columns: Iterable[Column]) -> None:
+        """Write the header of a table: the titles of its columns."""
+        for position, column in enumerate(columns, 1):
+            self.put(position, column.title, HEADER if column.kind == "text" else NUMBER_HEADER)
+        self._at_least(_HEADER_HEIGHT)
+        self.row += 1
+
+    def freeze(self) -> None:
+        """Keep the header that was just written and all above it in sight, and repeat it on every printed page."""
+        header = self.row - 1
+        self.page.freeze_panes = f"A{self.row}"
+        self.page.print_title_rows = f"{header}:{header}"
+
+    def finish(self) -> None:
+        """Set the widths of the columns and how the sheet is printed."""
+        page, document = self.page, self.book.document
+        for position, width in enumerate(self.widths, 1):
+            dimension = page.column_dimensions[get_column_letter(position)]
+            dimension.width = width
+            if position in self.folded:
+                dimension.hidden, dimension.outlineLevel = True, 1
+        page.sheet_view.showGridLines = False
+        arrange(page, self._seen()[: self.printed], max(self.row - 1, 1), self.together)
+        for part, text in (
+            (page.oddHeader.left, plain(document.title, _MAX_HEADER)),
+            (page.oddHeader.right, plain(self.title, _MAX_HEADER)),
+            (page.oddFooter.left, plain(document.footer, _MAX_FOOTER)),
+            (page.oddFooter.right, self.book.language.word("xlsx-page", page="&P", pages="&N")),
+        ):
+            part.text, part.size, part.color = text, _PRINTED_SIZE, GREY
+            part.font = f"{FONT},Regular"
+        if document.protected:
+            self._protect()
+
+    def _protect(self) -> None:
+        """Let the reader change inputs only. What a locked sheet still allows is False here."""
+        lock = self.page.protection
+        lock.sheet = lock.objects = lock.scenarios = True
+        lock.autoFilter = lock.sort = lock.formatColumns = lock.formatRows = False
+
+    def _seen(self) -> list[float]:
+        """The widths of the columns as they are seen."""
+        return [0 if position in self.folded else width for position, width in enumerate(self.widths, 1)]
+
+    def _cell(self, column: int) -> SheetCell:
+        return cast(SheetCell, self.page.cell(self.row, column))
+
+    def _heighten(self, text: str, room: float) -> None:
+        """Make the row high enough for wrapped text; programs disagree about it when they print."""
+        if lines := more_lines(text, room):
+            height = _LINE_HEIGHT if is_narrow(text) else _WIDE_LINE_HEIGHT
+            self._at_least(min((lines + 1) * height + _GAP, _MAX_HEIGHT))
+
+    def _at_least(self, height: float) -> None:
+        row = self.page.row_dimensions[self.row]
+        row.height = max(row.height or 0, height)
+
+    def _widen(self, column: int, number: int | float | Decimal, form: str) -> None:
+        needed = width_of(number, form)
+        if column <= len(self.widths) and needed > self.widths[column - 1]:
+            self.widths[column - 1] = needed

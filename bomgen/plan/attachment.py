@@ -1,0 +1,232 @@
+"""How the servers hang on each fabric: which ports, of which NICs, on how many planes."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.parts import ANY, Nic, ServerPorts
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Figure, formula
+from bomgen.optics.selection import RJ45
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan
+
+
+class Attachment(NamedTuple):
+    """How a server hangs on a fabric."""
+
+    ports_per_server: Figure
+    """Endpoints, over all planes."""
+    ports_per_plane: Figure
+    """Endpoints on each plane."""
+    nics_per_server: Figure
+    port_gbps: Figure
+    cage: str
+    ports_per_cage: Figure
+    bought: Nic | None
+    """The NIC that is bought for it; None: the server's own."""
+
+
+@formula("NICs")
+def nics_of_a_server(gpus: int, gpus_per_nic: int) -> int:
+    """NICs of a server whose GPUs share them."""
+    return ceil(gpus / gpus_per_nic)
+
+
+@formula("NICs")
+def cards_for_ports(ports: int, ports_per_nic: int) -> int:
+    """Cards that give a server so many ports."""
+    return ceil(ports / ports_per_nic)
+
+
+@formula("ports")
+def ports_of_nics(nics: int, ports_per_nic: int) -> int:
+    """NIC ports of a server."""
+    return nics * ports_per_nic
+
+
+@formula("ports")
+def ports_on_a_plane(ports: int, planes: int) -> int:
+    """Ports of a server on each of several equal planes."""
+    return ports // planes
+
+
+@formula("ports")
+def ports_on_a_nic(ports: int, nics: int) -> int:
+    """Ports of one NIC."""
+    return ports // nics
+
+
+@formula("ports")
+def ports_when_split(ports: int, pieces: int) -> int:
+    """Ports of a server, or of a cage, whose every port is split, a piece to every plane."""
+    return ports * pieces
+
+
+@formula("count")
+def pieces_of_port(planes: int, ports_per_nic: int) -> int:
+    """Pieces of a NIC port when a NIC has fewer ports than there are planes."""
+    return planes // ports_per_nic
+
+
+@formula("Gb/s")
+def rate_of_piece(port_gbps: int, pieces: int) -> int:
+    """Rate of a piece of a port."""
+    return port_gbps // pieces
+
+
+@formula("ports")
+def one_port_a_cage() -> int:
+    """Ports outside the compute network sit in cages of their own."""
+    return 1
+
+
+def refusal(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
+    """A fabric that cannot be joined as the plan asks, at its place."""
+    return PlanErrors([Problem(fabric.mark, "error", message, rule, f"fabrics.{fabric.name}")])
+
+
+def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
+    """How the servers hang on each fabric of a plan, by its name; `bmc_gbps` is the rate of a management port.
+
+    Raises PlanErrors when neither plan nor catalogue say how many ports of which rate there are.
+    """
+    attached = {
+        fabric.name: _on_planes(fabric, _attachment(fabric, plan.cluster, bmc_gbps))
+        for fabric in plan.fabrics
+        if not fabric.switchless
+    }
+    _check_own_ports(plan, attached)
+    return attached
+
+
+def _check_own_ports(plan: Plan, attached: dict[str, Attachment]) -> None:
+    """Raise PlanErrors when fabrics use more of a server's own ports than it has."""
+    server = plan.cluster.server
+    if server is None:
+        return
+    if server.storage is not None:
+        switched = [fabric for fabric in plan.fabrics if fabric.name in attached]
+        sharing = [fabric for fabric in switched if fabric.role in (STORAGE, IN_BAND) and fabric.nic is None]
+        used = sum(attached[fabric.name].ports_per_server.value for fabric in sharing)
+        if used > server.storage.count.value:
+            silent = next((fabric for fabric in sharing if fabric.ports_per_server is None), sharing[-1])
+            message = (
+                f"the fabrics {' and '.join(fabric.name for fabric in sharing)} use {used} ports a server; "
+                f"{server.identity.name} has {server.storage.count.value}: give `ports_per_server:` or name a `nic:`"
+            )
+            raise refusal(silent, message, "ports")
+    own = [fabric for fabric in plan.fabrics if fabric.name in attached and _uses_own_nics(fabric, attached)]
+    used = sum(attached[fabric.name].nics_per_server.value for fabric in own)
+    if server.compute is not None and used > server.compute.count.value:
+        message = (
+            f"the fabrics {' and '.join(fabric.name for fabric in own)} use {used} NICs a server; "
+            f"{server.identity.name} has {server.compute.count.value}: name a `nic:` to buy, or give `gpus_per_nic:`"
+        )
+        raise refusal(own[-1], message, "ports")
+
+
+def _uses_own_nics(fabric: FabricPlan, attached: dict[str, Attachment]) -> bool:
+    return fabric.role == COMPUTE and attached[fabric.name].bought is None
+
+
+def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attachment:
+    server = cluster.server
+    if server is None:
+        message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
+        raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+    if fabric.role == COMPUTE:
+        return _compute_attachment(fabric, cluster)
+    if fabric.role == OUT_OF_BAND:
+        ports = fabric.ports_per_server or server.bmc_ports
+        if ports is None:
+            raise refusal(fabric, _silent(server.identity.name, "management ports"), "unknown-ports")
+        return _side_attachment(fabric, ports, bmc_gbps, RJ45)
+    own = server.storage
+    ports = fabric.ports_per_server or (own.count if own else None)
+    gbps = fabric.nic.port_gbps if fabric.nic else own.gbps if own else fabric.link_gbps
+    if ports is None or gbps is None:
+        raise refusal(fabric, _silent(server.identity.name, "storage and in-band ports"), "unknown-ports")
+    return _side_attachment(fabric, ports, gbps, own.cage if own else ANY)
+
+
+def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
+    """The same with every NIC on every plane: with a port, or with a piece of one.
+
+    Raises PlanErrors when the ports of a NIC neither divide evenly over the planes nor split evenly.
+    """
+    planes, ports = fabric.planes, attached.ports_per_server
+    if planes.value == 1:
+        return attached
+    by_nic = fabric.role == COMPUTE or fabric.nic is not None
+    of_nic = ports.value // attached.nics_per_server.value if by_nic else ports.value
+    if of_nic % planes.value == 0:
+        return attached._replace(ports_per_plane=ports_on_a_plane(ports, planes))
+    if planes.value % of_nic:
+        nics = "a NIC" if by_nic else "a server"
+        message = (
+            f"{of_nic} ports of {nics} do not spread over {planes.value} planes; as many planes as ports, a divisor "
+            "or a multiple of them"
+        )
+        raise refusal(fabric, message, "planes")
+    pieces = pieces_of_port(planes, ports_on_a_nic(ports, attached.nics_per_server) if by_nic else ports)
+    if attached.port_gbps.value % pieces.value:
+        port = f"a port of {attached.port_gbps.value} Gb/s"
+        message = f"{port} does not split into {pieces.value} equal pieces; a number of `planes:` that divides it"
+        raise refusal(fabric, message, "planes")
+    split = ports_when_split(ports, pieces)
+    return attached._replace(
+        ports_per_server=split,
+        ports_per_plane=ports_on_a_plane(split, planes),
+        port_gbps=rate_of_piece(attached.port_gbps, pieces),
+        ports_per_cage=ports_when_split(attached.ports_per_cage, pieces),
+    )
+
+
+def _silent(server: str, ports: str) -> str:
+    return f"the catalogue knows no {ports} of {server}; give `ports_per_server:` and `nic:` or `link:`"
+
+
+def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str) -> Attachment:
+    if fabric.gpus_per_nic:
+        raise refusal(fabric, f"gpus_per_nic belongs to compute; give ports_per_server for {fabric.role}", "role")
+    nic = fabric.nic
+    if nic:
+        cards = cards_for_ports(ports, nic.ports)
+        return Attachment(ports, ports, cards, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
+    return Attachment(ports, ports, ports, gbps, cage, one_port_a_cage(), None)
+
+
+def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
+    server, nic = cluster.server, fabric.nic
+    if server is None:
+        raise ValueError("a compute fabric needs a server")
+    if fabric.ports_per_server:
+        raise refusal(fabric, "ports_per_server is for the other roles; give gpus_per_nic for compute", "role")
+    own = server.compute
+    if fabric.gpus_per_nic:
+        nics = nics_of_a_server(server.gpus, fabric.gpus_per_nic)
+    elif own:
+        nics = own.count
+    else:
+        message = f"{server.identity.name} names no NICs; give `gpus_per_nic:` and `nic:`"
+        raise refusal(fabric, message, "unknown-ports")
+    same = nic is None or nic.identity.id == server.nic
+    if same and own is not None and nics.value <= own.count.value:
+        return _own_attachment(own, nics, cluster.server_nic)
+    nic = nic or cluster.server_nic
+    if nic is None:
+        message = f"{nics.value} NICs a server are more than {server.identity.name} has; name a `nic:` to buy"
+        raise refusal(fabric, message, "unknown-ports")
+    ports = ports_of_nics(nics, nic.ports)
+    return Attachment(ports, ports, nics, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
+
+
+def _own_attachment(own: ServerPorts, nics: Figure, card: Nic | None) -> Attachment:
+    """The server's own NICs: its cages as the server describes them, ports and rate as the NIC does where it must."""
+    gbps = own.gbps or (card.port_gbps if card else None)
+    if gbps is None:
+        raise ValueError("a server says the rate of its NICs, or which NIC they are")
+    cage = card.cage if card and own.cage == ANY else own.cage
+    ports = ports_of_nics(nics, card.ports) if card else nics
+    return Attachment(ports, ports, nics, gbps, cage, own.ports_per_cage, None)

@@ -1,0 +1,148 @@
+"""From a checked source to a plan: ids to parts, quantities to figures, silence to assumptions.
+
+What cannot be bound is collected and raised together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import Rack
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Figure
+from bomgen.core.yaml_source import Source
+from bomgen.plan.binding.cluster import cluster
+from bomgen.plan.binding.fabrics import AUTO, bought_once, fabric
+from bomgen.plan.binding.quote import operation, paths, quote, stock
+from bomgen.plan.binding.section import Section
+from bomgen.plan.binding.workload import compute, fine_tuning, inference, storage, training
+from bomgen.plan.types import Layout, Plan, Site
+
+MOST_METRES, MICROMETRES = 1000, 1_000_000
+"""The largest length on a floor, and the steps of a metre that it may be given in."""
+
+
+def bind(source: Source, catalog: Catalog) -> Plan:
+    """The plan in a source that `schema.check` found nothing wrong with.
+
+    Raises PlanErrors with every problem found: unknown parts, quantities in no known unit.
+    """
+    problems: list[Problem] = []
+    root = Section(source, (), catalog, problems)
+    workload = root.below("workload")
+    run = serving = target = None
+    if workload.has("training"):
+        run = training(workload.below("training"))
+    elif workload.has("fine_tuning"):
+        run = fine_tuning(workload.below("fine_tuning"))
+    elif workload.has("inference"):
+        serving = inference(workload.below("inference"))
+    elif workload.has("compute"):
+        target = compute(workload.below("compute"))
+    bought = cluster(root.below("cluster"))
+    described = (fabric(root.below("fabrics"), name) for name in root.below("fabrics").data)
+    fabrics = bought_once([each for each in described if each], problems)
+    site = _site(root.below("site")) if root.has("site") else None
+    stored = storage(root.below("storage"))
+    spares = _spares(root.below("spares"))
+    owned = stock(root.below("stock"))
+    run_for = operation(root.below("operation"))
+    offer = quote(root.below("quote"))
+    if problems or bought is None:
+        unique = dict.fromkeys(problems)
+        raise PlanErrors(sorted(unique, key=lambda problem: problem.mark))
+    return Plan(
+        name=str(source.data["name"]),
+        title=str(source.data.get("title") or source.data["name"]),
+        mark=source.mark(()),
+        training=run,
+        inference=serving,
+        compute=target,
+        cluster=bought,
+        fabrics=tuple(each for each in fabrics if (each.switchless or not bought.gpu.pod_chips)),
+        storage=stored,
+        site=site,
+        spares=spares,
+        quote=offer,
+        stock=owned,
+        operation=run_for,
+        templates=paths(root, "templates"),
+    )
+
+
+def _site(section: Section) -> Site:
+    rack, management = section.below("rack"), section.below("management")
+    part = rack.part("part", "rack", part_records.rack)
+    own_units = part.rack_units if part and not rack.has("units") else None
+    by_hand = section.data.get("servers_per_rack", AUTO) != AUTO
+    return Site(
+        mark=section.mark,
+        rack_units=own_units or rack.quantity("units", "U", "rack-units"),
+        rack_power_w=rack.quantity("power", "W", "rack-power"),
+        pdus_per_rack=rack.quantity("pdus", "count", "rack-pdus", zero=True),
+        servers_per_rack=section.figure("servers_per_rack", "count") if by_hand else None,
+        management_racks=management.figure("racks", "count", zero=True),
+        management_pdus=management.quantity("pdus", "count", "management-pdus", zero=True),
+        rack=part,
+        rack_cooling_w=rack.figure("cooling", "W"),
+        pdu=rack.part("pdu", "pdu", part_records.pdu),
+        management_pdu=management.part("pdu", "pdu", part_records.pdu),
+        feeds=section.figure("feeds", "count"),
+        feeds_per_pdu=section.catalog.assumption("site-feeds-per-pdu"),
+        redundancy=section.word("redundancy", "site-redundancy"),
+        pue=section.figure("pue", "ratio"),
+        electricity=section.figure("electricity", "per kWh", zero=True),
+        carbon=section.figure("carbon", "kg/kWh", zero=True),
+        layout=_layout(section, part),
+    )
+
+
+def _layout(site: Section, rack: Rack | None) -> Layout:
+    section = site.below("layout")
+    rows = section.data.get("rows")
+    beside = part_records.metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
+    return Layout(
+        mark=section.mark if section.data else site.mark,
+        given=site.has("layout"),
+        rows=None if rows is None else tuple(tuple(_blocks(section, place)) for place in range(len(rows))),
+        racks_per_row=section.quantity("racks_per_row", "count", "layout-racks-per-row"),
+        unit_m=section.catalog.assumption("rack-unit"),
+        rack_pitch_m=beside or _measure(section, "rack_pitch", "layout-rack-pitch"),
+        row_pitch_m=_measure(section, "row_pitch", "layout-row-pitch"),
+        tray_m=_measure(section, "tray_height", "layout-tray-height", zero=True),
+        slack_m=_measure(section, "slack", "layout-slack", zero=True),
+    )
+
+
+def _measure(section: Section, key: str, assumption: str, zero: bool = False) -> Figure:
+    """A length on the floor, to the micrometre at most: what the ways of millions of cables are added up from."""
+    found = section.quantity(key, "m", assumption, zero)
+    if found.value > MOST_METRES or (found.value * MICROMETRES) % 1:
+        section.problem(
+            key, f"too large or too fine for a floor; give whole micrometres, {MOST_METRES} m at most", "range"
+        )
+        return section.catalog.assumption(assumption)
+    return found
+
+
+def _blocks(layout: Section, row: int) -> Iterator[tuple[str, Figure]]:
+    """The racks of a row, block by block."""
+    for place in range(len(layout.data["rows"][row])):
+        block = layout.below("rows").below(row).below(place)
+        for kind in block.data:
+            racks = block.figure(kind, "count")
+            if racks is not None:
+                yield kind, racks
+
+
+def _spares(section: Section) -> dict[str, Figure]:
+    found: dict[str, Figure] = {}
+    for category, raw in section.data.items():
+        is_share = (isinstance(raw, str) and raw.strip().endswith("%")) or (isinstance(raw, Fraction) and raw < 1)
+        figure = section.figure(category, "share" if is_share else "count", zero=True)
+        if figure is not None:
+            found[category] = figure
+    return found

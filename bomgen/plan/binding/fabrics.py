@@ -1,0 +1,335 @@
+"""The fabrics block of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from bomgen.catalog import part_records, parts
+from bomgen.catalog.files import Catalog, UnknownPart
+from bomgen.core.diagnostics import Problem, nearest
+from bomgen.core.provenance import Figure, Mark, first_given
+from bomgen.fabric.registry import Topology, described
+from bomgen.fabric.types import TierChoice
+from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, PanelWish, Wish
+from bomgen.plan.binding.section import Section
+from bomgen.plan.types import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
+
+DEFAULT = "default"
+AUTO = "auto"
+ACCESS = "access"
+"""The topology whose leaves are linked into another fabric."""
+ASSUMED = "x-assumption"
+"""Names the assumption that stands in for an option of a topology."""
+
+
+def fabric(fabrics: Section, name: str) -> FabricPlan | None:
+    """The fabric of a name; None when something in it is wrong, which the section notes."""
+    section = fabrics.below(name)
+    given = fabrics.data[name]
+    role = _role(fabrics, name)
+    if role not in ROLES:
+        fabrics.problem(name, f"no role '{role}'; give the fabric a role: {', '.join(ROLES)}", "role")
+        return None
+    mark = fabrics.source.key_mark(section.path)
+    if given == DEFAULT:
+        section = _default_fabric(fabrics, role)
+    topology = section.word("topology", "fabric-topology")
+    kind = _topology(section, str(topology.value))
+    switch = section.part("switch", "switch", part_records.switch)
+    above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
+    tier_plans = {"leaf": _tier(section, "leaf", switch)}
+    tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
+    for tier, tier_plan in tier_plans.items():
+        named = kind.switchless or section.has("switch") or section.below(tier).has("switch")
+        if tier_plan is None and tier == "leaf" and not named:
+            message = f"the fabric {name} names no switch; add `switch:` with a catalogue id, for example qm9700"
+            section.problems.append(Problem(mark, "error", message, "missing-key", f"fabrics.{name}"))
+    ratio = section.data.get("oversubscription")
+    ratios = section.below("oversubscription") if isinstance(ratio, dict) else None
+    leaf_ratio = (
+        ratios.quantity("leaf", "ratio", "fabric-oversubscription")
+        if ratios
+        else section.quantity("oversubscription", "ratio", "fabric-oversubscription")
+    )
+    spine_ratio = (ratios or section.below("oversubscription")).quantity(
+        "spine", "ratio", "fabric-spine-oversubscription"
+    )
+    tiers = None if section.data.get("tiers", AUTO) == AUTO else section.figure("tiers", "count")
+    reserved = section.figure("reserved_ports", "count", zero=True)
+    return FabricPlan(
+        name=name,
+        mark=mark,
+        role=role,
+        topology=topology,
+        nic=section.part("nic", "nic", part_records.nic),
+        gpus_per_nic=section.figure("gpus_per_nic", "count"),
+        ports_per_server=section.figure("ports_per_server", "count"),
+        link_gbps=section.figure("link", "Gb/s"),
+        tiers=tiers,
+        oversubscription=leaf_ratio,
+        spine_oversubscription=spine_ratio,
+        scalable_unit=section.below("scalable_unit").figure("servers", "count"),
+        build_out=section.word("build_out", "fabric-build-out"),
+        tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
+        pod_leaves=section.below("pod").figure("leaves", "count"),
+        planes=section.quantity("planes", "count", "fabric-planes"),
+        reserved_ports=reserved if reserved and reserved.value else None,
+        hosts=_hosts(section, role, tier_plans["leaf"]),
+        switch_ports=_management_ports(section, role, "switch"),
+        pdu_ports=_management_ports(section, role, "pdu"),
+        machine_ports=_management_ports(section, role, "machine"),
+        uplink=_uplink(section, fabrics),
+        links={kind: _link(section.below("links"), kind, mark) for kind in LINK_KINDS},
+        switchless=kind.switchless,
+        options=_options(section, kind),
+        host_cage=section.catalog.assumption("host-cage"),
+    )
+
+
+def _hosts(section: Section, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
+    """What else is attached."""
+    found = []
+    listed = section.below("hosts")
+    for index, _ in enumerate(section.data.get("hosts") or ()):
+        each = listed.below(index)
+        count = each.figure("count", "count")
+        if count is not None:
+            ports = each.quantity("ports", "count", "host-ports")
+            part = each.part("part", "appliance", part_records.appliance)
+            nic = each.part("nic", "nic", part_records.nic)
+            plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
+            found.append(Hosts(str(each.data["name"]), count, ports, part, plug))
+    return tuple(found)
+
+
+def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple[FabricPlan, ...]:
+    """The fabrics, where machines of one name are the same machines: the first fabric that names their part buys them.
+
+    Notes a problem where two fabrics name different numbers or parts of them.
+    """
+    known: dict[str, tuple[str, Hosts]] = {}
+    found = []
+    for each in fabrics:
+        hosts = []
+        for here in each.hosts:
+            where, first = known.get(here.name, (each.name, here))
+            if where != each.name:
+                problems.extend(_at_odds(each, here, where, first))
+            if where == each.name or first.part is None:
+                known[here.name] = (each.name, here)
+                hosts.append(here)
+            else:
+                hosts.append(here._replace(part=None))
+        found.append(each._replace(hosts=tuple(hosts)))
+    return tuple(found)
+
+
+def _at_odds(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
+    """Machines of one name that are others on another fabric."""
+    said = [(f"{here.pieces.value}", f"{first.pieces.value}")]
+    if here.part and first.part:
+        said.append((here.part.identity.name, first.part.identity.name))
+    for own, other in said:
+        if own != other:
+            message = (
+                f"'{here.name}' are {own} here and {other} on {where}; machines of one name are the same machines: "
+                "write the same, or give these another name"
+            )
+            mark = first_given(here.pieces) or fabric.mark
+            yield Problem(mark, "error", message, "hosts", f"fabrics.{fabric.name}.hosts")
+
+
+def plug_of(nic: parts.Nic) -> Plug | None:
+    """How a machine with a NIC is plugged in; None where nobody knows the cage of the NIC."""
+    return None if nic.cage == parts.ANY else Plug(nic.cage, nic.ports_per_cage, nic.port_gbps)
+
+
+def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) -> Plug | None:
+    """How an appliance is plugged into a fabric that its ports are for; its management port is another one."""
+    if part is None or part.cage == parts.ANY or role == OUT_OF_BAND:
+        return None
+    protocol = leaf.switch.protocol if leaf else None
+    if protocol and part.protocols and protocol not in part.protocols:
+        return None
+    return Plug(part.cage, part.ports_per_cage, None)
+
+
+def _management_ports(section: Section, role: str, device: str) -> Figure | None:
+    """Management ports of a switch or PDU on an out-of-band fabric; None where there are none to count."""
+    key = f"{device}_ports"
+    if role != OUT_OF_BAND:
+        if section.has(key):
+            section.problem(key, f"{key} belongs to a fabric of role out_of_band; leave it out", "role")
+        return None
+    ports = section.quantity(key, "count", f"fabric-{device}-ports", zero=True)
+    return ports if ports.value else None
+
+
+def _uplink(section: Section, fabrics: Section) -> Uplink | None:
+    """The fabric that the leaves are linked into."""
+    below = section.below("uplink")
+    name = below.text("fabric")
+    if name is None:
+        if section.data.get("topology") == ACCESS:
+            section.problem("topology", "access leaves have no spines; add `uplink: {fabric: ...}`", "uplink")
+        return None
+    if section.data.get("topology") != ACCESS:
+        below.problem("fabric", "only leaves of topology access are linked into another fabric; leave it out", "uplink")
+    if section.origin is not None:
+        name = next((each for each in fabrics.data if _role(fabrics, each) == IN_BAND), name)
+    known = [each for each in fabrics.data if each != ".".join(str(step) for step in section.path[1:])]
+    if name not in known:
+        below.problem("fabric", f"the plan has no other fabric {name}; it has {', '.join(known) or 'none'}", "uplink")
+    return Uplink(name, below.quantity("ports", "count", "uplink-ports"), below.mark)
+
+
+def _role(fabrics: Section, name: str) -> str:
+    given = fabrics.data[name]
+    return str(given.get("role", name)) if isinstance(given, dict) else name
+
+
+def _topology(section: Section, name: str) -> Topology:
+    """The topology of a fabric, which says nothing under the name of another one."""
+    found: Topology | None = None
+    for each in described():
+        if each.name == name:
+            found = each
+        elif section.has(each.name):
+            message = (
+                f"`{each.name}:` describes that topology, and this fabric is a {name}; leave it out, or write "
+                f"`topology: {each.name}`"
+            )
+            section.problem(each.name, message, "topology")
+    if found is None:
+        raise ValueError(f"the schema lets no topology {name} pass")
+    return found
+
+
+def _options(section: Section, topology: Topology) -> dict[str, Figure | tuple[Figure, ...]]:
+    """What the plan says under the name of the topology, and the assumptions for what it does not say."""
+    own = section.below(topology.name)
+    found: dict[str, Figure | tuple[Figure, ...]] = {}
+    for key, schema in (topology.options or {}).get("properties", {}).items():
+        unit = schema["x-unit"]
+        value = own.figures(key, unit) if schema["type"] == "array" else own.figure(key, unit, schema.get(ASSUMED))
+        if value is not None:
+            found[key] = value
+    return found
+
+
+def _default_fabric(fabrics: Section, role: str) -> Section:
+    """The section of the cited default for a role, every figure of it an assumption.
+
+    Out-of-band switches are linked into the in-band fabric where the plan has one.
+    """
+    linked = role == OUT_OF_BAND and any(_role(fabrics, name) == IN_BAND for name in fabrics.data)
+    record = fabrics.catalog.find("assumption", f"fabric-{role.replace('_', '-')}{'-linked' if linked else ''}-default")
+    origin = fabrics.catalog.assumption(record.id).origin
+    return Section(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
+
+
+def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoice | None:
+    own = section.below(tier)
+    model = own.part("switch", "switch", part_records.switch) or switch
+    if model is None:
+        return None
+    line_cards = own.figure("line_cards", "count")
+    if line_cards:
+        try:
+            model = part_records.fitted_with(model, line_cards)
+        except ValueError as error:
+            own.problem("line_cards", str(error), "chassis")
+    return TierChoice(
+        switch=model,
+        servers=own.figure("servers", "count"),
+        per_pod=own.figure("per_pod", "count"),
+        count=own.figure("count", "count"),
+        downlinks=own.figure("downlinks", "count"),
+        uplinks=own.figure("uplinks", "count"),
+    )
+
+
+def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
+    section = links.below(kind)
+    named = section.data.get("module")
+    ends = LINK_KINDS[kind]
+    modules = {end: str(named) for end in ends} if isinstance(named, str) else dict(named or {})
+    for end, part in modules.items():
+        at = section.below("module") if isinstance(named, dict) else section
+        key = end if isinstance(named, dict) else "module"
+        if not _is_known(section.catalog, str(part)):
+            at.problem(key, _unknown_module(section.catalog, str(part)), "unknown-part")
+    fibre = section.text("fibre")
+    if fibre is not None and not _is_known(section.catalog, fibre):
+        section.problem("fibre", _unknown_module(section.catalog, fibre), "unknown-part")
+    return Wish(
+        medium=section.word("medium", "link-medium"),
+        modules={end: str(part) for end, part in modules.items()},
+        rate_gbps=section.figure("rate", "Gb/s"),
+        length_m=section.quantity("length", "m", "link-length"),
+        mark=section.mark if section.data and section.origin is None else fabric_mark,
+        prefer=_policies(section),
+        fibre=fibre,
+        panels=_panels(section),
+    )
+
+
+def _panels(section: Section) -> PanelWish | None:
+    """What the plan says of patch panels; None where it asks for none."""
+    if not section.data.get("panels"):
+        return None
+    medium, below = str(section.data.get("medium", AUTO)), section.below("panels")
+    if medium in (*COPPER, AOC):
+        message = f"a {medium} is one piece with both ends, which no panel parts; leave out `panels:` or `medium:`"
+        section.problem("panels", message, "medium")
+    if PREFER_COPPER in _listed(section.data.get("prefer")):
+        section.problem("panels", "copper is preferred, and no panel takes it; leave one of both out", "prefer")
+    if section.has("length"):
+        message = "with panels lengths are measured on the floor of `site.layout`; leave `length:` out"
+        section.problem("length", message, "layout")
+    for key, kind in (("panel", "panel"), ("trunk", "cable"), ("jumper", "cable")):
+        if below.has(key):
+            try:
+                section.catalog.find(kind, str(below.data[key]))
+            except UnknownPart as error:
+                below.problem(key, str(error), "unknown-part")
+    return PanelWish(below.mark, below.text("panel"), below.text("trunk"), below.text("jumper"))
+
+
+def _listed(given: object) -> tuple[str, ...]:
+    """One word or several, as several."""
+    return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else ()
+
+
+def _policies(section: Section) -> tuple[str, ...]:
+    """The policies for a kind of link, which must not contradict each other or the medium named."""
+    prefer = _listed(section.data.get("prefer"))
+    medium = str(section.data.get("medium", AUTO))
+    joined = medium == TRANSCEIVER or (medium == AUTO and (section.has("module") or section.has("fibre")))
+    if PREFER_COPPER in prefer and OPTICS_ONLY in prefer:
+        section.problem("prefer", "copper and optics-only contradict each other; keep one", "prefer")
+    elif PREFER_COPPER in prefer and (joined or medium == AOC):
+        section.problem("prefer", "modules and AOCs are named, and copper is preferred; keep one of both", "prefer")
+    elif OPTICS_ONLY in prefer and medium in COPPER:
+        section.problem("prefer", f"`medium: {medium}` is copper, and prefer says optics-only; keep one", "prefer")
+    if section.has("fibre") and medium in (*COPPER, AOC):
+        section.problem("fibre", f"a {medium} is one piece with both ends; leave `fibre:` out", "medium")
+    return prefer
+
+
+def _is_known(catalog: Catalog, part: str) -> bool:
+    """Whether a module or cable of that name is in the catalogue."""
+    for kind in ("transceiver", "cable"):
+        with suppress(UnknownPart):
+            catalog.find(kind, part)
+            return True
+    return False
+
+
+def _unknown_module(catalog: Catalog, part: str) -> str:
+    """What is wrong with the name of a module or cable, with the nearest name of either kind."""
+    names = [*catalog.ids("transceiver"), *catalog.ids("cable")]
+    close = nearest(part.lower(), names)
+    hint = f"did you mean '{close[0]}'?" if close else "`bomgen catalog transceiver` and `cable` list what there is"
+    return f"no module or cable '{part}'; {hint}"

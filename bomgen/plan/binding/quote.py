@@ -1,0 +1,199 @@
+"""From the plan's keys to its commercial part: `quote`, `stock`, `operation`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from itertools import chain
+from itertools import count as numbered
+
+from bomgen.catalog.part_records import slug
+from bomgen.core.money import MAX_PRICE, MONEY, decimal
+from bomgen.core.provenance import Figure, Given, Mark
+from bomgen.plan.binding.section import Section
+from bomgen.plan.commercial_terms import (
+    ORDER,
+    SERVICE,
+    SOFTWARE,
+    Alternative,
+    Charge,
+    Discounts,
+    Exchange,
+    Operation,
+    Party,
+    QuotePlan,
+)
+
+MAX_RATE = 10**6
+"""No currency is worth a millionth of another; the largest rates are some 10^5."""
+LISTED = ("parts", "lines")
+"""Keys of `discount` that hold discounts by name."""
+
+
+def quote(section: Section) -> QuotePlan:
+    """What the plan says of the quote."""
+    assumed = section.catalog.assumption("quote-currency")
+    vendor = section.below("vendor")
+    revision = section.data.get("revision")
+    return QuotePlan(
+        customer=_party(section, "customer"),
+        vendor=_party(section, "vendor"),
+        logo=(str(vendor.data["logo"]), vendor.value_mark("logo")) if vendor.has("logo") else None,
+        number=section.text("number"),
+        revision=None if revision is None else str(revision),
+        currency=section.text("currency") or str(assumed.value),
+        assumed_currency=None if section.has("currency") else assumed,
+        price_books=paths(section, "price_book"),
+        cost_books=paths(section, "cost_book"),
+        exchange={
+            currency: _exchange(section.below("exchange"), currency) for currency in section.below("exchange").data
+        },
+        old_after=section.quantity("old_after", "days", "price-age"),
+        discounts=_discounts(section.below("discount")),
+        charges=tuple(_charges(section)),
+        tax=section.figure("tax", "share", zero=True),
+        valid_days=section.figure("valid_days", "days"),
+        payment=section.text("payment"),
+        terms=_lines(section, "terms"),
+        date=section.text("date"),
+        date_mark=section.value_mark("date") if section.has("date") else None,
+        language=section.text("language") or "en",
+        alternatives=tuple(_alternatives(section)),
+        mark=section.mark if section.data else section.source.mark(()),
+        workbook=section.text("workbook") or "open",
+    )
+
+
+def stock(section: Section) -> dict[str, Figure]:
+    """Pieces that the customer has, by catalogue id or part number in lower case."""
+    found: dict[str, Figure] = {}
+    for name in section.data:
+        figure = section.figure(name, "count")
+        if name.lower() in found:
+            section.problem(name, f"{name.lower()} stands twice in the stock; give all its pieces once", "duplicate")
+        elif figure is not None:
+            found[name.lower()] = figure
+    return found
+
+
+def operation(section: Section) -> Operation | None:
+    """How long the cluster runs and what that costs; None where nobody asks."""
+    years = section.figure("years", "years")
+    if years is None:
+        return None
+    rent = _amount(section, "rack_cost")
+    cost = (
+        Figure(Fraction(rent), MONEY, Given(section.value_mark("rack_cost"), "rack_cost")) if rent is not None else None
+    )
+    return Operation(
+        years=years,
+        load=section.quantity("load", "share", "operation-load", zero=True),
+        use=section.quantity("use", "share", "operation-use"),
+        rack_cost=cost,
+        mark=section.mark,
+    )
+
+
+def paths(section: Section, key: str) -> tuple[tuple[str, Mark], ...]:
+    """The path at a key, or those of the list there, each with its place."""
+    given = section.data.get(key) or []
+    if isinstance(given, str):
+        return ((given, section.value_mark(key)),)
+    below = section.below(key).path
+    return tuple((path, section.source.mark((*below, place))) for place, path in enumerate(given))
+
+
+def _amount(section: Section, key: str) -> Decimal | None:
+    """The money at a key; None where there is none."""
+    given = section.data.get(key)
+    amount = None if given is None else decimal(given)
+    if amount is not None and amount >= MAX_PRICE:
+        section.problem(key, f"an amount of {MAX_PRICE} or more is a slip; give the price of one piece", "range")
+        return Decimal(1)
+    return amount
+
+
+def _lines(section: Section, key: str) -> tuple[str, ...]:
+    """A text, or the texts of a list."""
+    given = section.data.get(key) or ()
+    return (given,) if isinstance(given, str) else tuple(map(str, given))
+
+
+def _party(section: Section, key: str) -> Party | None:
+    if not section.has(key):
+        return None
+    if isinstance(section.data[key], str):
+        return Party(section.data[key])
+    given = section.below(key)
+    return Party(
+        name=str(given.data["name"]),
+        address=_lines(given, "address"),
+        contact=given.text("contact"),
+        email=given.text("email"),
+        phone=given.text("phone"),
+        tax_id=given.text("tax_id"),
+        reference=given.text("reference"),
+    )
+
+
+def _exchange(section: Section, currency: str) -> Exchange:
+    given = section.below(currency)
+    rate = decimal(given.data["rate"])
+    if rate >= MAX_RATE or 0 < rate * MAX_RATE < 1:
+        given.problem("rate", f"a rate of {rate:.2g} is a slip; give what one {currency} is worth", "range")
+    return Exchange(rate, str(given.data["date"]), given.text("source"), given.mark)
+
+
+def _discounts(section: Section) -> Discounts:
+    by_name = {
+        key: {name.lower() if key == "parts" else name: share for name, share in _shares(section.below(key)).items()}
+        for key in LISTED
+    }
+    return Discounts(_shares(section), by_name["parts"], by_name["lines"])
+
+
+def _shares(section: Section) -> dict[str, Figure]:
+    """The shares of a mapping by their keys; mappings below it are left out."""
+    found = {name: section.figure(name, "share", zero=True) for name in section.data if name not in LISTED}
+    return {name: share for name, share in found.items() if share is not None}
+
+
+def _charges(section: Section) -> Iterator[Charge]:
+    taken: set[str] = set()
+    for at in range(len(section.data.get("charges") or ())):
+        given = section.below("charges").below(at)
+        kind, name = str(given.data["kind"]), given.text("name")
+        category = SOFTWARE if kind == SOFTWARE else SERVICE
+        own = f"{category}.{slug(name or '') or kind}"
+        line_id = next(id for id in chain((own,), (f"{own}.{number}" for number in numbered(2))) if id not in taken)
+        taken.add(line_id)
+        if given.has("share") and given.has("per") and given.text("per") != ORDER:
+            given.problem(
+                "per", f"a share is of all hardware and counts once; write `per: {ORDER}` or leave it out", "charge"
+            )
+        price = _amount(given, "price")
+        yield Charge(
+            id=line_id,
+            kind=kind,
+            name=name,
+            category=category,
+            per=given.text("per") or ORDER,
+            years=given.figure("years", "count"),
+            price=price,
+            part=given.text("part"),
+            share=given.figure("share", "share", zero=True),
+            once=Figure(1, "pieces", Given(given.mark, f"charges.{at}")),
+            mark=given.mark,
+        )
+
+
+def _alternatives(section: Section) -> Iterator[Alternative]:
+    for at in range(len(section.data.get("alternatives") or ())):
+        given = section.below("alternatives").below(at)
+        yield Alternative(
+            name=str(given.data["name"]),
+            substitute={str(key): str(value) for key, value in (given.data.get("substitute") or {}).items()},
+            settings=given.data.get("set") or {},
+            mark=given.mark,
+        )

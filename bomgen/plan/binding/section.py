@@ -1,0 +1,148 @@
+"""A mapping of the plan while it is bound: figures, words and parts, with the problems found on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar
+
+from bomgen.catalog.files import Catalog, Record, UnknownPart, inline
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Assumed, Figure, Given, Mark, Origin
+from bomgen.core.units import parse
+from bomgen.core.yaml_source import Path, Source
+
+T = TypeVar("T")
+
+
+class Section(NamedTuple):
+    """A mapping of the plan while it is bound: reads figures, notes problems, falls back on assumptions."""
+
+    source: Source
+    path: Path
+    catalog: Catalog
+    problems: list[Problem]
+    origin: Origin | None = None
+    """The origin of everything in the section when it is no plan's own, such as a default fabric."""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The section's mapping; empty when there is none."""
+        data = self.source.data
+        for step in self.path:
+            if isinstance(data, list) and isinstance(step, int):
+                data = data[step]
+            else:
+                data = data.get(step) if isinstance(data, dict) else None
+        return data if isinstance(data, dict) else {}
+
+    @property
+    def mark(self) -> Mark:
+        """Where the section stands."""
+        return self.source.key_mark(self.path) if self.path else self.source.mark(())
+
+    def has(self, key: str) -> bool:
+        """Whether the section says something of a key."""
+        return self.data.get(key) is not None
+
+    def below(self, key: str | int) -> Section:
+        """The section at a key, or at a place of a list; empty when it is not there."""
+        return Section(self.source, (*self.path, key), self.catalog, self.problems, self.origin)
+
+    def value_mark(self, key: str) -> Mark:
+        """Where the value of a key stands."""
+        return self.source.mark((*self.path, key))
+
+    def problem(self, key: str, message: str, rule: str) -> None:
+        """Note a problem with the value of a key."""
+        dotted = ".".join(str(step) for step in (*self.path, key))
+        self.problems.append(Problem(self.value_mark(key), "error", message, rule, dotted))
+
+    def figure(self, key: str, unit: str, assumption: str | None = None, zero: bool = False) -> Figure | None:
+        """The quantity at a key, else the assumption named, else None; `zero` says that nought is allowed."""
+        raw = self.data.get(key)
+        if raw is None:
+            return None if assumption is None else self.catalog.assumption(assumption)
+        try:
+            number = parse(raw, unit)
+        except ValueError as error:
+            self.problem(key, str(error), "unit")
+            number = 1
+        if number < 0 or (number == 0 and not zero):
+            self.problem(key, f"{_written(raw)} is too small; {'0 or more' if zero else 'more than 0'}", "range")
+            number = 1
+        if unit in _WHOLE and isinstance(number, Fraction):
+            self.problem(key, f"{_written(raw)} is no whole number of {unit}; write a whole one", "unit")
+            number = 1
+        return Figure(number, unit, self._origin_of(key))
+
+    def figures(self, key: str, unit: str) -> tuple[Figure, ...] | None:
+        """The numbers of a list at a key, each with its place; None when there is none."""
+        raw = self.data.get(key)
+        if raw is None:
+            return None
+        marks = (self.source.mark((*self.path, key, place)) for place in range(len(raw)))
+        name = ".".join(str(step) for step in (*self.path[1:], key))
+        return tuple(
+            Figure(int(number), unit, self.origin or Given(mark, name)) for number, mark in zip(raw, marks, strict=True)
+        )
+
+    def _origin_of(self, key: str) -> Origin:
+        """Where the value of a key comes from: the plan, or the assumption that the whole section is."""
+        path = ".".join(str(step) for step in (*self.path[1:], key))
+        if isinstance(self.origin, Assumed):
+            return self.origin._replace(name=f"{self.origin.name}: {path}")
+        return self.origin or Given(self.value_mark(key), path)
+
+    def quantity(self, key: str, unit: str, assumption: str, zero: bool = False) -> Figure:
+        """As `figure`, where there always is one."""
+        found = self.figure(key, unit, assumption, zero)
+        return found if found is not None else self.catalog.assumption(assumption)
+
+    def word(self, key: str, assumption: str) -> Figure:
+        """The word at a key, else the assumption named, as a figure."""
+        raw = self.data.get(key)
+        if raw is None:
+            return self.catalog.assumption(assumption)
+        return Figure(raw, "word", self._origin_of(key))
+
+    def yes_or_no(self, key: str, assumption: str) -> Figure:
+        """The truth at a key, else the assumption named, as a word: yes or no."""
+        raw = self.data.get(key)
+        if raw is None:
+            return self.catalog.assumption(assumption)
+        return Figure("yes" if raw else "no", "word", self._origin_of(key))
+
+    def text(self, key: str) -> str | None:
+        """The text at a key."""
+        raw = self.data.get(key)
+        return None if raw is None else str(raw)
+
+    def part(self, key: str, kind: str, build: Callable[[Record], T]) -> T | None:
+        """The part at a key, by id or described by a mapping; None when there is none or it is wrong."""
+        raw = self.data.get(key)
+        if raw is None:
+            return None
+        try:
+            if isinstance(raw, dict):
+                return build(inline(kind, self.source, (*self.path, key)))
+            return build(self.catalog.find(kind, str(raw)))
+        except UnknownPart as error:
+            self.problem(key, str(error), "unknown-part")
+        except PlanErrors as errors:
+            self.problems.extend(self._moved(problem, key) for problem in errors.problems)
+        return None
+
+    def _moved(self, problem: Problem, key: str) -> Problem:
+        """A problem in a catalogue file, at the place of the plan that names the part."""
+        if problem.mark.file == self.source.file:
+            return problem
+        return Problem(self.value_mark(key), "error", f"{problem.message} (in {problem.mark})", problem.rule)
+
+
+_WHOLE = ("count", "requests", "tokens", "parameters", "Gb/s")
+
+
+def _written(raw: object) -> str:
+    """A value as the plan has it."""
+    return f"{float(raw):g}" if isinstance(raw, Fraction) else str(raw)

@@ -1,0 +1,212 @@
+"""The workload block of a plan, and the storage that it reads from and writes to."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bomgen.catalog import part_records, parts
+from bomgen.catalog.files import Catalog
+from bomgen.core.provenance import Cited, Figure
+from bomgen.core.units import parse
+from bomgen.plan.binding.fabrics import plug_of
+from bomgen.plan.binding.section import Section
+from bomgen.plan.types import (
+    ESTIMATE,
+    Compute,
+    Degrees,
+    Inference,
+    Parallelism,
+    Spread,
+    Storage,
+    StorageLevel,
+    StorageServers,
+    Training,
+    Tuning,
+)
+
+STORAGE_SERVER = "storage server"
+"""What a storage server is called that has no name."""
+
+
+def training(section: Section) -> Training | None:
+    """A training run; None when something in it is wrong, which the section notes."""
+    model = section.part("model", "model", part_records.model)
+    tokens = section.figure("tokens", "tokens")
+    achieved = section.figure("achieved_tflops", "TFLOP/s")
+    token_rate = section.figure("tokens_per_second_per_gpu", "tokens/s")
+    measured = achieved is not None or token_rate is not None
+    mfu = section.figure("mfu", "share", None if measured else "training-mfu")
+    sequence = section.figure("sequence", "tokens") or (model.shape.get("context") if model else None)
+    if section.data.get("goodput") == ESTIMATE:
+        goodput = section.word("goodput", "training-goodput")
+    else:
+        goodput = section.quantity("goodput", "share", "training-goodput")
+    run = partial(
+        Training,
+        mark=section.mark,
+        epochs=section.quantity("epochs", "epochs", "training-epochs"),
+        target_days=section.figure("target_days", "days"),
+        precision=section.word("precision", "training-precision"),
+        mfu=mfu,
+        achieved_tflops=achieved,
+        tokens_per_second_per_gpu=token_rate,
+        attention=section.word("attention", "training-attention"),
+        recompute=section.word("recompute", "training-recompute"),
+        flash_attention=section.yes_or_no("flash_attention", "training-flash-attention"),
+        parallel_efficiency=section.quantity("parallel_efficiency", "share", "training-parallel-efficiency"),
+        goodput=goodput,
+        sequence=sequence,
+        micro_batch=section.quantity("micro_batch", "count", "training-micro-batch"),
+        batch_tokens=section.figure("batch_tokens", "tokens"),
+        optimizer=section.word("optimizer", "training-optimizer"),
+        gradient_precision=section.word("gradient_precision", "training-gradient-precision"),
+        zero=section.quantity("zero", "count", "training-zero", zero=True),
+        parallelism=_parallelism(section.below("parallelism")),
+        flops_per_parameter_token=section.catalog.assumption("flops-per-parameter-token"),
+        recompute_flops_per_parameter_token=section.catalog.assumption("recompute-flops-per-parameter-token"),
+        published_runs=partial(part_records.published_runs, Catalog()),
+    )
+    return None if model is None or tokens is None else run(model=model, tokens=tokens)
+
+
+def fine_tuning(section: Section) -> Training | None:
+    """A fine-tuning run; None when something in it is wrong, which the section notes."""
+    run = training(section)
+    modules = section.data.get("target_modules")
+    tuning = Tuning(
+        method=section.word("method", "fine-tuning-method"),
+        rank=section.quantity("rank", "count", "fine-tuning-rank"),
+        modules=tuple(str(module) for module in modules) if modules else None,
+        modules_mark=section.value_mark("target_modules") if modules else section.mark,
+        frozen_flops_per_parameter_token=section.catalog.assumption("frozen-flops-per-parameter-token"),
+    )
+    return run._replace(tuning=tuning) if run else None
+
+
+def _parallelism(section: Section) -> Parallelism | None:
+    if not section.data:
+        return None
+
+    def degree(key: str) -> Figure:
+        return section.quantity(key, "count", "parallelism-degree")
+
+    return Parallelism(
+        tensor=degree("tensor"),
+        pipeline=degree("pipeline"),
+        interleave=degree("interleave"),
+        context=degree("context"),
+        expert=degree("expert"),
+        sequence_parallel=bool(section.data.get("sequence_parallel", False)),
+        mark=section.mark,
+    )
+
+
+def inference(section: Section) -> Inference | None:
+    """A model to be served; None when something in it is wrong, which the section notes."""
+    model = section.part("model", "model", part_records.model)
+    precision = section.word("precision", "inference-precision")
+    serving = partial(
+        Inference,
+        mark=section.mark,
+        precision=precision,
+        kv_precision=section.word("kv_precision", "inference-precision") if section.has("kv_precision") else precision,
+        context=section.figure("context", "tokens") or (model.shape.get("context") if model else None),
+        concurrency=section.quantity("concurrency", "requests", "inference-concurrency"),
+        batch=section.figure("batch", "requests"),
+        output_tokens=section.figure("output_tokens", "tokens"),
+        requests_per_minute=section.figure("requests_per_minute", "requests/min"),
+        tokens_per_second_per_gpu=section.figure("tokens_per_second_per_gpu", "tokens/s"),
+        memory_share=section.quantity("memory_share", "share", "inference-memory-share"),
+        degrees=_degrees(section.below("parallelism")),
+        compute_efficiency=_spread(section, "inference-compute-efficiency"),
+        bandwidth_efficiency=_spread(section, "inference-bandwidth-efficiency"),
+    )
+    return None if model is None else serving(model=model)
+
+
+def _degrees(section: Section) -> Degrees | None:
+    """The degrees that a plan gives for a replica; None when it leaves them to the program."""
+    if not section.data:
+        return None
+    return Degrees(
+        tensor=section.quantity("tensor", "count", "parallelism-degree"),
+        pipeline=section.quantity("pipeline", "count", "parallelism-degree"),
+        mark=section.mark,
+    )
+
+
+def _spread(section: Section, assumption: str) -> Spread:
+    return Spread(*(section.catalog.assumption(f"{assumption}-{end}") for end in ("low", "typical", "high")))
+
+
+def compute(section: Section) -> Compute | None:
+    """Peak computing power that is asked for; None when the target is wrong, which the section notes."""
+    target = section.figure("target", "FLOP/s")
+    if target is None:
+        return None
+    return Compute(
+        mark=section.mark,
+        target=target,
+        precision=section.word("precision", "compute-precision"),
+        sparsity=section.word("sparsity", "compute-sparsity"),
+    )
+
+
+def storage(section: Section) -> Storage:
+    """What the plan says of storage, and the assumptions about interruptions where it is silent."""
+    servers = section.below("servers")
+    return Storage(
+        mark=section.mark if section.data else section.source.mark(()),
+        given=bool(section.data),
+        checkpoint_every=section.figure("checkpoint_every", "days"),
+        keep=section.quantity("keep", "count", "checkpoints-kept"),
+        dataset_bytes=section.figure("dataset", "bytes"),
+        read_per_server=section.figure("read_per_server", "bytes/s"),
+        write_per_server=section.figure("write_per_server", "bytes/s"),
+        level=section.word("level", "storage-level"),
+        levels=_storage_levels(section.catalog),
+        unit_servers=section.catalog.assumption("storage-unit-servers"),
+        server_gpus=section.catalog.assumption("storage-server-gpus"),
+        interruption_gpu_hours=section.quantity("interruption_gpu_hours", "GPU-hours", "interruption-gpu-hours"),
+        restart_days=section.quantity("restart", "days", "restart-time", zero=True),
+        servers=_storage_servers(servers) if servers.data else None,
+    )
+
+
+def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
+    """Every level of bandwidth, its figures cited."""
+    record = catalog.find("assumption", "storage-bandwidth")
+    references, confidence = record.references(list(record.data["source"])), str(record.data["confidence"])
+
+    def cited(level: str, key: str) -> Figure:
+        of = f"SuperPOD storage, level {level}, {key.replace('_', ' ')}"
+        return Figure(parse(record.value("value", level, key), "bytes/s"), "bytes/s", Cited(of, references, confidence))
+
+    return {level: StorageLevel(*(cited(level, key) for key in StorageLevel._fields)) for level in record.data["value"]}
+
+
+def _storage_servers(section: Section) -> StorageServers:
+    name = section.text("name") or STORAGE_SERVER
+    identity = parts.Identity(
+        kind="storage",
+        id=part_records.slug(name) or part_records.slug(STORAGE_SERVER),
+        name=name,
+        vendor=section.text("vendor"),
+        part_number=section.text("part_number"),
+        mark=section.mark,
+        inline=True,
+    )
+    nic = section.part("nic", "nic", part_records.nic)
+    return StorageServers(
+        mark=section.mark,
+        identity=identity,
+        pieces=section.figure("count", "count"),
+        capacity_bytes=section.figure("capacity", "bytes"),
+        read=section.figure("read", "bytes/s"),
+        write=section.figure("write", "bytes/s"),
+        power_w=section.figure("power", "W"),
+        rack_units=section.figure("rack_units", "U"),
+        weight_kg=section.figure("weight", "kg"),
+        ports=section.quantity("ports", "count", "storage-server-ports"),
+        plug=plug_of(nic) if nic else None,
+    )

@@ -1,0 +1,93 @@
+"""Several pools of GPUs in one plan: the entries of `clusters`, each as a plan of its own.
+
+A pool has its own workload, fabrics and storage; site, spares, stock, quote and catalogue are those of the whole plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Figure, Mark, formula
+from bomgen.core.yaml_source import Path, Source, merged
+
+KEY = "clusters"
+BESIDE = ("workload", "fabrics", "storage", "site")
+"""What an entry has beside the keys of `cluster`."""
+COUNTED = (("management", "racks"), ("servers_per_rack",), ("feeds",), ("layout",))
+"""Keys of a site that count or place machines: the whole plan cannot say them for each pool."""
+
+
+@formula("<amount>")
+def over_clusters(amount: Fraction, more_amount: Fraction) -> Fraction:
+    """What several clusters of a plan have together."""
+    return amount + more_amount
+
+
+def together(figures: Iterable[Figure | None]) -> Figure | None:
+    """What clusters have together, as far as it is known; None where no cluster has any."""
+    known = [figure for figure in figures if figure]
+    return reduce(over_clusters, known) if known else None
+
+
+def split(source: Source) -> list[tuple[str, Source]]:
+    """The pools of a plan, each with its name; a plan with one `cluster` is a single pool without a name.
+
+    The source has been checked by the plan's schema. Raises PlanErrors for what must stand in the pools and does not,
+    and for two pools of one name.
+    """
+    if KEY not in source.data:
+        return [("", source)]
+    if problems := list(_slips(source)):
+        raise PlanErrors(sorted(problems, key=lambda problem: problem.mark))
+    common = {key: value for key, value in source.data.items() if key != KEY}
+    under = source._replace(data=common)
+    return [
+        (entry["name"], merged(under, _pool(source, at))._replace(files=source.files))
+        for at, entry in enumerate(source.data[KEY])
+    ]
+
+
+def _slips(source: Source) -> Iterator[Problem]:
+    for key in ("cluster", "workload", "fabrics", "storage"):
+        if key in source.data:
+            message = f"`{key}` stands beside `{KEY}`; put it into each of them"
+            yield Problem(source.key_mark((key,)), "error", message, KEY, key)
+    site = source.data.get("site") or {}
+    for path in COUNTED:
+        holder: Any = site
+        for step in path[:-1]:
+            holder = holder.get(step) or {}
+        if path[-1] in holder:
+            message = f"site.{'.'.join(path)} cannot be shared out among {KEY}; give it in the `site:` of each"
+            yield Problem(source.key_mark(("site", *path)), "error", message, KEY, f"site.{'.'.join(path)}")
+    first: dict[str, int] = {}
+    for at, entry in enumerate(source.data[KEY]):
+        name = entry["name"]
+        if name in first:
+            message = f"a second cluster '{name}', the first is in line {first[name]}; give it another name"
+            yield Problem(source.mark((KEY, at, "name")), "error", message, KEY, KEY)
+        first.setdefault(name, source.mark((KEY, at, "name")).line)
+
+
+def _pool(source: Source, at: int) -> Source:
+    """An entry as the keys of a plan, with the marks that it has."""
+    entry, base = source.data[KEY][at], (KEY, at)
+    cluster = {key: value for key, value in entry.items() if key != "name" and key not in BESIDE}
+    data = {"cluster": cluster} | {key: entry[key] for key in BESIDE if key in entry}
+    own = source.mark(base)
+    keys: dict[Path, Mark] = {("cluster",): own}
+    values: dict[Path, Mark] = {(): own, ("cluster",): own}
+    for marks, found in ((source.keys, keys), (source.values, values)):
+        for path, mark in marks.items():
+            if path[:2] == base and len(path) > len(base):
+                found[_place(path[2:])] = mark
+    return Source(source.file, "", data, keys, values)
+
+
+def _place(path: Path) -> Path:
+    """Where a key of an entry stands in a plan of its own."""
+    return path if path[0] in BESIDE else ("cluster", *path)

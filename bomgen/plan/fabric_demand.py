@@ -1,0 +1,142 @@
+"""From a fabric of the plan to what its topology must carry: NIC ports, rates and what is fixed of each tier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure, formula
+from bomgen.fabric import registry as topologies
+from bomgen.fabric.planes import dealt, side_by_side
+from bomgen.fabric.ports import sum_of_ports
+from bomgen.fabric.types import Demand, DirectDemand, Fabric
+from bomgen.plan.attachment import Attachment, refusal
+from bomgen.plan.types import LINK_KINDS, RAILS, Cluster, FabricPlan, Hosts
+
+UPLINK = "uplink"
+"""The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
+
+
+@formula("ports")
+def ports_of_hosts(hosts: int, ports: int) -> int:
+    """Ports of equal machines."""
+    return hosts * ports
+
+
+@formula("ports")
+def one_of_each_port() -> int:
+    """Ports of a server that belong to one rail."""
+    return 1
+
+
+@formula("Gb/s")
+def slower_end(nic_gbps: int, switch_gbps: int) -> int:
+    """A link runs at the rate of its slower end."""
+    return min(nic_gbps, switch_gbps)
+
+
+@formula("servers")
+def servers_of_a_leaf(down: int, ports_per_server: int) -> int:
+    """Whole servers whose ports fill the down ports of a leaf."""
+    return max(down // ports_per_server, 1)
+
+
+def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
+    """The rate of each kind of link [Gb/s].
+
+    Raises Infeasible when the plan asks for links faster than one of their ends.
+    """
+    leaf = fabric.tier_plans["leaf"].switch
+    fastest = max((group.port_gbps for group in leaf.groups), key=lambda rate: rate.value)
+    slower = slower_end(attached.port_gbps, fastest)
+    asked = fabric.links["server-leaf"].rate_gbps or fabric.link_gbps
+    if asked and asked.value > slower.value:
+        message = (
+            f"links of {asked.value} Gb/s; the NIC port carries {attached.port_gbps.value} and the switch port "
+            f"{fastest.value} Gb/s: at most {slower.value}"
+        )
+        raise Infeasible(message, because=asked, rule="rate")
+    usual = fabric.link_gbps or slower
+    return {kind: fabric.links[kind].rate_gbps or usual for kind in LINK_KINDS} | {UPLINK: fastest}
+
+
+def demand(
+    fabric: FabricPlan,
+    attached: Attachment,
+    servers: Figure,
+    hosts: Sequence[Hosts] = (),
+    uplink_gbps: Figure | None = None,
+) -> Demand:
+    """What all planes of the fabric must carry for so many servers, with other machines beside them.
+
+    `uplink_gbps` is the rate of the links of the fabric that it is linked into; None: that of its fastest ports.
+    """
+    tiers = fabric.tier_plans
+    return Demand(
+        servers=servers,
+        ports_per_server=attached.ports_per_server,
+        host_ports=host_ports(hosts),
+        reserved_ports=fabric.reserved_ports,
+        rates=rates(fabric, attached) | ({UPLINK: uplink_gbps} if uplink_gbps else {}),
+        tiers=fabric.tiers,
+        oversubscription=fabric.oversubscription,
+        spine_oversubscription=fabric.spine_oversubscription,
+        leaf=tiers["leaf"],
+        spine=tiers["spine"],
+        core=tiers["core"],
+        pod_leaves=fabric.pod_leaves,
+        uplinks=fabric.uplink.ports if fabric.uplink else None,
+        unit=fabric.scalable_unit,
+        options=fabric.options,
+        exact=fabric.build_out.value == "exact",
+    )
+
+
+def host_ports(hosts: Sequence[Hosts]) -> Figure | None:
+    """Ports of all other machines on a fabric, over all planes; None when there are none."""
+    found: Figure | None = None
+    for each in hosts:
+        ports = ports_of_hosts(each.pieces, each.ports)
+        found = ports if found is None else sum_of_ports(found, ports)
+    return found
+
+
+def build(
+    fabric: FabricPlan,
+    attached: Attachment,
+    servers: Figure,
+    hosts: Sequence[Hosts] = (),
+    uplink_gbps: Figure | None = None,
+) -> Fabric:
+    """The fabric of the plan's topology for so many servers, all planes of it. Raises Infeasible when there is none."""
+    topology, planes = str(fabric.topology.value), fabric.planes
+    whole = demand(fabric, attached, servers, hosts, uplink_gbps)
+    if planes.value == 1:
+        return topologies.build(topology, whole)
+    return side_by_side(topologies.build(topology, dealt(whole, planes, attached.ports_per_plane)), planes, whole)
+
+
+def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
+    """The fabric of a topology without switches. Raises Infeasible when there is none, PlanErrors without a rate."""
+    gpu = cluster.gpu
+    rate = fabric.link_gbps or gpu.pod_link_gbps
+    if rate is None:
+        message = f"nothing says how fast the links of the {fabric.topology.value} are; give `link:`, for example 400G"
+        raise refusal(fabric, message, "unknown-rate")
+    demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
+    return topologies.build(str(fabric.topology.value), demand)
+
+
+def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:
+    """Servers that fill the down ports of a leaf of the fabric that so many servers would get.
+
+    A leaf that serves one rail has one port of each server. Raises Infeasible when there is no such fabric.
+    """
+    given = fabric.tier_plans["leaf"].servers
+    if given:
+        return given
+    of_rail = str(fabric.topology.value) in RAILS
+    if of_rail and fabric.scalable_unit:
+        return fabric.scalable_unit
+    leaf = build(fabric, attached, servers, fabric.hosts).tiers[0]
+    return servers_of_a_leaf(leaf.down, one_of_each_port() if of_rail else attached.ports_per_plane)

@@ -1,0 +1,449 @@
+"""Cross-field checks of a bound plan, one function each: what the schema cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+
+from bomgen.catalog.identity import slug
+from bomgen.catalog.part_records import metres_of
+from bomgen.catalog.parts import Identity, Pdu, Rack
+from bomgen.core.diagnostics import Problem, Severity
+from bomgen.core.provenance import Figure, first_given
+from bomgen.core.unicode_safety import DEVICES
+from bomgen.core.yaml_source import Path, Source
+from bomgen.fabric.clos.search import MAX_TIERS
+from bomgen.plan.types import COMPUTE, LINK_KINDS, MANAGED, OUT_OF_BAND, RAILS, SINGLE_SWITCH, Plan
+
+OF_THE_SITE = ("storage", "rack", "pdu")
+"""Kinds of part that any vendor's can be named for by its part number."""
+MOST_CARBON = 2
+"""kg of CO2 equivalent a kWh; the dirtiest coal grids have about one."""
+LAST_YEAR = 2100
+"""A quote of a later date is a slip."""
+
+
+def check(plan: Plan, source: Source) -> list[Problem]:
+    """Every problem that the rules find in a plan, in the order of the file."""
+    problems = [problem for rule in _RULES for problem in rule(plan, source)]
+    return sorted(problems, key=lambda problem: problem.mark)
+
+
+def _at(plan: Plan, figure: Figure | None, message: str, rule: str, path: str, severity: Severity = "error") -> Problem:
+    mark = (first_given(figure) if figure else None) or plan.mark
+    return Problem(mark, severity, message, rule, path)
+
+
+def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
+    """At most one of mfu, achieved_tflops and tokens_per_second_per_gpu says how fast a GPU is."""
+    training = plan.training
+    if training is None:
+        return
+    given = {
+        "mfu": training.mfu,
+        "achieved_tflops": training.achieved_tflops,
+        "tokens_per_second_per_gpu": training.tokens_per_second_per_gpu,
+    }
+    names = [name for name, figure in given.items() if figure is not None]
+    for name in names[1:]:
+        message = f"{names[0]} and {name} both say how fast a GPU is; keep one"
+        yield _at(plan, given[name], message, "one-of", f"workload.training.{name}")
+
+
+def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
+    """No device of Windows is named: a folder of such a name cannot be made there."""
+    if plan.name in DEVICES:
+        message = f"'{plan.name}' is a device of Windows, where no folder can have that name; take another"
+        yield Problem(source.mark(("name",)), "error", message, "pattern", "name")
+
+
+def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
+    """The cluster's size is given in GPUs or in servers, not in both."""
+    if plan.cluster.gpus and plan.cluster.servers:
+        message = "gpus and servers both give the size; keep one"
+        yield _at(plan, plan.cluster.servers, message, "one-of", "cluster.servers")
+
+
+def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
+    """The server holds the GPU that the plan names."""
+    server, gpu = plan.cluster.server, plan.cluster.gpu
+    if server and server.gpu and not gpu.identity.inline and server.gpu != gpu.identity.id:
+        message = (
+            f"{server.identity.name} holds {server.gpu}, the plan asks for {gpu.identity.id}; name a server with it, "
+            f"or `gpu: {server.gpu}`"
+        )
+        yield Problem(source.mark(("cluster", "server")), "error", message, "gpu-of-server", "cluster.server")
+
+
+def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Utilisation, efficiency, goodput and the share of a GPU's memory are shares of at most 100 %."""
+    if plan.inference:
+        yield from _at_most_one(plan, plan.inference.memory_share, "workload.inference.memory_share")
+    training = plan.training
+    if training is None:
+        return
+    for name in ("mfu", "parallel_efficiency", "goodput"):
+        yield from _at_most_one(plan, getattr(training, name), f"workload.training.{name}")
+
+
+def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Problem]:
+    if share and share.unit != "word" and share.value > 1:
+        message = f"{path.rpartition('.')[2]} is {float(share.value):.0%}; at most 100%"
+        yield _at(plan, share, message, "range", path)
+
+
+def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Tax and discounts are shares of at most 100 %."""
+    yield from _at_most_one(plan, plan.quote.tax, "quote.tax")
+    given = plan.quote.discounts
+    for path, shares in (("", given.categories), ("parts.", given.parts), ("lines.", given.lines)):
+        for name, share in shares.items():
+            yield from _at_most_one(plan, share, f"quote.discount.{path}{name}")
+    if plan.operation:
+        yield from _at_most_one(plan, plan.operation.load, "operation.load")
+        yield from _at_most_one(plan, plan.operation.use, "operation.use")
+
+
+def effectiveness_above_one(plan: Plan, _: Source) -> Iterator[Problem]:
+    """A facility draws no less than its machines."""
+    pue = plan.site.pue if plan.site else None
+    if pue and pue.value < 1:
+        yield _at(plan, pue, f"a PUE of {float(pue.value):g}; 1 or more", "range", "site.pue")
+
+
+def height_of_racks(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No rack holds more than its part is high."""
+    site = plan.site
+    if site and site.rack and site.rack.rack_units and site.rack_units.value > site.rack.rack_units.value:
+        high = site.rack.rack_units.value
+        message = (
+            f"{site.rack_units.value} usable units in a {site.rack.identity.name} of {high}; write {high} or fewer"
+        )
+        yield _at(plan, site.rack_units, message, "rack-units", "site.rack.units")
+
+
+def racks_have_room(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Racks side by side, and rows one behind the other, do not stand in each other."""
+    rack = plan.site.rack if plan.site else None
+    if plan.site is None or rack is None:
+        return
+    layout = plan.site.layout
+    for key, pitch, millimetres, what in (
+        ("rack_pitch", layout.rack_pitch_m, rack.width_mm, "wide"),
+        ("row_pitch", layout.row_pitch_m, rack.depth_mm, "deep"),
+    ):
+        least = metres_of.plain(millimetres.value) if millimetres else 0
+        if pitch.value < least:
+            message = (
+                f"{key} is {float(pitch.value):g} m, and a {rack.identity.name} is {float(least):g} m {what}; "
+                f"write '{float(least):g} m' or more"
+            )
+            yield Problem(first_given(pitch) or layout.mark, "error", message, "layout", f"site.layout.{key}")
+
+
+def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No grid stands for more than some kilogrammes of CO2 a kWh: a larger number is in grammes."""
+    carbon = plan.site.carbon if plan.site else None
+    if carbon and carbon.value > MOST_CARBON:
+        message = (
+            f"{float(carbon.value):g} kg of CO2 a kWh are more than any grid has; write '{float(carbon.value):g} g/kWh'"
+        )
+        yield _at(plan, carbon, message, "range", "site.carbon")
+
+
+def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No more parameters work on a token than there are."""
+    for block, workload in (("training", plan.training), ("inference", plan.inference)):
+        if workload is None:
+            continue
+        model = workload.model
+        if model.active_parameters.value > model.parameters.value:
+            message = f"{model.active_parameters.value} active parameters of {model.parameters.value}; at most all"
+            yield _at(plan, model.active_parameters, message, "range", f"workload.{block}.model.active_parameters")
+
+
+def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No sequence and no request is longer than the model's context."""
+    block = "fine_tuning" if plan.training and plan.training.tuning else "training"
+    asked = [
+        (plan.training, plan.training.sequence if plan.training else None, f"{block}.sequence"),
+        (plan.inference, plan.inference.context if plan.inference else None, "inference.context"),
+    ]
+    for workload, tokens, path in asked:
+        most = workload.model.shape.get("context") if workload else None
+        if workload and tokens and most and tokens.value > most.value > 0:
+            name = workload.model.identity.name
+            message = f"{tokens.value} tokens are more than the context of {name}; at most {most.value}"
+            yield _at(plan, tokens, message, "range", f"workload.{path}")
+
+
+def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
+    """A request has a prompt beside its answer, and a rate of requests says how long an answer is."""
+    inference = plan.inference
+    if inference is None:
+        return
+    output, context = inference.output_tokens, inference.context
+    if output and context and output.value >= context.value:
+        message = (
+            f"{output.value} tokens of an answer leave no room for a prompt in {context.value} tokens of context; "
+            f"at most {context.value - 1}"
+        )
+        yield _at(plan, output, message, "range", "workload.inference.output_tokens")
+    if inference.requests_per_minute and output is None:
+        message = "how long an answer is decides how many GPUs a rate needs; add `output_tokens`"
+        path = "workload.inference.requests_per_minute"
+        yield _at(plan, inference.requests_per_minute, message, "missing-key", path)
+
+
+def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
+    """What a plan fixes of a tier must belong to the topology and number of tiers it asks for."""
+    for fabric in plan.fabrics:
+        if fabric.tiers and fabric.tiers.value not in range(1, MAX_TIERS + 1):
+            yield _at(plan, fabric.tiers, "tiers are auto, 1, 2 or 3", "range", f"fabrics.{fabric.name}.tiers")
+        below_three = fabric.tiers is not None and fabric.tiers.value < MAX_TIERS
+        core, spine = fabric.tier_plans.get("core"), fabric.tier_plans.get("spine")
+        for name, figure in (
+            ("core.count", core.count if core else None),
+            ("spine.uplinks", spine.uplinks if spine else None),
+        ):
+            if figure and (below_three or fabric.topology.value == SINGLE_SWITCH):
+                message = f"{name} belongs to three tiers; ask for `tiers: 3`, or leave it out"
+                yield _at(plan, figure, message, "tiers", f"fabrics.{fabric.name}.{name}")
+
+
+def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
+    """What says the same of a leaf is given once: its servers, its down-links, or the servers of a unit."""
+    for fabric in plan.fabrics:
+        leaf = fabric.tier_plans.get("leaf")
+        if leaf and leaf.servers and leaf.downlinks:
+            message = "leaf.servers and leaf.downlinks both fix the ports down; keep one"
+            yield _at(plan, leaf.downlinks, message, "one-of", f"fabrics.{fabric.name}.leaf.downlinks")
+        if leaf and leaf.servers and fabric.scalable_unit and fabric.topology.value in RAILS:
+            message = "leaf.servers and scalable_unit both say how many servers share a set of leaves; keep one"
+            yield _at(plan, leaf.servers, message, "one-of", f"fabrics.{fabric.name}.leaf.servers")
+        unit = fabric.scalable_unit
+        if leaf and leaf.downlinks and unit and fabric.topology.value in RAILS and leaf.downlinks.value < unit.value:
+            message = (
+                f"{leaf.downlinks.value} ports down of a leaf for {unit.value} servers of a unit; at least as many"
+            )
+            yield _at(plan, leaf.downlinks, message, "ports", f"fabrics.{fabric.name}.leaf.downlinks")
+
+
+def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Machines on a fabric are told apart by their names, also from what an out-of-band fabric joins by itself."""
+    for fabric in plan.fabrics:
+        taken = {slug(name) for name in (MANAGED if fabric.role == OUT_OF_BAND else ())}
+        for index, hosts in enumerate(fabric.hosts):
+            if slug(hosts.name) in taken:
+                path: Path = ("fabrics", fabric.name, "hosts", index, "name")
+                mark = source.mark(path) if path in source.values else fabric.mark
+                message = f"other machines on the fabric are called '{hosts.name}' too; give these another name"
+                yield Problem(mark, "error", message, "same-name", f"fabrics.{fabric.name}.hosts")
+            taken.add(slug(hosts.name))
+
+
+def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Leaves that are linked into another fabric have their links up from `uplink` alone."""
+    for fabric in plan.fabrics:
+        leaf = fabric.tier_plans.get("leaf")
+        if fabric.uplink and leaf and leaf.uplinks:
+            message = "leaf.uplinks and uplink.ports both give the links up of a leaf; keep uplink.ports"
+            yield _at(plan, leaf.uplinks, message, "one-of", f"fabrics.{fabric.name}.leaf.uplinks")
+
+
+def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Fabrics that are linked into each other do not stand in a ring, and end in one with switches."""
+    fabrics = {fabric.name: fabric for fabric in plan.fabrics}
+    for fabric in plan.fabrics:
+        seen, above = {fabric.name}, fabric
+        while above.uplink and above.uplink.fabric in fabrics:
+            if above.uplink.fabric in seen:
+                message = f"the up-links of {' and '.join(sorted(seen))} lead round in a ring; end it in a fat tree"
+                yield Problem(fabric.mark, "error", message, "uplink", f"fabrics.{fabric.name}.uplink")
+                break
+            above = fabrics[above.uplink.fabric]
+            seen.add(above.name)
+        if above.switchless and fabric.uplink:
+            message = f"{above.name} has no switches that links could end at; name a fabric with switches"
+            yield Problem(fabric.uplink.mark, "error", message, "uplink", f"fabrics.{fabric.name}.uplink")
+
+
+def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Switches of a fabric, the NICs on it and the fabric that it is linked into speak the same protocol."""
+    for fabric in plan.fabrics:
+        leaf = fabric.tier_plans["leaf"].switch if "leaf" in fabric.tier_plans else None
+        if leaf is None or leaf.protocol is None:
+            continue
+        others: list[tuple[Identity, tuple[str | None, ...]]] = [
+            (tier.switch.identity, (tier.switch.protocol,)) for tier in fabric.tier_plans.values()
+        ]
+        card = fabric.nic or (plan.cluster.server_nic if fabric.role == COMPUTE else None)
+        if card and card.protocols:
+            others.append((card.identity, card.protocols))
+        if fabric.uplink:
+            above = next(each for each in plan.fabrics if each.name == fabric.uplink.fabric)
+            others += [(tier.switch.identity, (tier.switch.protocol,)) for tier in above.tier_plans.values()]
+        for identity, spoken in others:
+            if None not in spoken and leaf.protocol not in spoken:
+                message = (
+                    f"{identity.name} speaks {' or '.join(filter(None, spoken))}, the leaf {leaf.identity.name} "
+                    f"{leaf.protocol}; name another {identity.kind}"
+                )
+                yield Problem(identity.mark or fabric.mark, "error", message, "protocol", f"fabrics.{fabric.name}")
+                break
+
+
+def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Exchange rates are more than nought; their dates are in the calendar, and not after the quote."""
+    for currency, exchange in plan.quote.exchange.items():
+        path = f"quote.exchange.{currency}.date"
+        if not exchange.rate:
+            message = f"a rate of nought for {currency}; more than 0"
+            yield Problem(exchange.mark, "error", message, "range", f"quote.exchange.{currency}.rate")
+        try:
+            date.fromisoformat(exchange.date)
+        except ValueError:
+            message = f"{exchange.date} is no date; write YYYY-MM-DD"
+            yield Problem(exchange.mark, "error", message, "date", path)
+            continue
+        if plan.quote.date and exchange.date > plan.quote.date:
+            message = (
+                f"the rate of {currency} is of {exchange.date}, the quote of {plan.quote.date}; pin an earlier one"
+            )
+            yield Problem(exchange.mark, "error", message, "date", path)
+
+
+def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Alternatives are told apart by their names."""
+    seen: set[str] = set()
+    for each in plan.quote.alternatives:
+        if each.name in seen:
+            message = f"two alternatives are called {each.name}; give one another name"
+            yield Problem(each.mark, "error", message, "duplicate", "quote.alternatives")
+        seen.add(each.name)
+
+
+def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
+    """The date of the quote is in the calendar."""
+    if plan.quote.date:
+        try:
+            day = date.fromisoformat(plan.quote.date)
+        except ValueError:
+            mark = plan.quote.date_mark or source.mark(("quote",))
+            yield Problem(mark, "error", f"{plan.quote.date} is no date; write YYYY-MM-DD", "date", "quote.date")
+            return
+        if day.year > LAST_YEAR:
+            mark = plan.quote.date_mark or source.mark(("quote",))
+            yield Problem(
+                mark, "error", f"{plan.quote.date} is too far off; a date of this century", "date", "quote.date"
+            )
+
+
+def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
+    """A part described in the plan is no orderable part."""
+    identities = [plan.cluster.gpu.identity]
+    if plan.cluster.server:
+        identities.append(plan.cluster.server.identity)
+    for fabric in plan.fabrics:
+        identities += [tier.switch.identity for tier in fabric.tier_plans.values()]
+        if fabric.nic:
+            identities.append(fabric.nic.identity)
+    if plan.storage.servers:
+        identities.append(plan.storage.servers.identity)
+    if site := plan.site:
+        identities += [part.identity for part in (site.rack, site.pdu, site.management_pdu) if part]
+    for identity in dict.fromkeys(identities):
+        if identity.inline and identity.part_number is None:
+            remedy = "give its `part_number`" if identity.kind in OF_THE_SITE else "name a catalogue part"
+            message = f"{identity.name} is described in the plan: no orderable part; {remedy} to order it"
+            yield Problem(identity.mark or plan.mark, "warning", message, "inline-part", identity.kind)
+
+
+def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Parts that are no longer sold, or not yet, are pointed out."""
+    used = [(plan.cluster.gpu.identity, plan.cluster.mark, "cluster.gpu")]
+    if plan.cluster.server:
+        used.append((plan.cluster.server.identity, plan.cluster.mark, "cluster.server"))
+    if plan.storage.servers:
+        used.append((plan.storage.servers.identity, plan.storage.servers.mark, "storage.servers"))
+    for fabric in plan.fabrics:
+        parts = [tier.switch.identity for tier in fabric.tier_plans.values()]
+        parts += [fabric.nic.identity] if fabric.nic else []
+        parts += [hosts.part.identity for hosts in fabric.hosts if hosts.part]
+        used += [(identity, fabric.mark, f"fabrics.{fabric.name}") for identity in parts]
+    if site := plan.site:
+        of_site: tuple[tuple[Rack | Pdu | None, str, str], ...] = (
+            (site.rack, "rack", "part"),
+            (site.pdu, "rack", "pdu"),
+            (site.management_pdu, "management", "pdu"),
+        )
+        for part, block, key in of_site:
+            if part:
+                used.append((part.identity, source.mark(("site", block, key)), f"site.{block}.{key}"))
+    for identity, mark, path in dict.fromkeys(used):
+        if identity.availability != "available":
+            message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"
+            yield Problem(mark, "warning", message, "availability", path)
+
+
+def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Storage servers are counted, or say what one holds or carries."""
+    named = plan.storage.servers
+    if named and not (named.pieces or named.capacity_bytes or named.read or named.write):
+        message = f"nothing says how many of {named.identity.name} are needed; give count, capacity, read or write"
+        yield Problem(named.mark, "error", message, "missing-key", "storage.servers")
+
+
+def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Links to tiers that a single switch does not have are not described."""
+    for fabric in plan.fabrics:
+        if fabric.topology.value == SINGLE_SWITCH:
+            for kind in list(LINK_KINDS)[1:]:
+                if ("fabrics", fabric.name, "links", kind) in source.values:
+                    mark = source.key_mark(("fabrics", fabric.name, "links", kind))
+                    message = f"a single switch has no {kind} links; leave them out"
+                    yield Problem(mark, "error", message, "tiers", f"fabrics.{fabric.name}.links.{kind}")
+
+
+def panels_have_a_floor(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Patch panels stand in racks whose places are known."""
+    if plan.site is not None and plan.site.layout.given:
+        return
+    for fabric in plan.fabrics:
+        for kind, wish in fabric.links.items():
+            if wish.panels:
+                message = "panels need racks and the ways between them; add `site: {layout: auto}`"
+                yield Problem(
+                    wish.panels.mark, "error", message, "layout", f"fabrics.{fabric.name}.links.{kind}.panels"
+                )
+
+
+_RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
+    name_of_a_folder,
+    one_utilisation,
+    one_size,
+    gpu_of_server,
+    shares_up_to_one,
+    money_shares_up_to_one,
+    active_of_all,
+    carbon_of_grids,
+    effectiveness_above_one,
+    height_of_racks,
+    racks_have_room,
+    context_of_model,
+    requests_are_whole,
+    whole_tiers,
+    fixed_leaf,
+    names_of_hosts,
+    uplinks_end,
+    one_number_of_uplinks,
+    one_protocol,
+    real_date,
+    real_rates,
+    names_of_alternatives,
+    inline_parts,
+    unavailable_parts,
+    countable_storage,
+    link_kinds_in_use,
+    panels_have_a_floor,
+)

@@ -1,0 +1,203 @@
+"""The bill: parts and quantities, without money. A line is one part in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from itertools import count as numbered
+from typing import NamedTuple
+
+from bomgen.catalog.chassis import WORDS
+from bomgen.catalog.part_records import slug
+from bomgen.catalog.parts import Identity
+from bomgen.core.provenance import Figure
+from bomgen.design.assembly import BuiltFabric, Design
+from bomgen.design.attached_hosts import boxes_of
+from bomgen.fabric.line_cards import CardUse, FittedTier
+from bomgen.optics.counting.connect import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
+from bomgen.pricing.bill_line import CATEGORIES, Line, cable_id, cable_sku, names_of, pool_path
+from bomgen.pricing.charges import charges
+from bomgen.pricing.spares import with_spares, without_stock
+from bomgen.site.facility import units_bought
+
+__all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "names_of", "pool_path"]
+
+NO_PART = "no part known"
+PANEL = "panel"
+"""The role of the lines of patch panels."""
+
+
+class Bill(NamedTuple):
+    """All lines, in the order that a reader expects: servers first, racks last."""
+
+    lines: tuple[Line, ...]
+
+
+def bill(*designs: Design) -> Bill:
+    """The parts of the designs of a plan with their quantities and spares, less what the customer has.
+
+    Charges come last. Spares, stock and charges are counted over all designs.
+
+    Raises PlanErrors for a charge that is counted by what the plan does not have.
+    """
+    plan = designs[0].plan
+    lines = [line.in_pool(each.plan.pool) for each in designs for line in _parts(each) if line.quantity.value]
+    return Bill(tuple(without_stock((*with_spares(lines, plan.spares), *charges(designs)), plan.stock)))
+
+
+def _parts(design: Design) -> Iterator[Line]:
+    """The parts of a design in the order of the bill."""
+    yield from _servers(design)
+    for fabric in design.fabrics:
+        yield from _fabric(fabric)
+    yield from _storage(design)
+    yield from _racks(design)
+
+
+def _part(line_id: str, category: str, identity: Identity, quantity: Figure, **place: str | None) -> Line:
+    """A line for a part of the catalogue."""
+    return Line(
+        id=line_id,
+        category=category,
+        fabric=place.get("fabric"),
+        role=place.get("role"),
+        part=identity.id,
+        sku=identity.sku,
+        vendor=identity.vendor,
+        description=identity.name,
+        quantity=quantity,
+        path=place.get("path"),
+        identity=identity,
+    )
+
+
+def _servers(design: Design) -> Iterator[Line]:
+    cluster, servers = design.plan.cluster, design.sizing.servers
+    server = cluster.server
+    if server is None or servers is None:
+        yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
+        return
+    line = _part(
+        "server", "server", server.identity, units_bought(servers, server), role="compute", path="cluster.servers"
+    )
+    if cluster.spare_servers:
+        line = line._replace(spare=units_bought(cluster.spare_servers, server))
+    yield line
+    if not server.gpus_included:
+        yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
+
+
+def _fabric(built: BuiltFabric) -> Iterator[Line]:
+    name, base = built.plan.name, f"fabrics.{built.plan.name}"
+    if built.bought_nic:
+        identity = built.bought_nic.identity
+        yield _part(f"{name}.nic", "nic", identity, built.nics, fabric=name, role="server", path="cluster.nics")
+    for tier in built.fabric.tiers:
+        count = boxes_of(tier)
+        path = f"{base}.switches.{tier.name}"
+        line_id = f"{name}.switch.{tier.name}"
+        yield _part(line_id, "switch", tier.switch.identity, count, fabric=name, role=tier.name, path=path)
+        for fitted in built.chassis:
+            if fitted.tier == tier.name:
+                yield from (_card(use, fitted, name) for use in fitted.uses)
+    for hosts in built.plan.hosts:
+        if hosts.part:
+            place = slug(hosts.name)
+            path, line_id = f"{base}.hosts.{place}.count", f"{name}.management.{place}"
+            yield _part(line_id, "management", hosts.part.identity, hosts.pieces, fabric=name, role="host", path=path)
+    lines = [_module(use, name) for use in built.interconnect.modules]
+    lines += [_adapter(use, name) for use in built.interconnect.adapters]
+    lines += [_cable(cable, name) for cable in built.interconnect.cables]
+    lines += [_panel(use, name) for use in built.interconnect.panels]
+    taken: set[str] = set()
+    for line in lines:
+        longer = f"{line.id}.{line.part or 'unknown'}"
+        ids = chain((line.id, longer), (f"{longer}.{number}" for number in numbered(2)))
+        line = line._replace(id=next(each for each in ids if each not in taken))
+        taken.add(line.id)
+        yield line
+
+
+def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:
+    """A line for the cards of one kind in the chassis of a tier."""
+    kind = use.kind.replace("_", "-")
+    path = f"fabrics.{fabric}.chassis.{fitted.tier}.{use.kind}"
+    line_id = f"{fabric}.switch.{fitted.tier}.{kind}"
+    if use.identity:
+        line = _part(line_id, "switch", use.identity, use.quantity, fabric=fabric, role=fitted.tier, path=path)
+        name = use.identity.name
+        return line if use.each else line._replace(description=f"{name}, as many as a {fitted.switch.name} takes")
+    words = f"{WORDS[use.kind]} of {fitted.switch.name}"
+    description = f"{NO_PART}: {words}" if use.each else f"{NO_PART}: set of {words}"
+    return Line(line_id, "switch", fabric, fitted.tier, None, None, None, description, use.quantity, path=path)
+
+
+def _module(use: ModuleUse, fabric: str) -> Line:
+    line_id = f"{fabric}.transceiver.{use.kind}.{use.device}"
+    role = f"{use.kind}/{use.device}"
+    path = f"fabrics.{fabric}.transceivers.{use.device}"
+    return _part(line_id, "transceiver", use.module.identity, use.quantity, fabric=fabric, role=role, path=path)
+
+
+def _adapter(use: AdapterUse, fabric: str) -> Line:
+    line_id, role = f"{fabric}.adapter.{use.kind}.{use.device}", f"{use.kind}/{use.device}"
+    path = f"fabrics.{fabric}.adapters.{use.device}"
+    return _part(line_id, "transceiver", use.adapter.identity, use.quantity, fabric=fabric, role=role, path=path)
+
+
+def _cable(use: CableUse, fabric: str) -> Line:
+    metres = f"{float(use.length_m):g} m"
+    path = f"fabrics.{fabric}.cables.{use.kind}.{cable_id(use.cable, use.length_m)}"
+    line_id = f"{fabric}.cable.{use.kind}" + (f".{use.role}" if use.role else "")
+    if use.by_route:
+        length = "" if use.cable and cable_id(use.cable, use.length_m) != use.cable.identity.id else f"-{metres}"
+        line_id += f".{cable_id(use.cable, use.length_m)}{length.replace(' ', '')}"
+    if use.cable is None:
+        description = f"{NO_PART}: {use.kind} link, {metres}"
+        return Line(line_id, "cable", fabric, use.kind, None, None, None, description, use.quantity, path=path)
+    identity = use.cable.identity
+    line = _part(line_id, "cable", identity, use.quantity, fabric=fabric, role=use.kind, path=path)
+    return line._replace(
+        part=cable_id(use.cable, use.length_m),
+        sku=cable_sku(use.cable, use.length_m),
+        description=f"{identity.name}, {f'{use.role}, ' if use.role == JUMPER else ''}{metres}",
+    )
+
+
+def _panel(use: PanelUse, fabric: str) -> Line:
+    """A line for patch panels, which are bought with the cables that they join."""
+    identity = use.panel.identity
+    path = f"fabrics.{fabric}.panels.{identity.id}"
+    return _part(f"{fabric}.panel", "cable", identity, use.quantity, fabric=fabric, role=PANEL, path=path)
+
+
+def _storage(design: Design) -> Iterator[Line]:
+    named, stored = design.plan.storage.servers, design.sizing.stored
+    if named and stored and stored.servers:
+        yield _part("storage", "storage", named.identity, stored.servers, role="storage", path="storage.servers")
+
+
+def _racks(design: Design) -> Iterator[Line]:
+    site, facility = design.plan.site, design.facility
+    if site is None:
+        return
+    server = design.plan.cluster.server
+    rack = f"rack, {site.rack_units.value} U, {site.rack_power_w.value} W"
+    of_rack = site.rack.identity if site.rack else None
+    of_pdu = site.pdu.identity if site.pdu else None
+    of_other = site.management_pdu.identity if site.management_pdu else None
+    bought = not (server and server.rack_scale)
+    rows = (
+        ("rack", "compute", of_rack, rack, facility.compute_racks if bought else None),
+        ("rack", "management", of_rack, rack, facility.management_racks),
+        ("pdu", "compute", of_pdu, "rack PDU", facility.compute_pdus if bought else None),
+        ("pdu", "management", of_other, "rack PDU", facility.management_pdus),
+    )
+    for category, role, identity, description, quantity in rows:
+        if quantity is None:
+            continue
+        line_id, path = f"{category}.{role}", f"site.{role}_{category}s"
+        if identity:
+            yield _part(line_id, category, identity, quantity, role=role, path=path)
+        else:
+            yield Line(line_id, category, None, role, category, None, None, description, quantity, path=path)

@@ -1,0 +1,100 @@
+"""A line of the bill, and what price books and catalogues call what stands on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.catalog.files import at_length
+from bomgen.catalog.parts import Cable, Identity, Module
+from bomgen.core.provenance import Figure
+from bomgen.plan.clusters import KEY
+from bomgen.plan.commercial_terms import Charge
+
+CATEGORIES = (
+    *("gpu", "server", "nic", "switch", "transceiver", "cable", "storage"),
+    *("rack", "pdu", "management", "software", "service"),
+)
+"""The order of a bill."""
+
+
+class Line(NamedTuple):
+    """One part in one place: fabric, kind of link, end."""
+
+    id: str
+    category: str
+    fabric: str | None
+    role: str | None
+    part: str | None
+    sku: str | None
+    vendor: str | None
+    description: str
+    quantity: Figure
+    spare: Figure | None = None
+    path: str | None = None
+    """The bom.json path that the quantity stands at."""
+    identity: Identity | None = None
+    charge: Charge | None = None
+    """What the plan says of a line that is no part."""
+    in_stock: bool = False
+    """Whether the customer has it: it is shown and not charged."""
+    pool: str = ""
+    """The cluster that it is for, of a plan with several."""
+
+    def in_pool(self, pool: str) -> Line:
+        """The line as one of several clusters: its id and its path begin with the cluster's name."""
+        path = self.path and ".".join((*pool_path(pool), self.path))
+        return self._replace(id=f"{pool}.{self.id}", path=path, pool=pool) if pool else self
+
+    def alone(self) -> Line:
+        """The line as if its cluster were the only one of the plan."""
+        place = "".join(f"{step}." for step in pool_path(self.pool))
+        path = self.path and self.path.removeprefix(place)
+        return self._replace(id=self.id.removeprefix(f"{self.pool}."), path=path, pool="")
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of the line: installed and spare."""
+        return int(self.quantity.value + (self.spare.value if self.spare else 0))
+
+    @property
+    def names(self) -> list[str]:
+        """What a price book may call the part of the line, the most exact first, in lower case."""
+        names = [self.charge.part if self.charge else self.part, *(self.sku or "").split(" / ")]
+        if self.identity:
+            names += [self.identity.id, self.identity.part_number, self.identity.ordering_number]
+        return _lower(names)
+
+
+def pool_path(pool: str) -> tuple[str, ...]:
+    """Where the numbers of a cluster begin in bom.json, of a plan with several; nothing where there is one."""
+    return (KEY, pool) if pool else ()
+
+
+def cable_id(cable: Cable | None, length_m: Fraction) -> str:
+    """The id of a cable at its length, or what stands for one that nobody knows."""
+    return at_length(cable.identity.id, length_m) if cable else "unknown"
+
+
+def names_of(part: Module | Cable, length_m: Fraction | None) -> list[str]:
+    """What a price book may call a module, or a cable of one length [m]: the most exact first, in lower case."""
+    identity = part.identity
+    names = [identity.id, identity.part_number, identity.ordering_number]
+    if isinstance(part, Cable) and length_m is not None:
+        names = [at_length(identity.id, length_m), *(cable_sku(part, length_m) or "").split(" / "), *names]
+    return _lower(names)
+
+
+def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
+    """Part number with the length in it, and the ordering number of that length where it is known."""
+    if cable.identity.part_number is None:
+        return None
+    number = at_length(cable.identity.part_number, length_m).upper()
+    ordering = cable.ordering_numbers.get(f"{float(length_m):g}")
+    return f"{number} / {ordering}" if ordering else number
+
+
+def _lower(names: Sequence[str | None]) -> list[str]:
+    """Names in lower case, each once."""
+    return list(dict.fromkeys(name.lower() for name in names if name))

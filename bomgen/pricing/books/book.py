@@ -1,0 +1,237 @@
+"""Price books: what a part costs, by id or part number, from which quantity, in which currency, as of when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from bomgen.core import schema
+from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.core.money import MAX_PRICE, decimal
+from bomgen.core.provenance import Mark
+from bomgen.core.unicode_safety import told, unseen
+from bomgen.core.yaml_source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source
+
+FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
+"""Version of the format of price books, the key that says it, and the rule of one that is later."""
+EARLIEST = date.min.isoformat()
+KEPT = 20
+"""Price books that are remembered: all that one plan can name."""
+AMOUNTS = ("price", "min", "max")
+_TEXTS = ("part", "source")
+
+
+class Price(NamedTuple):
+    """The unit price of a part from a quantity on."""
+
+    part: str
+    """Catalogue id or part number, in lower case."""
+    amount: Decimal | None
+    """None where only a range is known."""
+    low: Decimal | None
+    high: Decimal | None
+    """The range that the price lies in; both None where nobody gives one."""
+    currency: str
+    date: str | None
+    from_quantity: int
+    valid_until: str | None
+    estimate: bool
+    source: str | None
+    mark: Mark
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        """All that is said of it, wherever that stands."""
+        return tuple(self._replace(mark=Mark("", 0, 0)))
+
+
+class PriceBook(NamedTuple):
+    """The prices of one file."""
+
+    name: str
+    file: str
+    prices: tuple[Price, ...]
+    currencies: tuple[tuple[str, Mark], ...]
+    """Every currency of its prices, and where it is named first."""
+
+
+def price_book(source: Source) -> PriceBook:
+    """The price book in the data of a file. Raises PlanErrors when it is none."""
+    check(source)
+    data = source.data
+    prices = tuple(_price(entry, source.mark(("prices", at))) for at, entry in enumerate(entries(source)))
+    return PriceBook(str(data.get("name") or source.file), source.file, prices, _currencies(source))
+
+
+def check(source: Source) -> None:
+    """Raise PlanErrors with everything that keeps the data of a file from being a price book."""
+    if newer := schema.newer(source, FORMAT_KEY, "a price book", FORMAT, FORMAT_RULE):
+        raise PlanErrors([newer])
+    problems = schema.check(source, "prices") or _slips(source)
+    if problems:
+        raise PlanErrors(problems)
+
+
+def entries(source: Source) -> list[dict[str, Any]]:
+    """The prices of a book that was checked, each with what the book says for all: only keys that say something.
+
+    Amounts are decimal, words have no blanks around them, and there is an `estimate` only where it is true.
+    """
+    return [_entry(source.data, entry) for entry in source.data["prices"]]
+
+
+def _entry(book: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+    estimate = entry.get("estimate")
+    found: dict[str, Any] = {
+        "part": str(entry["part"]).strip(),
+        **{key: decimal(entry[key]) for key in AMOUNTS if entry.get(key) is not None},
+        "from_quantity": entry.get("from_quantity"),
+        "valid_until": entry.get("valid_until"),
+        "source": (entry.get("source") or "").strip() or (book.get("source") or "").strip(),
+        "estimate": book.get("estimate") if estimate is None else estimate,
+        "currency": entry.get("currency") or book.get("currency"),
+        "date": entry.get("date") or book.get("date"),
+    }
+    return {key: value for key, value in found.items() if value not in (None, "", False) or key in AMOUNTS}
+
+
+def _currencies(source: Source) -> tuple[tuple[str, Mark], ...]:
+    """The currencies of a book, each with the place that names it first."""
+    own = source.data.get("currency")
+    found = {str(own): source.mark(("currency",))} if own else {}
+    for at, entry in enumerate(source.data["prices"]):
+        if entry.get("currency"):
+            found.setdefault(str(entry["currency"]), source.mark(("prices", at, "currency")))
+    return tuple(found.items())
+
+
+def _price(entry: dict[str, Any], mark: Mark) -> Price:
+    amount = entry.get("price")
+    return Price(
+        part=entry["part"].lower(),
+        amount=amount,
+        low=entry.get("min", amount),
+        high=entry.get("max", amount),
+        currency=entry["currency"],
+        date=entry.get("date"),
+        from_quantity=int(entry.get("from_quantity", 1)),
+        valid_until=entry.get("valid_until"),
+        estimate=bool(entry.get("estimate")),
+        source=entry.get("source"),
+        mark=mark,
+    )
+
+
+def _slips(source: Source) -> list[Problem]:
+    """What the schema cannot say: prices too large, ranges upside down, two prices for one quantity of a part."""
+    found = [*_unreal_dates(source), *_odd_texts(source), *_without_currency(source)]
+    seen: dict[tuple[str, int], int] = {}
+    for at, entry in enumerate(source.data["prices"]):
+        given, odd = _amounts(source, at)
+        found += odd
+        mark = source.mark(("prices", at))
+        if "price" not in given and not {"min", "max"} <= given.keys() and not odd:
+            message = f"no price for {entry['part']}; give a price, or `min` and `max`, or leave the part out"
+            found.append(Problem(mark, "error", message, "no-price"))
+        ordered = [given[key] for key in ("min", "price", "max") if key in given]
+        if ordered != sorted(ordered):
+            message = f"the range of {entry['part']} does not hold its price; `min` <= `price` <= `max`"
+            found.append(Problem(mark, "error", message, "price-range"))
+        tier = (str(entry["part"]).strip().lower(), int(entry.get("from_quantity") or 1))
+        if tier in seen:
+            first = source.mark(("prices", seen[tier])).line
+            message = f"a second price for {tier[0]} from {tier[1]}, the first is in line {first}; keep one"
+            found.append(Problem(mark, "error", message, "duplicate-price"))
+        seen.setdefault(tier, at)
+    return sorted(found, key=lambda problem: problem.mark)[:MAX_PROBLEMS]
+
+
+def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]]:
+    """The amounts of an entry, and those that nobody can mean."""
+    given: dict[str, Decimal] = {}
+    found = []
+    for key in AMOUNTS:
+        value = source.data["prices"][at].get(key)
+        if value is None:
+            continue
+        message = f"a price of {MAX_PRICE} or more is a slip; give the price of one piece"
+        try:
+            amount = decimal(value)
+            fine = len(f"{amount:f}") <= MAX_DIGITS
+        except ValueError:
+            fine = False
+        if not fine:
+            message = f"a price of more than {MAX_DIGITS} digits; give it to a fraction of the minor unit"
+        if fine and amount < MAX_PRICE:
+            given[key] = amount
+        else:
+            found.append(Problem(source.mark(("prices", at, key)), "error", message, "range"))
+    return given, found
+
+
+def _odd_texts(source: Source) -> Iterator[Problem]:
+    """Texts with signs that nobody sees, that no cell of a sheet holds, and parts that are nothing but blanks."""
+    paths: list[Path] = [("name",), ("source",)]
+    paths += [("prices", at, key) for at in range(len(source.data["prices"])) for key in _TEXTS]
+    for path in paths:
+        holder = source.data if len(path) == 1 else source.data["prices"][path[1]]
+        text = holder.get(path[-1]) or ""
+        at = unseen(text)
+        if at is not None:
+            yield Problem(source.mark(path), "error", told(text[at]), SIGN)
+        elif len(text) > MAX_TEXT:
+            yield Problem(source.mark(path), "error", f"a text of {len(text)}; at most {MAX_TEXT} characters", "text")
+        elif path[-1] == "part" and not text.strip():
+            yield Problem(source.mark(path), "error", "blanks name no part; write its id or part number", "text")
+
+
+def _without_currency(source: Source) -> Iterator[Problem]:
+    """The first price of a book that has no currency, where the book names none for all."""
+    if source.data.get("currency"):
+        return
+    for at, entry in enumerate(source.data["prices"]):
+        if not entry.get("currency"):
+            message = f"no currency for {entry['part']}; name one for the whole book, for example `currency: USD`"
+            yield Problem(source.mark(("prices", at)), "error", message, "missing-key")
+            return
+
+
+def _unreal_dates(source: Source) -> list[Problem]:
+    """Dates that are not in the calendar."""
+    paths: list[Path] = [("date",)]
+    paths += [("prices", at, key) for at in range(len(source.data["prices"])) for key in ("date", "valid_until")]
+    found = []
+    for path in paths:
+        given = source.data.get("date") if len(path) == 1 else source.data["prices"][path[1]].get(path[2])
+        try:
+            date.fromisoformat(given or EARLIEST)
+        except ValueError:
+            message = f"{given} is not in the calendar; write a day that is, as YYYY-MM-DD"
+            found.append(Problem(source.mark(path), "error", message, "date"))
+    return found
+
+
+def find(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tuple[Price, PriceBook] | None:
+    """The price of a part for so many pieces: the last book that has one wins, and in it the highest quantity reached.
+
+    `names` are the part's id and numbers in lower case, the most exact first. A quantity below the first one that a
+    book has a price for finds nothing there.
+    """
+    for book in reversed(books):
+        for name in names:
+            reached = [price for price in book.prices if price.part == name and price.from_quantity <= quantity]
+            if reached:
+                return max(reached, key=lambda price: price.from_quantity), book
+    return None
+
+
+def first(books: Sequence[PriceBook], names: Sequence[str]) -> Price | None:
+    """The price of a part for the fewest pieces that have one: the last book wins; `names` as in `find`."""
+    for book in reversed(books):
+        for name in names:
+            known = [price for price in book.prices if price.part == name]
+            if known:
+                return min(known, key=lambda price: price.from_quantity)
+    return None

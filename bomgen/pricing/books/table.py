@@ -1,0 +1,217 @@
+"""A table of prices as the data that a YAML price book is, so that both are checked by the same rules.
+
+The first row that has any cell names the columns, in any order and case: those of a price in a book, and a description
+for the reader, which is left out. What a spreadsheet makes of numbers, dates and truths is turned back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.provenance import Mark
+from bomgen.core.schema import document
+from bomgen.core.yaml_source import Path, Source, exact_number
+from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
+
+DESCRIPTION = "description"
+"""A column for whoever reads the table."""
+NEEDED = ("part", "currency")
+DATES = ("valid_until", "date")
+MAX_ROWS, MAX_COLUMNS = 20_000, 50
+"""What a price list needs at most; more is another table, or an attack."""
+MAX_SHOWN = 40
+"""Characters of a cell that a message repeats."""
+TRUTHS: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_GROUPED = re.compile(r"-?[0-9]{1,3}(?:[,'\u2019 \u00a0\u202f][0-9]{3})+(\.[0-9]+)?")
+_COMMA = re.compile(r"-?[0-9]{1,3}(?:[.'\u2019 \u00a0\u202f]?[0-9]{3})*,[0-9]+|-?[0-9]+,[0-9]+")
+_EXPONENT = re.compile(r"-?[0-9.]+[eE][-+]?[0-9]+")
+
+
+class Broken(NamedTuple):
+    """What stands in a cell and is no value: a formula without one, an error."""
+
+    message: str
+
+
+Value = str | Decimal | bool | date | time | Broken | None
+
+
+class Cell(NamedTuple):
+    """A value of a table and its place; an empty cell has None or an empty text."""
+
+    value: Value
+    mark: Mark
+
+
+def columns() -> dict[str, Any]:
+    """The columns of a table by name, each with its schema; they are the keys of a price in a book."""
+    found: dict[str, Any] = document("prices")["properties"]["prices"]["items"]["properties"]
+    return found
+
+
+def source_of(rows: Iterable[Sequence[Cell]], file: str, text: str = "") -> Source:
+    """The price book that rows make, header first, with the mark of each cell.
+
+    Raises PlanErrors for a table without header, columns that no price has, and cells without a value of their column.
+    """
+    filled = (row for row in rows if any(cell.value not in (None, "") for cell in row))
+    header = next(filled, None)
+    if header is None:
+        message = "no prices: a row that names the columns must stand here: part, price, currency ..."
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "empty")])
+    problems: list[Problem] = []
+    names = _names(header, problems)
+    if problems:
+        raise PlanErrors(problems)
+    top = Mark(file, 1, 1)
+    marks: dict[Path, Mark] = {(): top, ("prices",): top}
+    entries: list[dict[str, Any]] = []
+    for row in filled:
+        if len(entries) == MAX_ROWS:
+            message = f"more than {MAX_ROWS} prices; at most {MAX_ROWS} are read, cut the table into several books"
+            raise PlanErrors([Problem(row[0].mark, "error", message, "table-limit")])
+        path: Path = ("prices", len(entries))
+        entry, places = _entry(row, names, path, problems)
+        entries.append(entry)
+        marks[path] = row[0].mark
+        marks |= {(*path, key): mark for key, mark in places.items()}
+    if problems:
+        raise PlanErrors(problems)
+    return Source(file, text, {FORMAT_KEY: FORMAT, "prices": entries}, {}, marks)
+
+
+def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
+    """The column that each cell of a header names; None where it is empty."""
+    known = [*columns(), DESCRIPTION]
+    names: list[str | None] = []
+    for cell in header:
+        name = str(cell.value or "").strip().lower().replace(" ", "_")
+        if isinstance(cell.value, Broken):
+            problems.append(Problem(cell.mark, "error", cell.value.message, "cell"))
+        elif name and name not in known:
+            close = nearest(name, known)
+            hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(known)}"
+            message = f"unknown column '{_short(str(cell.value))}'; {hint}"
+            problems.append(Problem(cell.mark, "error", message, "unknown-column"))
+        elif name and name in names:
+            message = f"the column '{name}' stands twice; keep one"
+            problems.append(Problem(cell.mark, "error", message, "duplicate-column"))
+        names.append(name or None)
+    for name in NEEDED:
+        if name not in names and not problems:
+            message = f"the column '{name}' is missing; each row needs one, and the first row must name it"
+            problems.append(Problem(header[0].mark, "error", message, "missing-column"))
+    return names
+
+
+def _entry(
+    row: Sequence[Cell], names: Sequence[str | None], path: Path, problems: list[Problem]
+) -> tuple[dict[str, Any], dict[str, Mark]]:
+    """The price of a row, and the place of each of its values."""
+    entry: dict[str, Any] = {}
+    places: dict[str, Mark] = {}
+    for at, cell in enumerate(row):
+        name = names[at] if at < len(names) else None
+        if cell.value is None or cell.value == "" or name == DESCRIPTION:
+            continue
+        dotted = ".".join(str(step) for step in (*path, name or ""))
+        if name is None:
+            message = "a cell without a column; name it in the first row, put text with separators in quotes"
+            problems.append(Problem(cell.mark, "error", message, "no-column"))
+            continue
+        try:
+            entry[name] = _value(cell.value, name)
+        except ValueError as error:
+            rule = "cell" if isinstance(cell.value, Broken) else "type"
+            problems.append(Problem(cell.mark, "error", str(error), rule, dotted))
+        places[name] = cell.mark
+    problems.extend(_missing(row, names, entry, places, path))
+    return entry, places
+
+
+def _missing(
+    row: Sequence[Cell], names: Sequence[str | None], entry: Mapping[str, Any], places: Mapping[str, Mark], path: Path
+) -> Iterator[Problem]:
+    """Cells that no row can do without."""
+    for name in NEEDED:
+        if name not in places:
+            at = names.index(name)
+            mark = row[at].mark if at < len(row) else row[0].mark
+            what = f"no currency for {entry.get('part', 'this price')}" if name == "currency" else "no part"
+            example = columns()[name]["examples"][0]
+            message = f"{what}; each row names its own in the column '{name}', for example {example}"
+            yield Problem(mark, "error", message, "missing-key", ".".join(str(step) for step in path))
+
+
+def _value(value: str | Decimal | bool | date | time | Broken, name: str) -> Any:
+    """What a cell of a column holds, as a YAML price book has it. Raises ValueError where that is nothing."""
+    if isinstance(value, Broken):
+        raise ValueError(value.message)
+    if isinstance(value, time):
+        raise ValueError(f"{value} is a time of day; write what the column '{name}' asks for")
+    kinds = columns()[name]["type"]
+    if isinstance(value, date):
+        return _of_date(value, name)
+    if "number" in kinds or "integer" in kinds:
+        return _number(value, name)
+    if "boolean" in kinds:
+        return TRUTHS.get(value.lower(), value) if isinstance(value, str) else _plain(value)
+    if isinstance(value, bool):
+        raise ValueError(f"{str(value).lower()} is a truth value; write text in the column '{name}'")
+    if isinstance(value, str):
+        return value
+    if name in DATES:
+        raise ValueError(f"{value:f} is a number; write the date as YYYY-MM-DD, or format the cell as a date")
+    return f"{value:f}"
+
+
+def _of_date(value: date, name: str) -> str:
+    if isinstance(value, datetime):
+        if value.time() != time():
+            raise ValueError(f"{value} is a time of day; write the date alone, as YYYY-MM-DD")
+        value = value.date()
+    if name not in (*DATES, "source"):
+        raise ValueError(f"{value} is a date; a spreadsheet made it one: format the column '{name}' as text or number")
+    return value.isoformat()
+
+
+def _plain(number: Decimal | bool) -> int | Fraction | bool:
+    """A number as YAML has it: a whole one, or a fraction."""
+    if isinstance(number, bool):
+        return number
+    exact = Fraction(number)
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def _number(value: str | Decimal | bool, name: str) -> int | Fraction:
+    """The number of a cell, exactly as written. Raises ValueError for text, and for more than one way to read it."""
+    if isinstance(value, bool):
+        raise ValueError(f"{str(value).lower()} is a truth value; write a number in the column '{name}'")
+    if isinstance(value, Decimal):
+        return _plain(value)
+    if _NUMBER.fullmatch(value):
+        return exact_number(value)
+    shown = _short(value)
+    bare = re.sub(r"[^0-9.,-]", "", value)
+    if _GROUPED.fullmatch(value):
+        grouped = bare.replace(",", "")
+        unclear = bare.count(",") == 1 and "." not in bare
+        either = f", or {bare.replace(',', '.')} where the comma is a point" if unclear else ""
+        raise ValueError(f"'{shown}' has a thousands separator; write {_short(grouped)}{either}")
+    if _COMMA.fullmatch(value):
+        raise ValueError(f"'{shown}' has a decimal comma; write {_short(bare.replace('.', '').replace(',', '.'))}")
+    if _EXPONENT.fullmatch(value):
+        raise ValueError(f"'{shown}' is a number that was cut short; format the cell as a number and write all digits")
+    raise ValueError(f"'{shown}' is text; write a number without currency or unit, for example 1234.50")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."

@@ -1,0 +1,75 @@
+"""Warnings about prices: missing ones, those that have run out, and old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from bomgen.core.diagnostics import Problem
+from bomgen.plan.commercial_terms import QuotePlan
+from bomgen.pricing.bill import Line
+from bomgen.pricing.books.book import Price, PriceBook
+from bomgen.pricing.unit_prices import Unit
+
+
+def of_prices(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
+    """What the reader must know of the prices of lines; ages and validity against the date of the quote."""
+    return (*of_ages(found, lines, plan), *_missing(found, lines, plan))
+
+
+def of_ages(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
+    """Prices that have run out, and old ones."""
+    return (*_expired(found, lines, plan), *_old(found, plan))
+
+
+def age_days(price: Price, plan: QuotePlan) -> int | None:
+    """How old a price is on the day of the quote [days]; None where either day is not known."""
+    if price.date is None or plan.date is None:
+        return None
+    return (date.fromisoformat(plan.date) - date.fromisoformat(price.date)).days
+
+
+def is_old(price: Price, plan: QuotePlan) -> bool:
+    """Whether a price is as old as the plan, or the assumption, says is old."""
+    age = age_days(price, plan)
+    return age is not None and age >= plan.old_after.value
+
+
+def has_expired(price: Price, plan: QuotePlan) -> bool:
+    """Whether a price is no longer valid on the date of the quote."""
+    return bool(plan.date and price.valid_until and price.valid_until < plan.date)
+
+
+def _missing(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
+    """Parts that no price book of the plan has, where it names one."""
+    without = [line.part or line.description for unit, line in zip(found, lines, strict=True) if unit.amount is None]
+    if without and plan.price_books:
+        names = ", ".join(dict.fromkeys(without))
+        message = f"no price for {names}: the total is a lower bound; add them to a price book"
+        yield Problem(plan.price_books[-1][1], "warning", message, "missing-price", "totals.complete")
+
+
+def _expired(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
+    """Prices that are no longer valid on the date of the quote, once each."""
+    seen: set[Price] = set()
+    for unit, line in zip(found, lines, strict=True):
+        price = unit.price
+        if price and price not in seen and has_expired(price, plan):
+            seen.add(price)
+            message = f"the price of {price.part} was valid until {price.valid_until}, the quote is of {plan.date}"
+            path = f"lines.{line.id}"
+            yield Problem(price.mark, "warning", f"{message}; ask for a new one", "expired-price", path)
+
+
+def _old(found: Sequence[Unit], plan: QuotePlan) -> Iterator[Problem]:
+    """Books with old prices, each at the oldest of those that are used."""
+    of_book: dict[str, tuple[PriceBook, set[Price]]] = {}
+    for unit in found:
+        if unit.price and unit.book and is_old(unit.price, plan):
+            of_book.setdefault(unit.book.file, (unit.book, set()))[1].add(unit.price)
+    for book, prices in of_book.values():
+        oldest = min(prices, key=lambda price: (price.date or "", price.mark))
+        many = f"{len(prices)} prices" if len(prices) > 1 else "a price"
+        message = f"{many} of {book.name} are" if len(prices) > 1 else f"{many} of {book.name} is"
+        message += f" old, that of {oldest.part} {age_days(oldest, plan)} days; ask for new ones"
+        yield Problem(oldest.mark, "warning", message, "old-price", "totals.amount")

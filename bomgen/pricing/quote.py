@@ -1,0 +1,145 @@
+"""Money: prices joined to the lines of a bill. A missing price is a marked line, never zero.
+
+An amount is (quantity + spare) x unit price x (1 - discount), rounded half up to the currency's minor unit; the list
+total is the sum of the undiscounted amounts rounded alike, the discount what separates the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import Problem
+from bomgen.core.money import Totals, minor_unit, rounded
+from bomgen.plan.commercial_terms import CHARGED, QuotePlan
+from bomgen.pricing.bill import Bill, Line
+from bomgen.pricing.books.book import Price, PriceBook
+from bomgen.pricing.price_warnings import of_prices
+from bomgen.pricing.unit_prices import Unit, before_and_after, discount_of, net_price, part_price, units, without_rate
+
+__all__ = ["Quote", "QuoteLine", "net_price", "of_pool", "part_price", "quote", "without_rate"]
+
+
+class QuoteLine(NamedTuple):
+    """A line with its money; unit price and amounts are None where nobody knows a price."""
+
+    line: Line
+    unit: Unit
+    discount: Fraction
+    list_amount: Decimal | None
+    amount: Decimal | None
+    of: Decimal | None = None
+    """What a charge is a share of: the hardware after discount."""
+
+    @property
+    def least(self) -> bool:
+        """Whether the amount is a lower bound, because it is a share of hardware that has no price in part."""
+        return self.of is not None and self.unit.high is None
+
+    @property
+    def price(self) -> Price | None:
+        """The price of the book that was taken."""
+        return self.unit.price
+
+    @property
+    def book(self) -> PriceBook | None:
+        """The book that has it."""
+        return self.unit.book
+
+    @property
+    def hardware(self) -> bool:
+        """Whether the line is for parts, and no charge beside them."""
+        return self.line.category not in CHARGED
+
+
+class Quote(NamedTuple):
+    """The priced bill."""
+
+    lines: tuple[QuoteLine, ...]
+    totals: Totals
+    problems: tuple[Problem, ...]
+
+
+def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
+    """The bill with money.
+
+    Raises KeyError when a price is in a currency that the plan pins no rate for, which `without_rate` finds before.
+    """
+    found = list(units(bill.lines, plan, books))
+    usual, low, high = ([getattr(unit, end) for unit in found] for end in ("amount", "low", "high"))
+    lines = _priced(bill.lines, found, usual, plan)
+    totals = _totals(lines, plan)
+    if not totals.complete or any(unit.ranges for unit in found):
+        lowest, highest = (_priced(bill.lines, found, ends, plan) for ends in (low, high))
+        lines = [_between(*each) for each in zip(lines, lowest, highest, strict=True)]
+        totals = totals._replace(low=_totals(lowest, plan).amount, high=_upper(_totals(highest, plan)))
+    return Quote(tuple(lines), totals, of_prices([line.unit for line in lines], bill.lines, plan))
+
+
+def of_pool(found: Quote, plan: QuotePlan, pool: str) -> Quote:
+    """The lines that are for one of several clusters, as if it were the only one, and what they come to."""
+    lines = [line._replace(line=line.line.alone()) for line in found.lines if line.line.pool == pool]
+    return Quote(tuple(lines), _totals(lines, plan), ())
+
+
+def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLine:
+    """A line with the ends of its unit price; a share of hardware that has no price has no upper end."""
+    if line.line.charge is None or line.line.charge.share is None:
+        return line
+    return line._replace(unit=line.unit._replace(low=lowest.unit.amount, high=highest.unit.high))
+
+
+def _upper(totals: Totals) -> Decimal | None:
+    """What a bill comes to at most; None where a line has no upper end."""
+    return totals.amount if totals.complete else None
+
+
+def _priced(
+    lines: Sequence[Line], found: Sequence[Unit], amounts: Sequence[Decimal | None], plan: QuotePlan
+) -> list[QuoteLine]:
+    """The lines at unit prices; charges that are a share of the hardware come to what that comes to."""
+    priced: list[QuoteLine] = []
+    for line, unit, amount in zip(lines, found, amounts, strict=True):
+        priced.append(_line(line, unit, amount, plan))
+    hardware = [each for each in priced if each.hardware]
+    known = [each.amount for each in hardware if each.amount is not None]
+    if not known:
+        return priced
+    whole, complete = sum(known), len(known) == len(hardware)
+    for at, each in enumerate(priced):
+        if each.line.charge and each.line.charge.share and not each.line.in_stock:
+            share = rounded(Fraction(whole) * Fraction(each.line.charge.share.value), plan.currency)
+            unit = Unit(share, share, share if complete else None)
+            priced[at] = _line(each.line, unit, share, plan)._replace(of=Decimal(whole))
+    return priced
+
+
+def _line(line: Line, unit: Unit, amount: Decimal | None, plan: QuotePlan) -> QuoteLine:
+    discount = discount_of(line, plan)
+    if amount is None:
+        return QuoteLine(line, unit, discount, None, None)
+    return QuoteLine(line, unit, discount, *before_and_after(amount, line.pieces, discount, plan.currency))
+
+
+def _totals(lines: Sequence[QuoteLine], plan: QuotePlan) -> Totals:
+    nothing = Decimal(0) * minor_unit(plan.currency)
+    before = sum((line.list_amount for line in lines if line.list_amount is not None), nothing)
+    after = sum((line.amount for line in lines if line.amount is not None), nothing)
+    share = Fraction(plan.tax.value) if plan.tax else None
+    tax = rounded(Fraction(after) * (share or 0), plan.currency)
+    priced = sum(line.amount is not None for line in lines)
+    return Totals(
+        currency=plan.currency,
+        complete=priced == len(lines),
+        list=before,
+        discount=before - after,
+        tax_share=share,
+        tax=tax,
+        amount=after + tax,
+        priced_lines=priced,
+        lines=len(lines),
+        low=after + tax,
+        high=after + tax if priced == len(lines) else None,
+    )

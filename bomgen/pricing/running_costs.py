@@ -1,0 +1,144 @@
+"""What the cluster costs over the years that it runs: its price, energy, cooling, space; and what a GPU-hour costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import NamedTuple
+
+from bomgen.core.money import MONEY
+from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.core.units import HOURS_A_DAY, MONTHS_A_YEAR
+from bomgen.design.assembly import Design
+from bomgen.plan.clusters import together
+from bomgen.plan.commercial_terms import Operation
+from bomgen.pricing.quote import Quote
+from bomgen.site.power import DAYS_A_YEAR, cost_of_energy
+
+SUMMED = Reference("the totals of this quote: what is left after discount, before tax")
+
+
+PARTS = ("purchase", "energy_cost", "cooling_cost", "space_cost")
+"""What the whole is the sum of."""
+
+
+class Running(NamedTuple):
+    """The figures of running a cluster, by name; those that leave something unknown out are lower bounds."""
+
+    figures: Mapping[str, Figure]
+    lower_bounds: frozenset[str]
+
+
+@formula("kWh")
+def energy_over(energy_kwh_per_year: Fraction, load: Fraction, years: Fraction) -> Fraction:
+    """Energy of the facility over the years, at a mean power that is a share of the maximum."""
+    return energy_kwh_per_year * load * years
+
+
+@formula(MONEY)
+def machines_part(facility_energy_cost: Fraction, pue: Fraction) -> Fraction:
+    """What the machines themselves use of the energy of the facility: the rest is for cooling, and lost."""
+    return facility_energy_cost / Fraction(pue)
+
+
+@formula(MONEY)
+def cooling_part(facility_energy_cost: Fraction, machines_cost: Fraction) -> Fraction:
+    """What cooling and losses use of the energy of the facility."""
+    return facility_energy_cost - machines_cost
+
+
+@formula(MONEY)
+def rent_of(racks: int, rack_cost: Fraction, years: Fraction) -> Fraction:
+    """Price of the space of all racks, by the month."""
+    return racks * rack_cost * MONTHS_A_YEAR * years
+
+
+@formula(MONEY)
+def sum_of_costs(cost: Fraction, more_cost: Fraction) -> Fraction:
+    """Costs together."""
+    return cost + more_cost
+
+
+@formula(MONEY)
+def by_gpu(cost: Fraction, gpus: int) -> Fraction:
+    """What falls to a GPU."""
+    return Fraction(cost, gpus)
+
+
+@formula("GPU-hours")
+def gpu_hours(gpus: int, years: Fraction, use: Fraction) -> Fraction:
+    """Hours of all GPUs over the years, as far as they are used."""
+    return gpus * years * DAYS_A_YEAR * HOURS_A_DAY * use
+
+
+@formula(MONEY)
+def by_hour(cost: Fraction, gpu_hours: Fraction) -> Fraction:
+    """What a GPU-hour costs."""
+    return Fraction(cost) / Fraction(gpu_hours)
+
+
+@formula(MONEY)
+def of_run(cost_per_gpu_hour: Fraction, gpus: int, run_days: Fraction) -> Fraction:
+    """What a run costs on all GPUs."""
+    return cost_per_gpu_hour * gpus * run_days * HOURS_A_DAY
+
+
+def running(designs: Sequence[Design], quote: Quote) -> Running:
+    """The costs of running the clusters of a plan as it asks, empty where it does not.
+
+    Money is in the currency of the quote, before tax. What nobody gives a price for is left out, and the sums are lower
+    bounds then.
+    """
+    asked, gpus = designs[0].plan.operation, together([design.sizing.gpus for design in designs])
+    if asked is None or gpus is None:
+        return Running({}, frozenset())
+    found: dict[str, Figure] = {"years": asked.years}
+    purchase = _purchase(quote)
+    if purchase:
+        found["purchase"] = purchase
+        found["cost_per_gpu"] = by_gpu(purchase, gpus)
+    energy, partly = [_energy(design, asked) for design in designs], set[str]()
+    for name in ("energy_kwh", "energy_cost", "cooling_cost"):
+        of_clusters = [each.get(name) for each in energy]
+        if figure := together(of_clusters):
+            found[name] = figure
+            partly |= {name} if None in of_clusters else set()
+    of_racks = [design.facility.racks for design in designs]
+    if asked.rack_cost and (racks := together(of_racks)):
+        found["space_cost"] = rent_of(racks, asked.rack_cost, asked.years)
+        partly |= {"space_cost"} if None in of_racks else set()
+    known = [found[name] for name in PARTS if name in found]
+    least = partly | ({"purchase", "cost_per_gpu"} if not quote.totals.complete else set())
+    unpowered = any(design.facility.lower_bounds & {"power_w", "energy_kwh_per_year"} for design in designs)
+    least |= {"energy_kwh", "energy_cost", "cooling_cost"} if unpowered else set()
+    if known:
+        found["total_cost"] = reduce(sum_of_costs, known)
+        found["gpu_hours"] = gpu_hours(gpus, asked.years, asked.use)
+        found["cost_per_gpu_hour"] = by_hour(found["total_cost"], found["gpu_hours"])
+        if len(designs) == 1 and (days := designs[0].sizing.days):
+            found["cost_per_run"] = of_run(found["cost_per_gpu_hour"], gpus, days)
+        if least or len(known) < len(PARTS):
+            least |= {"total_cost", "cost_per_gpu_hour", "cost_per_run"}
+    return Running(found, frozenset(least))
+
+
+def _energy(design: Design, asked: Operation) -> dict[str, Figure]:
+    """Energy of a cluster over the years, and what its machines and its cooling cost."""
+    site, found = design.plan.site, dict[str, Figure]()
+    if design.facility.energy_kwh_per_year:
+        found["energy_kwh"] = energy_over(design.facility.energy_kwh_per_year, asked.load, asked.years)
+    if site and site.electricity and "energy_kwh" in found:
+        cost = cost_of_energy(found["energy_kwh"], site.electricity)
+        found["energy_cost"] = machines_part(cost, site.pue) if site.pue else cost
+        if site.pue:
+            found["cooling_cost"] = cooling_part(cost, found["energy_cost"])
+    return found
+
+
+def _purchase(quote: Quote) -> Figure | None:
+    """What is bought, after discount and before tax; None where nothing has a price."""
+    totals = quote.totals
+    if not totals.priced_lines:
+        return None
+    return Figure(Fraction(totals.list - totals.discount), MONEY, Cited("what is bought", (SUMMED,), "high"))

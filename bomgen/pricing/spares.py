@@ -1,0 +1,93 @@
+"""Spare pieces, and pieces that the customer has: what is bought on top of what is installed, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+
+from bomgen.core.provenance import Figure, formula
+from bomgen.pricing.bill_line import Line
+
+
+@formula("pieces")
+def share_of(quantity: int, share: Fraction) -> int:
+    """Spare pieces: a share of all pieces of a part, rounded up."""
+    return ceil(quantity * share)
+
+
+@formula("pieces")
+def sum_of_spares(pieces: int, more_pieces: int) -> int:
+    """Spare pieces asked for in two places of the plan."""
+    return pieces + more_pieces
+
+
+@formula("pieces")
+def sum_of_quantities(quantity: int, more: int) -> int:
+    """Pieces of one part over several lines."""
+    return quantity + more
+
+
+@formula("pieces")
+def from_stock(pieces: int, stock: int) -> int:
+    """Pieces that are taken from what the customer has."""
+    return min(pieces, stock)
+
+
+@formula("pieces")
+def rest_of(pieces: int, taken: int) -> int:
+    """Pieces that are left when some are taken away."""
+    return pieces - taken
+
+
+def with_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[Line]:
+    """The lines with the spares of each part on the first line that it stands on."""
+    totals: dict[tuple[str, str], Figure] = {}
+    for line in lines:
+        key = _key(line)
+        totals[key] = sum_of_quantities(totals[key], line.quantity) if key in totals else line.quantity
+    given: set[tuple[str, str]] = set()
+    for line in lines:
+        wanted = spares.get(line.category)
+        key = _key(line)
+        if wanted is None or key in given:
+            yield line
+            continue
+        given.add(key)
+        pieces = share_of(totals[key], wanted) if wanted.unit == "share" else wanted
+        yield line._replace(spare=sum_of_spares(line.spare, pieces) if line.spare else pieces)
+
+
+def _key(line: Line) -> tuple[str, str]:
+    """What is one part: of cables, one length of it, which the id of a generic one does not say."""
+    return line.category, line.description if line.category == "cable" else line.part or line.description
+
+
+def without_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterator[Line]:
+    """The lines less what the customer has; that follows each of them as a line of its own.
+
+    `stock` has pieces by the names of parts. Lines that come first are served first, installed pieces before spares.
+    """
+    left = dict(stock)
+    for line in lines:
+        bought, number = line, 0
+        owned: list[Line] = []
+        for name in line.names:
+            if name not in left or not left[name].value or not bought.pieces:
+                continue
+            number += 1
+            taken = from_stock(bought.quantity, left[name])
+            left[name] = rest_of(left[name], taken)
+            own = line._replace(id=f"{line.id}.stock" + (f".{number}" if number > 1 else ""), path=None, in_stock=True)
+            own, bought = own._replace(quantity=taken, spare=None), _less(bought, taken)
+            if bought.spare and left[name].value:
+                spare = from_stock(bought.spare, left[name])
+                left[name] = rest_of(left[name], spare)
+                own, bought = own._replace(spare=spare), bought._replace(spare=rest_of(bought.spare, spare))
+            owned.append(own)
+        yield from (each for each in (bought, *owned) if each.pieces)
+
+
+def _less(line: Line, taken: Figure) -> Line:
+    """A line less pieces that are there."""
+    return line._replace(quantity=rest_of(line.quantity, taken), path=None) if taken.value else line

@@ -1,1 +1,0 @@
-"""Documents as files: text, workbooks, data and drawings."""

@@ -1,0 +1,1 @@
+"""The document that readers get, chapter by chapter, in the language of the quote."""

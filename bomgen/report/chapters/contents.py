@@ -1,0 +1,136 @@
+"""The document that readers get: the result in chapters and tables, in the language of the quote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from bomgen import __version__
+from bomgen.core.document import Cell, Document, Drawing, Section
+from bomgen.core.language import Language
+from bomgen.report.chapters import (
+    alternatives,
+    build,
+    costs,
+    evidence,
+    money,
+    racks,
+    serving,
+    site,
+    sizing,
+    storage,
+    summary,
+)
+from bomgen.report.chapters.writer import Writer
+from bomgen.report.metrics import Path
+from bomgen.report.result import Report
+
+EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
+"""No drawings."""
+PROTECTED = "protected"
+"""What a plan calls a workbook whose inputs alone may be changed."""
+
+
+def document(
+    report: Report,
+    language: Language,
+    drawings: Mapping[str, tuple[Drawing, ...]] = EMPTY,
+    of_racks: Mapping[str, tuple[Drawing, ...]] = EMPTY,
+    of_costs: Drawing | None = None,
+) -> Document:
+    """The report for readers, in a language.
+
+    `drawings` are those of the fabrics of each cluster by its name, `of_racks` of floor and racks, `of_costs` the one
+    of what is paid for. The name of the only cluster of a plan is empty.
+    """
+    writer = Writer(report, language)
+    pools = writer.of_pools()
+    whole = [*_total(writer)] if report.pools else []
+    sections = _sections(writer, pools, drawings, of_racks, of_costs)
+    return Document(
+        title=report.plan.title,
+        subtitle=_subtitle(writer),
+        language=language.code,
+        facts=tuple(money.facts(writer)),
+        headline=(*whole, *(fact for pool in pools for fact in _headline(pool))),
+        sections=tuple(section for section in sections if section is not None),
+        totals=report.quote.totals,
+        footer=language.word("footer", version=__version__, sha=report.sha256),
+        parties=money.parties(writer),
+        logo=report.logo,
+        protected=report.plan.quote.workbook == PROTECTED,
+    )
+
+
+def _subtitle(writer: Writer) -> str:
+    customer = writer.report.plan.quote.customer
+    return writer.word("subtitle-customer", customer=customer.name) if customer else writer.word("subtitle")
+
+
+def _total(writer: Writer) -> Iterator[tuple[str, Cell]]:
+    """What the clusters of a plan have together."""
+    for path in (("cluster", "gpus"), ("site", "power_w")):
+        if path in writer.numbers:
+            yield writer.label(path), writer.cell(path)
+
+
+def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
+    for path in (
+        ("cluster", "gpus"),
+        ("workload", "gpus_required"),
+        ("workload", "days"),
+        ("workload", "requests_per_minute"),
+        ("cluster", "servers"),
+        ("cluster", "nics"),
+    ):
+        if path in writer.numbers:
+            yield writer.named(writer.label(path)), writer.cell(path)
+    for name in (built.plan.name for built in writer.report.design.fabrics):
+        for last in (("switches", "total"), ("transceivers", "total")):
+            of_fabric: Path = ("fabrics", name, *last)
+            if of_fabric in writer.numbers:
+                yield writer.named(writer.joined(name, writer.label(of_fabric))), writer.cell(of_fabric)
+        cables: Path = ("fabrics", name, "cables_total")
+        if cables in writer.numbers:
+            yield writer.named(writer.joined(name, writer.word("headline-cables"))), writer.cell(cables)
+    if ("site", "power_w") in writer.numbers:
+        yield writer.named(writer.label(("site", "power_w"))), writer.cell(("site", "power_w"))
+
+
+def _sections(
+    writer: Writer,
+    pools: Sequence[Writer],
+    drawings: Mapping[str, tuple[Drawing, ...]],
+    of_racks: Mapping[str, tuple[Drawing, ...]],
+    of_costs: Drawing | None,
+) -> Iterator[Section | None]:
+    yield summary.summary(writer, pools)
+    yield costs.costs(writer, of_costs)
+    yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
+    yield alternatives.alternatives(writer)
+    yield money.operation(writer)
+    yield money.terms(writer)
+    for pool in pools:
+        name = pool.report.plan.pool
+        for section in (
+            serving.serving(pool),
+            sizing.sizing(pool),
+            build.network(pool, drawings.get(name, ())),
+            storage.storage(pool),
+            site.site(pool),
+            racks.racks(pool, of_racks.get(name, ())),
+        ):
+            yield _of_pool(pool, section) if section and name else section
+    yield money.prices(writer)
+    yield evidence.assumption_section(writer)
+    yield evidence.check_section(writer)
+    yield evidence.source_section(writer)
+    yield evidence.derivation_section(writer, pools)
+
+
+def _of_pool(writer: Writer, section: Section) -> Section:
+    """A chapter about one of several clusters, which its title and those of its tables name."""
+    name = writer.report.plan.pool
+    tables = tuple(replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)
+    return replace(section, id=f"{section.id}.{name}", title=writer.named(section.title), tables=tables)

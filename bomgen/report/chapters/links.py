@@ -1,0 +1,51 @@
+"""How the links of a fabric are built, and why not otherwise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from bomgen.core.document import Cell, Column, Row, Table
+from bomgen.core.money import rounded
+from bomgen.design.assembly import BuiltFabric
+from bomgen.optics.counting.connect import Chosen
+from bomgen.optics.selection import Way
+from bomgen.report.chapters.writer import Writer
+
+
+def links_table(writer: Writer, built: BuiltFabric) -> Table:
+    """A row for each kind of link: what it is built of, why, and the other ways with the reason why not."""
+    columns = (
+        Column("link", writer.word("column-link"), "text", 20),
+        Column("way", writer.word("column-way"), "text", 30),
+        Column("reason", writer.word("column-why"), "text", 40),
+        Column("others", writer.word("column-others"), "text", 60),
+    )
+    rows = tuple(_row(writer, chosen) for chosen in built.interconnect.choices)
+    name = built.plan.name
+    return Table(f"links-{name}", writer.word("table-links", name=name), columns, rows)
+
+
+def _row(writer: Writer, chosen: Chosen) -> Row:
+    way = writer.language.value(chosen.way, "word")
+    parts = writer.word("link-parts", names=writer.word("list-comma").join(chosen.parts)) if chosen.parts else ""
+    reason = writer.word(f"chosen-{chosen.reason}")
+    others = writer.word("list-semicolon").join(_other(writer, each) for each in chosen.others)
+    cells = (writer.place(chosen.kind), f"{way}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
+    return Row(tuple(Cell(text) for text in cells))
+
+
+def _other(writer: Writer, way: Way) -> str:
+    """Why a way was not taken."""
+    key = f"not-chosen-{way.reason}"
+    reason = writer.word(
+        key if key in writer.language.words else "not-chosen-rule", detail=writer.language.message(way.detail)
+    )
+    return writer.joined(writer.language.value(way.name, "word"), f"{reason}{_cost(writer, way.cost)}")
+
+
+def _cost(writer: Writer, cost: Fraction | None) -> str:
+    """What a link costs, behind a text; nothing when nobody knows."""
+    if cost is None:
+        return ""
+    currency = writer.report.quote.totals.currency
+    return writer.word("cost-of-link", amount=writer.language.money(rounded(cost, currency), currency))

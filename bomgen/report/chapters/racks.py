@@ -1,0 +1,184 @@
+"""The chapter of the racks: those that are alike once, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
+from bomgen.core.provenance import Figure
+from bomgen.plan.types import RACK_KINDS
+from bomgen.report.chapters.writer import Writer
+from bomgen.report.elevations.types import Elevation, Elevations, Slot, named_text, spans_text
+from bomgen.report.elevations.words import pdu_words
+
+RACKS = "racks"
+HEAT = "BTU/h"
+"""Shown in whole numbers, as data sheets do."""
+MOST_SPANS = 6
+"""Ranges of racks or names that a cell shows; bom.json has all."""
+MOST_GROUPS = 200
+"""Groups of equal racks that tables show."""
+
+
+def racks(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
+    """Racks that are alike with what stands in them; None without racks."""
+    found = writer.report.elevations
+    if found is None:
+        return None
+    tables = (_groups(writer, found), _slots(writer, found))
+    text = tuple(_text(writer, found))
+    return Section(RACKS, writer.word("section-racks"), text=text, tables=tables, drawings=drawings)
+
+
+def _text(writer: Writer, found: Elevations) -> Iterator[str]:
+    language = writer.language
+    number = sum(group.number for group in found.groups)
+    alike, rows = len(found.groups), len(found.rows)
+    yield writer.word(
+        "racks-are", racks=language.integer(number), rows=language.integer(rows), alike=language.integer(alike)
+    )
+    if len(found.groups) > MOST_GROUPS:
+        yield writer.word("racks-not-listed", most=language.integer(MOST_GROUPS))
+    for each in found.unplaced:
+        missing, all_of_them = language.integer(each.number), language.integer(each.of)
+        yield writer.word(
+            f"racks-without-{each.why}", number=missing, of=all_of_them, name=writer.language.name(each.name)
+        )
+
+
+def _groups(writer: Writer, found: Elevations) -> Table:
+    """A row for each group of equal racks, and one for all of them."""
+    word = writer.word
+    columns = (
+        Column("racks", word("column-racks"), "text", 20),
+        Column("row", word("column-row"), "text", 7),
+        Column("number", word("column-racks-number"), "number", 8),
+        Column("power", word("column-power"), "number", 12),
+        Column("weight", word("column-weight"), "number", 11),
+        Column("units", word("column-units-used"), "number", 10),
+        Column("outlets", word("column-outlets"), "text", 20),
+        Column("pdus", word("column-pdus"), "text", 14),
+        Column("heat", word("column-heat"), "number", 16),
+    )
+    shown = found.groups[:MOST_GROUPS]
+    rows = [_group(writer, group) for kind in RACK_KINDS for group in shown if group.kind == kind]
+    if len(found.groups) > 1:
+        rows.append(_all(writer, found.groups))
+    return Table(RACKS, word("table-racks"), columns, tuple(rows), word("caption-racks"))
+
+
+def _group(writer: Writer, group: Elevation) -> Row:
+    sums = group.sums
+    cells = (
+        Cell(spans_text(group.racks, MOST_SPANS)),
+        Cell(spans_text(group.rows, MOST_SPANS)),
+        Cell(group.number),
+        _cell(sums.power_w, "W", "power_w" in sums.lower_bounds),
+        _cell(sums.weight_kg, "kg", "weight_kg" in sums.lower_bounds),
+        _cell(sums.units_used, "U"),
+        Cell(_outlets(writer, group)),
+        Cell(_pdus(group)),
+        _cell(sums.heat, HEAT, "power_w" in sums.lower_bounds),
+    )
+    return Row(cells, writer.word(f"label-{group.kind}_racks"))
+
+
+def _all(writer: Writer, groups: Sequence[Elevation]) -> Row:
+    """What all racks have together, as far as it is known."""
+    number = sum(group.number for group in groups)
+    pdus = sum(group.number * len(group.pdus) for group in groups)
+    bounds = {name for group in groups for name in group.sums.lower_bounds}
+    cells = (
+        Cell(writer.word("racks-all")),
+        Cell(""),
+        Cell(number),
+        replace(_sum([(group.number, group.sums.power_w) for group in groups], "W"), least="power_w" in bounds),
+        replace(_sum([(group.number, group.sums.weight_kg) for group in groups], "kg"), least="weight_kg" in bounds),
+        _sum([(group.number, group.sums.units_used) for group in groups], "U"),
+        Cell(""),
+        Cell(writer.language.integer(pdus) if pdus else ""),
+        replace(_sum([(group.number, group.sums.heat) for group in groups], HEAT), least="power_w" in bounds),
+    )
+    return Row(cells, writer.word("racks-sum"))
+
+
+def _sum(figures: Sequence[tuple[int, Figure | None]], unit: str) -> Cell:
+    known = [number * figure.value for number, figure in figures if figure]
+    total = sum(known)
+    return Cell(round(total) if unit == HEAT else total, unit) if known else Cell(None)
+
+
+def _outlets(writer: Writer, group: Elevation) -> str:
+    """Outlets that are needed, and those that its PDUs have."""
+    sums = group.sums
+    needed = writer.word("list-comma").join(f"{int(each.value)} {form.upper()}" for form, each in sums.outlets.items())
+    offered = writer.word("list-comma").join(
+        f"{int(each.value)} {writer.word(f'outlet-{form}')}" for form, each in sums.pdu_outlets.items()
+    )
+    if needed and "outlets" in sums.lower_bounds:
+        needed = writer.word("ui-at-least", amount=needed)
+    return writer.word("outlets-of", needed=needed or "–", offered=offered) if offered else needed or "–"
+
+
+def _pdus(group: Elevation) -> str:
+    if not group.pdus:
+        return ""
+    return f"{len(group.pdus)} ({', '.join(group.feeds)})" if group.feeds else f"{len(group.pdus)}"
+
+
+def _slots(writer: Writer, found: Elevations) -> Table:
+    """A row for each group of devices in equal racks."""
+    word = writer.word
+    columns = (
+        Column("racks", word("column-racks"), "text", 20),
+        Column("row", word("column-row"), "text", 7),
+        Column("units", word("column-units"), "text", 13),
+        Column("pieces", word("column-pieces"), "number", 8),
+        Column("power", word("column-power"), "number", 11),
+        Column("weight", word("column-weight"), "number", 11),
+        Column("devices", word("column-devices"), "text", 34),
+        Column("part", word("column-part"), "text", 20),
+    )
+    rows = tuple(row for group in found.groups[:MOST_GROUPS] for row in _of_group(writer, group))
+    return Table("rack-slots", word("table-rack-slots"), columns, rows, word("caption-rack-slots"))
+
+
+def _of_group(writer: Writer, group: Elevation) -> Iterator[Row]:
+    where = (Cell(spans_text(group.racks, MOST_SPANS)), Cell(spans_text(group.rows, MOST_SPANS)))
+    for slot in group.slots:
+        cells = (
+            Cell(_units(writer, slot)),
+            Cell(slot.pieces),
+            _times(slot.pieces, slot.drawn_w, "W"),
+            _times(slot.pieces, slot.weight_kg, "kg"),
+            Cell(_names(slot)),
+            Cell(writer.language.name(slot.identity.name) if slot.identity else ""),
+        )
+        yield Row((*where, *cells))
+    if group.pdus:
+        lying = [pdu for pdu in group.pdus if pdu.unit]
+        spans = tuple((pdu.unit, pdu.unit + pdu.height_u - 1) for pdu in lying if pdu.unit)
+        unit = spans_text(spans) if lying else writer.word("units-beside")
+        names = ", ".join(pdu_words(writer.language, pdu) for pdu in group.pdus)
+        yield Row((*where, Cell(unit), Cell(len(group.pdus)), Cell(None), Cell(None), Cell(names), Cell("PDU")))
+
+
+def _units(writer: Writer, slot: Slot) -> str:
+    if slot.unit is None or slot.top is None:
+        return writer.word("units-unknown")
+    return spans_text(((slot.unit, slot.top),))
+
+
+def _names(slot: Slot) -> str:
+    text = ", ".join(named_text(named) for named in slot.names[:MOST_SPANS])
+    return text if len(slot.names) <= MOST_SPANS else f"{text}, … +{len(slot.names) - MOST_SPANS}"
+
+
+def _cell(figure: Figure | None, unit: str, least: bool = False) -> Cell:
+    value = round(figure.value) if figure and unit == HEAT else figure.value if figure else None
+    return Cell(value, unit, least=least)
+
+
+def _times(pieces: int, figure: Figure | None, unit: str) -> Cell:
+    return Cell(pieces * figure.value, unit) if figure else Cell(None)

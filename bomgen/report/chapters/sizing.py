@@ -1,0 +1,186 @@
+"""The sizing chapter: what the workload needs and what the cluster makes of it, what it rests on, what others say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from bomgen.core.document import Cell, Column, Note, Row, Section, Table
+from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
+from bomgen.report.chapters.storage import time_lost
+from bomgen.report.chapters.writer import Writer
+from bomgen.report.metrics import Path
+from bomgen.sizing.second_opinions import Opinions
+from bomgen.sizing.training.fine_tuning import adapts
+
+WORKLOAD = "workload"
+MEMORY: Path = (WORKLOAD, "memory")
+PARALLELISM: Path = (WORKLOAD, "parallelism")
+CONVENTIONS: Path = (WORKLOAD, "mfu_by_convention")
+SECOND_OPINION: Path = (WORKLOAD, "second_opinion")
+PUBLISHED: Path = (WORKLOAD, "published_runs")
+LOST: Path = (WORKLOAD, "lost_time")
+APART = (MEMORY, PARALLELISM, CONVENTIONS, SECOND_OPINION, PUBLISHED, LOST)
+"""Numbers of the workload that have tables of their own."""
+
+
+def sizing(writer: Writer) -> Section:
+    """What the workload needs, how it is cut up, and what the cluster makes of it."""
+    tables = [
+        *_workload(writer),
+        writer.table("cluster", tuple(writer.rows(("cluster",)))),
+        *_fit(writer),
+        writer.table("lost-time", tuple(writer.rows(LOST))),
+        *_others(writer),
+        *_basis(writer),
+    ]
+    return Section(
+        "sizing",
+        writer.word("section-sizing"),
+        text=tuple(_texts(writer)),
+        tables=tuple(table for table in tables if table.rows),
+        notes=tuple(_notes(writer)),
+    )
+
+
+def _texts(writer: Writer) -> Iterator[str]:
+    """The conventions that the numbers keep to."""
+    plan = writer.report.plan
+    if plan.training:
+        tuning = plan.training.tuning
+        if tuning and adapts(plan.training):
+            yield writer.word(f"convention-{tuning.method.value}")
+            yield writer.word(f"convention-attention-{plan.training.attention.value}")
+        else:
+            yield writer.word(f"convention-{plan.training.attention.value}")
+    if plan.compute:
+        yield writer.word(f"convention-{plan.compute.sparsity.value}", precision=plan.compute.precision.value)
+    if writer.report.design.sizing.fit:
+        yield writer.word("convention-bytes")
+
+
+def _notes(writer: Writer) -> Iterator[Note]:
+    found = writer.report.design.sizing
+    if found.fit:
+        yield from (Note("info", writer.language.message(reason)) for reason in found.fit.reasons)
+        if found.fit.fits is None:
+            yield Note("info", writer.word("memory-unknown"))
+        yield Note("info", writer.word("memory-not-counted"))
+    yield from time_lost(writer)
+    if found.pods and not writer.report.design.fabrics:
+        yield Note("info", writer.word("sizing-only", gpu=writer.report.plan.cluster.gpu.identity.name))
+
+
+def _workload(writer: Writer) -> Iterator[Table]:
+    plan = writer.report.plan
+    id = "training" if plan.training else "target" if plan.compute else None
+    if id:
+        yield writer.table(id, tuple(writer.rows((WORKLOAD,), APART)))
+    yield _captioned(writer, "mfu-conventions", tuple(writer.rows(CONVENTIONS)))
+
+
+def _fit(writer: Writer) -> Iterator[Table]:
+    if writer.report.design.sizing.fit:
+        per_gpu, gpu = (*MEMORY, "per_gpu"), (*MEMORY, "gpu")
+        yield writer.table("parallelism", tuple(writer.rows(PARALLELISM)))
+        yield writer.table("memory-per-gpu", (*writer.rows(per_gpu), *writer.rows(gpu)))
+        yield writer.table("memory-replica", tuple(writer.rows(MEMORY, (per_gpu, gpu))))
+
+
+def _others(writer: Writer) -> Iterator[Table]:
+    """A rule of thumb and published runs, beside the result."""
+    ask = writer.report.design.sizing.opinions
+    if ask:
+        yield _captioned(writer, "second-opinion", tuple(writer.rows(SECOND_OPINION)))
+        yield _published(writer, ask())
+
+
+def _captioned(writer: Writer, id: str, rows: tuple[Row, ...]) -> Table:
+    return replace(writer.table(id, rows), caption=writer.word(f"caption-{id}"))
+
+
+def _published(writer: Writer, said: Opinions) -> Table:
+    columns = (
+        Column("run", writer.word("column-run"), "text", 34),
+        Column("mfu", writer.word("column-mfu-of-run"), "share", 20),
+        Column("days", writer.word("column-days-at-mfu"), "number", 14),
+        Column("source", writer.word("column-source"), "text", 70),
+    )
+    rows = []
+    for each in said.runs:
+        base = (*PUBLISHED, each.run.identity.id)
+        figures = (each.run.active_parameters, each.run.tokens, each.run.gpu_hours)
+        parameters, tokens, hours = (writer.shown(figure) for figure in figures)
+        run = writer.word(
+            "published-run",
+            **{"name": each.run.identity.name, "parameters": parameters, "tokens": tokens, "hours": hours},
+            gpu=each.run.gpu,
+        )
+        source = Cell(_where(writer, each.run.gpu_hours))
+        rows.append(Row((Cell(run), writer.cell((*base, "mfu")), writer.cell((*base, "days")), source)))
+    caption = writer.word("caption-published-runs", mfu=writer.shown(said.effective_mfu))
+    return Table("published-runs", writer.word("table-published-runs"), columns, tuple(rows), caption)
+
+
+def _basis(writer: Writer) -> Iterator[Table]:
+    """Every figure that the sizing starts from: given, measured, cited or assumed, and where it comes from."""
+    columns = (
+        Column("name", writer.word("column-name"), "text", 34),
+        Column("value", writer.word("column-value"), "number", 18),
+        Column("basis", writer.word("column-basis"), "text", 16),
+        Column("source", writer.word("column-source"), "text", 60),
+    )
+    figures = [
+        figure
+        for path, figure in writer.numbers.items()
+        if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST, CONVENTIONS)
+    ]
+    rows = tuple(
+        Row(
+            (
+                Cell(name),
+                Cell(writer.held(figure), figure.unit),
+                Cell(_kind(writer, figure)),
+                Cell(_where(writer, figure)),
+            )
+        )
+        for name, figure in _leaves(writer, figures)
+    )
+    caption = writer.word("caption-basis")
+    yield Table("basis", writer.word("table-basis"), columns, rows, caption)
+
+
+def _leaves(writer: Writer, figures: Iterable[Figure]) -> Iterator[tuple[str, Figure]]:
+    """The figures that nothing was worked out for, each once, with a name for the reader."""
+    seen: set[int] = set()
+    for node in walk(*figures):
+        for parameter, figure in node.inputs:
+            origin = figure.origin
+            if id(figure) in seen or not isinstance(origin, Given | Cited | Assumed):
+                continue
+            seen.add(id(figure))
+            if isinstance(origin, Cited):
+                yield writer.cited(origin), figure
+            else:
+                named = writer.language.message(origin.name) if isinstance(origin, Assumed) else origin.key
+                yield named or parameter, figure
+
+
+def _where(writer: Writer, figure: Figure) -> str:
+    """The place or the documents that a figure comes from."""
+    origin = figure.origin
+    return writer.sources(origin) if isinstance(origin, Cited | Assumed) else writer.origin(figure)
+
+
+def _kind(writer: Writer, figure: Figure) -> str:
+    """Whether a figure is given, measured, cited or assumed."""
+    plan, origin = writer.report.plan, figure.origin
+    measured = [plan.training.achieved_tflops, plan.training.tokens_per_second_per_gpu] if plan.training else []
+    if plan.inference:
+        measured.append(plan.inference.tokens_per_second_per_gpu)
+    if isinstance(origin, Given):
+        return writer.word("basis-measured" if any(figure is one for one in measured) else "basis-given")
+    if isinstance(origin, Cited):
+        weak = "basis-cited-low" if origin.confidence == "low" else "basis-cited"
+        return writer.word(weak if origin.verified else "unverified")
+    return writer.word("basis-chosen" if isinstance(origin, Assumed) and origin.chosen else "basis-assumed")

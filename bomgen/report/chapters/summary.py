@@ -1,0 +1,114 @@
+"""The summary: what is proposed, in sentences, and every warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+
+from bomgen.core.document import Note, Section
+from bomgen.design.assembly import BuiltFabric
+from bomgen.plan.types import Training
+from bomgen.report.chapters.serving import sentences as of_serving
+from bomgen.report.chapters.writer import Writer
+
+
+def summary(writer: Writer, pools: Sequence[Writer]) -> Section:
+    """What is proposed for each cluster of the plan, with every warning."""
+    notes = tuple(
+        Note("warning", writer.language.message(problem.message), str(problem.mark))
+        for problem in writer.report.problems
+    )
+    text = tuple(pool.named(sentence) for pool in pools for sentence in sentences(pool))
+    return Section("summary", writer.word("section-summary"), text=text, notes=notes)
+
+
+def sentences(writer: Writer) -> Iterator[str]:
+    """The proposal in sentences, made from its numbers."""
+    sizing, cluster = writer.report.design.sizing, writer.report.plan.cluster
+    number = writer.language.number
+    values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
+    if sizing.servers and cluster.server and cluster.server.trays:
+        racks = sizing.servers.value / cluster.server.trays.value
+        values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
+        yield writer.word("sentence-racks", server=writer.language.name(cluster.server.identity.name), **values)
+    elif sizing.servers and cluster.server:
+        values |= {
+            "servers": number(sizing.servers.value),
+            "server": writer.language.name(cluster.server.identity.name),
+        }
+        yield writer.word("sentence-servers", **values)
+    else:
+        yield writer.word("sentence-gpus", **values)
+    training = writer.report.plan.training
+    if training and sizing.run and sizing.days:
+        yield writer.word(
+            "sentence-tuning" if training.tuning else "sentence-training",
+            method=writer.language.value(f"method-{training.tuning.method.value}", "word") if training.tuning else "",
+            trainable=writer.shown(sizing.trainable_parameters) if sizing.trainable_parameters else "",
+            model=training.model.identity.name,
+            parameters=writer.shown(sizing.run.parameters),
+            tokens=_tokens(writer, training),
+            days=writer.shown(sizing.days),
+            mfu=writer.shown(sizing.run.mfu),
+            peak=writer.shown(sizing.run.peak_flops_per_gpu),
+            precision=training.precision.value,
+        )
+    compute = writer.report.plan.compute
+    if compute and sizing.target and sizing.peak_flops:
+        yield writer.word(
+            "sentence-target",
+            reached=writer.shown(sizing.peak_flops),
+            target=writer.shown(sizing.target.target),
+            peak=writer.shown(sizing.target.peak_flops_per_gpu),
+            precision=compute.precision.value,
+            sparsity=writer.language.value(compute.sparsity.value, "word"),
+        )
+    if sizing.pods and cluster.gpu.pod_chips:
+        yield writer.word("sentence-pods", pods=number(sizing.pods.value), chips=number(cluster.gpu.pod_chips.value))
+    yield from of_serving(writer)
+    for built in writer.report.design.fabrics:
+        if built.plan.switchless:
+            yield _direct(writer, built)
+            continue
+        parts = writer.word("list-comma").join(
+            writer.word(
+                "sentence-tier",
+                count=number(tier.count.value),
+                tier=writer.label((tier.name,)),
+                switch=writer.language.name(tier.switch.identity.name),
+            )
+            for tier in built.fabric.tiers
+        )
+        planes = built.plan.planes.value
+        yield writer.word(
+            "sentence-fabric-planes" if planes > 1 else "sentence-fabric",
+            planes=number(planes),
+            name=built.plan.name,
+            topology=writer.language.value(built.fabric.topology, "word"),
+            endpoints=number(built.fabric.endpoints.value),
+            gbps=number(built.fabric.links[0].rate_gbps.value),
+            switches=parts,
+        )
+
+
+def _direct(writer: Writer, built: BuiltFabric) -> str:
+    """A fabric without switches in a sentence."""
+    fabric, number = built.fabric, writer.language.number
+    shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
+    return writer.word(
+        "sentence-direct",
+        name=built.plan.name,
+        topology=writer.language.value(fabric.topology, "word"),
+        dimensions=f"{number(fabric.planes.value)} × ({shape})" if fabric.planes else shape,
+        endpoints=number(fabric.endpoints.value),
+        links=number(fabric.links[0].count.value),
+        gbps=number(fabric.links[0].rate_gbps.value),
+    )
+
+
+def _tokens(writer: Writer, training: Training) -> str:
+    """The tokens of a run, with how often they are read where that is not once."""
+    tokens = writer.shown(training.tokens)
+    if training.epochs.value == 1:
+        return tokens
+    return writer.word("tokens-epochs", tokens=tokens, epochs=writer.language.number(training.epochs.value))

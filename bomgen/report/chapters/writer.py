@@ -1,0 +1,167 @@
+"""What every chapter is written with: numbers with their names, cells and tables in the language of the quote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from bomgen.core.document import Cell, Column, Row, Table
+from bomgen.core.language import Language, is_prefixed
+from bomgen.core.money import MONEY, rounded
+from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Reference, origin_text
+from bomgen.pricing.bill import Line, pool_path
+from bomgen.report.metrics import Path, Paths, dotted
+from bomgen.report.result import OPERATION, Report, numbers_of, one_line
+
+SPARSE = "sparse"
+PEAK = "peak_flops_per_gpu"
+THROUGHPUT = ("tokens_per_second_per_gpu", "tokens_per_second", "requests_per_minute")
+SITE = "site"
+GENERIC = "generic"
+"""The vendor of a part that stands for any vendor's."""
+
+
+class Writer:
+    """Puts a report into words and tables."""
+
+    def __init__(self, report: Report, language: Language) -> None:
+        self.report, self.language = report, language
+        self.within = pool_path(report.plan.pool)
+        """Where the numbers of the report begin in bom.json."""
+        self.word = language.word
+        self.numbers = numbers_of(report)
+        self.paths = Paths(self.numbers)
+        compute = report.plan.compute
+        self.sparse = compute is not None and compute.sparsity.value == SPARSE
+        """Whether the peak asked for is the sparse one."""
+        self.lower_bounds = frozenset[str]().union(*(each.design.facility.lower_bounds for each in report.each_pool))
+        """Figures of the site that leave out machines whose power is not known."""
+        served = report.design.sizing.serving
+        self.estimated = served is not None and served.need.estimate is not None
+        """Whether the throughput of a model that is served is an estimate."""
+
+    def held(self, figure: Figure) -> Any:
+        """A figure's value as a cell holds it; a table or a shape in words."""
+        if isinstance(figure.value, bool | tuple):
+            return self.language.name(str(figure.value))
+        return figure.value
+
+    def shown(self, figure: Figure) -> str:
+        """A figure's value with its unit, in the language of the report."""
+        return self.language.value(self.held(figure), self.unit(figure))
+
+    def unit(self, figure: Figure) -> str:
+        """A figure's unit; of money the currency of the quote."""
+        return self.report.quote.totals.currency if figure.unit == MONEY else figure.unit
+
+    def how(self, figure: Figure) -> str:
+        """How a figure came about, in one line: its formula with what went into it, or where it comes from."""
+        return one_line(figure, self.shown, self.origin)
+
+    def origin(self, figure: Figure) -> str:
+        """Where a figure comes from, in one line: its formula, its place in the plan, or its document."""
+        match figure.origin:
+            case Assumed() as assumed if assumed.chosen:
+                return self.word("origin-chosen", why=self.language.message(assumed.why))
+            case Assumed() as assumed:
+                return self.word("origin-assumed", sources=self._titles(assumed.references))
+            case Cited() as cited:
+                key = "origin-cited" if cited.confidence == "high" else f"origin-cited-{cited.confidence}"
+                return self.word(key, of=self.cited(cited), sources=self._titles(cited.references))
+        return origin_text(figure)
+
+    def cited(self, origin: Cited) -> str:
+        """What a cited figure is of: a part and what is said of it, or a constant of a published formula."""
+        subject, comma, what = origin.of.partition(", ")
+        kind, _, id = subject.partition(" ")
+        if comma and " " not in id and f"value-{kind}" in self.language.words:
+            said = self.language.message(what)
+            return self.word("cited-figure", kind=self.language.value(kind, "word"), id=id, what=said)
+        said = self.language.name(origin.of)
+        return self.language.message(said) if said == origin.of else said
+
+    def sources(self, origin: Assumed | Cited) -> str:
+        """The documents of an origin with their addresses, in one line."""
+        return self._titles([each._replace(title=self.title(each)) for each in origin.references], str)
+
+    def title(self, reference: Reference) -> str:
+        """What a source is called: documents by their own title."""
+        return self.language.messages.get(reference.title, reference.title)
+
+    def _titles(self, references: Sequence[Reference], show: Callable[[Reference], str] | None = None) -> str:
+        """Documents in one line; that there are none where there are none."""
+        return "; ".join(map(show or self.title, references)) or self.word("unverified")
+
+    def place(self, role: str) -> str:
+        """Where a line's part sits, in words: a tier, a kind of link, or the end of one."""
+        return "/".join(self.language.value(step, "word") for step in role.split("/"))
+
+    def described(self, line: Line) -> str:
+        """What a line is called: by vendor and name, or by what is charged; parts that the customer has say so."""
+        name = self.language.name(line.description)
+        name = name if line.vendor in (None, GENERIC) else f"{line.vendor} {name}"
+        if line.charge and line.charge.name is None:
+            name = self.word(f"charge-{line.charge.kind}")
+        return self.word("in-stock", name=name) if line.in_stock else name
+
+    def label(self, path: Path) -> str:
+        """What a number is called: by its whole path, by its last two steps, or by its last."""
+        if path[-1] == PEAK and self.sparse:
+            path = (f"sparse_{PEAK}",)
+        if path[-1] in THROUGHPUT and self.estimated:
+            path = (f"estimated_{path[-1]}",)
+        if path[-1] in self.lower_bounds and path[0] == SITE:
+            path = (*path[:-1], f"at_least_{path[-1]}")
+        for key in (".".join(path), ".".join(path[-2:]), path[-1]):
+            if f"label-{key}" in self.language.words:
+                return self.word(f"label-{key}")
+        return path[-1]
+
+    def group_label(self, path: Path) -> str:
+        """The labels of a path's steps, from the group to the number."""
+        return self.joined(*(self.label((step,)) for step in path))
+
+    def of_pools(self) -> tuple[Writer, ...]:
+        """A writer for each cluster of the plan: this one where there is one."""
+        return tuple(Writer(each, self.language) for each in self.report.pools) or (self,)
+
+    def named(self, name: str) -> str:
+        """A name, with the cluster that it is of where the plan has several."""
+        return self.joined(self.report.plan.pool, name) if self.report.plan.pool else name
+
+    def joined(self, *names: str) -> str:
+        """Names from the group to the one that is meant."""
+        return self.word("name-in").join(names)
+
+    def cell(self, path: Path) -> Cell:
+        """The number at a path as a cell that leads to its derivation."""
+        figure = self.numbers[path]
+        why = dotted((*self.within, *path)) if isinstance(figure.origin, Derived) else None
+        if figure.unit == MONEY:
+            currency = self.report.quote.totals.currency
+            return Cell(rounded(Fraction(figure.value), currency), currency, why, self._least(path))
+        return Cell(self.held(figure), figure.unit, why, self._least(path))
+
+    def _least(self, path: Path) -> bool:
+        """Whether a cost of running leaves something out."""
+        return path[0] == OPERATION and path[-1] in self.report.running.lower_bounds
+
+    def rows(self, prefix: Path, skip: tuple[Path, ...] = ()) -> Iterator[Row]:
+        """A row for every number below a path: name, value, unit, how."""
+        for path, figure in self.numbers.items():
+            if path[: len(prefix)] == prefix and not any(path[: len(other)] == other for other in skip):
+                value = self.cell(path)
+                named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
+                unit = "" if named else self.language.unit(figure.unit)
+                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(self.how(figure))))
+
+    def table(self, id: str, rows: tuple[Row, ...]) -> Table:
+        """A table of numbers with how each came about."""
+        columns = (
+            Column("name", self.word("column-name"), "text", 34),
+            Column("value", self.word("column-value"), "number", 20),
+            Column("unit", self.word("column-unit"), "text", 14),
+            Column("how", self.word("column-how"), "text", 70),
+        )
+        return Table(id, self.word(f"table-{id}"), columns, rows)

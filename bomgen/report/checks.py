@@ -1,0 +1,316 @@
+"""What bomgen checks on its own result before it writes anything, one function a rule.
+
+Most rules are mistakes seen in published bills. A check that fails is a mistake of the program, not of the plan:
+nothing is written then. A warning is something that the reader must know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise, permutations, product
+from math import ceil
+from typing import Literal, NamedTuple
+
+from bomgen.catalog.chassis import LINE_CARDS
+from bomgen.catalog.parts import PortGroup, Switch
+from bomgen.core.diagnostics import Problem
+from bomgen.core.money import rounded
+from bomgen.core.provenance import Figure
+from bomgen.design.assembly import BuiltFabric, Design
+from bomgen.design.attached_hosts import boxes_of
+from bomgen.fabric.ports import group_radix, serves
+from bomgen.fabric.types import ports_of
+from bomgen.optics.counting.connect import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
+from bomgen.pricing.bill import Bill
+from bomgen.pricing.quote import Quote
+
+OVER_BUILT = 2
+"""Up-links with more than twice the bandwidth of the down-links are money for nothing (published over-builds: 16:1)."""
+REDUNDANT_UPLINKS = 2
+"""Two up-links a switch are redundancy, whatever their rate."""
+
+Status = Literal["pass", "warn", "fail"]
+
+
+class Check(NamedTuple):
+    """The outcome of one rule on one part of the result."""
+
+    id: str
+    status: Status
+    message: str
+    path: str
+
+
+def checks(design: Design, bill: Bill, quote: Quote) -> tuple[Check, ...]:
+    """Every check on what was designed and billed, in the order of the rules; those of money are `of_money`."""
+    found = [check for fabric in design.fabrics for rule in _FABRIC_RULES for check in rule(fabric)]
+    found += [check for fabric in design.fabrics for check in _not_over_built(fabric, quote)]
+    return (*found, *_bill_equals_design(design, bill))
+
+
+def of_money(quote: Quote) -> tuple[Check, ...]:
+    """The checks on what a bill comes to."""
+    return (*_totals_add_up(quote), *_prices_complete(quote))
+
+
+def of_problems(problems: Sequence[Problem]) -> tuple[Check, ...]:
+    """Warnings found on the way, as checks."""
+    return tuple(Check(problem.rule, "warn", problem.message, problem.path) for problem in problems)
+
+
+def _passed(id: str, holds: bool, message: str, path: str) -> Check:
+    return Check(id, "pass" if holds else "fail", message, path)
+
+
+def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
+    """Links on a device never exceed its ports: those of each rate find ports that carry it, cage by cage."""
+    for tier in built.fabric.tiers:
+        path = f"fabrics.{built.plan.name}.ports.{tier.name}"
+        wanted = [(link.rate_gbps, ports_of(tier, link)) for link in built.fabric.links if tier.name in link.ends]
+        if built.fabric.uplink_gbps and tier.up and tier is built.fabric.tiers[-1]:
+            wanted.append((built.fabric.uplink_gbps, int(tier.up.value)))
+        message = f"a {tier.name} uses {tier.down.value} ports down and {tier.up.value if tier.up else 0} up"
+        yield _passed("ports-fit", _has_ports(tier.switch, wanted), message, path)
+
+
+def _has_ports(switch: Switch, wanted: Sequence[tuple[Figure, int]]) -> bool:
+    """Whether some way to give out the ports of a switch serves links of every rate."""
+    rates: dict[int, Figure] = {}
+    links: dict[int, int] = {}
+    for rate, ports in wanted:
+        rates.setdefault(rate.value, rate)
+        links[rate.value] = links.get(rate.value, 0) + ports
+    ways = product(permutations(switch.groups), permutations(rates.values()))
+    return any(_finds_ports(groups, order, links) for groups, order in ways)
+
+
+def _finds_ports(groups: Sequence[PortGroup], rates: Sequence[Figure], links: Mapping[int, int]) -> bool:
+    """Whether links find ports, rate by rate in the groups of ports in that order; no cage holds links of two rates."""
+    free = [Fraction(group.ports.value, group.ports_per_cage.value) for group in groups]
+    for rate in rates:
+        left = links[rate.value]
+        for index, group in enumerate(groups):
+            each = _links_per_cage(group, rate)
+            if not each:
+                continue
+            alike = all(_links_per_cage(group, other) in (0, each) for other in rates)
+            taken = min(left, int(free[index] * each if alike else int(free[index]) * each))
+            free[index] -= taken / each if alike else ceil(taken / each)
+            left -= taken
+        if left:
+            return False
+    return True
+
+
+def _links_per_cage(group: PortGroup, rate: Figure) -> Fraction:
+    """Links of a rate that a cage carries, also where a rate is for some of the cages alone; nought for none."""
+    if not serves(group, rate):
+        return Fraction(0)
+    return Fraction(group_radix(group, rate).value * group.ports_per_cage.value, group.ports.value)
+
+
+def _cards_suffice(built: BuiltFabric) -> Iterator[Check]:
+    """The line cards of a chassis have room for the links of every switch, and there are slots for them."""
+    for fitted in built.chassis:
+        tier = built.fabric.tier(fitted.tier)
+        cards = next((use.each for use in fitted.uses if use.kind == LINE_CARDS), None)
+        if tier is None or cards is None or tier.switch.chassis is None or tier.switch.chassis.ports_per_card is None:
+            continue
+        group, slots = tier.switch.groups[0], tier.switch.chassis.slots
+        room = cards.value * tier.switch.chassis.ports_per_card.value * group.port_gbps.value
+        below, above = (
+            max((links.rate_gbps.value for links in built.fabric.links if links.ends[end] == tier.name), default=0)
+            for end in (1, 0)
+        )
+        used = max(
+            each.down.value * below + (each.up.value * above if each.up else 0)
+            for each in tier.fitted
+            if each.count.value
+        )
+        message = f"{cards.value} line cards for {used} of {room} Gb/s"
+        path = f"fabrics.{built.plan.name}.chassis.{tier.name}.line_cards"
+        yield _passed("line-cards", used <= room and (not slots or cards.value <= slots.value), message, path)
+
+
+def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
+    """Links counted from below equal links counted from above: both ends of every cable are owned ports."""
+    tiers = built.fabric.tiers
+    for lower, upper in pairwise(tiers):
+        kind = f"{lower.name}-{upper.name}"
+        links = next(link.count.value for link in built.fabric.links if link.kind == kind)
+        below = sum(fitted.count.value * (fitted.up.value if fitted.up else 0) for fitted in lower.fitted)
+        above = upper.count.value * upper.down.value
+        message = f"{links} {kind} links: {below} ports below, up to {above} above"
+        yield _passed("ends-meet", links == below <= above, message, f"fabrics.{built.plan.name}.links.{kind}")
+    beside = [link for link in built.fabric.links if link.beside]
+    for tier in tiers:
+        ends = 2 * sum(link.count.value for link in beside if tier.name in link.ends)
+        if ends:
+            ports = sum(fitted.count.value * (fitted.up.value if fitted.up else 0) for fitted in tier.fitted)
+            message = f"{ends} ends of links between {tier.name} switches on {ports} of their ports"
+            yield _passed("ends-meet", ends == ports, message, f"fabrics.{built.plan.name}.links")
+
+
+def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
+    """Every leaf has the same whole number of links to each spine above it."""
+    plane = built.fabric.plane or built.fabric
+    leaf, spine = plane.tier("leaf"), plane.tier("spine")
+    if leaf is None or spine is None or leaf.up is None:
+        return
+    of_pod = spine.count.value // (plane.pods.value if plane.pods else 1)
+    message = f"{leaf.up.value} up-links of a leaf over {of_pod} spines"
+    path = f"fabrics.{built.plan.name}.switches.spine"
+    yield _passed("even-spread", leaf.up.value % of_pod == 0, message, path)
+
+
+def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
+    """A built oversubscription never exceeds the one asked, unless the plan fixes the ports itself."""
+    asked = {"leaf": built.plan.oversubscription, "spine": built.plan.spine_oversubscription}
+    for tier in built.fabric.tiers:
+        if tier.oversubscription is None:
+            continue
+        wanted, ratio = asked[tier.name].value, tier.oversubscription.value
+        message = f"a {tier.name} is oversubscribed {float(ratio):g} : 1; {float(wanted):g} : 1 is asked for"
+        fixed = built.plan.tier_plans[tier.name].uplinks is not None or built.plan.uplink is not None
+        status: Status = "pass" if ratio <= wanted else "warn" if fixed else "fail"
+        yield Check("oversubscription", status, message, f"fabrics.{built.plan.name}.oversubscription.{tier.name}")
+
+
+def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
+    """Up-links with far more bandwidth than the down-links are reported, with what they cost as far as it is known."""
+    leaf = built.fabric.tier("leaf")
+    ratio = leaf.oversubscription if leaf else None
+    if leaf is None or ratio is None or leaf.up is None or leaf.up.value <= REDUNDANT_UPLINKS:
+        return
+    if ratio.value * OVER_BUILT < 1:
+        times = float(1 / ratio.value)
+        above = [line for line in quote.lines if line.line.fabric == built.plan.name and _is_above(line.line.role)]
+        priced = [line.amount for line in above if line.amount is not None]
+        least = "" if len(priced) == len(above) else "at least "
+        cost = f"they and the switches above cost {least}{sum(priced)} {quote.totals.currency}" if priced else ""
+        message = f"over-built: the up-links of a leaf carry {times:g} times its down-links; fewer would do"
+        message += f", {cost}" if cost else ""
+        yield Check("over-built", "warn", message, f"fabrics.{built.plan.name}.oversubscription.leaf")
+
+
+def _is_above(role: str | None) -> bool:
+    """Whether a line is for switches above the leaves or for links between switches."""
+    return role in ("spine", "core") or (role or "").startswith(("leaf-spine", "spine-core"))
+
+
+def _slow_links(built: BuiltFabric) -> Iterator[Check]:
+    """Links between switches that run at half the rate of both their ports, or less, without anybody asking."""
+    tiers = built.fabric.tiers
+    for lower, upper in pairwise(tiers):
+        kind = f"{lower.name}-{upper.name}"
+        rate = next(link.rate_gbps.value for link in built.fabric.links if link.kind == kind)
+        ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in (lower, upper))
+        if built.plan.links[kind].rate_gbps is None and built.plan.link_gbps is None and rate * 2 <= ports:
+            message = (
+                f"{kind} links run at {rate} Gb/s like those below, both ends carry {ports}; `links: {{{kind}: "
+                f"{{rate: {ports}G}}}}` may need fewer switches"
+            )
+            yield Check("slow-links", "warn", message, f"fabrics.{built.plan.name}.links.{kind}")
+
+
+def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
+    """Every optical link has an engine at both ends: per device, over all its kinds of link."""
+    for device in dict.fromkeys(use.device for use in built.interconnect.modules):
+        uses = [use for use in built.interconnect.modules if use.device == device]
+        engines = sum(use.quantity.value * use.module.ports.value for use in uses)
+        links = sum(use.ends.value for use in uses)
+        message = f"{engines} optical engines in {device} devices for {links} links"
+        yield _passed("optical-ends", engines >= links, message, f"fabrics.{built.plan.name}.transceivers.{device}")
+
+
+def _cables_match(built: BuiltFabric) -> Iterator[Check]:
+    """One cable a link, fewer where one carries several."""
+    for kind in dict.fromkeys(use.kind for use in built.interconnect.cables):
+        over = sum(use.links[kind].value for use in built.interconnect.panels if kind in use.links)
+        yield from _over_panels(built, kind, over)
+        uses = [use for use in built.interconnect.cables if use.kind == kind and not use.role]
+        links = next(link for link in built.fabric.links if link.kind == kind).cabled.value - over
+        if over and not uses and not links:
+            continue
+        pieces = sum(use.quantity.value for use in uses)
+        carried = sum(use.quantity.value * (use.cable.links.value if use.cable else 1) for use in uses)
+        message = f"{pieces} cables for {links} {kind} links" + (" that go over no panels" if over else "")
+        holds = pieces <= links <= carried
+        yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{kind}")
+
+
+def _over_panels(built: BuiltFabric, kind: str, links: int) -> Iterator[Check]:
+    """Two jumpers for every link over panels, and legs of trunks for all of them."""
+    if not links:
+        return
+    uses = [use for use in built.interconnect.cables if use.kind == kind and use.role]
+    jumpers = sum(use.quantity.value for use in uses if use.role == JUMPER)
+    trunks = [(use.quantity.value, use.cable.links.value) for use in uses if use.role == TRUNKED and use.cable]
+    pieces = sum(count for count, _ in trunks)
+    message = f"{jumpers} jumpers and {pieces} trunks for {links} {kind} links over panels"
+    holds = jumpers == 2 * links and pieces <= links <= sum(count * legs for count, legs in trunks)
+    yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{kind}")
+
+
+_FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
+    _ports_fit,
+    _cards_suffice,
+    _ends_meet,
+    _spread_evenly,
+    _ratio_kept,
+    _slow_links,
+    _optical_ends,
+    _cables_match,
+)
+
+
+def _pluggable(built: BuiltFabric) -> tuple[ModuleUse | AdapterUse, ...]:
+    """The modules of a fabric, and the adapters that some sit in."""
+    return (*built.interconnect.modules, *built.interconnect.adapters)
+
+
+def _cabling(built: BuiltFabric) -> tuple[CableUse | PanelUse, ...]:
+    """The cables of a fabric, and the panels that some are plugged into."""
+    return (*built.interconnect.cables, *built.interconnect.panels)
+
+
+def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
+    """The bill has exactly the NICs, switches with their cards, modules, cables and storage servers of the design."""
+    built, stored = design.fabrics, design.sizing.stored
+    switches = sum(boxes_of(tier).value for fabric in built for tier in fabric.fabric.tiers)
+    cards = sum(use.quantity.value for fabric in built for fitted in fabric.chassis for use in fitted.uses)
+    for category, wanted in (
+        ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
+        ("switch", switches + cards),
+        ("transceiver", sum(use.quantity.value for fabric in built for use in _pluggable(fabric))),
+        ("cable", sum(use.quantity.value for fabric in built for use in _cabling(fabric))),
+        ("storage", stored.servers.value if stored and stored.servers else 0),
+    ):
+        billed = sum(line.quantity.value for line in bill.lines if line.category == category)
+        yield _passed("bill-equals-design", billed == wanted, f"{billed} pieces of {category} billed", "lines")
+
+
+def _totals_add_up(quote: Quote) -> Iterator[Check]:
+    """The totals are what pieces, prices, discounts and tax give, worked out once more from the lines."""
+    totals = quote.totals
+    before = after = Decimal(0)
+    for line in quote.lines:
+        if line.unit.amount is not None:
+            exact = line.line.pieces * Fraction(line.unit.amount)
+            before += rounded(exact, totals.currency)
+            after += rounded(exact * (1 - line.discount), totals.currency)
+    tax = rounded(Fraction(after) * (totals.tax_share or 0), totals.currency)
+    holds = (totals.list, totals.discount, totals.tax, totals.amount) == (before, before - after, tax, after + tax)
+    yield _passed("totals", holds, "list less discount plus tax is the total", "totals")
+
+
+def _prices_complete(quote: Quote) -> Iterator[Check]:
+    """Lines without a price are reported, and make the total a lower bound."""
+    missing = [line.line.id for line in quote.lines if line.amount is None]
+    if missing:
+        message = f"{len(missing)} of {len(quote.lines)} lines have no price: the total is at least what is shown"
+        yield Check("missing-price", "warn", message, "totals.complete")
+    else:
+        yield Check("missing-price", "pass", "every line has a price", "totals.complete")

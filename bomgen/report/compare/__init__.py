@@ -1,0 +1,1 @@
+"""Plans side by side: a column for each plan, a row for each number."""

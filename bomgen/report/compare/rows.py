@@ -1,0 +1,319 @@
+"""The rows of a comparison: what is compared, which direction is better, and the value of each plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import NamedTuple
+
+from bomgen.core.document import Cell
+from bomgen.core.money import rounded
+from bomgen.core.provenance import Figure, formula
+from bomgen.design.assembly import BuiltFabric
+from bomgen.plan.types import ROLES
+from bomgen.pricing.bill import pool_path
+from bomgen.pricing.confidence import confidence
+from bomgen.report.chapters.writer import Writer
+from bomgen.report.compare.best import LESS, MORE, NEITHER, Better, Known, best_of
+from bomgen.report.metrics import Path
+
+OPERATION, SITE = "operation", "site"
+OF_RUN = "cost_per_run"
+
+
+class Compared(NamedTuple):
+    """One column: a plan, or an alternative of one."""
+
+    name: str
+    writer: Writer
+    alternative: bool = False
+    """Whether it is one of a plan: its report has the warnings alone that the plan's has not."""
+
+
+class Line(NamedTuple):
+    """One row: its group and name, which direction is better, and a cell for each column."""
+
+    group: str
+    key: str
+    """What programs call it."""
+    label: str
+    better: Better
+    cells: tuple[Cell, ...]
+
+
+class Measure(NamedTuple):
+    """What is compared of each plan."""
+
+    key: str
+    label: str
+    better: Better
+    cell: Callable[[Compared], Cell]
+
+
+@formula("W")
+def power_by_gpu(power_w: int, gpus: int) -> Fraction:
+    """What falls to a GPU of all that is drawn."""
+    return Fraction(power_w) / gpus
+
+
+def lines(columns: Sequence[Compared]) -> Iterator[Line]:
+    """The rows of a comparison, those left out that say nothing of any plan."""
+    word = columns[0].writer.word
+    for key, measures in (("plan", _of_plan), ("workload", _of_workload), ("cluster", _of_cluster)):
+        yield from _grouped(columns, word(f"compare-{key}"), measures(columns))
+    for role in ROLES:
+        if any(_fabrics(each, role) for each in columns):
+            yield from _grouped(columns, word(f"compare-{role}"), _of_fabrics(columns, role))
+    yield from _grouped(columns, word("compare-site"), _of_site(columns))
+    yield from _grouped(columns, word("compare-money"), _of_money(columns))
+
+
+def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure]) -> Iterator[Line]:
+    for measure in measures:
+        cells = [measure.cell(each) for each in columns]
+        if all(cell.value is None for cell in cells):
+            continue
+        better = measure.better if _comparable(columns, measure.key, cells) else NEITHER
+        marked = best_of([_known(cell) for cell in cells], better)
+        best = tuple(_marked(cell) if mark else cell for cell, mark in zip(cells, marked, strict=True))
+        yield Line(group, measure.key, measure.label, measure.better, best)
+
+
+def _comparable(columns: Sequence[Compared], key: str, cells: Sequence[Cell]) -> bool:
+    """Whether values mean the same: amounts are in one currency, and what a workload takes is that of one workload."""
+    if key.startswith("workload.") or key == f"{OPERATION}.{OF_RUN}":
+        known = [each for each, cell in zip(columns, cells, strict=True) if cell.value is not None]
+        if len(workloads(known)) > 1:
+            return False
+    return len({cell.unit for cell in cells if isinstance(cell.value, Decimal)}) < 2
+
+
+def workloads(columns: Sequence[Compared]) -> set[tuple[object, ...]]:
+    """The different workloads of plans that have one: what is trained on how much, served to whom, or reached."""
+    found = set[tuple[object, ...]]()
+    for plan in (pool.plan for each in columns for pool in each.writer.report.each_pool):
+        if training := plan.training:
+            tuned = str(training.tuning.method.value) if training.tuning else ""
+            found.add((training.model.identity.name, training.tokens.value, training.epochs.value, tuned))
+        elif served := plan.inference:
+            lengths = (figure and figure.value for figure in (served.context, served.output_tokens))
+            found.add((served.model.identity.name, *lengths))
+        elif compute := plan.compute:
+            found.add((compute.precision.value, compute.sparsity.value))
+    return found
+
+
+def _known(cell: Cell) -> Known:
+    return Known(None if isinstance(cell.value, str) else cell.value, cell.least)
+
+
+def _marked(cell: Cell) -> Cell:
+    return Cell(cell.value, cell.unit, least=cell.least, best=True)
+
+
+# numbers of bom.json ------------------------------------------------------------------------------------------------
+
+
+def _number(columns: Sequence[Compared], path: Path, better: Better, bare: bool = False) -> Measure:
+    """A number at its path, called as in the report; `bare` leaves out a unit that its name says."""
+    having = next((each for each in columns if path in each.writer.numbers), columns[0])
+    return Measure(".".join(path), having.writer.label(path), better, lambda each: _at(each, path, bare))
+
+
+def _at(each: Compared, path: Path, bare: bool) -> Cell:
+    writer = each.writer
+    if path not in writer.numbers:
+        return Cell(None)
+    cell = writer.cell(path)
+    least = cell.least or (path[0] == SITE and path[-1] in writer.lower_bounds)
+    return Cell(cell.value, "" if bare else cell.unit, least=least)
+
+
+def _of_plan(columns: Sequence[Compared]) -> Iterator[Measure]:
+    word = columns[0].writer.word
+    yield Measure("warnings", word("compare-warnings"), NEITHER, _warnings)
+
+
+def _warnings(each: Compared) -> Cell:
+    return Cell(None if each.alternative else len(each.writer.report.problems))
+
+
+def _of_workload(columns: Sequence[Compared]) -> Iterator[Measure]:
+    yield Measure("workload.model", columns[0].writer.word("compare-model"), NEITHER, _model)
+    for name, better in (
+        ("gpus_required", LESS),
+        ("days", LESS),
+        ("mfu", NEITHER),
+        ("peak_flops", MORE),
+        ("tokens_per_second", MORE),
+        ("requests_per_minute", MORE),
+    ):
+        yield _number(columns, ("workload", name), better, bare=name == "gpus_required")
+
+
+def _model(each: Compared) -> Cell:
+    asked = (pool.plan.training or pool.plan.inference for pool in each.writer.report.each_pool)
+    return _names(each, [block.model.identity.name for block in asked if block])
+
+
+def _names(each: Compared, names: Sequence[str]) -> Cell:
+    """Names of the clusters of a plan, each once."""
+    language = each.writer.language
+    return Cell(each.writer.word("list-comma").join(dict.fromkeys(map(language.name, names))) or None)
+
+
+def _of_cluster(columns: Sequence[Compared]) -> Iterator[Measure]:
+    word = columns[0].writer.word
+    yield Measure("cluster.gpu", word("compare-gpu"), NEITHER, _gpu)
+    yield Measure("cluster.server", word("compare-server"), NEITHER, _server)
+    for name in ("gpus", "servers", "nics"):
+        yield _number(columns, ("cluster", name), NEITHER, bare=True)
+
+
+def _gpu(each: Compared) -> Cell:
+    return _names(each, [pool.plan.cluster.gpu.identity.name for pool in each.writer.report.each_pool])
+
+
+def _server(each: Compared) -> Cell:
+    servers = (pool.plan.cluster.server for pool in each.writer.report.each_pool)
+    return _names(each, [server.identity.name for server in servers if server])
+
+
+# networks -----------------------------------------------------------------------------------------------------------
+
+
+def _fabrics(each: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
+    """The fabrics of a role, each with the place of its numbers."""
+    report = each.writer.report
+    return [
+        ((*(pool_path(pool.plan.pool) if report.pools else ()), "fabrics", built.plan.name), built)
+        for pool in report.each_pool
+        for built in pool.design.fabrics
+        if built.plan.role == role
+    ]
+
+
+def _of_fabrics(columns: Sequence[Compared], role: str) -> Iterator[Measure]:
+    """Networks of one role: counts of several added up."""
+    word = columns[0].writer.word
+
+    def named(key: str, better: Better, cell: Callable[[Compared], Cell]) -> Measure:
+        return Measure(f"{role}.{key}", word(f"compare-{key}"), better, cell)
+
+    yield named("topology", NEITHER, lambda each: _texts(each, role, _topology))
+    yield named("switch", NEITHER, lambda each: _texts(each, role, _switches))
+    for tier in ("leaf", "spine", "core"):
+        yield Measure(
+            f"{role}.switches.{tier}",
+            columns[0].writer.group_label(("switches", tier)),
+            NEITHER,
+            partial(_sum, role=role, path=("switches", tier)),
+        )
+    yield named("switches", LESS, lambda each: _sum(each, role, ("switches", "total")))
+    yield named("modules", LESS, lambda each: _sum(each, role, ("transceivers", "total")))
+    yield named("cables", LESS, lambda each: _sum(each, role, ("cables_total",)))
+    yield named("hops", LESS, lambda each: _only(each, role, ("hops",)))
+    yield named("oversubscription", LESS, lambda each: _only(each, role, ("oversubscription", "leaf")))
+    yield named("network", MORE, lambda each: _only(each, role, ("per_gpu", "network_gbps")))
+    yield named("growth", NEITHER, lambda each: _sum(each, role, ("growth",)))
+
+
+def _texts(each: Compared, role: str, text: Callable[[Compared, BuiltFabric], str]) -> Cell:
+    """What is said of each network, once where it is the same."""
+    found = dict.fromkeys(text(each, built) for _, built in _fabrics(each, role))
+    return Cell(each.writer.word("list-comma").join(found) or None)
+
+
+def _topology(each: Compared, built: BuiltFabric) -> str:
+    return each.writer.language.value(built.fabric.topology, "word")
+
+
+def _switches(each: Compared, built: BuiltFabric) -> str:
+    names = dict.fromkeys(each.writer.language.name(tier.switch.identity.name) for tier in built.fabric.tiers)
+    return each.writer.word("list-comma").join(names)
+
+
+def _found(each: Compared, role: str, path: Path) -> list[Figure]:
+    places = [(*place, *path) for place, _ in _fabrics(each, role)]
+    return [each.writer.numbers[place] for place in places if place in each.writer.numbers]
+
+
+def _sum(each: Compared, role: str, path: Path) -> Cell:
+    """Counts of all networks of a role, without a unit: the name of the row says what is counted."""
+    found = _found(each, role, path)
+    return Cell(sum(figure.value for figure in found) if found else None)
+
+
+def _only(each: Compared, role: str, path: Path) -> Cell:
+    """A number of the one network of a role; unknown where several do not agree."""
+    found = _found(each, role, path)
+    if not found or len({figure.value for figure in found}) > 1:
+        return Cell(None)
+    return Cell(found[0].value, found[0].unit)
+
+
+# site and money -----------------------------------------------------------------------------------------------------
+
+
+def _of_site(columns: Sequence[Compared]) -> Iterator[Measure]:
+    yield _number(columns, (SITE, "racks"), LESS, bare=True)
+    yield _number(columns, (SITE, "power_w"), LESS)
+    yield Measure("site.power_by_gpu", columns[0].writer.word("compare-power-gpu"), LESS, _power_by_gpu)
+    for name in ("facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"):
+        yield _number(columns, (SITE, name), LESS)
+
+
+def _power_by_gpu(each: Compared) -> Cell:
+    power, gpus = (each.writer.numbers.get(path) for path in ((SITE, "power_w"), ("cluster", "gpus")))
+    if power is None or gpus is None:
+        return Cell(None)
+    found = power_by_gpu(power, gpus)
+    return Cell(found.value, found.unit, least="power_w" in each.writer.lower_bounds)
+
+
+def _of_money(columns: Sequence[Compared]) -> Iterator[Measure]:
+    word = columns[0].writer.word
+    yield Measure("totals.priced", word("compare-priced"), NEITHER, _priced)
+    yield Measure("totals.net", word("xlsx-net"), LESS, _net)
+    yield Measure("totals.amount", word("ui-total"), LESS, _amount)
+    yield Measure("totals.net_by_gpu", word("label-cost_per_gpu"), LESS, _net_by_gpu)
+    yield Measure("confidence.share", word("compare-doubtful"), LESS, _doubtful)
+    for name in ("total_cost", "cost_per_gpu_hour", OF_RUN):
+        yield _number(columns, (OPERATION, name), LESS)
+
+
+def _priced(each: Compared) -> Cell:
+    totals = each.writer.report.quote.totals
+    return Cell(each.writer.word("compare-priced-of", priced=totals.priced_lines, lines=totals.lines))
+
+
+def _net(each: Compared) -> Cell:
+    totals = each.writer.report.quote.totals
+    if not totals.priced_lines:
+        return Cell(None)
+    return Cell(totals.list - totals.discount, totals.currency, least=not totals.complete)
+
+
+def _amount(each: Compared) -> Cell:
+    totals = each.writer.report.quote.totals
+    if not totals.priced_lines:
+        return Cell(None)
+    return Cell(totals.amount, totals.currency, least=not totals.complete)
+
+
+def _net_by_gpu(each: Compared) -> Cell:
+    net, gpus = _net(each), each.writer.numbers["cluster", "gpus"]
+    if net.value is None or isinstance(net.value, str):
+        return Cell(None)
+    return Cell(rounded(Fraction(net.value) / gpus.value, net.unit), net.unit, least=net.least)
+
+
+def _doubtful(each: Compared) -> Cell:
+    """The share of the money that is uncertain; unknown where a line has no price."""
+    report = each.writer.report
+    found = confidence(report.quote.lines, report.plan.quote)
+    if found.unpriced or not found.net:
+        return Cell(None)
+    return Cell(found.share(found.doubtful), "share")

@@ -1,0 +1,112 @@
+"""What a rack holds and needs: units, power, heat, weight and outlets of all that stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bomgen.catalog.parts import Server
+from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.plan.types import RACK_KINDS, Site
+from bomgen.report.elevations.types import PANEL, HungPdu, Slot, Sums
+from bomgen.site.power import no_power, power_of, sum_of_power
+from bomgen.site.power_supply import OUTLET, outlets_of, outlets_of_pdus
+from bomgen.site.weight_and_heat import Heavy, heat_of, pdu_as_heavy, rack_as_heavy, weigh
+
+PLACED = Reference("where every device stands, as `bomgen wiring` lists it")
+COMPUTE, _ = RACK_KINDS
+
+
+@formula("U")
+def units_of(pieces: int, height_u: int) -> int:
+    """Height of equal machines one above the other."""
+    return pieces * height_u
+
+
+@formula("U")
+def sum_of_units(units: int, more_units: int) -> int:
+    """Height of different machines."""
+    return units + more_units
+
+
+@formula("outlets")
+def sum_of_outlets(outlets: int, more_outlets: int) -> int:
+    """Outlets of different machines."""
+    return outlets + more_outlets
+
+
+def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot], pdus: Sequence[HungPdu]) -> Sums:
+    """What one rack holds; a rack-scale system comes with its rack and supply, and draws and weighs as a whole."""
+    pieces = [_pieces(slot.pieces) for slot in slots]
+    powered = [(slot, count) for slot, count in zip(slots, pieces, strict=True) if slot.device != PANEL]
+    system = server if server and server.rack_scale and kind == COMPUTE and slots else None
+    part, one = site.pdu if kind == COMPUTE else site.management_pdu, _pieces(1)
+    hung = _pieces(len(pdus))
+    missing: set[str] = set()
+    if system:
+        power = no_power() if all(slot.spare for slot in slots) else system.power_w
+        weight = weigh([Heavy(system.identity.name, one, system.weight_kg)])
+    else:
+        power = _power(powered, missing)
+        heavy = [Heavy(_name(slot), count, slot.weight_kg) for slot, count in zip(slots, pieces, strict=True)]
+        weight = weigh([*heavy, rack_as_heavy(site.rack, one), pdu_as_heavy(part, hung)])
+    if weight.unknown:
+        missing.add("weight_kg")
+    offered = {form: outlets_of_pdus(hung, each) for form, each in part.outlets.items()} if part and pdus else {}
+    return Sums(
+        units_used=_units(slots, pieces, pdus),
+        power_w=power,
+        heat=heat_of(power) if power else None,
+        weight_kg=weight.weight_kg,
+        outlets=_outlets(powered, missing),
+        pdu_outlets={} if system else offered,
+        lower_bounds=frozenset(missing),
+    )
+
+
+def _pieces(number: int) -> Figure:
+    return Figure(number, "pieces", Cited("what stands in a rack", (PLACED,), "high"))
+
+
+def _name(slot: Slot) -> str:
+    return slot.identity.name if slot.identity else slot.device
+
+
+def _units(slots: Sequence[Slot], pieces: Sequence[Figure], pdus: Sequence[HungPdu]) -> Figure | None:
+    """The height that is taken; None where nobody knows how high a machine is."""
+    if any(slot.unit is None or slot.height_u is None for slot in slots):
+        return None
+    found = units_of(_pieces(0), _height(0))
+    for slot, count in zip(slots, pieces, strict=True):
+        found = sum_of_units(found, units_of(count, _height(slot.height_u or 0)))
+    for pdu in pdus:
+        if pdu.unit is not None:
+            found = sum_of_units(found, _height(pdu.height_u))
+    return found
+
+
+def _height(units: int) -> Figure:
+    return Figure(units, "U", Cited("the units that a machine fills", (PLACED,), "high"))
+
+
+def _power(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> Figure | None:
+    """What machines draw at most, as far as it is known; None where of nothing it is."""
+    found: Figure | None = None
+    for slot, count in powered:
+        if slot.drawn_w is None:
+            missing.add("power_w")
+            continue
+        more = power_of(count, slot.drawn_w)
+        found = more if found is None else sum_of_power(found, more)
+    return found
+
+
+def _outlets(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> dict[str, Figure]:
+    """Outlets that the machines need, by form: one a power supply."""
+    found: dict[str, Figure] = {}
+    for slot, count in powered:
+        if slot.supplies is None:
+            missing.add("outlets")
+            continue
+        form, more = OUTLET[slot.supplies.inlet], outlets_of(count, slot.supplies.pieces)
+        found[form] = sum_of_outlets(found[form], more) if form in found else more
+    return found

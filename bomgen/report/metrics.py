@@ -1,0 +1,360 @@
+"""Every number of the result at its path in bom.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bomgen.catalog.part_records import slug
+from bomgen.core.provenance import Figure, formula
+from bomgen.design.assembly import BuiltFabric, Design
+from bomgen.fabric.types import Fabric
+from bomgen.plan.types import COMPUTE, Inference
+from bomgen.pricing.bill import cable_id
+from bomgen.site.facility import Facility
+from bomgen.sizing.training.memory import Memory
+
+if TYPE_CHECKING:
+    from bomgen.sizing.second_opinions import Opinions
+    from bomgen.sizing.serving.service import Held, Range, Serving
+    from bomgen.sizing.storage import Stored
+
+Path = tuple[str, ...]
+
+
+def numbers(design: Design) -> dict[Path, Figure]:
+    """Every number of the result by its path in bom.json."""
+    found: dict[Path, Figure | None] = {}
+    sizing = design.sizing
+    if sizing.target:
+        found |= {
+            ("workload", "target_flops"): sizing.target.target,
+            ("workload", "peak_flops_per_gpu"): sizing.target.peak_flops_per_gpu,
+            ("workload", "gpus_required"): sizing.target.gpus_required,
+            ("workload", "peak_flops"): sizing.peak_flops,
+        }
+    if run := sizing.run:
+        found |= {
+            ("workload", "flops"): run.flops,
+            ("workload", "hardware_flops"): run.hardware_flops,
+            ("workload", "mfu"): run.mfu,
+            ("workload", "hfu"): run.hfu,
+            ("workload", "peak_flops_per_gpu"): run.peak_flops_per_gpu,
+            ("workload", "achieved_flops_per_gpu"): run.achieved_flops_per_gpu,
+            ("workload", "tokens_per_second_per_gpu"): run.tokens_per_second_per_gpu,
+            ("workload", "tokens_per_second"): sizing.tokens_per_second,
+            ("workload", "gpus_required"): run.gpus_required,
+            ("workload", "days"): sizing.days,
+            ("workload", "parameters"): run.parameters,
+            ("workload", "active_parameters"): run.active_parameters,
+            ("workload", "trainable_parameters"): sizing.trainable_parameters,
+        }
+        for convention, mfu in run.mfu_by_convention.items():
+            found["workload", "mfu_by_convention", convention] = mfu
+    if sizing.opinions:
+        found |= _opinions(sizing.opinions())
+    if fit := sizing.fit:
+        found |= _memory(("workload", "memory"), fit.replica)
+        found |= _memory(("workload", "memory", "per_gpu"), fit.per_gpu)
+        found |= {
+            ("workload", "memory", "gpu"): fit.gpu_memory,
+            ("workload", "parallelism", "tensor"): fit.split.tensor,
+            ("workload", "parallelism", "pipeline"): fit.split.pipeline,
+            ("workload", "parallelism", "data"): fit.split.data,
+            ("workload", "parallelism", "context"): fit.split.context,
+            ("workload", "parallelism", "expert"): fit.split.expert,
+            ("workload", "parallelism", "interleave"): fit.split.interleave,
+        }
+    if lost := sizing.lost:
+        found |= {
+            ("workload", "lost_time", "interruptions"): lost.interruptions,
+            ("workload", "lost_time", "mean_time_between_interruptions_days"): lost.mean_time_days,
+            ("workload", "lost_time", "checkpoint_bytes"): lost.checkpoint.contents.all,
+            ("workload", "lost_time", "checkpoint_write_seconds"): lost.checkpoint.write_seconds,
+            ("workload", "lost_time", "checkpoint_interval_days"): lost.checkpoint.interval_days,
+            ("workload", "lost_time", "checkpoint_bytes_without_weights"): lost.checkpoint.contents.without_copy,
+            ("workload", "lost_time", "share_lost"): lost.lost,
+            ("workload", "lost_time", "goodput"): lost.goodput,
+        }
+    if sizing.serving and design.plan.inference:
+        found |= _serving_numbers(design.plan.inference, sizing.serving)
+    found |= {
+        ("cluster", "gpus"): sizing.gpus,
+        ("cluster", "servers"): sizing.servers,
+        ("cluster", "pods"): sizing.pods,
+        ("cluster", "spare_servers"): design.plan.cluster.spare_servers,
+        ("cluster", "nics"): design.nics,
+        ("cluster", "power_w"): design.power_w,
+    }
+    for built in design.fabrics:
+        found |= _fabric_numbers(built)
+        if built.plan.role == COMPUTE:
+            found |= _modules_per_gpu(built, sizing.gpus)
+    if stored := sizing.stored:
+        found |= _storage_numbers(stored)
+    found |= _site_numbers(design.facility)
+    return {path: figure for path, figure in found.items() if figure is not None}
+
+
+def _site_numbers(site: Facility) -> dict[Path, Figure | None]:
+    """Racks, power, weight, heat and supply."""
+    load, supply = site.load, site.supply
+    return {
+        ("site", "racks"): site.racks,
+        ("site", "compute_racks"): site.compute_racks,
+        ("site", "management_racks"): site.management_racks,
+        ("site", "servers_per_rack"): site.servers_per_rack,
+        ("site", "compute_pdus"): site.compute_pdus,
+        ("site", "management_pdus"): site.management_pdus,
+        ("site", "gpu_power_w"): site.gpu_power_w,
+        ("site", "network_power_w"): site.network_power_w,
+        ("site", "storage_power_w"): site.storage_power_w,
+        ("site", "power_w"): site.power_w,
+        ("site", "facility_power_w"): site.facility_power_w,
+        ("site", "energy_kwh_per_year"): site.energy_kwh_per_year,
+        ("site", "energy_cost_per_year"): site.energy_cost_per_year,
+        ("site", "carbon_kg_per_year"): site.carbon_kg_per_year,
+        ("site", "run_energy_kwh"): site.run_energy_kwh,
+        ("site", "run_energy_cost"): site.run_energy_cost,
+        ("site", "run_carbon_kg"): site.run_carbon_kg,
+        ("site", "weight_kg"): load.weight_kg,
+        ("site", "heat_btu_per_hour"): load.heat,
+        ("site", "compute_rack_power_w"): load.compute_rack_power_w,
+        ("site", "compute_rack_heat_btu_per_hour"): load.compute_rack_heat,
+        ("site", "compute_rack_weight_kg"): load.compute_rack_weight_kg,
+        ("site", "compute_rack_floor_load_kg_per_m2"): load.compute_rack_floor_load,
+        **{("site", "compute_rack_outlets", form): figure for form, figure in supply.outlets.items()},
+        **{("site", "compute_rack_pdu_outlets", form): figure for form, figure in supply.pdu_outlets.items()},
+        ("site", "feeds"): supply.feeds,
+        **{("site", "compute_rack_feeds", feed): figure for feed, figure in supply.compute_rack_feeds.items()},
+        ("site", "compute_pdu_load_w"): supply.pdu_load_w,
+        ("site", "feed_power_w"): supply.feed_power_w,
+    }
+
+
+def _opinions(said: Opinions) -> dict[Path, Figure | None]:
+    found: dict[Path, Figure | None] = {
+        ("workload", "effective_mfu"): said.effective_mfu,
+        ("workload", "second_opinion", "gpu_hours"): said.second.gpu_hours,
+        ("workload", "second_opinion", "gpus_required"): said.second.gpus_required,
+        ("workload", "second_opinion", "days"): said.second.days,
+        ("workload", "second_opinion", "days_by_peak"): said.second.days_by_peak,
+    }
+    for each in said.runs:
+        base = ("workload", "published_runs", each.run.identity.id)
+        found[(*base, "gpu_hours")] = each.run.gpu_hours
+        found[(*base, "mfu")] = each.mfu
+        found[(*base, "days")] = each.days
+    return found
+
+
+def _storage_numbers(stored: Stored) -> dict[Path, Figure | None]:
+    found: dict[Path, Figure | None] = {}
+    if checkpoint := stored.checkpoint:
+        found |= {
+            ("storage", "checkpoint_bytes"): checkpoint.contents.all,
+            ("storage", "checkpoint_write_seconds"): checkpoint.write_seconds,
+            ("storage", "checkpoint_interval_days"): checkpoint.interval_days,
+        }
+    found |= {
+        ("storage", "checkpoints_kept"): stored.kept,
+        ("storage", "checkpoint_capacity_bytes"): stored.checkpoint_capacity_bytes,
+        ("storage", "dataset_bytes"): stored.dataset_bytes,
+        ("storage", "capacity_bytes"): stored.capacity_bytes,
+        ("storage", "read_bytes_per_second"): stored.bandwidth.read,
+        ("storage", "write_bytes_per_second"): stored.bandwidth.write,
+        ("storage", "read_per_server"): stored.bandwidth.read_per_server,
+        ("storage", "write_per_server"): stored.bandwidth.write_per_server,
+        ("storage", "servers"): stored.servers,
+    }
+    return found
+
+
+def _memory(path: Path, memory: Memory) -> dict[Path, Figure | None]:
+    return {
+        (*path, "weights"): memory.weights,
+        (*path, "gradients"): memory.gradients,
+        (*path, "optimizer"): memory.optimizer,
+        (*path, "activations"): memory.activations,
+        (*path, "total"): memory.total,
+    }
+
+
+def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
+    from bomgen.sizing.serving.service import Range
+
+    need, found, estimate = serving.need, serving.need.replica, serving.need.estimate
+    base: Path = ("workload",)
+    memory: Path = (*base, "memory")
+    return {
+        (*base, "parameters"): inference.model.parameters,
+        (*base, "active_parameters"): inference.model.active_parameters,
+        (*base, "context"): inference.context,
+        (*base, "output_tokens"): inference.output_tokens,
+        (*base, "kv_bytes_per_token"): serving.cache.token if serving.cache else None,
+        (*base, "kv_bytes_per_request"): serving.request,
+        (*base, "gpus_per_replica"): found.gpus,
+        (*base, "concurrency_per_replica"): found.held,
+        (*base, "replicas_required"): need.replicas,
+        (*base, "gpus_required"): need.gpus_required,
+        **_range((*base, "gpus_required_range"), need.gpus_range),
+        (*base, "replicas"): serving.replicas,
+        (*base, "concurrency"): inference.concurrency,
+        (*base, "peak_flops_per_gpu"): estimate.peak if estimate else None,
+        (*base, "requests_at_a_time"): estimate.batch if estimate else None,
+        (*base, "latency", "prefill_seconds"): estimate.typical.prefill if estimate else None,
+        (*base, "latency", "decode_seconds_per_token"): estimate.typical.step if estimate else None,
+        (*base, "tokens_per_second_per_gpu"): serving.of_gpu,
+        **_range(
+            (*base, "tokens_per_second_per_gpu_range"),
+            Range(estimate.low.of_gpu, estimate.high.of_gpu) if estimate else None,
+        ),
+        (*base, "tokens_per_second"): serving.tokens_per_second,
+        (*base, "requests_per_minute"): serving.requests_per_minute,
+        **_range((*base, "requests_per_minute_range"), serving.requests_range),
+        **_held(memory, serving.model),
+        **_held((*memory, "per_gpu"), serving.per_gpu),
+        (*memory, "per_gpu", "kv_cache_in_estimate"): serving.in_estimate.kv_cache if serving.in_estimate else None,
+        (*memory, "per_gpu", "total_in_estimate"): serving.in_estimate.total if serving.in_estimate else None,
+        (*memory, "per_gpu", "room"): found.room,
+        (*memory, "gpu"): serving.gpu_memory,
+        (*base, "parallelism", "tensor"): found.tensor,
+        (*base, "parallelism", "pipeline"): found.pipeline,
+        (*base, "parallelism", "data"): serving.replicas,
+    }
+
+
+def _range(path: Path, span: Range | None) -> dict[Path, Figure | None]:
+    return {(*path, "low"): span.low, (*path, "high"): span.high} if span else {}
+
+
+def _held(path: Path, held: Held) -> dict[Path, Figure | None]:
+    return {
+        (*path, "weights"): held.weights,
+        (*path, "kv_cache"): held.kv_cache,
+        (*path, "total"): held.total,
+    }
+
+
+@formula("pieces")
+def sum_of_pieces(pieces: int, more_pieces: int) -> int:
+    """Pieces in two places."""
+    return pieces + more_pieces
+
+
+@formula("pieces")
+def per_gpu(pieces: int, gpus: int) -> Fraction:
+    """Pieces for each GPU."""
+    return Fraction(pieces) / gpus
+
+
+def _fabric_numbers(built: BuiltFabric) -> dict[Path, Figure | None]:
+    base: Path = ("fabrics", built.plan.name)
+    fabric = built.fabric
+    found: dict[Path, Figure | None] = {
+        (*base, "tiers"): fabric.tier_count,
+        (*base, "planes"): fabric.planes if built.plan.switchless and fabric.planes else built.plan.planes,
+        (*base, "endpoints"): fabric.endpoints,
+        (*base, "link_gbps"): fabric.links[0].rate_gbps,
+        (*base, "pods"): fabric.pods,
+    }
+    for tier in fabric.tiers:
+        found[(*base, "switches", tier.name)] = tier.count
+        found[(*base, "ports", tier.name, "down")] = tier.down
+        found[(*base, "ports", tier.name, "up")] = tier.up
+        found[(*base, "ports", tier.name, "radix")] = tier.radix
+        found[(*base, "oversubscription", tier.name)] = tier.oversubscription
+    for fitted in built.chassis:
+        found |= {(*base, "chassis", fitted.tier, use.kind): use.each for use in fitted.uses}
+        found[(*base, "chassis", fitted.tier, "ports_per_card_down")] = fitted.card_down
+        found[(*base, "chassis", fitted.tier, "ports_per_card_up")] = fitted.card_up
+        found[(*base, "chassis", fitted.tier, "free_slots")] = fitted.free_slots
+    found[(*base, "switches", "total")] = fabric.switches
+    for link in fabric.links:
+        found[(*base, "links", link.kind)] = link.count
+    found[(*base, "bisection_gbps")] = fabric.bisection_gbps
+    found |= _shape_numbers(base, fabric)
+    for hosts in built.hosts:
+        found[(*base, "hosts", slug(hosts.name), "count")] = hosts.pieces
+        found[(*base, "hosts", slug(hosts.name), "ports")] = hosts.ports
+    modules: dict[str, Figure] = {}
+    for use in built.interconnect.modules:
+        for key in (use.device, "total"):
+            modules[key] = sum_of_pieces(modules[key], use.quantity) if key in modules else use.quantity
+    for device, quantity in sorted(modules.items(), key=lambda item: item[0] == "total"):
+        found[(*base, "transceivers", device)] = quantity
+    for adapter in built.interconnect.adapters:
+        at = (*base, "adapters", adapter.device)
+        found[at] = sum_of_pieces(before, adapter.quantity) if (before := found.get(at)) else adapter.quantity
+    cables: Figure | None = None
+    for cable in built.interconnect.cables:
+        cables = sum_of_pieces(cables, cable.quantity) if cables else cable.quantity
+        at = (*base, "cables", cable.kind, cable_id(cable.cable, cable.length_m))
+        found[at] = sum_of_pieces(before, cable.quantity) if (before := found.get(at)) else cable.quantity
+    found[(*base, "cables_total")] = cables
+    for panels in built.interconnect.panels:
+        found[(*base, "panels", panels.panel.identity.id)] = panels.quantity
+    if built.per_gpu:
+        found[(*base, "per_gpu", "network_gbps")] = built.per_gpu.network_gbps
+        found[(*base, "per_gpu", "pcie_gbps")] = built.per_gpu.pcie_gbps
+        found[(*base, "per_gpu", "scale_up_gbps")] = built.per_gpu.scale_up_gbps
+    return found
+
+
+def _modules_per_gpu(built: BuiltFabric, gpus: Figure) -> dict[Path, Figure | None]:
+    """Modules a GPU by their rate, as the trade quotes them: a twin-port module of 400G ports is one of 800G."""
+    found: dict[int, Figure] = {}
+    for use in built.interconnect.modules:
+        rate = use.module.rate_gbps.value
+        found[rate] = sum_of_pieces(found[rate], use.quantity) if rate in found else use.quantity
+    base: Path = ("fabrics", built.plan.name, "modules_per_gpu")
+    return {(*base, f"{rate}G"): per_gpu(pieces, gpus) for rate, pieces in found.items()}
+
+
+def _shape_numbers(base: Path, fabric: Fabric) -> dict[Path, Figure | None]:
+    """How large and how long a fabric is, and what else its topology says of its shape."""
+    found: dict[Path, Figure | None] = {
+        (*base, "hops"): fabric.hops,
+        (*base, "growth"): fabric.growth,
+        (*base, "largest"): fabric.largest,
+    }
+    found |= {(*base, "free_ports", tier): ports for tier, ports in fabric.free_ports.items()}
+    found |= {(*base, "dimensions", name): figure for name, figure in fabric.dimensions.items()}
+    if fabric.plane:
+        found[(*base, "plane", "endpoints")] = fabric.plane.endpoints
+        found[(*base, "plane", "bisection_gbps")] = fabric.plane.bisection_gbps
+        found |= {(*base, "plane", "links", link.kind): link.count for link in fabric.plane.links}
+    return found
+
+
+def dotted(path: Path) -> str:
+    """A path as it is written: with dots."""
+    return ".".join(path)
+
+
+class Paths:
+    """The path of every figure: its place in bom.json, or for steps on the way the step's name behind a `#`."""
+
+    def __init__(self, found: Mapping[Path, Figure]) -> None:
+        self.figures: dict[str, Figure] = {}
+        self.of: dict[int, str] = {}
+        for steps, figure in found.items():
+            self.figures[dotted(steps)] = figure
+            self.of.setdefault(id(figure), dotted(steps))
+        for path, figure in list(self.figures.items()):
+            self._name_steps(path, figure)
+
+    def _name_steps(self, path: str, figure: Figure) -> None:
+        """Name the derived steps below a figure that have no path of their own."""
+        place = path.partition("#")[0]
+        waiting = [figure]
+        while waiting:
+            for name, step in waiting.pop().inputs:
+                if id(step) in self.of or not step.inputs:
+                    continue
+                wanted, number = f"{place}#{name}", 2
+                while wanted in self.figures:
+                    wanted, number = f"{place}#{name}-{number}", number + 1
+                self.figures[wanted], self.of[id(step)] = step, wanted
+                waiting.append(step)

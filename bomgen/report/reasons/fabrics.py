@@ -1,0 +1,203 @@
+"""Why a fabric has this topology, these switches, so many tiers, and so many up-links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from bomgen.catalog import part_records
+from bomgen.catalog.parts import Switch
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.provenance import Figure
+from bomgen.design.assembly import BuiltFabric
+from bomgen.fabric.clos.runners_up import Tried, by_division, by_tiers, endpoints
+from bomgen.fabric.clos.search import Shape
+from bomgen.fabric.planes import dealt
+from bomgen.fabric.types import Demand, Tier, TierChoice
+from bomgen.plan import fabric_demand
+from bomgen.plan.types import RAIL_OPTIMIZED
+from bomgen.report.reasons.types import (
+    DEFAULT,
+    PLAN,
+    RULE,
+    SEARCH,
+    Asked,
+    Other,
+    Reason,
+    Topic,
+    chosen_by,
+    counted,
+    named,
+)
+
+SEARCHED = ("fat-tree", RAIL_OPTIMIZED)
+"""Topologies whose shape is the smallest that a search finds."""
+SHOWN = 5
+"""Runners-up that are named: the nearest say the most."""
+_WORDS = {1: "one tier", 2: "two tiers"}
+_MORE = "three tiers"
+_MORE_OF = (
+    ("switch more", "switches more"),
+    ("link more", "links more"),
+    ("up-link of a leaf more", "up-links of a leaf more"),
+)
+
+
+def topics(asked: Asked) -> Iterator[Topic]:
+    """Topology, tiers, up-links and switches of every fabric."""
+    for built in asked.report.design.fabrics:
+        base, of = f"fabrics.{built.plan.name}", built.plan.name
+        yield Topic(f"{base}.topology", (), partial(_topology, asked, built))
+        if built.plan.topology.value in SEARCHED and built.attachment:
+            yield Topic(f"{base}.tiers", (f"{base}.tiers",), partial(_tiers, asked, built))
+            if len(built.fabric.tiers) > 1:
+                covers = tuple(f"{base}.{key}" for key in ("ports.leaf", "switches", "links.leaf-spine", "pods"))
+                yield Topic(f"{base}.ports.leaf.up", covers, partial(_division, asked, built))
+        for tier in built.fabric.tiers:
+            covers = (f"{of}.switch.{tier.name}", f"{base}.switches.{tier.name}")
+            yield Topic(f"{base}.{tier.name}.switch", covers, partial(_switch, asked, built, tier))
+
+
+def _topology(asked: Asked, built: BuiltFabric) -> Reason:
+    by, place, because = chosen_by(built.plan.topology)
+    name = asked.words.value(built.plan.topology.value, "word")
+    return Reason(f"fabrics.{built.plan.name}.topology", name, by, because, place)
+
+
+def _demand(asked: Asked, built: BuiltFabric) -> Demand | None:
+    """What one plane of a fabric must carry."""
+    servers = asked.report.design.sizing.servers
+    if built.attachment is None or servers is None:
+        return None
+    whole = fabric_demand.demand(built.plan, built.attachment, servers, built.hosts)
+    return dealt(whole, built.plan.planes, built.attachment.ports_per_plane) if built.plan.planes.value > 1 else whole
+
+
+def _rails(built: BuiltFabric, demand: Demand) -> Figure | None:
+    return demand.ports_per_server if built.plan.topology.value == RAIL_OPTIMIZED else None
+
+
+def _tiers(asked: Asked, built: BuiltFabric) -> Reason | None:
+    demand = _demand(asked, built)
+    if demand is None:
+        return None
+    taken, wanted = len(built.fabric.tiers), endpoints(demand)
+    tried = by_tiers(demand, _rails(built, demand))
+    place = asked.given("fabrics", built.plan.name, "tiers")
+    by_plan = built.plan.tiers is not None
+    switches = sum(tier.count.value for tier in built.fabric.tiers)
+    return Reason(
+        f"fabrics.{built.plan.name}.tiers",
+        f"{_tiers_word(taken)}, {counted(switches, 'switch')}",
+        PLAN if by_plan else RULE,
+        "the plan says so" if by_plan else f"the fewest tiers that carry {wanted} endpoints",
+        place,
+        tuple(_other_tiers(each, wanted) for each in tried if each.tiers != taken),
+    )
+
+
+def _tiers_word(tiers: int) -> str:
+    return _WORDS.get(tiers, _MORE)
+
+
+def _other_tiers(tried: Tried, wanted: int) -> Other:
+    name = _tiers_word(tried.tiers)
+    if tried.lacks:
+        return Other(name, f"cannot be built: {tried.lacks}")
+    if tried.shape:
+        switches, links, _ = tried.shape.cost
+        of_plane = f"{counted(switches, 'switch')} and {counted(links, 'link')} between them"
+        return Other(name, f"would do as well, with {of_plane}: {tried.shape}")
+    if tried.tiers == 1 and tried.reach >= wanted:
+        return Other(name, f"one switch has {tried.reach} ports for {wanted} endpoints; the plan asks for more tiers")
+    if tried.reach:
+        return Other(name, f"reach {tried.reach} endpoints at most, {wanted} are wanted")
+    return Other(name, "with what the plan fixes, up-links do not spread evenly")
+
+
+def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
+    demand = _demand(asked, built)
+    leaf = built.fabric.tier("leaf")
+    if demand is None or leaf is None or leaf.up is None:
+        return None
+    shapes = by_division(demand, len(built.fabric.tiers), _rails(built, demand))
+    if not shapes:
+        return None
+    best, *others = shapes
+    fixed = asked.given("fabrics", built.plan.name, "leaf", "uplinks")
+    return Reason(
+        f"fabrics.{built.plan.name}.ports.leaf.up",
+        f"{leaf.down.value} ports down and {leaf.up.value} up: {_size(best)}",
+        PLAN if fixed else SEARCH,
+        "the plan fixes the up-links"
+        if fixed
+        else "of all divisions of a leaf's ports, none left idle, the one with the fewest switches, then links, then "
+        "up-links",
+        fixed,
+        tuple(Other(f"{each.down} down and {each.up} up", _worse(best, each)) for each in others[:SHOWN]),
+    )
+
+
+def _size(shape: Shape) -> str:
+    switches, links, _ = shape.cost
+    return f"{counted(switches, 'switch')}, {counted(links, 'link')} between them"
+
+
+def _worse(best: Shape, other: Shape) -> str:
+    """What a shape has more of than the best: the first in which they differ decides."""
+    for words, mine, least in zip(_MORE_OF, other.cost, best.cost, strict=True):
+        if mine > least:
+            one, several = words
+            return f"{mine - least} {one if mine - least == 1 else several}: {other}"
+    return f"as small: {other}"
+
+
+def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:
+    name = built.plan.name
+    place = asked.given("fabrics", name, tier.name, "switch") or asked.given("fabrics", name, "switch")
+    return Reason(
+        f"fabrics.{name}.{tier.name}.switch",
+        f"{tier.count.value} x {named(tier.switch.identity)}",
+        PLAN if place else DEFAULT,
+        "the plan names it" if place else "the usual switch of such a network",
+        place,
+        tuple(_others(asked, built, tier)),
+    )
+
+
+def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
+    """Switches of the catalogue with ports as fast and of one protocol: what the fabric would be with them."""
+    if built.plan.topology.value not in SEARCHED or built.attachment is None:
+        return
+    found = []
+    rate = max(group.port_gbps.value for group in tier.switch.groups)
+    for record in asked.catalog.all("switch"):
+        if record.id == tier.switch.identity.id:
+            continue
+        try:
+            other = part_records.switch(record)
+        except PlanErrors:
+            continue
+        if other.protocol == tier.switch.protocol and max(g.port_gbps.value for g in other.groups) == rate:
+            found.append(_with(asked, built, tier, other))
+    yield from (other for _, other in sorted(found)[:SHOWN])
+
+
+def _with(asked: Asked, built: BuiltFabric, tier: Tier, switch: Switch) -> tuple[int, Other]:
+    """What a fabric would be with another switch in a tier, and in those above that have the same."""
+    taken, servers = tier.switch.identity.id, asked.report.design.sizing.servers
+    plans: dict[str, TierChoice] = {
+        name: replace(choice, switch=switch) if choice.switch.identity.id == taken else choice
+        for name, choice in built.plan.tier_plans.items()
+    }
+    before, name = int(built.fabric.switches.value), named(switch.identity)
+    if servers is None or built.attachment is None:
+        raise ValueError("a fabric of switches hangs on servers")
+    try:
+        other = fabric_demand.build(built.plan._replace(tier_plans=plans), built.attachment, servers, built.hosts)
+    except Infeasible as error:
+        return before * before, Other(name, f"cannot be built: {error.message}")
+    tiers = " + ".join(f"{each.count.value} {each.name}" for each in other.tiers)
+    count = int(other.switches.value)
+    return count, Other(name, f"it would take {tiers}: {counted(count, 'switch')} in place of {before}")

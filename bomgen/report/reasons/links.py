@@ -1,0 +1,60 @@
+"""Why a kind of link is built of these modules and cables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from bomgen.core.money import rounded
+from bomgen.design.assembly import BuiltFabric
+from bomgen.optics.counting.connect import Chosen
+from bomgen.optics.selection import Way
+from bomgen.report.reasons.types import PLAN, RULE, Asked, Other, Reason, Topic
+
+BY_PLAN = ("named", "asked", "copper")
+"""Reason codes of what the plan decides."""
+
+
+def topics(asked: Asked) -> Iterator[Topic]:
+    """Every kind of link of every fabric."""
+    for built in asked.report.design.fabrics:
+        for chosen in built.interconnect.choices:
+            name, kind = built.plan.name, chosen.kind
+            devices = [use.device for use in built.interconnect.modules if use.kind == kind]
+            covers = (
+                *(f"{name}.{sort}.{kind}" for sort in ("transceiver", "cable", "adapter")),
+                *(f"fabrics.{name}.{sort}.{kind}" for sort in ("cables", "links")),
+                *(f"fabrics.{name}.transceivers.{device}" for device in devices),
+            )
+            yield Topic(f"fabrics.{name}.links_chosen.{kind}", covers, partial(_reason, asked, built, chosen))
+
+
+def _reason(asked: Asked, built: BuiltFabric, chosen: Chosen) -> Reason:
+    words, wish = asked.words, built.plan.links[chosen.kind]
+    way = words.value(chosen.way, "word")
+    of_parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
+    alike = built.interconnect.of_servers(chosen.kind)
+    over = f"; links of {float(alike.length_m):g} m" if alike else ""
+    place = asked.given("fabrics", built.plan.name, "links", chosen.kind)
+    by_plan = chosen.reason in BY_PLAN
+    return Reason(
+        f"fabrics.{built.plan.name}.links_chosen.{chosen.kind}",
+        f"{way}{of_parts}{_cost(asked, chosen)}",
+        PLAN if by_plan else RULE,
+        f"{words.word(f'chosen-{chosen.reason}')}{over}",
+        (place or wish.mark) if by_plan else None,
+        tuple(Other(words.value(each.name, "word"), _why_not(asked, each)) for each in chosen.others),
+    )
+
+
+def _why_not(asked: Asked, way: Way) -> str:
+    key = f"not-chosen-{way.reason}"
+    word = asked.words.word(key if key in asked.words.words else "not-chosen-rule", detail=way.detail)
+    return f"{word}{_cost(asked, way)}"
+
+
+def _cost(asked: Asked, way: Way | Chosen) -> str:
+    if way.cost is None:
+        return ""
+    currency = asked.report.quote.totals.currency
+    return asked.words.word("cost-of-link", amount=asked.words.money(rounded(way.cost, currency), currency))

@@ -1,0 +1,74 @@
+"""Why a model is cut up as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from bomgen.core.provenance import Figure
+from bomgen.report.reasons.types import PLAN, SEARCH, Asked, Other, Reason, Topic
+
+_NOT = " does not fit: "
+COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
+
+
+def topics(asked: Asked) -> Iterator[Topic]:
+    """The split of a training run, or of a replica that serves."""
+    sizing, plan = asked.report.design.sizing, asked.report.plan
+    if sizing.fit and plan.training:
+        yield Topic("workload.parallelism", COVERS, partial(_of_training, asked))
+    elif sizing.serving and plan.inference:
+        yield Topic("workload.parallelism", COVERS, partial(_of_serving, asked))
+
+
+def _of_training(asked: Asked) -> Reason | None:
+    fit, training = asked.report.design.sizing.fit, asked.report.plan.training
+    if fit is None or training is None:
+        return None
+    split = fit.split
+    degrees = {"tensor": split.tensor, "pipeline": split.pipeline, "context": split.context, "expert": split.expert}
+    by_hand = training.parallelism
+    because = (
+        "the plan says so" if by_hand else "of the splits that fit the GPU, the one with the fewest GPUs a replica"
+    )
+    return Reason(
+        "workload.parallelism",
+        f"{_degrees(degrees)}, {split.data.value} replicas",
+        PLAN if by_hand else SEARCH,
+        f"{because}; the fullest GPU holds {asked.value(fit.per_gpu.total)}{_of(asked, fit.gpu_memory)}",
+        by_hand.mark if by_hand else None,
+        _others(fit.reasons),
+    )
+
+
+def _of_serving(asked: Asked) -> Reason | None:
+    serving, inference = asked.report.design.sizing.serving, asked.report.plan.inference
+    if serving is None or inference is None:
+        return None
+    need, by_hand = serving.need, inference.degrees
+    because = "the plan says so" if by_hand else "the replica that holds the model and needs the fewest GPUs in all"
+    found = need.replica
+    held = f"; it holds {found.held.value} requests at a time" if found.held else ""
+    return Reason(
+        "workload.parallelism",
+        _degrees({"tensor": found.tensor, "pipeline": found.pipeline}),
+        PLAN if by_hand else SEARCH,
+        f"{because}{held}",
+        by_hand.mark if by_hand else None,
+        _others(tuple(str(each) for each in need.reasons)),
+    )
+
+
+def _degrees(degrees: dict[str, Figure]) -> str:
+    first = ("tensor", "pipeline")
+    return " x ".join(f"{name} {each.value}" for name, each in degrees.items() if name in first or each.value > 1)
+
+
+def _of(asked: Asked, memory: Figure | None) -> str:
+    return f" of {asked.value(memory)}" if memory else ""
+
+
+def _others(reasons: tuple[str, ...]) -> tuple[Other, ...]:
+    """Splits that do not fit; what is said beside them is no other split."""
+    parts = (reason.partition(_NOT) for reason in reasons if _NOT in reason)
+    return tuple(Other(name, f"does not fit: {why}") for name, _, why in parts)

@@ -1,0 +1,181 @@
+"""What a facility must know: racks, power, weight, heat, and how the racks are supplied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from bomgen.catalog.parts import Server
+from bomgen.core.provenance import Figure
+from bomgen.plan.types import Site
+from bomgen.site.machines import Machines
+from bomgen.site.power import (
+    carbon_of_energy,
+    cost_of_energy,
+    energy_of_a_year,
+    energy_of_run,
+    known_power,
+    power_of,
+    sum_of_power,
+    with_cooling,
+)
+from bomgen.site.power_supply import NO_SUPPLY, Supply, doubts, supply
+from bomgen.site.racks import (
+    bought_servers,
+    management_racks,
+    pdus_of_racks,
+    racks_of_servers,
+    racks_of_systems,
+    servers_of_rack,
+    sum_of_racks,
+    trays_of_racks,
+    units_bought,
+)
+from bomgen.site.weight_and_heat import NO_LOAD, Load, Standing, loads
+
+__all__ = [
+    "Facility",
+    "Machines",
+    "bought_servers",
+    "install",
+    "power_of",
+    "sum_of_racks",
+    "trays_of_racks",
+    "units_bought",
+]
+OF_ALL = (
+    *("power_w", "facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"),
+    *("run_energy_kwh", "run_energy_cost", "run_carbon_kg", "heat_btu_per_hour", "feed_power_w"),
+)
+"""Figures of a site that rest on the power of all machines."""
+
+
+class Facility(NamedTuple):
+    """Racks, PDUs, power and energy; None is what the plan does not ask for or the catalogue does not know."""
+
+    racks: Figure | None
+    compute_racks: Figure | None
+    management_racks: Figure | None
+    servers_per_rack: Figure | None
+    compute_pdus: Figure | None
+    management_pdus: Figure | None
+    gpu_power_w: Figure | None
+    """The GPUs alone: a part of what the servers draw."""
+    network_power_w: Figure | None
+    """Switches, and cards that are bought."""
+    storage_power_w: Figure | None
+    power_w: Figure | None
+    facility_power_w: Figure | None
+    energy_kwh_per_year: Figure | None
+    energy_cost_per_year: Figure | None
+    carbon_kg_per_year: Figure | None
+    run_energy_kwh: Figure | None
+    run_energy_cost: Figure | None
+    run_carbon_kg: Figure | None
+    load: Load
+    supply: Supply
+    warnings: tuple[tuple[str, str], ...]
+    """Message and rule."""
+    unpowered: Mapping[str, int]
+    """Machines whose power is not known: how many, by name."""
+    lower_bounds: frozenset[str]
+    """The figures that leave something out because it is not known, by name."""
+
+
+def _lower_bounds(machines: Iterable[Machines], any_unknown: bool) -> frozenset[str]:
+    """The figures that leave machines out, by name."""
+    found = {
+        "storage_power_w" if machine.of_storage else "network_power_w" for machine in machines if not machine.power_w
+    }
+    return frozenset(found | (set(OF_ALL) if any_unknown else set()))
+
+
+def install(
+    site: Site | None,
+    server: Server | None,
+    servers: Figure | None,
+    server_power_w: Figure | None,
+    machines: tuple[Machines, ...],
+    run_days: Figure | None,
+    accelerators: Machines,
+) -> Facility:
+    """The racks and power of servers, spare ones with them, and of other machines.
+
+    `server_power_w` is what the servers in use draw at most; where that is not known, their GPUs count alone.
+    Racks are worked out where the plan describes a site; power wherever it is known.
+    """
+    warnings: list[tuple[str, str]] = []
+    of_gpus = power_of(accelerators.count, accelerators.power_w) if accelerators.power_w else None
+    network = known_power(machine for machine in machines if not machine.of_storage)
+    storage = known_power(machine for machine in machines if machine.of_storage)
+    power = server_power_w or of_gpus
+    for more in (network, storage):
+        power = sum_of_power(power, more) if power and more else power
+    unknown = [machine.name for machine in machines if machine.power_w is None]
+    unpowered = {machine.name: 0 for machine in machines if machine.power_w is None}
+    for machine in machines:
+        if machine.power_w is None:
+            unpowered[machine.name] += int(machine.count.value)
+    if server_power_w is None:
+        name = server.identity.name if server else accelerators.name
+        unpowered = {name: int((servers if server and servers else accelerators.count).value), **unpowered}
+    if server_power_w is None and of_gpus is None:
+        unknown.insert(0, server.identity.name if server else accelerators.name)
+    elif server_power_w is None:
+        named = f"the power of {server.identity.name}" if server else "the server, and so its power,"
+        warnings.append((f"{named} is not known; its GPUs alone are counted: ask the vendor", "unknown-power"))
+    if unknown:
+        names = ", ".join(dict.fromkeys(unknown))
+        warnings.append((f"the power of {names} is not known; the sum leaves it out: ask the vendor", "unknown-power"))
+    typical = [machine.name for machine in machines if machine.typical and machine.power_w]
+    if typical:
+        names = ", ".join(dict.fromkeys(typical))
+        message = f"no maximum power of {names} is published: the typical one is counted; add a margin"
+        warnings.append((message, "typical-power"))
+    per_rack = servers_of_rack(site, server, warnings) if site and server else None
+    compute = None
+    if site and servers and server and server.trays:
+        compute = racks_of_systems(servers, server.trays)
+    elif servers and per_rack:
+        compute = racks_of_servers(servers, per_rack)
+    management = management_racks(site, machines, warnings) if site else None
+    facility_power = with_cooling(power, site.pue) if site and site.pue and power else None
+    price = site.electricity if site else None
+    drawn = facility_power or power
+    energy = energy_of_run(drawn, run_days) if drawn and run_days else None
+    yearly = energy_of_a_year(drawn) if drawn and site else None
+    carbon = site.carbon if site else None
+    racks = sum_of_racks(compute, management) if compute and management else compute or management
+    pdus = pdus_of_racks(compute, site.pdus_per_rack) if site and compute else None
+    other_pdus = pdus_of_racks(management, site.management_pdus) if site and management else None
+    load, supplied = NO_LOAD, NO_SUPPLY
+    if site:
+        standing = Standing(server, servers, per_rack, compute, management, pdus, other_pdus)
+        load = loads(site, standing, machines, power)
+        warnings.extend(load.warnings)
+        supplied = supply(site, server, per_rack, power, load.compute_rack_power_w)
+        warnings.extend(doubts(site, server, per_rack, load.compute_rack_power_w, supplied))
+    return Facility(
+        racks=racks,
+        compute_racks=compute,
+        management_racks=management,
+        servers_per_rack=per_rack,
+        compute_pdus=pdus,
+        management_pdus=other_pdus,
+        gpu_power_w=of_gpus,
+        network_power_w=network,
+        storage_power_w=storage,
+        power_w=power,
+        facility_power_w=facility_power,
+        energy_kwh_per_year=yearly,
+        energy_cost_per_year=cost_of_energy(yearly, price) if yearly and price else None,
+        carbon_kg_per_year=carbon_of_energy(yearly, carbon) if yearly and carbon else None,
+        run_energy_kwh=energy,
+        run_energy_cost=cost_of_energy(energy, price) if energy and price else None,
+        run_carbon_kg=carbon_of_energy(energy, carbon) if energy and carbon else None,
+        load=load,
+        supply=supplied,
+        warnings=tuple(dict.fromkeys(warnings)),
+        unpowered=unpowered,
+        lower_bounds=_lower_bounds(machines, bool(unpowered)) | load.lower_bounds,
+    )

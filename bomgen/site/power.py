@@ -1,0 +1,71 @@
+"""Power and energy: what machines draw at most, and what that costs over a run and a year."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from bomgen.core.provenance import Figure, formula
+from bomgen.core.units import HOURS_A_DAY
+from bomgen.site.machines import Machines
+
+WATTS_A_KILOWATT = 1000
+DAYS_A_YEAR = 365
+
+
+@formula("W")
+def no_power() -> int:
+    """Nothing known of power."""
+    return 0
+
+
+@formula("W")
+def power_of(count: int, each_w: int) -> int:
+    """Power of equal machines at their maximum."""
+    return count * each_w
+
+
+@formula("W")
+def sum_of_power(power_w: int, more_power_w: int) -> int:
+    """Power of all machines."""
+    return power_w + more_power_w
+
+
+@formula("W")
+def with_cooling(power_w: int, pue: Fraction) -> Fraction:
+    """Power of the facility: that of the machines times its power usage effectiveness."""
+    return power_w * pue
+
+
+@formula("kWh")
+def energy_of_run(facility_power_w: Fraction, run_days: Fraction) -> Fraction:
+    """Energy of the facility over the run, all machines at their maximum: an upper bound."""
+    return Fraction(facility_power_w) / WATTS_A_KILOWATT * run_days * HOURS_A_DAY
+
+
+@formula("kWh")
+def energy_of_a_year(facility_power_w: Fraction) -> Fraction:
+    """Energy of the facility in a year, all machines at their maximum: an upper bound."""
+    return Fraction(facility_power_w) / WATTS_A_KILOWATT * HOURS_A_DAY * DAYS_A_YEAR
+
+
+@formula("money")
+def cost_of_energy(energy_kwh: Fraction, electricity: Fraction) -> Fraction:
+    """Price of energy, in the currency of the quote."""
+    return energy_kwh * electricity
+
+
+@formula("kg", source="Touvron et al. 2023, LLaMA, arXiv 2302.13971, section 6")
+def carbon_of_energy(energy_kwh: Fraction, carbon: Fraction) -> Fraction:
+    """CO2 equivalent of energy."""
+    return energy_kwh * carbon
+
+
+def known_power(machines: Iterable[Machines]) -> Figure | None:
+    """The power of machines as far as it is known."""
+    power: Figure | None = None
+    for machine in machines:
+        if machine.power_w:
+            more = power_of(machine.count, machine.power_w)
+            power = more if power is None else sum_of_power(power, more)
+    return power

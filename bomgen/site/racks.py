@@ -1,0 +1,158 @@
+"""Racks: how many of them servers and other machines fill, by height, power and cooling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import ceil
+
+from bomgen.catalog.parts import Pdu, Server
+from bomgen.core.provenance import Figure, formula
+from bomgen.plan.types import Site
+from bomgen.site import rack_packing
+from bomgen.site.machines import Machines
+from bomgen.site.power import no_power
+
+Warnings = list[tuple[str, str]]
+"""Message and rule."""
+
+
+@formula("servers")
+def servers_that_fit(rack_units: int, rack_power_w: int, server_units: int, server_power_w: int) -> int:
+    """Servers of a rack, by its height and by its power."""
+    return min(rack_units // server_units, rack_power_w // server_power_w)
+
+
+@formula("servers")
+def servers_by_height(rack_units: int, server_units: int) -> int:
+    """Servers of a rack by its height, where their power is not known."""
+    return rack_units // server_units
+
+
+@formula("racks")
+def racks_of_servers(servers: int, servers_per_rack: int) -> int:
+    """Racks that hold the servers."""
+    return ceil(servers / servers_per_rack)
+
+
+@formula("racks")
+def racks_of_systems(servers: int, trays: int) -> int:
+    """Racks of a rack-scale system: each is one."""
+    return ceil(servers / trays)
+
+
+@formula("servers")
+def trays_of_racks(racks: int, trays: int) -> int:
+    """Compute trays of whole racks."""
+    return racks * trays
+
+
+@formula("racks")
+def sum_of_racks(compute_racks: int, management_racks: int) -> int:
+    """All racks."""
+    return compute_racks + management_racks
+
+
+@formula("pieces")
+def pdus_of_racks(racks: int, pdus_per_rack: int) -> int:
+    """PDUs of equal racks."""
+    return racks * pdus_per_rack
+
+
+@formula("servers")
+def bought_servers(servers: int, spare_servers: int) -> int:
+    """Servers in use and spare ones: both stand in racks."""
+    return servers + spare_servers
+
+
+def units_bought(servers: Figure, server: Server) -> Figure:
+    """What is bought for so many servers: as many, or whole racks of a rack-scale system."""
+    return racks_of_systems(servers, server.trays) if server.trays else servers
+
+
+@formula("W")
+def least_of(rack_power_w: int, rack_cooling_w: int) -> int:
+    """What the machines of a rack may draw: no more than it is fed, and no more than can be cooled."""
+    return min(rack_power_w, rack_cooling_w)
+
+
+@formula("U")
+def units_beside(rack_units: int, pdus: int, pdu_units: int) -> int:
+    """Height left beside PDUs that lie in a rack."""
+    return max(0, rack_units - pdus * pdu_units)
+
+
+def room(site: Site, pdu: Pdu | None, pdus: Figure) -> rack_packing.Room:
+    """What a rack offers to machines: its height without PDUs that lie in it, its power as far as it is cooled."""
+    units, power = site.rack_units, site.rack_power_w
+    if pdu and pdu.rack_units and pdu.rack_units.value and pdus.value:
+        units = units_beside(units, pdus, pdu.rack_units)
+    if site.rack_cooling_w:
+        power = least_of(power, site.rack_cooling_w)
+    return rack_packing.Room(units, power)
+
+
+def servers_of_rack(site: Site, server: Server, warnings: Warnings) -> Figure | None:
+    """Servers of a rack: as given, else as many as fit; None for systems that are racks, and where none fits."""
+    if server.trays:
+        return None
+    units, power, offered = server.rack_units, server.power_w, room(site, site.pdu, site.pdus_per_rack)
+    if site.servers_per_rack:
+        warnings.extend(_crowded(site, site.servers_per_rack, server, offered))
+        return site.servers_per_rack
+    if units is None:
+        message = f"the height of {server.identity.name} is not known: no racks are counted; give `rack_units`"
+        warnings.append((message, "unknown-height"))
+        return None
+    if power is None:
+        message = f"the power of {server.identity.name} is not known: racks by height only; give `power`"
+        warnings.append((message, "unknown-power"))
+        fits = servers_by_height(offered.units, units)
+    else:
+        fits = servers_that_fit(offered.units, offered.power_w, units, power)
+    if fits.value == 0:
+        wanted = "units, power or cooling" if site.rack_cooling_w else "units or power"
+        message = f"no {server.identity.name} fits a rack: no racks are counted; give racks more {wanted}"
+        warnings.append((message, "rack-power"))
+        return None
+    return fits
+
+
+def _crowded(site: Site, per_rack: Figure, server: Server, offered: rack_packing.Room) -> Iterator[tuple[str, str]]:
+    """Warnings about servers a rack, given by hand, that are more than its power, cooling or height allows."""
+    drawn = per_rack.value * server.power_w.value if server.power_w else 0
+    if drawn > site.rack_power_w.value:
+        yield f"{per_rack.value} servers draw up to {drawn} W; a rack has {site.rack_power_w.value} W", "rack-power"
+    if site.rack_cooling_w and drawn > site.rack_cooling_w.value:
+        cooled = site.rack_cooling_w.value
+        yield f"{per_rack.value} servers give off up to {drawn} W; {cooled} W of a rack are cooled", "rack-cooling"
+    if server.rack_units and per_rack.value * server.rack_units.value > offered.units.value:
+        height = per_rack.value * server.rack_units.value
+        yield f"{per_rack.value} servers are {height} U high; a rack has {offered.units.value} U", "rack-units"
+
+
+def management_racks(site: Site, machines: Iterable[Machines], warnings: Warnings) -> Figure | None:
+    """Racks of everything but servers: as given, else packed in the order given, by height and by known power."""
+    if site.management_racks:
+        return site.management_racks
+    standing = [machine for machine in machines if not machine.in_server]
+    unknown = [machine.name for machine in standing if machine.height_u is None]
+    if unknown:
+        names = ", ".join(dict.fromkeys(unknown))
+        warnings.append((f"the height of {names} is not known: no rack is counted; ask the vendor", "unknown-height"))
+    offered = room(site, site.management_pdu, site.management_pdus)
+    kinds = []
+    for machine in standing:
+        if machine.height_u and machine.count.value:
+            power = machine.power_w or no_power()
+            kinds.append(rack_packing.Kind(machine.height_u, power, machine.count))
+            warnings.extend(_too_much(offered, machine.name, machine.height_u, power))
+    return rack_packing.racks_of(kinds, offered)
+
+
+def _too_much(offered: rack_packing.Room, name: str, height_u: Figure, power_w: Figure) -> Iterator[tuple[str, str]]:
+    """Warnings about a machine that is too high for an empty rack, or draws more than one has."""
+    units, watts = offered.units.value, offered.power_w.value
+    if height_u.value > units:
+        yield f"{name} is {height_u.value} U high; a rack has {units} U: one each is counted", "rack-units"
+    if power_w.value > watts:
+        yield f"{name} draws up to {power_w.value} W; a rack has {watts} W: one each is counted", "rack-power"

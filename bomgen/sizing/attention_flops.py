@@ -1,0 +1,173 @@
+"""FLOPs of attention: of the scores and of their product with the values, which 6 N D leaves out.
+
+Published utilisations differ by 4 to 21 % in whether they count them, and whether half of them under a causal mask.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from bomgen.catalog.model_parameters import matrices
+from bomgen.catalog.parts import Model
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Cited, Figure, Given, Reference, formula
+from bomgen.plan.types import Training
+
+NONE = "none"
+_KORTHIKANTI = Reference(
+    "Korthikanti et al. 2022, Reducing Activation Recomputation in Large Transformer Models, section 5",
+    "https://arxiv.org/abs/2205.05198",
+    "2026",
+)
+_DAO = Reference("Dao 2023, FlashAttention-2, section 4.1", "https://arxiv.org/abs/2307.08691", "2026")
+_PALM = Reference("Chowdhery et al. 2022, PaLM, appendix B", "https://arxiv.org/abs/2204.02311", "2026")
+CAUSAL_SHARE = Fraction(1, 2)
+"""Half of the score matrix is computed under a causal mask."""
+ATTENTION_SHARES = {"causal": CAUSAL_SHARE, "full": Fraction(1)}
+PASS_FLOPS = Figure(
+    6,
+    "FLOPs",
+    Cited(
+        "training FLOPs of attention, a token, head, position and unit of width, of scores and again of values",
+        (_PALM,),
+        "high",
+        "12 for both together where they are equally wide",
+    ),
+)
+FORWARD_SHARE = Figure(
+    Fraction(1, 3), "share", Cited("forward pass of attention, of forward and backward", (_KORTHIKANTI,), "high")
+)
+KERNEL_SHARE = Figure(
+    Fraction(1, 6),
+    "share",
+    Cited("scores that FlashAttention computes again, of forward and backward", (_DAO,), "high", "1 of 6 products"),
+)
+
+
+CONVENTIONS = {
+    name: Figure(name, "word", Cited("convention of counting attention FLOPs", (_PALM,), "high"))
+    for name in (NONE, *ATTENTION_SHARES)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """The heads of a model's attention, and how far they see."""
+
+    layers: Figure
+    count: Figure
+    width: Figure
+    value_width: Figure
+    """Of their values; as wide as the rest except in latent attention."""
+    window: Figure | None
+    """None: every layer sees all tokens."""
+    window_layers: Figure
+    """Layers that see no further than the window, where there is one."""
+
+
+def heads_of(model: Model) -> Heads | None:
+    """The heads of a model; None when its shape is not known."""
+    layers, heads, width = model.shape.get("layers"), model.shape.get("heads"), matrices.head_dim(model)
+    if layers is None or heads is None or width is None:
+        return None
+    return Heads(
+        layers=layers,
+        count=heads,
+        width=width,
+        value_width=model.shape.get("v_head_dim", width),
+        window=model.shape.get("window"),
+        window_layers=model.shape.get("window_layers", layers),
+    )
+
+
+def positions(heads: Heads, convention: Figure, sequence: Figure) -> Figure:
+    """Positions of context that a token of a sequence meets, over all layers, by a convention."""
+    if heads.window is None:
+        return positions_met(convention, heads.layers, sequence)
+    return positions_met_in_windows(convention, heads.layers, sequence, heads.window_layers, heads.window)
+
+
+@formula("positions")
+def positions_met(attention: str, layers: int, sequence: int) -> Fraction:
+    """Positions of context that a token meets, over all layers."""
+    return ATTENTION_SHARES[attention] * layers * sequence
+
+
+@formula("positions")
+def positions_met_in_windows(attention: str, layers: int, sequence: int, window_layers: int, window: int) -> Fraction:
+    """Positions of context that a token meets, over all layers, where some see no further than a window."""
+    return ATTENTION_SHARES[attention] * (layers - window_layers) * sequence + window_layers * (
+        min(window, sequence) - (attention == "causal") * Fraction(min(window, sequence) ** 2, 2 * sequence)
+    )
+
+
+@formula("FLOPs", source="Chowdhery et al. 2022, arXiv 2204.02311, appendix B: 12 L H Q T a token")
+def attention_flops(
+    positions: Fraction, pass_per_unit: int, heads: int, head_dim: int, value_dim: int, tokens: int, epochs: int
+) -> int:
+    """Forward and backward FLOPs of the attention scores and of their product with the values."""
+    return ceil(pass_per_unit * heads * (head_dim + value_dim) * positions * tokens * epochs)
+
+
+@formula("FLOPs")
+def recomputed_share(attention_part: int, share: Fraction) -> Fraction:
+    """FLOPs of attention computed a second time: by recomputation, or by the kernel."""
+    return attention_part * share
+
+
+@formula("share")
+def both_shares(forward: Fraction, kernel: Fraction) -> Fraction:
+    """What recomputation and FlashAttention compute a second time."""
+    return forward + kernel
+
+
+@formula("share")
+def mfu_of_convention(mfu: Fraction, model_flops: int, flops_of_convention: int) -> Fraction:
+    """The same speed as a share of the peak, with model FLOPs counted by another convention."""
+    return Fraction(mfu) * flops_of_convention / model_flops
+
+
+def recomputed(training: Training, attention_part: Figure) -> Figure | None:
+    """FLOPs of attention that a run computes a second time; None: nothing is.
+
+    Either mode of recomputation runs its forward pass again, the backward pass of FlashAttention the scores.
+    """
+    again = training.recompute.value != NONE
+    if training.flash_attention.value == "yes":
+        share = both_shares(FORWARD_SHARE, KERNEL_SHARE) if again else KERNEL_SHARE
+    elif again:
+        share = FORWARD_SHARE
+    else:
+        return None
+    return recomputed_share(attention_part, share)
+
+
+def known(training: Training) -> bool:
+    """Whether attention can be counted, and by a length of sequence that somebody asked for."""
+    sequence = training.sequence
+    return sequence is not None and isinstance(sequence.origin, Given) and heads_of(training.model) is not None
+
+
+def flops(training: Training, convention: Figure) -> Figure:
+    """Attention FLOPs of a run by a convention: causal or full.
+
+    Raises Infeasible when the model's shape or the sequence is not known.
+    """
+    heads = heads_of(training.model)
+    if training.sequence is None or heads is None:
+        message = (
+            f"attention FLOPs of {training.model.identity.name} need layers, heads, head_dim and `sequence`; "
+            "give them, name a catalogue model, or leave `attention: none`"
+        )
+        raise Infeasible(message, because=training.attention, rule="unknown-shape")
+    return attention_flops(
+        positions(heads, convention, training.sequence),
+        PASS_FLOPS,
+        heads.count,
+        heads.width,
+        heads.value_width,
+        training.tokens,
+        training.epochs,
+    )

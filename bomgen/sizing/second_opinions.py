@@ -1,0 +1,166 @@
+"""What others say of a run of that size: a rule of thumb as a second opinion, and published runs to compare with."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.part_records import REFERENCE_PRECISION
+from bomgen.catalog.parts import Gpu, PublishedRun
+from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.core.units import GIGA, HOURS_A_DAY
+from bomgen.plan.types import Training
+from bomgen.sizing.peak_flops import peak_flops
+from bomgen.sizing.training.run import SECONDS_A_DAY, Run, parameter_flops
+
+SECONDS_AN_HOUR = SECONDS_A_DAY // HOURS_A_DAY
+SHOWN = 4
+"""Published runs that a report shows: the nearest by active parameters."""
+
+RULE = Figure(
+    Fraction("13.3"),
+    "GPU-hours per 10¹⁸ parameters x tokens",
+    Cited(
+        "rule of thumb: hours of an A100-80GB a billion parameters and billion tokens",
+        (
+            Reference(
+                "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?, 2024-05-28, after the public app hunkim/llm_gpu_cal",
+                None,
+                "2026",
+            ),
+        ),
+        "medium",
+        "6e18 FLOPs in 13.3 hours are 125.3 TFLOP/s: 40.2 % of the 312 TFLOP/s of an A100",
+    ),
+)
+
+
+A100_TFLOPS = Figure(
+    312,
+    "TFLOP/s",
+    Cited(
+        "dense bf16 peak of the A100 that the rule of thumb is made of",
+        (Reference("DCPTX (calightble.com), optical modules for LLaMA-65B, article 1534175", None, "2026"),),
+        "high",
+    ),
+)
+
+
+class SecondOpinion(NamedTuple):
+    """What the rule of thumb gives, in A100 GPUs of 80 GB, whatever the GPU of the plan."""
+
+    gpu_hours: Figure
+    gpus_required: Figure | None
+    """For the target days."""
+    days: Figure
+    """On as many A100 as the cluster has GPUs."""
+    days_by_peak: Figure
+    """On the cluster's own GPUs, if they are as much faster as their dense bf16 peak is higher."""
+
+
+class Comparison(NamedTuple):
+    """A published run, and what the plan's run would take at its utilisation."""
+
+    run: PublishedRun
+    mfu: Figure
+    """Over the whole run, its interruptions included."""
+    days: Figure
+
+
+class Opinions(NamedTuple):
+    """All that others say."""
+
+    second: SecondOpinion
+    runs: tuple[Comparison, ...]
+    """The nearest by active parameters first."""
+    effective_mfu: Figure
+    """The plan's own, of 6 N D over wall-clock time, which compares with those of whole runs."""
+
+
+@formula("GPU-hours", source="rule of thumb: tokens x epochs x parameters x 13.3, both in billions")
+def hours_by_rule(active_parameters: int, tokens: int, epochs: int, rule: Fraction) -> Fraction:
+    """A100 GPU-hours of a run."""
+    return Fraction(active_parameters, GIGA) * tokens / GIGA * epochs * rule
+
+
+@formula("GPUs")
+def gpus_by_rule(gpu_hours: Fraction, target_days: Fraction) -> int:
+    """Whole A100 that finish in the target time."""
+    return ceil(gpu_hours / (target_days * HOURS_A_DAY))
+
+
+@formula("days")
+def days_by_rule(gpu_hours: Fraction, gpus: int) -> Fraction:
+    """Days on so many A100."""
+    return gpu_hours / (gpus * HOURS_A_DAY)
+
+
+@formula("days")
+def scaled_by_peak(a100_days: Fraction, a100_peak: Fraction, peak: Fraction) -> Fraction:
+    """Days on GPUs of another peak at the same utilisation."""
+    return a100_days * Fraction(a100_peak) / peak
+
+
+@formula("share", source="MFU = 6 N D / (GPU-hours x peak)")
+def mfu_of_run(
+    flops_per_parameter_token: int, active_parameters: int, tokens: int, gpu_hours: int, peak: int
+) -> Fraction:
+    """The share of the dense peak that a whole run put into 6 N D."""
+    return Fraction(flops_per_parameter_token * active_parameters * tokens) / (gpu_hours * SECONDS_AN_HOUR * peak)
+
+
+@formula("days")
+def days_at_mfu(parameter_flops: int, gpus: int, peak: int, mfu: Fraction) -> Fraction:
+    """Days that the plan's run would take at the utilisation of a published one."""
+    return Fraction(parameter_flops) / (gpus * peak * mfu * SECONDS_A_DAY)
+
+
+@formula("share")
+def mfu_of_wall_clock(parameter_flops: int, gpus: int, peak: int, run_days: Fraction) -> Fraction:
+    """The share of the dense bf16 peak that a run puts into 6 N D over all of the time that passes."""
+    return Fraction(parameter_flops) / (gpus * peak * run_days * SECONDS_A_DAY)
+
+
+def opinions(training: Training, run: Run, gpu: Gpu, gpus: Figure, run_days: Figure) -> Opinions:
+    """What others say of a training run on so many GPUs; reads the catalogue's published runs.
+
+    Published utilisations are shares of the dense bf16 peak, and so is everything that is compared with them; of a GPU
+    without one the peak that the run uses stands in.
+    """
+    bf16 = gpu.dense.get(REFERENCE_PRECISION)
+    peak = peak_flops(bf16) if bf16 else run.peak_flops_per_gpu
+    active = training.model.active_parameters
+    hours = hours_by_rule(active, training.tokens, training.epochs, RULE)
+    target = training.target_days
+    on_a100 = days_by_rule(hours, gpus)
+    second = SecondOpinion(
+        gpu_hours=hours,
+        gpus_required=gpus_by_rule(hours, target) if target else None,
+        days=on_a100,
+        days_by_peak=scaled_by_peak(on_a100, peak_flops(A100_TFLOPS), peak),
+    )
+    flops = parameter_flops(training.flops_per_parameter_token, active, training.tokens, training.epochs)
+    nearest = sorted(training.published_runs(), key=lambda published: _distance(published, active))[:SHOWN]
+    return Opinions(
+        second=second,
+        runs=tuple(_comparison(published, training, peak, flops, gpus) for published in nearest),
+        effective_mfu=mfu_of_wall_clock(flops, gpus, peak, run_days),
+    )
+
+
+def _distance(published: PublishedRun, active: Figure) -> Fraction:
+    """How many times larger or smaller the model of a published run is."""
+    ratio: Fraction = Fraction(published.active_parameters.value) / active.value
+    return max(ratio, 1 / ratio)
+
+
+def _comparison(published: PublishedRun, training: Training, peak: Figure, flops: Figure, gpus: Figure) -> Comparison:
+    mfu = mfu_of_run(
+        training.flops_per_parameter_token,
+        published.active_parameters,
+        published.tokens,
+        published.gpu_hours,
+        peak_flops(published.peak_tflops),
+    )
+    return Comparison(published, mfu, days_at_mfu(flops, gpus, peak, mfu))

@@ -1,0 +1,134 @@
+"""Servers and GPUs of a cluster: as the plan gives them, or as many as its workload needs, rounded up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.provenance import Figure, formula
+from bomgen.plan import fabric_demand
+from bomgen.plan.attachment import Attachment
+from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Plan
+
+MAX_GPUS = 10**7
+"""GPUs beyond which a plan is a slip."""
+MAX_ROUNDS = 8
+"""Rounding up to a leaf may change the leaf; it settles in two rounds, or the demand grows past the largest fabric."""
+
+
+@formula("servers")
+def servers_for_gpus(gpus: int, gpus_per_server: int) -> int:
+    """Whole servers that hold the GPUs."""
+    return ceil(gpus / gpus_per_server)
+
+
+@formula("servers")
+def rounded_up(servers: int, unit: int) -> int:
+    """Servers rounded up to whole units."""
+    return ceil(servers / unit) * unit
+
+
+@formula("GPUs")
+def gpus_of_servers(servers: int, gpus_per_server: int) -> int:
+    """GPUs in all servers."""
+    return servers * gpus_per_server
+
+
+@formula("pods")
+def pods_of_chips(chips: int, chips_of_pod: int) -> int:
+    """Pods that hold the accelerators."""
+    return ceil(chips / chips_of_pod)
+
+
+def given_gpus(cluster: Cluster) -> int | None:
+    """The GPUs that the plan gives, in GPUs or in servers; None when it gives neither."""
+    if cluster.gpus:
+        return int(cluster.gpus.value)
+    if cluster.servers and cluster.server:
+        return int(cluster.servers.value * cluster.server.gpus.value)
+    return None
+
+
+def counts(plan: Plan, required: Figure | None, attached: Mapping[str, Attachment]) -> tuple[Figure | None, Figure]:
+    """Servers (None: no server is known for the GPU) and GPUs: as given, or the GPUs required, rounded up.
+
+    Raises PlanErrors when nothing gives a size, Infeasible for one that cannot be.
+    """
+    cluster = plan.cluster
+    server = cluster.server
+    for given in (cluster.gpus, cluster.servers):
+        if given and given.value > MAX_GPUS:
+            message = f"{given.value} are more than were ever built; at most {MAX_GPUS}"
+            raise Infeasible(message, because=given, rule="range")
+    if cluster.servers:
+        if server is None:
+            raise _unknown_server(cluster)
+        servers = cluster.servers
+        return servers, gpus_of_servers(servers, server.gpus)
+    if cluster.gpus:
+        if server is None:
+            return None, cluster.gpus
+        if cluster.gpus.value % server.gpus.value:
+            down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
+            fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
+            message = (
+                f"{cluster.gpus.value} GPUs are no whole {server.identity.name} of {server.gpus.value}; give {fits}"
+            )
+            raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
+        return servers_for_gpus(cluster.gpus, server.gpus), cluster.gpus
+    if required is None:
+        mark = plan.training.mark if plan.training else cluster.mark
+        message = "nothing says how large the cluster is; give `target_days`, `cluster.gpus` or `cluster.servers`"
+        raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
+    if required.value > MAX_GPUS:
+        message = f"{required.value} GPUs would be needed, more than were ever built; check tokens and days"
+        raise Infeasible(message, because=required)
+    if server is None:
+        return None, required
+    servers = _round_up(plan, servers_for_gpus(required, server.gpus), attached)
+    gpus = gpus_of_servers(servers, server.gpus)
+    if gpus.value > MAX_GPUS:
+        message = f"{gpus.value} GPUs after rounding up are more than were ever built; at most {MAX_GPUS}"
+        raise Infeasible(message, because=cluster.round_up_to, rule="range")
+    return servers, gpus
+
+
+def _unknown_server(cluster: Cluster) -> PlanErrors:
+    message = f"no server is known for the GPU {cluster.gpu.identity.id}; give `cluster.gpus`, or describe a server"
+    return PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+
+
+def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
+    """Servers rounded up to what the plan asks for, and to whole racks of a rack-scale system."""
+    cluster = plan.cluster
+    unit = cluster.round_up_to
+    if unit.unit != "word":
+        servers = rounded_up(servers, unit)
+    elif unit.value in ("leaf", "scalable_unit"):
+        servers = _round_up_to_leaf(plan, servers, attached)
+    if cluster.server and cluster.server.trays:
+        servers = rounded_up(servers, cluster.server.trays)
+    return servers
+
+
+def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
+    unit = plan.cluster.round_up_to
+    fabric = _first_compute(plan)
+    if fabric is None:
+        message = f"round_up_to: {unit.value} needs a compute fabric whose leaves are to be filled; add one"
+        raise Infeasible(message, because=unit, rule="no-fabric")
+    if unit.value == "scalable_unit" and fabric.scalable_unit:
+        return rounded_up(servers, fabric.scalable_unit)
+    for _ in range(MAX_ROUNDS):
+        filled = fabric_demand.leaf_servers(fabric, attached[fabric.name], servers)
+        if servers.value % filled.value == 0:
+            return servers
+        servers = rounded_up(servers, filled)
+    message = f"rounding {servers.value} servers up to whole leaves does not settle; give `round_up_to: {{servers: n}}`"
+    raise Infeasible(message, because=unit, rule="rounding")
+
+
+def _first_compute(plan: Plan) -> FabricPlan | None:
+    switched = (fabric for fabric in plan.fabrics if not fabric.switchless)
+    return next((fabric for fabric in switched if fabric.role == COMPUTE), None)

@@ -1,0 +1,1 @@
+"""Inference: memory of replicas, requests in flight, and a roofline of their throughput."""

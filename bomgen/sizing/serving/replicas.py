@@ -1,0 +1,274 @@
+"""Replicas of a served model: those that hold it, or the one that the plan asks for.
+
+Tensor parallelism goes up to the GPUs of a server, then come pipeline stages over several. Layers with sliding windows
+are taken to be spread evenly over the stages, as in the published models, which alternate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import takewhile
+from typing import NamedTuple
+
+from bomgen.catalog.parts import Gpu, Model
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, known
+from bomgen.core.units import GIGA
+from bomgen.fabric.clos.formulas import divisors
+from bomgen.plan.types import Degrees, Inference
+from bomgen.sizing.serving import kv_cache
+from bomgen.sizing.serving.kv_cache import BYTES
+from bomgen.sizing.training.memory import stages_of
+from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, nearest_divisors, one_or_other
+
+MOST_STAGES = 16
+"""Stages beyond which no replica is made larger than it must be: on paper ever more stages need fewer GPUs, because
+traffic and latency are not in the estimate; the widest published pipelines, in training, have 16."""
+MAX_STAGES = 128
+"""Pipeline stages that are tried for a model whose layers are not known; most published models have fewer layers."""
+PATH = "workload.inference"
+
+_VLLM = Reference(
+    "vLLM documentation, parallelism and scaling: tensor parallelism within a server, pipeline stages across servers",
+    "https://docs.vllm.ai/en/latest/serving/parallelism_scaling.html",
+)
+
+
+class Shortage(NamedTuple):
+    """Why a replica does not hold the model."""
+
+    tensor: int
+    pipeline: int
+    weights: Fraction
+    """Of the fullest GPU [bytes], as all that follows."""
+    cache: Fraction | None
+    """Of one request; None: not known."""
+    room: Fraction
+    memory: Fraction
+    remedy: str | None
+    """The change of the plan that would do; None: no single one does."""
+
+    @property
+    def needed(self) -> Fraction:
+        """What one GPU would have to hold."""
+        return self.weights + (self.cache or 0)
+
+    @property
+    def enough(self) -> Fraction:
+        """The memory of a GPU that would do [bytes]."""
+        return self.needed * self.memory / self.room
+
+    def __str__(self) -> str:
+        more = "" if self.cache is None else f" and the KV cache of one request {_gb(self.cache)}"
+        share = float(Fraction(self.room) / self.memory)
+        text = (
+            f"tensor {self.tensor} x pipeline {self.pipeline} does not fit: weights take {_gb(self.weights)}{more} of "
+            f"the fullest GPU, of whose {_gb(self.memory)} {share:.0%} ({_gb(self.room)}) may be filled, "
+            f"{_gb(self.needed - self.room)} too little"
+        )
+        return f"{text}; {self.remedy or f'a GPU with {_gb(self.enough)}'} would fit"
+
+
+class Replica(NamedTuple):
+    """GPUs that hold the model once."""
+
+    tensor: Figure
+    pipeline: Figure
+    gpus: Figure
+    stages: Figure
+    """As full as the fullest."""
+    weights: Figure
+    """On the fullest GPU [bytes]."""
+    request: Figure | None
+    """KV cache of a request on the fullest GPU [bytes]; None: not known."""
+    room: Figure | None
+    """For both [bytes]; None: the GPU's memory is not known."""
+    held: Figure | None
+    """The most requests that it holds; None: not known."""
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether it holds weights and a request; None where that is not known."""
+        if self.room is None:
+            return None
+        if self.held is not None:
+            return bool(self.held.value > 0)
+        return None if self.weights.value <= self.room.value else False
+
+
+class Choice(NamedTuple):
+    """The replica that the plan asks for, or the smallest that holds the model."""
+
+    replica: Replica
+    reasons: tuple[Shortage, ...]
+    """Why smaller ones do not do, the largest first."""
+    shortage: Shortage | None
+    """Of a replica given by hand: that it is too small."""
+
+
+def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Choice:
+    """The replica that the plan asks for, else the smallest that holds weights and a request.
+
+    Raises Infeasible for degrees that do not divide what they cut up, PlanErrors when no replica holds the model.
+    """
+    if inference.degrees:
+        return _by_hand(inference, inference.degrees, gpu)
+    refused: list[Replica] = []
+    for found in _candidates(inference, gpu, gpus_per_server):
+        if found.fits is not False:
+            reasons = tuple(_shortage(inference, gpu, one) for one in refused[: -MAX_REASONS - 1 : -1])
+            return Choice(found, reasons, None)
+        refused.append(found)
+    raise _nothing_fits(inference, gpu, refused)
+
+
+def larger(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
+    """Larger replicas than one, fewest GPUs first, with which fewer may do in all; none beside one given by hand."""
+    if inference.degrees is None:
+        found = _candidates(inference, gpu, gpus_per_server, than.gpus.value)
+        yield from takewhile(lambda replica: replica.pipeline.value <= MOST_STAGES, found)
+
+
+def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
+    """A replica of so many GPUs, and what it holds."""
+    stages = stages_of(inference.model, pipeline)
+    value = BYTES[str(inference.precision.value)]
+    weights = kv_cache.weights_of_gpu(kv_cache.weights(inference.model.parameters, value), tensor, stages)
+    held = kv_cache.cache(inference)
+    request = None
+    if held is not None and inference.context is not None:
+        request = kv_cache.of_gpu(held, kv_cache.of_request(held, inference.context), tensor, stages)
+    room = room_of_gpu(gpu.memory_bytes, inference.memory_share) if gpu.memory_bytes else None
+    most = requests_held(room, weights, request) if room and request else None
+    return Replica(tensor, pipeline, gpus_of_replica(tensor, pipeline), stages, weights, request, room, most)
+
+
+@formula("GPUs")
+def gpus_of_replica(tensor: int, pipeline: int) -> int:
+    """GPUs that hold the model once."""
+    return tensor * pipeline
+
+
+@formula("bytes")
+def room_of_gpu(memory_bytes: int, memory_share: Fraction) -> Fraction:
+    """What weights and KV cache may fill of a GPU."""
+    return memory_bytes * Fraction(memory_share)
+
+
+@formula("requests")
+def requests_held(room: Fraction, weights: Fraction, kv_of_request: Fraction) -> int:
+    """Requests whose KV cache the fullest GPU holds beside the weights."""
+    return max(0, int((room - weights) // kv_of_request))
+
+
+def _gb(amount: Fraction | int) -> str:
+    """Bytes as text, in units of 10^9."""
+    return f"{float(Fraction(amount) / GIGA):.2f} GB"
+
+
+def place(inference: Inference, *figures: Figure | None) -> Mark:
+    """Where the plan gives the first of some figures that it gives, else where it asks to serve."""
+    marks = [first_given(figure) for figure in figures if figure is not None]
+    return next((mark for mark in marks if mark is not None), inference.mark)
+
+
+def _by_hand(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
+    tensor, pipeline = degrees.tensor, degrees.pipeline
+    heads, layers = inference.model.shape.get("heads"), inference.model.shape.get("layers")
+    if heads is not None and heads.value % tensor.value:
+        near = one_or_other(nearest_divisors(heads.value, tensor.value))
+        message = f"tensor {tensor.value} does not divide the {heads.value} attention heads; {near} does"
+        raise Infeasible(message, because=tensor)
+    if layers is not None and pipeline.value > layers.value:
+        message = (
+            f"pipeline {pipeline.value} cuts {layers.value} layers into more stages than there are; at most "
+            f"{layers.value}"
+        )
+        raise Infeasible(message, because=pipeline)
+    found = replica(inference, gpu, tensor, pipeline)
+    return Choice(found, (), _shortage(inference, gpu, found) if found.fits is False else None)
+
+
+def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, above: int = 0) -> Iterator[Replica]:
+    """The replicas that the program may choose, of more than so many GPUs, fewest first."""
+    for tensor, pipeline in _degrees(inference.model, gpus_per_server or SERVER_GPUS):
+        if tensor * pipeline > above:
+            degrees = _chosen("Tensor parallel degree", tensor), _chosen("Pipeline stages", pipeline)
+            yield replica(inference, gpu, *degrees)
+
+
+def _degrees(model: Model, gpus_per_server: Figure) -> Iterator[tuple[int, int]]:
+    """Tensor and pipeline degrees, fewest GPUs first: within a server, then stages of whole servers."""
+    heads, layers = model.shape.get("heads"), model.shape.get("layers")
+    tensors = [one for one in divisors(gpus_per_server.value) if heads is None or heads.value % one == 0]
+    yield from ((tensor, 1) for tensor in tensors)
+    most = layers.value if layers is not None else MAX_STAGES
+    yield from ((tensors[-1], pipeline) for pipeline in range(2, most + 1))
+
+
+def _chosen(name: str, degree: int) -> Figure:
+    why = "Fewest GPUs in all, then fewest a replica; tensor parallelism within a server comes first."
+    return Figure(degree, "count", Assumed(name, why, (_VLLM,), "medium", chosen=True))
+
+
+def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
+    unknown = f"the memory of {gpu.identity.name} is not known; nothing is too large for it"
+    return Shortage(
+        tensor=refused.tensor.value,
+        pipeline=refused.pipeline.value,
+        weights=Fraction(refused.weights.value),
+        cache=Fraction(refused.request.value) if refused.request else None,
+        room=Fraction(known(refused.room, unknown).value),
+        memory=Fraction(known(gpu.memory_bytes, unknown).value),
+        remedy=_remedy(inference, gpu, refused),
+    )
+
+
+def _remedy(inference: Inference, gpu: Gpu, refused: Replica) -> str | None:
+    """The change of a plan that loses least and makes a replica fit; None when no single one does."""
+    for text, changed in _changes(inference, gpu):
+        if replica(changed, gpu, refused.tensor, refused.pipeline).fits is not False:
+            return text
+    return None
+
+
+def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
+    """Changes that need less memory: a narrower KV cache, narrower weights that the GPU works with, fewer tokens."""
+    cache, weight = BYTES[str(inference.kv_precision.value)], BYTES[str(inference.precision.value)]
+    for name in ("fp8", "int4"):
+        if kv_cache.cache(inference) is not None and BYTES[name].value < cache.value:
+            narrow = replace(inference.kv_precision, value=name)
+            yield f"`kv_precision: {name}`", inference._replace(kv_precision=narrow)
+    for name in ("fp8", "int8", "fp4", "int4"):
+        if BYTES[name].value < weight.value and (name == "int4" or name in gpu.dense):
+            narrow = replace(inference.precision, value=name)
+            yield f"`precision: {name}`", inference._replace(precision=narrow)
+    if inference.context is None:
+        return
+    tokens, least = inference.context.value // 2, inference.output_tokens.value if inference.output_tokens else 0
+    while tokens > least:
+        yield f"`context: {tokens}`", inference._replace(context=replace(inference.context, value=tokens))
+        tokens //= 2
+
+
+def _nothing_fits(inference: Inference, gpu: Gpu, refused: list[Replica]) -> PlanErrors:
+    """What to say when no candidate fits: the last of them, which is the largest, and what it lacks."""
+    mark = place(inference, inference.model.parameters, inference.context, inference.precision)
+    message = f"no replica holds the model: {_shortage(inference, gpu, refused[-1])}"
+    return PlanErrors([Problem(mark, "error", message, "infeasible", PATH)])
+
+
+def check_whole(found: Replica, gpus: Figure) -> None:
+    """Raise Infeasible when a cluster's GPUs are no whole number of replicas given by hand."""
+    below, rest = divmod(gpus.value, found.gpus.value)
+    if rest:
+        size = found.gpus.value
+        works = one_or_other([count * size for count in (below, below + 1) if count])
+        message = (
+            f"{gpus.value} GPUs are no whole number of replicas of tensor {found.tensor.value} x pipeline "
+            f"{found.pipeline.value} = {size} GPUs; {works} GPUs are"
+        )
+        given = next((one for one in (found.tensor, found.pipeline) if first_given(one)), gpus)
+        raise Infeasible(message, because=given)

@@ -1,0 +1,352 @@
+"""How fast a replica serves: a roofline estimate, with the range that published efficiencies span.
+
+A prompt is limited by arithmetic, an answer by the memory that every token reads again: weights once a step for all
+requests of a batch, and the KV cache of each. Both are taken at a share of the data sheet's peak; how large a share
+programs reach is an assumption, low, typical and high. Left out, and covered by the range: attention FLOPs of answers,
+traffic between GPUs, scheduling. Where stages share a model, each works on its part of the batch in turn, so a step
+lasts as many turns as there are stages; prompts follow each other through the stages, and one alone passes all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.catalog.parts import Gpu, Model
+from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.plan.types import Inference
+from bomgen.sizing import attention_flops as attention
+from bomgen.sizing import peak_flops as peak
+from bomgen.sizing.serving import kv_cache
+from bomgen.sizing.serving.kv_cache import BYTES
+from bomgen.sizing.serving.replicas import PATH, Replica
+
+SECONDS_A_MINUTE = 60
+WEIGHT_ONLY = "int4"
+"""The format in which weights are only kept: no GPU of the catalogue has a peak for it, they work in 16 bits."""
+SIXTEEN_BITS = ("bf16", "fp16")
+LACKS = {
+    "shape": "the model's shape (layers, hidden, heads)",
+    "context": "`context`",
+    "memory": "the GPU's memory, or a `batch`",
+    "bandwidth": "the GPU's memory bandwidth",
+    "peak": "the GPU's peak",
+}
+"""What an estimate cannot do without."""
+ARITHMETIC, BANDWIDTH = "arithmetic", "bandwidth"
+"""What may bound a throughput."""
+_POPE = "Pope et al. 2022, Efficiently Scaling Transformer Inference, arXiv 2211.05102, section 2"
+_KAPLAN = Reference(
+    "Kaplan et al. 2020, Scaling Laws for Neural Language Models, section 2.1: a forward pass takes 2 N",
+    "https://arxiv.org/abs/2001.08361",
+    "2026",
+)
+_PALM = Reference(
+    "Chowdhery et al. 2022, PaLM, appendix B: 12 L H Q T a token forward and backward, a third of it forward",
+    "https://arxiv.org/abs/2204.02311",
+    "2026",
+)
+_WILLIAMS = Reference(
+    "Williams, Waterman and Patterson 2009, Roofline: An Insightful Visual Performance Model",
+    "https://doi.org/10.1145/1498765.1498785",
+)
+FORWARD_FLOPS = Figure(2, "FLOPs", Cited("FLOPs a parameter and token of a forward pass", (_KAPLAN,), "high"))
+PRODUCT_FLOPS = Figure(2, "FLOPs", Cited("FLOPs of a multiply-add of attention", (_PALM,), "high"))
+CAUSAL = attention.CONVENTIONS["causal"]
+_ALL = Figure(1, "share", Cited("peak and bandwidth as a bound", (_WILLIAMS,), "high"))
+
+
+class Load(NamedTuple):
+    """What a replica works on, whatever share of the data sheet it reaches."""
+
+    batch: Figure
+    """Requests that it works on at a time."""
+    turn: Figure
+    """Of which a stage works on so many in a turn."""
+    prompt: Figure
+    """Of a request [FLOPs]."""
+    weights: Figure
+    """That a GPU reads in a turn [bytes]."""
+    cache: Figure
+    """Of a request at its mean length, on the fullest GPU [bytes]."""
+
+
+class Rate(NamedTuple):
+    """How fast a replica serves, at one pair of efficiencies."""
+
+    prefill: Figure
+    """Seconds that a prompt takes."""
+    step: Figure
+    """Seconds that the next token of all requests takes."""
+    of_replica: Figure | None
+    """Tokens/s put out; None: the plan does not say how many a request asks for."""
+    of_gpu: Figure | None
+
+
+class Estimate(NamedTuple):
+    """The rate of a replica as the roofline gives it."""
+
+    peak: Figure
+    """FLOP/s of a GPU."""
+    batch: Figure
+    """Requests that a replica works on at a time."""
+    low: Rate
+    typical: Rate
+    high: Rate
+
+
+class Bound(NamedTuple):
+    """What a GPU cannot exceed."""
+
+    of_gpu: Figure
+    """Tokens/s put out."""
+    by: str
+    """ARITHMETIC or BANDWIDTH."""
+    batch: Figure
+    """Requests that share a reading of the weights."""
+
+
+def peak_of(inference: Inference, gpu: Gpu) -> Figure:
+    """The peak of a GPU in the format that it works in [FLOP/s]: the weights' own, 16 bits for int4.
+
+    Raises PlanErrors when the GPU does not have it, naming the formats that it has.
+    """
+    precision = inference.precision
+    if precision.value == WEIGHT_ONLY and WEIGHT_ONLY not in gpu.dense:
+        works_in = next((name for name in SIXTEEN_BITS if name in gpu.dense), WEIGHT_ONLY)
+        precision = replace(precision, value=works_in)
+    return peak.peak_flops(peak.peak_of_gpu(gpu, precision, PATH, inference.mark))
+
+
+def missing(inference: Inference, gpu: Gpu) -> str | None:
+    """What an estimate lacks, as a key of `LACKS`; None when all is there."""
+    if kv_cache.cache(inference) is None:
+        return "shape"
+    if inference.context is None:
+        return "context"
+    if gpu.memory_bytes is None and inference.batch is None:
+        return "memory"
+    if gpu.memory_bandwidth is None:
+        return "bandwidth"
+    return None if gpu.dense else "peak"
+
+
+def estimate(inference: Inference, gpu: Gpu, replica: Replica) -> Estimate | None:
+    """The rate of a replica; None when something for it is not known.
+
+    Raises PlanErrors when the GPU does not work in the format of the weights.
+    """
+    top = peak_of(inference, gpu) if gpu.dense else None
+    load, bandwidth = _load(inference, replica, _batch(inference, replica)), gpu.memory_bandwidth
+    if load is None or bandwidth is None or top is None:
+        return None
+    active, output = inference.model.active_parameters, inference.output_tokens
+
+    def rate(compute_efficiency: Figure, bandwidth_efficiency: Figure) -> Rate:
+        fullest = replica.tensor, replica.stages
+        occupied = occupied_seconds(load.prompt, *fullest, top, compute_efficiency)
+        prefill = prefill_seconds(replica.stages, occupied)
+        arithmetic = arithmetic_seconds(FORWARD_FLOPS, active, load.turn, *fullest, top, compute_efficiency)
+        reading = reading_seconds(load.weights, load.turn, load.cache, bandwidth, bandwidth_efficiency)
+        step = decode_seconds_per_token(replica.pipeline, arithmetic, reading)
+        if output is None:
+            return Rate(prefill, step, None, None)
+        of_replica = tokens_per_second_of_replica(load.batch, output, occupied, prefill, step)
+        return Rate(prefill, step, of_replica, of_gpu(of_replica, replica.gpus))
+
+    compute, memory = inference.compute_efficiency, inference.bandwidth_efficiency
+    low, typical = rate(compute.low, memory.low), rate(compute.typical, memory.typical)
+    return Estimate(top, load.batch, low, typical, rate(compute.high, memory.high))
+
+
+def bound(inference: Inference, gpu: Gpu, replica: Replica) -> Bound | None:
+    """What a GPU of a replica that is full puts out at most; None when too little is known to say.
+
+    Arithmetic and reading may go on side by side, so each of them alone is a bound. Weights in a format that the GPU
+    does not work in are taken to be unpacked to 16 bits.
+    """
+    batch = requests_full(replica.held) if replica.held else None
+    load, output = _load(inference, replica, batch), inference.output_tokens
+    if load is None or output is None:
+        return None
+    found = []
+    works_in = next((name for name in (inference.precision.value, *SIXTEEN_BITS) if name in gpu.dense), None)
+    if works_in is not None:
+        top = peak.peak_flops(gpu.dense[str(works_in)])
+        most = most_by_arithmetic(top, load.prompt, output, FORWARD_FLOPS, inference.model.active_parameters)
+        found.append(Bound(most, ARITHMETIC, load.batch))
+    if gpu.memory_bandwidth is not None:
+        reading = reading_seconds(load.weights, load.turn, load.cache, gpu.memory_bandwidth, _ALL)
+        most = most_by_bandwidth(load.batch, replica.pipeline, reading, replica.gpus)
+        found.append(Bound(most, BANDWIDTH, load.batch))
+    return min(found, key=lambda one: one.of_gpu.value, default=None)
+
+
+def _batch(inference: Inference, replica: Replica) -> Figure | None:
+    """The requests that a replica works on: as the plan says, at most those it holds; else all that it holds."""
+    if replica.held is None:
+        return inference.batch
+    return requests_at_a_time(inference.batch, replica.held) if inference.batch else requests_full(replica.held)
+
+
+def _load(inference: Inference, replica: Replica, batch: Figure | None) -> Load | None:
+    """What a replica works on with so many requests; None where batch, shape or context are not known."""
+    held, context, output, model = (
+        kv_cache.cache(inference),
+        inference.context,
+        inference.output_tokens,
+        inference.model,
+    )
+    if held is None or context is None or batch is None:
+        return None
+    turn = requests_of_turn(batch, replica.pipeline)
+    value = BYTES[str(inference.precision.value)]
+    mean = kv_cache.of_request(held, mean_tokens(context, output) if output else context)
+    return Load(
+        batch=batch,
+        turn=turn,
+        prompt=_flops_of_prompt(model, prompt_tokens(context, output) if output else context),
+        weights=weights_read(model.parameters, model.active_parameters, turn, value, replica.tensor, replica.stages),
+        cache=kv_cache.of_gpu(held, mean, replica.tensor, replica.stages),
+    )
+
+
+def _flops_of_prompt(model: Model, tokens: Figure) -> Figure:
+    """FLOPs of a prompt, with its attention where the shape of the heads is known."""
+    heads = attention.heads_of(model)
+    if heads is None:
+        return prompt_flops(FORWARD_FLOPS, model.active_parameters, tokens)
+    positions = attention.positions(heads, CAUSAL, tokens)
+    of_attention = attention_of_prompt(PRODUCT_FLOPS, positions, heads.count, heads.width, heads.value_width, tokens)
+    return prompt_flops_with_attention(FORWARD_FLOPS, model.active_parameters, tokens, of_attention)
+
+
+@formula("requests")
+def requests_at_a_time(batch: int, held: int) -> int:
+    """The requests that the plan asks for at a time, as far as a replica holds them."""
+    return max(1, min(batch, held))
+
+
+@formula("requests")
+def requests_full(held: int) -> int:
+    """The requests that a replica holds, where the plan does not say how many it works on."""
+    return max(1, held)
+
+
+@formula("requests")
+def requests_of_turn(batch: int, pipeline: int) -> Fraction:
+    """Requests that a stage works on in a turn."""
+    return max(Fraction(1), Fraction(batch, pipeline))
+
+
+@formula("tokens")
+def prompt_tokens(context: int, output_tokens: int) -> int:
+    """Tokens of a request that are not put out."""
+    return context - output_tokens
+
+
+@formula("tokens")
+def mean_tokens(context: int, output_tokens: int) -> Fraction:
+    """Tokens that a request holds on average while its answer grows."""
+    return context - Fraction(output_tokens, 2)
+
+
+@formula("FLOPs", _POPE)
+def prompt_flops(flops_per_parameter_token: int, active_parameters: int, prompt_tokens: int) -> int:
+    """FLOPs of a prompt without its attention, where the shape of the heads is not known."""
+    return flops_per_parameter_token * active_parameters * prompt_tokens
+
+
+@formula("FLOPs", "Chowdhery et al. 2022, PaLM, arXiv 2204.02311, appendix B; half of it under a causal mask")
+def attention_of_prompt(
+    flops_per_multiply_add: int, positions: Fraction, heads: int, head_dim: int, value_dim: int, prompt_tokens: int
+) -> Fraction:
+    """FLOPs of the attention scores of a prompt and of their product with the values."""
+    return flops_per_multiply_add * positions * heads * (head_dim + value_dim) * prompt_tokens
+
+
+@formula("FLOPs", _POPE)
+def prompt_flops_with_attention(
+    flops_per_parameter_token: int, active_parameters: int, prompt_tokens: int, attention: Fraction
+) -> Fraction:
+    """FLOPs of a prompt."""
+    return flops_per_parameter_token * active_parameters * prompt_tokens + attention
+
+
+@formula("s", _POPE)
+def occupied_seconds(
+    prompt_flops: Fraction, tensor: int, stages: Fraction, peak: Fraction, efficiency: Fraction
+) -> Fraction:
+    """Time that a prompt occupies the fullest stage, while the others work on other prompts."""
+    return prompt_flops / (tensor * stages * Fraction(peak) * efficiency)
+
+
+@formula("s")
+def prefill_seconds(stages: Fraction, occupied: Fraction) -> Fraction:
+    """Time until a prompt has passed all stages, one after the other."""
+    return stages * occupied
+
+
+@formula("bytes")
+def weights_read(
+    parameters: int, active_parameters: int, requests: Fraction, value_bytes: Fraction, tensor: int, stages: Fraction
+) -> Fraction:
+    """Weights that a GPU reads in a turn: all, or of a mixture no more than its requests together activate."""
+    return min(Fraction(parameters), active_parameters * requests) * Fraction(value_bytes) / (tensor * stages)
+
+
+@formula("s", _POPE)
+def arithmetic_seconds(
+    flops_per_parameter_token: int,
+    active_parameters: int,
+    requests: Fraction,
+    tensor: int,
+    stages: Fraction,
+    peak: Fraction,
+    efficiency: Fraction,
+) -> Fraction:
+    """Time that the arithmetic of a turn takes the fullest stage."""
+    return flops_per_parameter_token * active_parameters * requests / (tensor * stages * Fraction(peak) * efficiency)
+
+
+@formula("s", _POPE)
+def reading_seconds(
+    weights_read: Fraction, requests: Fraction, kv_of_request: Fraction, bandwidth: int, efficiency: Fraction
+) -> Fraction:
+    """Time that the fullest GPU takes to read weights and KV cache in a turn."""
+    return (weights_read + requests * Fraction(kv_of_request)) / (bandwidth * Fraction(efficiency))
+
+
+@formula("s")
+def decode_seconds_per_token(pipeline: int, arithmetic: Fraction, reading: Fraction) -> Fraction:
+    """Time until every request of the batch has its next token: a turn of every stage."""
+    return pipeline * max(Fraction(arithmetic), Fraction(reading))
+
+
+@formula("tokens/s")
+def tokens_per_second_of_replica(
+    batch: int, output_tokens: int, occupied: Fraction, prefill: Fraction, step: Fraction
+) -> Fraction:
+    """Tokens put out by a replica that reads the prompts of a batch and then answers all of them."""
+    return Fraction(batch * output_tokens) / (max(batch * Fraction(occupied), prefill) + output_tokens * step)
+
+
+@formula("tokens/s")
+def of_gpu(of_replica: Fraction, gpus: int) -> Fraction:
+    """Tokens put out, a GPU."""
+    return Fraction(of_replica) / gpus
+
+
+@formula("tokens/s")
+def most_by_arithmetic(
+    peak: Fraction, prompt_flops: Fraction, output_tokens: int, flops_per_parameter_token: int, active_parameters: int
+) -> Fraction:
+    """Tokens that a GPU puts out at its full peak."""
+    return Fraction(peak) / (prompt_flops / Fraction(output_tokens) + flops_per_parameter_token * active_parameters)
+
+
+@formula("tokens/s")
+def most_by_bandwidth(batch: int, pipeline: int, reading: Fraction, gpus: int) -> Fraction:
+    """Tokens that a GPU puts out at its full memory bandwidth."""
+    return Fraction(batch) / (pipeline * reading * gpus)

@@ -1,0 +1,1 @@
+"""Training and fine-tuning: FLOPs, rates, days, memory, parallelism and interruptions."""

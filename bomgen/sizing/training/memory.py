@@ -1,0 +1,142 @@
+"""Memory of a training run: weights, gradients, optimizer states and activations, of a replica and of its fullest GPU.
+
+States follow Rajbhandari et al. 2019 [1], activations Korthikanti et al. 2022 [2]. The fullest GPU is one of the first
+pipeline stage. Not counted, as in [2]: embeddings and logits apart from their parameters, buffers of the libraries,
+fragmentation, and the one layer that full recomputation restores at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.parts import Model
+from bomgen.core.provenance import Figure, formula
+from bomgen.plan.types import Training
+from bomgen.sizing.training.activations import (
+    activations_of_gpu,
+    activations_of_replica,
+    bytes_of_token,
+    enough_micro_batches,
+    held_by_all,
+    held_by_all_interleaved,
+    held_by_first,
+    held_by_first_interleaved,
+    micro_batches,
+)
+from bomgen.sizing.training.states import states_of_gpu, states_of_model
+
+
+class Split(NamedTuple):
+    """How a run is cut up; `data` is the number of replicas."""
+
+    tensor: Figure
+    pipeline: Figure
+    interleave: Figure
+    context: Figure
+    expert: Figure
+    data: Figure
+    sequence_parallel: bool
+
+
+class Memory(NamedTuple):
+    """What a run keeps [bytes]."""
+
+    weights: Figure
+    gradients: Figure
+    optimizer: Figure
+    activations: Figure | None
+    """None: the model's shape or the sequence is not known."""
+    total: Figure
+    """Of what is known."""
+
+
+def replica(training: Training, split: Split) -> Memory:
+    """What one replica of the model keeps on all its GPUs, its states counted once."""
+    return _memory(states_of_model(training), _activations(training, split, _of_replica))
+
+
+def per_gpu(training: Training, split: Split) -> Memory:
+    """What the fullest GPU of a run keeps: one of the first pipeline stage."""
+    states = states_of_gpu(
+        training, split.tensor, split.pipeline, stages_of(training.model, split.pipeline), split.expert, split.data
+    )
+    return _memory(states, _activations(training, split, _of_first_stage))
+
+
+def _memory(states: tuple[Figure, Figure, Figure], activations: Figure | None) -> Memory:
+    sum_ = total_of_states(*states) if activations is None else total(*states, activations)
+    return Memory(*states, activations, sum_)
+
+
+@formula("bytes")
+def total_of_states(weights: int, gradients: int, optimizer: int) -> int:
+    """Weights, gradients and optimizer states [bytes]; activations are not known."""
+    return weights + gradients + optimizer
+
+
+@formula("bytes")
+def total(weights: int, gradients: int, optimizer: int, activations: int) -> int:
+    """All that a run keeps [bytes]."""
+    return weights + gradients + optimizer + activations
+
+
+def stages_of(model: Model, pipeline: Figure) -> Figure:
+    """The pipeline stages, counted in stages as full as the fullest where the layers do not divide evenly."""
+    layers = model.shape.get("layers")
+    if layers is None or layers.value % pipeline.value == 0:
+        return pipeline
+    return full_stages(layers, pipeline)
+
+
+@formula("stages")
+def full_stages(layers: int, pipeline: int) -> Fraction:
+    """Stages as full as the fullest, which holds ceil(layers / pipeline) layers, that the model would fill."""
+    return Fraction(layers, ceil(Fraction(layers, pipeline)))
+
+
+class _Kept(NamedTuple):
+    """What activations are worked out from, once all of it is known."""
+
+    token: Figure
+    """Bytes that a token keeps in one layer on one GPU."""
+    sequence: Figure
+    layers: Figure
+    micro_batches: Figure
+
+
+_Place = Callable[[Training, Split, _Kept], Figure]
+
+
+def _activations(training: Training, split: Split, place: _Place) -> Figure | None:
+    """The activations at a place of the run; None where sequence or shape is not known."""
+    layers = training.model.shape.get("layers")
+    token = bytes_of_token(training, split.tensor, split.sequence_parallel)
+    if training.sequence is None or layers is None or token is None:
+        return None
+    if training.batch_tokens is None:
+        count = enough_micro_batches(split.pipeline)
+    else:
+        count = micro_batches(training.batch_tokens, training.sequence, training.micro_batch, split.data)
+    return place(training, split, _Kept(token, training.sequence, layers, count))
+
+
+def _of_first_stage(training: Training, split: Split, kept: _Kept) -> Figure:
+    if split.interleave.value > 1:
+        held = held_by_first_interleaved(split.pipeline, split.interleave, kept.micro_batches)
+    else:
+        held = held_by_first(split.pipeline, kept.micro_batches)
+    stages = stages_of(training.model, split.pipeline)
+    return activations_of_gpu(kept.token, kept.sequence, training.micro_batch, split.context, kept.layers, stages, held)
+
+
+def _of_replica(training: Training, split: Split, kept: _Kept) -> Figure:
+    if split.interleave.value > 1:
+        held = held_by_all_interleaved(split.pipeline, split.interleave, kept.micro_batches)
+    else:
+        held = held_by_all(split.pipeline, kept.micro_batches)
+    return activations_of_replica(
+        kept.token, split.tensor, kept.sequence, training.micro_batch, kept.layers, split.pipeline, held
+    )

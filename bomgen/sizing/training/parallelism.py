@@ -1,0 +1,429 @@
+"""How a training run is cut up so that it fits its GPUs: as the plan says, or as little as will do.
+
+The order of the search follows Narayanan et al. 2021: tensor parallelism up to the GPUs of a server, then pipeline
+stages, and all other GPUs for replicas. Experts of a mixture are spread over the replicas as far as they must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import ceil, gcd, lcm, prod
+from typing import NamedTuple
+
+from bomgen.catalog.parts import Gpu
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, known
+from bomgen.core.units import GIGA
+from bomgen.fabric.clos.formulas import divisors
+from bomgen.plan.types import Parallelism, Training
+from bomgen.sizing.training import memory
+from bomgen.sizing.training.activations import FULL
+from bomgen.sizing.training.memory import Memory, Split
+
+MAX_REASONS = 3
+ZERO_STAGES = (1, 2, 3)
+
+_NARAYANAN = Reference(
+    "Narayanan et al. 2021, Efficient Large-Scale Language Model Training on GPU Clusters, sections 3.2 and 3.3",
+    "https://arxiv.org/abs/2104.04473",
+    "2026",
+)
+SERVER_GPUS = Figure(
+    8,
+    "count",
+    Assumed(
+        "GPUs that share a server",
+        "The server is not known; the published runs keep tensor parallelism within servers of eight.",
+        (_NARAYANAN,),
+        "medium",
+    ),
+)
+
+
+class Fit(NamedTuple):
+    """How a run is cut up, and whether its fullest GPU holds it."""
+
+    split: Split
+    replica: Memory
+    per_gpu: Memory
+    gpu_memory: Figure | None
+    """What the GPU has [bytes]."""
+    fits: bool | None
+    """None: not known, for lack of the activations (the states alone fit) or of the GPU's memory."""
+    reasons: tuple[str, ...]
+    """Of a split that was found: why less does not do, the largest first; and what was turned on with it."""
+    warning: str | None
+    """Of a split given by hand: that it is too large for the GPU, or that its stages are unequal."""
+
+
+def fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
+    """How a run is cut up over a cluster's GPUs.
+
+    Raises Infeasible when degrees given by hand do not divide what they cut up, and when no split that the program may
+    choose fits.
+    """
+    if training.parallelism is not None:
+        return _by_hand(training, training.parallelism, gpu, gpus, gpus_per_server)
+    return _found(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
+
+
+@formula("count")
+def data_parallel(gpus: int, tensor: int, pipeline: int, context: int) -> int:
+    """Replicas of the model that the GPUs hold."""
+    return gpus // (tensor * pipeline * context)
+
+
+@formula("GPUs")
+def replica_size(tensor: int, pipeline: int, context: int) -> int:
+    """GPUs of a replica of the model."""
+    return tensor * pipeline * context
+
+
+@formula("GPUs")
+def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> int:
+    """GPUs rounded up to whole replicas on whole servers."""
+    return ceil(Fraction(gpus, lcm(gpus_per_replica, gpus_per_server))) * lcm(gpus_per_replica, gpus_per_server)
+
+
+def _by_hand(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
+    _check(training, given, gpus, gpus_per_server.value if gpus_per_server else 1)
+    split = Split(
+        tensor=given.tensor,
+        pipeline=given.pipeline,
+        interleave=given.interleave,
+        context=given.context,
+        expert=given.expert,
+        data=data_parallel(gpus, given.tensor, given.pipeline, given.context),
+        sequence_parallel=given.sequence_parallel,
+    )
+    need = memory.per_gpu(training, split)
+    fits = _fits(need, gpu)
+    warnings = [] if fits is not False else [_shortage(training, split, need, _limit(gpu))]
+    warnings += _unequal_stages(training, given.pipeline.value * given.interleave.value)
+    return Fit(
+        split=split,
+        replica=memory.replica(training, split),
+        per_gpu=need,
+        gpu_memory=gpu.memory_bytes,
+        fits=fits,
+        reasons=(),
+        warning=". ".join(warnings) or None,
+    )
+
+
+def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
+    """Raise Infeasible for the first degree that does not divide what it cuts up."""
+    heads, layers = training.model.shape.get("heads"), training.model.shape.get("layers")
+    experts = training.model.shape.get("experts")
+    if heads is not None:
+        others = given.pipeline.value * given.context.value
+        whole = gcd(heads.value, gpus.value // others) if gpus.value % others == 0 else heads.value
+        _must_divide("tensor", given.tensor, "attention heads", heads.value, whole)
+    if layers is not None and given.pipeline.value * given.interleave.value > layers.value:
+        message = (
+            f"pipeline {given.pipeline.value} with {given.interleave.value} chunks a stage cuts {layers.value} layers "
+            f"into more pieces than there are; at most {layers.value}"
+        )
+        raise Infeasible(message, because=_because(given.pipeline, given.interleave))
+    _check_gpus(given, gpus, gpus_per_server)
+    if given.expert.value > 1:
+        if not training.model.moe:
+            message = f"expert {given.expert.value} on a model that has no experts; leave it out"
+            raise Infeasible(message, because=given.expert)
+        data = data_parallel(gpus, given.tensor, given.pipeline, given.context)
+        both = gcd(data.value, experts.value) if experts is not None else data.value
+        _must_divide("expert", given.expert, "replicas (data parallel)", data.value, both)
+        if experts is not None:
+            _must_divide("expert", given.expert, "experts", experts.value, both)
+
+
+def _check_gpus(given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
+    size = given.tensor.value * given.pipeline.value * given.context.value
+    if gpus.value % size:
+        step = lcm(size, gpus_per_server)
+        below = gpus.value // step
+        works = one_or_other([count * step for count in (below, below + 1) if count])
+        message = (
+            f"{gpus.value} GPUs are no whole number of replicas of tensor {given.tensor.value} x pipeline "
+            f"{given.pipeline.value} x context {given.context.value} = {size} GPUs; {works} GPUs are"
+        )
+        raise Infeasible(message, because=_because(given.pipeline, given.tensor, given.context, gpus))
+
+
+def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int) -> None:
+    """Raise Infeasible for a degree that does not divide things; divisors of `whole` would suit the rest as well."""
+    if count % degree.value:
+        works = one_or_other(nearest_divisors(whole, degree.value))
+        message = f"{name} {degree.value} does not divide the {count} {things}; {works} does"
+        raise Infeasible(message, because=degree)
+
+
+def _unequal_stages(training: Training, pieces: int) -> list[str]:
+    """A sentence where the layers do not divide evenly into stages, or into the chunks of interleaved ones.
+
+    Published runs do without: Llama 3 405B cuts 126 layers into 16 stages, BLOOM 70 into 12, DeepSeek-V3 61 into 16.
+    """
+    layers = training.model.shape.get("layers")
+    if layers is None or layers.value % pieces == 0:
+        return []
+    fullest = ceil(layers.value / pieces)
+    return [f"{layers.value} layers make {pieces} unequal stages; the fullest, of {fullest} layers, counts"]
+
+
+class _Candidate(NamedTuple):
+    """A way to cut a model up that the search may choose."""
+
+    tensor: int
+    pipeline: int
+    expert: int
+
+    @property
+    def size(self) -> int:
+        return self.tensor * self.pipeline
+
+    def __str__(self) -> str:
+        expert = f" x expert {self.expert}" if self.expert > 1 else ""
+        return f"tensor {self.tensor} x pipeline {self.pipeline}{expert}"
+
+
+def _found(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
+    """The split of the fewest GPUs a replica that fits; equal stages come before unequal ones."""
+    refused: list[_Candidate] = []
+    for equal in (True, False):
+        for widest in _candidates(training, gpus.value, gpus_per_server.value, equal):
+            if _fits(_need(training, widest, gpus), gpu) is False:
+                refused.append(widest)
+                continue
+            chosen = next(
+                candidate
+                for candidate in _narrower(training, widest, gpus.value)
+                if _fits(_need(training, candidate, gpus), gpu) is not False
+            )
+            return _fit_of(training, chosen, refused, gpu, gpus)
+    raise _nothing_fits(training, refused, gpu, gpus, gpus_per_server)
+
+
+def _fit_of(training: Training, chosen: _Candidate, refused: list[_Candidate], gpu: Gpu, gpus: Figure) -> Fit:
+    split = _split(chosen, gpus)
+    need = memory.per_gpu(training, split)
+    smaller = sorted((one for one in refused if one.size <= chosen.size), key=lambda one: one.size, reverse=True)
+    reasons = [_reason(training, candidate, gpu, gpus) for candidate in smaller[:MAX_REASONS]]
+    if split.sequence_parallel:
+        reasons.append("sequence parallelism is on: beside tensor parallelism it costs no more communication")
+    reasons += _unequal_stages(training, chosen.pipeline)
+    return Fit(
+        split=split,
+        replica=memory.replica(training, split),
+        per_gpu=need,
+        gpu_memory=gpu.memory_bytes,
+        fits=_fits(need, gpu),
+        reasons=tuple(reasons),
+        warning=None,
+    )
+
+
+def _candidates(training: Training, gpus: int, gpus_per_server: int, equal: bool) -> Iterator[_Candidate]:
+    """The ways to cut a model up, fewest GPUs first, tensor before pipeline; experts spread as far as they go."""
+    shape = training.model.shape
+    heads, layers = shape.get("heads"), shape.get("layers")
+    if layers is None and not equal:
+        return
+    tensors = [
+        tensor
+        for tensor in divisors(gpus_per_server)
+        if gpus % tensor == 0 and (heads is None or heads.value % tensor == 0)
+    ]
+    pairs = [(tensor, pipeline) for tensor in tensors for pipeline in divisors(gpus // tensor)]
+    for tensor, pipeline in sorted(pairs, key=lambda pair: (pair[0] * pair[1], -pair[0])):
+        fits_layers = layers is None or (pipeline <= layers.value and (layers.value % pipeline == 0) is equal)
+        if fits_layers:
+            yield _Candidate(tensor, pipeline, _expert_degrees(training, gpus // (tensor * pipeline))[-1])
+
+
+def _narrower(training: Training, widest: _Candidate, gpus: int) -> list[_Candidate]:
+    """A candidate with its experts spread over more and more replicas."""
+    return [widest._replace(expert=expert) for expert in _expert_degrees(training, gpus // widest.size)]
+
+
+def _expert_degrees(training: Training, data: int) -> list[int]:
+    """The replicas that experts can be spread over; one for a model without."""
+    experts = training.model.shape.get("experts")
+    if experts is None:
+        return [1]
+    return [degree for degree in divisors(experts.value) if data % degree == 0]
+
+
+def _need(training: Training, candidate: _Candidate, gpus: Figure) -> Memory:
+    return memory.per_gpu(training, _split(candidate, gpus))
+
+
+def _split(candidate: _Candidate, gpus: Figure) -> Split:
+    one = _chosen("Degree of parallelism", 1, "No more than one is needed.")
+    tensor = _chosen("Tensor parallel degree", candidate.tensor, "The fewest GPUs a replica that hold the model.")
+    pipeline = _chosen("Pipeline stages", candidate.pipeline, "The fewest GPUs a replica that hold the model.")
+    expert = _chosen("Expert parallel degree", candidate.expert, "The least spread of experts that holds the model.")
+    return Split(
+        tensor=tensor,
+        pipeline=pipeline,
+        interleave=one,
+        context=one,
+        expert=expert,
+        data=data_parallel(gpus, tensor, pipeline, one),
+        sequence_parallel=candidate.tensor > 1,
+    )
+
+
+def _chosen(name: str, degree: int, why: str) -> Figure:
+    return Figure(degree, "count", Assumed(name, why, (_NARAYANAN,), "medium", chosen=True))
+
+
+def _fits(need: Memory, gpu: Gpu) -> bool | None:
+    """Whether a GPU holds what is needed; None where that is not known."""
+    if gpu.memory_bytes is None:
+        return None
+    if need.total.value > gpu.memory_bytes.value:
+        return False
+    return None if need.activations is None else True
+
+
+def _limit(gpu: Gpu) -> Figure:
+    """The memory of a GPU that something was found too large for [bytes]."""
+    return known(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
+
+
+def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -> str:
+    """Why a candidate does not do, in one line."""
+    split = _split(candidate, gpus)
+    return f"{candidate} does not fit: {_shortage(training, split, memory.per_gpu(training, split), _limit(gpu))}"
+
+
+def _shortage(training: Training, split: Split, need: Memory, limit: Figure) -> str:
+    """How much is missing, what most of it is, and the smallest change that would do."""
+    term, most = _largest(need)
+    missing = _gb(need.total.value - limit.value)
+    text = (
+        f"the fullest GPU needs {_gb(need.total.value)} and has {_gb(limit.value)}, {missing} too little; "
+        f"{term} take {_gb(most.value)}"
+    )
+    change = _remedy(training, split, limit)
+    return f"{text}; {change} would fit" if change else f"{text}, and no change of settings is enough"
+
+
+def _largest(need: Memory) -> tuple[str, Figure]:
+    terms = {"weights": need.weights, "gradients": need.gradients, "optimizer states": need.optimizer}
+    if need.activations is not None:
+        terms["activations"] = need.activations
+    return max(terms.items(), key=lambda term: term[1].value)
+
+
+def _remedy(training: Training, split: Split, limit: Figure) -> str | None:
+    """The change to a plan that costs least and makes a split fit; None when no single one does."""
+    for text, changed, changed_split in _changes(training, split):
+        if memory.per_gpu(changed, changed_split).total.value <= limit.value:
+            return text
+    return None
+
+
+def _changes(training: Training, split: Split) -> Iterator[tuple[str, Training, Split]]:
+    """Changes that need less memory, those that cost least time first."""
+    if split.tensor.value > 1 and not split.sequence_parallel:
+        yield "`sequence_parallel: true`", training, split._replace(sequence_parallel=True)
+    if training.recompute.value == "none" and training.flash_attention.value == "no":
+        yield "`flash_attention: true`", _with(training, "flash_attention", "yes"), split
+    if training.recompute.value == "none":
+        yield "`recompute: selective`", _with(training, "recompute", "selective"), split
+    for stage in ZERO_STAGES[training.zero.value :]:
+        yield f"`zero: {stage}`", _with(training, "zero", stage), split
+    if training.micro_batch.value > 1:
+        yield "`micro_batch: 1`", _with(training, "micro_batch", 1), split
+    if training.recompute.value != FULL:
+        yield f"`recompute: {FULL}`", _with(training, "recompute", FULL), split
+    if training.sequence is not None:
+        yield from _shorter(training, split, int(training.sequence.value))
+
+
+def _shorter(training: Training, split: Split, sequence: int) -> Iterator[tuple[str, Training, Split]]:
+    """Sequences of a half, a quarter and so on, with selective recomputation where none is asked for."""
+    selective = training.recompute.value == "none"
+    kept = _with(training, "recompute", "selective") if selective else training
+    while sequence > 1:
+        sequence //= 2
+        text = f"`sequence: {sequence}`"
+        yield f"`recompute: selective` with {text}" if selective else text, _with(kept, "sequence", sequence), split
+
+
+def _with(training: Training, key: str, value: int | str) -> Training:
+    """A run with another value at one key, for trying only."""
+    figure: Figure = getattr(training, key)
+    changed: dict[str, Figure] = {key: replace(figure, value=value)}
+    return training._replace(**changed)  # type: ignore[arg-type]
+
+
+def _nothing_fits(
+    training: Training, refused: list[_Candidate], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
+) -> Infeasible:
+    """What to say when no candidate fits: the best of them, what it lacks, and the GPUs that would do."""
+    best = min(refused, key=lambda candidate: (_need(training, candidate, gpus).total.value, candidate.size))
+    message = f"the model fits no split over {gpus.value} GPUs. {_reason(training, best, gpu, gpus)}"
+    counts = _counts_that_fit(training, gpu, gpus, gpus_per_server)
+    if counts:
+        message += f". A cluster of {one_or_other(counts)} GPUs would hold it"
+    model = training.model
+    if memory.per_gpu(training, _split(best, gpus)).activations is None:
+        broke = _because(model.parameters, gpus, training.tokens)
+    else:
+        term, _ = _largest(_need(training, best, gpus))
+        activations = (training.sequence or training.micro_batch, training.micro_batch)
+        first = activations if term == "activations" else (model.parameters,)
+        broke = _because(*first, gpus, training.tokens)
+    return Infeasible(message, because=broke)
+
+
+def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> list[int]:
+    """The nearest counts of GPUs, in whole servers, over which the fewest GPUs a replica would do."""
+    layers = training.model.shape.get("layers")
+    stages = divisors(layers.value) if layers is not None else []
+    heads = training.model.shape.get("heads")
+    server = gpus_per_server.value
+    tensors = [tensor for tensor in divisors(server) if heads is None or heads.value % tensor == 0]
+    for tensor, pipeline in sorted(product(tensors, stages), key=prod):
+        step = lcm(tensor * pipeline, server)
+        below = gpus.value // step * step
+        counts = [
+            count
+            for count in (below, below + step)
+            if count and _fits(_widest_need(training, tensor, pipeline, replace(gpus, value=count)), gpu) is not False
+        ]
+        if counts:
+            return counts
+    return []
+
+
+def _widest_need(training: Training, tensor: int, pipeline: int, gpus: Figure) -> Memory:
+    degrees = _expert_degrees(training, gpus.value // (tensor * pipeline))
+    return _need(training, _Candidate(tensor, pipeline, degrees[-1]), gpus)
+
+
+def _because(*figures: Figure) -> Figure:
+    """The first of some figures that rests on the plan, else the first."""
+    return next((figure for figure in figures if first_given(figure) is not None), figures[0])
+
+
+def nearest_divisors(count: int, wanted: int) -> list[int]:
+    """The divisors of a number next to one that is none, below and above."""
+    below = [value for value in divisors(count) if value < wanted]
+    above = [value for value in divisors(count) if value > wanted]
+    return below[-1:] + above[:1]
+
+
+def one_or_other(values: Iterable[int]) -> str:
+    """Values as text, for a choice between them."""
+    return " or ".join(str(value) for value in values)
+
+
+def _gb(amount: int | Fraction) -> str:
+    """Bytes as text, in units of 10^9."""
+    return f"{float(Fraction(amount) / GIGA):.1f} GB"

@@ -1,0 +1,280 @@
+"""A training run: FLOPs, rates, GPUs and days.
+
+C = 6 N D model FLOPs for N active parameters and D tokens (Kaplan et al. 2020); a run takes C / (GPUs x achieved
+FLOP/s) seconds. Recomputation of activations costs hardware FLOPs that model FLOPs and MFU leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Assumed, Figure, formula, known
+from bomgen.core.units import TERA
+from bomgen.plan.types import Training
+from bomgen.sizing import attention_flops
+from bomgen.sizing.attention_flops import NONE
+from bomgen.sizing.peak_flops import peak_flops
+from bomgen.sizing.training import fine_tuning
+from bomgen.sizing.training.activations import FULL
+
+SECONDS_A_DAY = 24 * 60 * 60
+
+
+class Run(NamedTuple):
+    """What a training run needs of any cluster: nothing here depends on the number of GPUs."""
+
+    parameters: Figure
+    active_parameters: Figure
+    peak_flops_per_gpu: Figure
+    flops: Figure
+    hardware_flops: Figure
+    mfu: Figure
+    hfu: Figure
+    achieved_flops_per_gpu: Figure
+    """Hardware FLOP/s of a GPU, recomputation counted."""
+    flops_per_token: Figure
+    tokens_per_second_per_gpu: Figure
+    """While it trains, alone: before parallel efficiency and goodput."""
+    mfu_by_convention: Mapping[str, Figure]
+    """The same speed with attention counted by none, causal or full; empty where it cannot be counted."""
+    goodput: Figure
+    """As the plan gives it, or as estimated."""
+    gpus_required: Figure | None
+    """For the target days; None when there is none."""
+
+
+@formula("FLOPs", source="Kaplan et al. 2020, arXiv 2001.08361: C = 6 N D")
+def parameter_flops(flops_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
+    """Forward and backward FLOPs of all matrix products with parameters."""
+    return flops_per_parameter_token * active_parameters * tokens * epochs
+
+
+@formula("FLOPs")
+def sum_of_flops(parameter_part: int, attention_part: int) -> int:
+    """Model FLOPs with attention."""
+    return parameter_part + attention_part
+
+
+@formula("FLOPs", source="Narayanan et al. 2021, arXiv 2104.04473, eq. 4: 8 in place of 6")
+def recomputed_parameters(again_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
+    """FLOPs of the second forward pass that full recomputation runs."""
+    return again_per_parameter_token * active_parameters * tokens * epochs
+
+
+@formula("FLOPs")
+def hardware_flops(model_flops: int, again: Fraction) -> Fraction:
+    """Model FLOPs and those spent again on recomputation."""
+    return model_flops + again
+
+
+@formula("FLOPs")
+def nothing_again(model_flops: int) -> int:
+    """Hardware FLOPs of a run that computes nothing twice."""
+    return model_flops
+
+
+@formula("FLOPs")
+def sum_of_recomputed(parameters_again: int, attention_again: Fraction) -> Fraction:
+    """All FLOPs spent again."""
+    return parameters_again + attention_again
+
+
+@formula("share")
+def mfu_of_rate(achieved_tflops: Fraction, model_flops: int, hardware_flops: int, peak: int) -> Fraction:
+    """The share of the peak that goes into model FLOPs at a measured hardware rate."""
+    return Fraction(achieved_tflops * TERA * model_flops) / (hardware_flops * peak)
+
+
+@formula("share")
+def mfu_of_tokens(tokens_per_second_per_gpu: Fraction, flops_per_token: int, peak: int) -> Fraction:
+    """The share of the peak that goes into model FLOPs at a measured token rate."""
+    return Fraction(tokens_per_second_per_gpu * flops_per_token) / peak
+
+
+@formula("share")
+def hardware_utilisation(mfu: Fraction, model_flops: int, hardware_flops: int) -> Fraction:
+    """Hardware FLOPs utilisation: MFU with recomputation counted."""
+    return Fraction(mfu * hardware_flops) / model_flops
+
+
+@formula("FLOP/s")
+def achieved_rate(hfu: Fraction, peak: int) -> Fraction:
+    """Hardware FLOP/s of a GPU."""
+    return hfu * peak
+
+
+@formula("tokens/s")
+def rate_of_gpu(peak: int, mfu: Fraction, flops_per_token: Fraction) -> Fraction:
+    """Tokens that a GPU trains on a second, while it trains and alone."""
+    return peak * mfu / flops_per_token
+
+
+@formula("FLOPs")
+def per_token(model_flops: int, tokens: int, epochs: int) -> Fraction:
+    """Model FLOPs of a token."""
+    return Fraction(model_flops) / (tokens * epochs)
+
+
+@formula("GPUs", source="T = C / (X A) for X; cite optics-65b, Narayanan et al. 2021, eq. 4")
+def gpus_for_days(
+    target_days: Fraction,
+    model_flops: int,
+    peak: int,
+    mfu: Fraction,
+    parallel_efficiency: Fraction,
+    goodput: Fraction,
+) -> int:
+    """Whole GPUs that finish in the target time."""
+    return ceil(Fraction(model_flops) / (peak * mfu * parallel_efficiency * goodput * target_days * SECONDS_A_DAY))
+
+
+@formula("GPUs", source="T = C / (X A) for X; cite optics-65b, Narayanan et al. 2021, eq. 4")
+def gpus_without_loss(
+    target_days: Fraction, model_flops: int, peak: int, mfu: Fraction, parallel_efficiency: Fraction
+) -> Fraction:
+    """GPUs, not rounded, that finish in the target time if all of it trains."""
+    return Fraction(model_flops) / (peak * mfu * parallel_efficiency * target_days * SECONDS_A_DAY)
+
+
+@formula("days", source="T = C / (X A); cite optics-65b, Narayanan et al. 2021, eq. 4")
+def days_on_gpus(
+    gpus: int,
+    model_flops: int,
+    peak: int,
+    mfu: Fraction,
+    parallel_efficiency: Fraction,
+    goodput: Fraction,
+) -> Fraction:
+    """Days that the run takes."""
+    return Fraction(model_flops) / (gpus * peak * mfu * parallel_efficiency * goodput * SECONDS_A_DAY)
+
+
+@formula("tokens/s")
+def token_rate(
+    gpus: int, peak: int, mfu: Fraction, parallel_efficiency: Fraction, goodput: Fraction, flops_per_token: int
+) -> Fraction:
+    """Tokens that the cluster trains on a second, averaged over the run."""
+    return gpus * peak * mfu * parallel_efficiency * goodput / Fraction(flops_per_token)
+
+
+def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
+    """What a training run needs, from the dense peak of a GPU at its precision and the share of time that trains.
+
+    Raises Infeasible when attention is to be counted for a model whose shape is not known, or a rate is above the peak.
+    """
+    model = training.model
+    peak = peak_flops(peak_tflops)
+    plain = _of_parameters(training)
+    model_flops, of_attention = plain, None
+    if training.attention.value != NONE:
+        of_attention = attention_flops.flops(training, training.attention)
+        model_flops = sum_of_flops(plain, of_attention)
+    hardware = _hardware(training, model_flops, of_attention)
+    a_token = per_token(model_flops, training.tokens, training.epochs)
+    mfu = _utilisation(training, plain, model_flops, hardware, peak, a_token)
+    hfu = hardware_utilisation(mfu, model_flops, hardware)
+    required = None
+    if training.target_days:
+        efficiency = training.parallel_efficiency
+        required = gpus_for_days(training.target_days, model_flops, peak, mfu, efficiency, goodput)
+    return Run(
+        mfu_by_convention=_by_convention(training, plain, model_flops, mfu),
+        tokens_per_second_per_gpu=rate_of_gpu(peak, mfu, a_token),
+        parameters=model.parameters,
+        active_parameters=model.active_parameters,
+        peak_flops_per_gpu=peak,
+        flops=model_flops,
+        hardware_flops=hardware,
+        mfu=mfu,
+        hfu=hfu,
+        achieved_flops_per_gpu=achieved_rate(hfu, peak),
+        flops_per_token=a_token,
+        goodput=goodput,
+        gpus_required=required,
+    )
+
+
+def _of_parameters(training: Training) -> Figure:
+    """Forward and backward FLOPs of all matrix products with parameters, frozen ones and their adapters as well."""
+    active, each = training.model.active_parameters, training.flops_per_parameter_token
+    if training.tuning is None or not fine_tuning.adapts(training):
+        return parameter_flops(each, active, training.tokens, training.epochs)
+    frozen, extra = training.tuning.frozen_flops_per_parameter_token, fine_tuning.active_adapters(training)
+    return fine_tuning.adapted_flops(frozen, active, each, extra, training.tokens, training.epochs)
+
+
+def _hardware(training: Training, model_flops: Figure, of_attention: Figure | None) -> Figure:
+    """Model FLOPs with what is computed a second time: parameters by full recomputation, attention by either mode."""
+    again = None
+    if training.recompute.value == FULL:
+        works = training.model.active_parameters
+        if fine_tuning.adapts(training):
+            works = fine_tuning.sum_of_parameters(works, fine_tuning.active_adapters(training))
+        each = training.recompute_flops_per_parameter_token
+        again = recomputed_parameters(each, works, training.tokens, training.epochs)
+    twice = attention_flops.recomputed(training, of_attention) if of_attention else None
+    if twice:
+        again = sum_of_recomputed(again, twice) if again else twice
+    return hardware_flops(model_flops, again) if again else nothing_again(model_flops)
+
+
+def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: Figure) -> dict[str, Figure]:
+    """The run's MFU by every convention, so that it compares with published ones."""
+    if training.attention.value == NONE and not attention_flops.known(training):
+        return {}
+    shares = {}
+    for convention in attention_flops.CONVENTIONS:
+        if convention == training.attention.value:
+            shares[convention] = mfu
+        elif convention == NONE:
+            shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, plain)
+        else:
+            counted = sum_of_flops(plain, attention_flops.flops(training, attention_flops.CONVENTIONS[convention]))
+            shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
+    return shares
+
+
+def _utilisation(
+    training: Training, plain: Figure, model_flops: Figure, hardware: Figure, peak: Figure, a_token: Figure
+) -> Figure:
+    """MFU by the plan's convention. The assumed one is of 6 N D: the same speed whichever convention is asked for."""
+    if training.achieved_tflops:
+        because = training.achieved_tflops
+        mfu = mfu_of_rate(training.achieved_tflops, model_flops, hardware, peak)
+    elif training.tokens_per_second_per_gpu:
+        because = training.tokens_per_second_per_gpu
+        mfu = mfu_of_tokens(training.tokens_per_second_per_gpu, a_token, peak)
+    else:
+        because = mfu = known(training.mfu, "a training run has a utilisation or a measured rate")
+        if isinstance(mfu.origin, Assumed) and model_flops is not plain:
+            mfu = attention_flops.mfu_of_convention(mfu, plain, model_flops)
+    if mfu.value * hardware.value > model_flops.value:
+        share = float(mfu.value * hardware.value / model_flops.value)
+        message = (
+            f"this rate is {share:.0%} of the dense peak of {float(peak.value / TERA):g} TFLOP/s with recomputation "
+            "counted; give a rate that the GPU can reach"
+        )
+        raise Infeasible(message, because=because, rule="above-peak")
+    return mfu
+
+
+def needed(training: Training, run: Run) -> Figure:
+    """GPUs, not rounded, that finish in the target time if all of it trains. Raises ValueError without a target."""
+    target, efficiency = known(training.target_days, "no target"), training.parallel_efficiency
+    return gpus_without_loss(target, run.flops, run.peak_flops_per_gpu, run.mfu, efficiency)
+
+
+def days(training: Training, run: Run, gpus: Figure) -> Figure:
+    """Days that the run takes on so many GPUs."""
+    return days_on_gpus(gpus, run.flops, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput)
+
+
+def tokens_per_second(training: Training, run: Run, gpus: Figure) -> Figure:
+    """Tokens that so many GPUs train on a second, averaged over the run."""
+    return token_rate(
+        gpus, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput, run.flops_per_token
+    )

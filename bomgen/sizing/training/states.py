@@ -1,0 +1,245 @@
+"""States of a training run: weights, gradients and optimizer states, of a model and of the fullest GPU.
+
+They follow Rajbhandari et al. 2019 (ZeRO): its stages 1 to 3 divide one kind after the other among the replicas.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+from bomgen.catalog.model_parameters import counts
+from bomgen.catalog.parts import Model
+from bomgen.core.provenance import Assumed, Cited, Figure, Number, Reference, formula
+from bomgen.plan.types import Training
+from bomgen.sizing.training import fine_tuning
+
+ZERO = "Rajbhandari et al. 2019, ZeRO"
+_ZERO = Reference(
+    "Rajbhandari et al. 2019, ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, section 3.1",
+    "https://arxiv.org/abs/1910.02054",
+    "2026",
+)
+_DISTRIBUTED = Reference(
+    "NVIDIA, Megatron Core user guide, Distributed Optimizer",
+    "https://docs.nvidia.com/megatron-core/developer-guide/latest/distrib_optimizer.html",
+    "2026",
+)
+_EIGHT_BIT = Reference(
+    "Dettmers et al. 2021, 8-bit Optimizers via Block-wise Quantization", "https://arxiv.org/abs/2110.02861", "2026"
+)
+_ADAFACTOR = Reference(
+    "Shazeer and Stern 2018, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost",
+    "https://arxiv.org/abs/1804.04235",
+    "2026",
+)
+_LOW_PRECISION = Reference(
+    "NVIDIA, Transformer Engine, introduction to low precision training",
+    "https://nvidia.github.io/TransformerEngine/features/low_precision_training/introduction/introduction.html",
+)
+_IEEE = Reference(
+    "IEEE 754-2019, Standard for Floating-Point Arithmetic", "https://doi.org/10.1109/IEEESTD.2019.8766229"
+)
+
+
+def _cited(value: Number, unit: str, of: str, *references: Reference, note: str | None = None) -> Figure:
+    return Figure(value, unit, Cited(of, references, "high", note))
+
+
+HALF = _cited(2, "bytes", "weight kept in 16 bits", _ZERO, _DISTRIBUTED)
+HALF_FOR_NARROW = Figure(
+    HALF.value,
+    "bytes",
+    Assumed(
+        "Bytes of a weight trained in fp8 or narrower",
+        "Narrow formats are cast from weights kept in 16 bits, which stay beside their fp32 master copy.",
+        (_LOW_PRECISION,),
+        "medium",
+    ),
+)
+SINGLE = _cited(4, "bytes", "fp32 value; tf32 is stored as fp32", _IEEE)
+DOUBLE = _cited(8, "bytes", "fp64 value", _IEEE)
+MASTER = _cited(4, "bytes", "fp32 master copy of a weight", _ZERO, _DISTRIBUTED)
+GRADIENT_FP32 = _cited(4, "bytes", "gradient kept in fp32", _DISTRIBUTED)
+GRADIENT_BF16 = _cited(2, "bytes", "gradient kept in 16 bits", _ZERO)
+ADAM = _cited(8, "bytes", "Adam: momentum and variance in fp32", _ZERO)
+ADAM_8BIT = _cited(2, "bytes", "8-bit Adam: momentum and variance in one byte each", _EIGHT_BIT)
+SGD = _cited(4, "bytes", "SGD: momentum in fp32", _EIGHT_BIT)
+ADAFACTOR = _cited(
+    0, "bytes", "Adafactor: no momentum", _ADAFACTOR, note="Row and column sums of the second moment: below 0.1 %."
+)
+WEIGHTS = {"bf16": HALF, "fp16": HALF, "fp32": SINGLE, "tf32": SINGLE, "fp64": DOUBLE}
+"""By the format of the matrix products; all narrower ones keep 16 bits."""
+GRADIENTS = {"fp32": GRADIENT_FP32, "bf16": GRADIENT_BF16}
+MOMENTS = {"adam": ADAM, "adam-8bit": ADAM_8BIT, "sgd": SGD, "adafactor": ADAFACTOR}
+"""What an optimizer remembers of a parameter between steps."""
+
+
+def states_of_model(training: Training) -> tuple[Figure, Figure, Figure]:
+    """Weights, gradients and optimizer states of a model, counted once."""
+    weight, gradient, optimizer = state_bytes(training)
+    trained = trainable_parameters(training)
+    all_ = fine_tuning.weights(training, weight) if fine_tuning.adapts(training) else weights(trained, weight)
+    return all_, gradients(trained, gradient), optimizer_states(trained, optimizer)
+
+
+def trainable_parameters(training: Training) -> Figure:
+    """The parameters that a run trains: all, or those of its adapters."""
+    return fine_tuning.adapters(training) if fine_tuning.adapts(training) else training.model.parameters
+
+
+def states_of_gpu(
+    training: Training, tensor: Figure, pipeline: Figure, stages: Figure, expert: Figure, data: Figure
+) -> tuple[Figure, Figure, Figure]:
+    """Weights, gradients and optimizer states of the fullest GPU; `stages` have as many layers as the fullest."""
+    weight, gradient, optimizer = state_bytes(training)
+    parameters = training.model.parameters
+    if fine_tuning.adapts(training):
+        # Adapters are cut up like the weights that they stand beside: both count on average over all parameters.
+        weight, gradient, optimizer = (over_parameters(of_all, parameters) for of_all in states_of_model(training))
+    experts = expert_parameters(training)
+    if pipeline.value > 1:
+        parameters = _as_full_as_the_fullest(training.model, pipeline, stages)
+    if experts is None:
+        local = parameters_of_gpu(parameters, tensor, stages)
+    else:
+        local = parameters_of_gpu_with_experts(parameters, experts, tensor, stages, expert)
+    share = parameters_of_gpu_by_zero(parameters, tensor, stages, data)
+    return (
+        weights_of_gpu(local, share, training.zero, weight),
+        gradients_of_gpu(local, share, training.zero, gradient),
+        optimizer_states_of_gpu(local, share, training.zero, optimizer),
+    )
+
+
+def _as_full_as_the_fullest(model: Model, pipeline: Figure, stages: Figure) -> Figure:
+    """The parameters of a model whose stages were all as full as its fullest, which may hold an embedding.
+
+    All parameters where the size of the embedding is not known.
+    """
+    layers, vocab, hidden = (model.shape.get(key) for key in ("layers", "vocab", "hidden"))
+    if layers is None or vocab is None or hidden is None:
+        return model.parameters
+    one = counts.tied_embedding(vocab, hidden)
+    embeddings = one if model.tied else counts.embeddings(vocab, hidden)
+    return with_embedding(model.parameters, embeddings, one, layers, pipeline, stages)
+
+
+def state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
+    """Bytes of weight, gradient and optimizer states a parameter."""
+    weight = bytes_of_weight(training)
+    gradient = GRADIENTS[str(training.gradient_precision.value)]
+    return weight, gradient, optimizer_bytes(master_bytes(weight, MASTER), MOMENTS[str(training.optimizer.value)])
+
+
+def bytes_of_weight(training: Training) -> Figure:
+    """Bytes of a weight of a run."""
+    return WEIGHTS.get(str(training.precision.value), HALF_FOR_NARROW)
+
+
+@formula("bytes", f"{ZERO}, section 3.1")
+def master_bytes(weight_bytes: int, fp32_bytes: int) -> int:
+    """Bytes of the fp32 master copy of a weight; weights of fp32 or wider need none."""
+    return fp32_bytes if weight_bytes < fp32_bytes else 0
+
+
+@formula("bytes", f"{ZERO}, section 3.1: K")
+def optimizer_bytes(master_bytes: int, moment_bytes: int) -> int:
+    """Bytes a parameter of optimizer states: master copy and moments; 12 with Adam in mixed precision."""
+    return master_bytes + moment_bytes
+
+
+@formula("bytes")
+def over_parameters(of_all: int, parameters: int) -> Fraction:
+    """Bytes a parameter of the model, on average, of states that not all parameters have alike."""
+    return Fraction(of_all) / parameters
+
+
+@formula("bytes")
+def weights(parameters: int, weight_bytes: int) -> int:
+    """Weights of a model [bytes]."""
+    return parameters * weight_bytes
+
+
+@formula("bytes")
+def gradients(parameters: int, gradient_bytes: int) -> int:
+    """Gradients of a model [bytes]."""
+    return parameters * gradient_bytes
+
+
+@formula("bytes")
+def optimizer_states(parameters: int, optimizer_bytes: int) -> int:
+    """Optimizer states of a model [bytes]."""
+    return parameters * optimizer_bytes
+
+
+def expert_parameters(training: Training) -> Figure | None:
+    """The parameters of the routed experts, which expert parallelism divides; None: the model has none."""
+    model = training.model
+    if not model.moe:
+        return None
+    experts, topk = model.shape.get("experts"), model.shape.get("topk")
+    if experts is None or topk is None or experts.value <= topk.value:
+        return idle_parameters(model.parameters, model.active_parameters)
+    return routed_parameters(model.parameters, model.active_parameters, experts, topk)
+
+
+@formula("parameters")
+def idle_parameters(parameters: int, active_parameters: int) -> int:
+    """Parameters of the experts that a token leaves out: the least that routed experts have."""
+    return parameters - active_parameters
+
+
+@formula("parameters")
+def routed_parameters(parameters: int, active_parameters: int, experts: int, topk: int) -> Fraction:
+    """Parameters of all routed experts: a token leaves experts - topk of them out."""
+    return min(Fraction((parameters - active_parameters) * experts, experts - topk), Fraction(parameters))
+
+
+@formula("parameters")
+def parameters_of_gpu(parameters: int, tensor: int, stages: Fraction) -> Fraction:
+    """Parameters that a GPU of the fullest stage holds."""
+    return Fraction(parameters) / (tensor * stages)
+
+
+@formula("parameters")
+def with_embedding(
+    parameters: int, embeddings: int, embedding: int, layers: int, pipeline: int, stages: Fraction
+) -> Fraction:
+    """So many stages as full as the fullest: one with the most layers, or the first with an embedding."""
+    return Fraction(stages) * max(
+        Fraction(parameters - embeddings, layers) * ceil(Fraction(layers, pipeline)),
+        Fraction(parameters - embeddings, layers) * (layers // pipeline) + embedding,
+    )
+
+
+@formula("parameters")
+def parameters_of_gpu_with_experts(
+    parameters: int, expert_parameters: int, tensor: int, stages: Fraction, expert: int
+) -> Fraction:
+    """Parameters that a GPU of the fullest stage holds, its experts divided once more."""
+    return (parameters - expert_parameters + Fraction(expert_parameters, expert)) / (tensor * stages)
+
+
+@formula("parameters", f"{ZERO}, section 5")
+def parameters_of_gpu_by_zero(parameters: int, tensor: int, stages: Fraction, data: int) -> Fraction:
+    """Parameters whose sharded states fall to a GPU; experts have fewer replicas, just as many fewer on a GPU."""
+    return Fraction(parameters) / (tensor * stages * data)
+
+
+@formula("bytes", f"{ZERO}, section 5.3: stage 3")
+def weights_of_gpu(local: Fraction, share: Fraction, zero: int, weight_bytes: int) -> int:
+    """Weights on a GPU [bytes], divided among the replicas from stage 3."""
+    return ceil((share if zero > 2 else local) * weight_bytes)
+
+
+@formula("bytes", f"{ZERO}, section 5.2: stage 2")
+def gradients_of_gpu(local: Fraction, share: Fraction, zero: int, gradient_bytes: int) -> int:
+    """Gradients on a GPU [bytes], divided among the replicas from stage 2."""
+    return ceil((share if zero >= 2 else local) * gradient_bytes)
+
+
+@formula("bytes", f"{ZERO}, section 5.1: stage 1")
+def optimizer_states_of_gpu(local: Fraction, share: Fraction, zero: int, optimizer_bytes: int) -> int:
+    """Optimizer states on a GPU [bytes], divided among the replicas from stage 1."""
+    return ceil((share if zero >= 1 else local) * optimizer_bytes)

@@ -1,0 +1,266 @@
+"""Plans and results as they were at a revision: `REV:PATH`, with the files that a plan names as they were then.
+
+git is asked for the files, nothing is checked out, and nothing of the checkout changes. What the plan names is laid
+into an empty folder in the places that it has in the checkout, so that whatever reads a plan's files reads those.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bomgen.core.diagnostics import PlanErrors, nearest
+from bomgen.core.yaml_source import SUFFIXES, read
+from bomgen.workflow.inputs import PlanFile, lock_name
+
+MAX_BYTES = 1 << 28
+"""Bytes of all files of a revision that are read for one plan."""
+MAX_ROUNDS = 50
+"""How often files that were read may name further ones."""
+SECONDS = 120
+"""What git may take to answer."""
+LINK = "120000"
+"""The mode of a symbolic link."""
+_REVISION = re.compile(r"((?:[^:{]|\{[^}]*\})+):(.+)", re.DOTALL)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+"""What the path of a file begins with on Windows."""
+_GIT = ("git", "--no-pager", "-c", "core.quotePath=false")
+
+
+class NoRevision(Exception):
+    """What a user named is not there; the message says what would be."""
+
+
+class Entry(NamedTuple):
+    """A file of a revision."""
+
+    mode: str
+    id: str
+    size: int
+
+
+class Revision(NamedTuple):
+    """The files of a commit, by their path from the root of the checkout."""
+
+    name: str
+    """What the user calls it."""
+    folder: Path
+    """Where git is asked."""
+    prefix: str
+    """The current folder from the root of the checkout, with a slash at its end; empty in the root."""
+    top: Path | None
+    """The root of the checkout; None: it has no files."""
+    files: dict[str, Entry]
+    folders: frozenset[str]
+
+
+def named(text: str) -> tuple[str, str] | None:
+    """Revision and path of `REV:PATH`; None when the text is none."""
+    found = None if _DRIVE.match(text) else _REVISION.fullmatch(text)
+    return (found[1], found[2]) if found else None
+
+
+def opened(name: str, folder: Path) -> Revision:
+    """The files of a revision of the checkout that a folder is in.
+
+    Raises NoRevision where there is no checkout, no such revision, or no git.
+    """
+    try:
+        prefix = _asked(folder, "rev-parse", "--show-prefix").decode().rstrip("\n")
+        tops = _asked(folder, "rev-parse", "--show-toplevel", fails=True).decode().rstrip("\n")
+    except _Failed:
+        raise NoRevision(f"{folder} is in no git checkout, and there is no file of that name") from None
+    try:
+        commit = _asked(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        listed = _asked(folder, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode().strip())
+    except _Failed:
+        known = _asked(folder, "for-each-ref", "--format=%(refname:short)", fails=True).decode().split()
+        close = nearest(name, known)
+        hint = f"did you mean '{close[0]}'?" if close else "fetch it, or name another"
+        raise NoRevision(f"there is no revision '{name}' in this checkout; {hint}") from None
+    files = dict(_entries(listed))
+    folders = {"", *(parent for path in files for parent in _parents(path))}
+    return Revision(name, folder, prefix, Path(tops) if tops else None, files, frozenset(folders))
+
+
+def path_in(revision: Revision, given: str) -> str:
+    """The path from the root of the checkout: as git has it from there, else from the current folder.
+
+    Raises NoRevision for one that is not in the revision.
+    """
+    text = given if "\\" not in given or given in revision.files else given.replace("\\", "/")
+    relative = posixpath.normpath(posixpath.join(revision.prefix, text))
+    tried = [relative] if text.startswith(("./", "../")) else [posixpath.normpath(text), relative]
+    if revision.top and Path(text).is_absolute() and Path(text).is_relative_to(revision.top):
+        tried.append(Path(text).relative_to(revision.top).as_posix())
+    for path in tried:
+        if path in revision.files:
+            return path
+    if any(path in revision.folders for path in tried):
+        raise NoRevision(f"'{given}' is a folder at {revision.name}; name a file in it")
+    close = nearest(text, (path for path in revision.files if path.endswith((*SUFFIXES, ".json"))))
+    hint = f"did you mean '{close[0]}'?" if close else "give its path from the root of the checkout"
+    raise NoRevision(f"there is no file '{given}' at {revision.name}; {hint}")
+
+
+def plan_file(
+    revision: Revision, path: str, shown: str, place: Path, settings: Sequence[str], root: str | None
+) -> PlanFile:
+    """A file of a revision, and what it names, laid into an empty folder; `shown` is what messages call it.
+
+    `settings` may name files as well. Raises NoRevision when git does not give the files.
+    """
+    found = dict(_read(revision, path, settings))
+    place = place.resolve()
+    for name in _named_folders(revision, path, found[path], settings):
+        (place / name).mkdir(parents=True, exist_ok=True)
+    for name, content in found.items():
+        target = place / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if revision.files[name].mode == LINK:
+            target.symlink_to(content.decode("utf-8", "surrogateescape"))
+        else:
+            target.write_bytes(content)
+    real = (place / path).resolve()
+    if not real.is_relative_to(place) or not real.is_file():
+        raise NoRevision(f"'{path}' at {revision.name} is a link to nothing in the checkout; name the file itself")
+    file = PlanFile(shown, real.read_bytes(), real.parent, _root(revision, place, root), revision=f"{revision.name}:")
+    pinned = place / lock_name(path)
+    if not pinned.is_file() or not pinned.resolve().is_relative_to(place):
+        return file
+    return file._replace(lock=(file.shown(pinned.name), pinned.read_bytes()))
+
+
+def _root(revision: Revision, place: Path, root: str | None) -> Path:
+    """What `--root` means in the revision: a folder of the checkout, or all of it."""
+    if root is None or revision.top is None:
+        return place
+    wanted, top = Path(root).resolve(), revision.top.resolve()
+    return place / wanted.relative_to(top) if wanted.is_relative_to(top) else place
+
+
+def _named_folders(revision: Revision, path: str, content: bytes, settings: Sequence[str]) -> set[str]:
+    """Folders that the plan names, which may have no file that is read."""
+    texts = (*_texts(content), *_settings(settings))
+    return {where for text in texts for where in _places(posixpath.dirname(path), text) if where in revision.folders}
+
+
+def _read(revision: Revision, path: str, settings: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """The file and all that it names, and those name."""
+    folder = posixpath.dirname(path)
+    wanted = {path, lock_name(path)} & revision.files.keys()
+    for text in _settings(settings):
+        wanted |= set(_files_at(revision, folder, text))
+    done, total = set[str](), 0
+    for _ in range(MAX_ROUNDS):
+        fresh = sorted(wanted - done)
+        if not fresh:
+            return
+        total += sum(revision.files[name].size for name in fresh)
+        if total > MAX_BYTES:
+            raise NoRevision(f"the files that the plan names at {revision.name} have over {MAX_BYTES} bytes")
+        for name, content in _contents(revision, fresh):
+            yield name, content
+            done.add(name)
+            if revision.files[name].mode == LINK:
+                target = content.decode("utf-8", "surrogateescape")
+                wanted |= set(_files_at(revision, posixpath.dirname(name), target))
+            elif name.endswith(SUFFIXES) or name == path:
+                for text in _texts(content):
+                    for base in {folder, posixpath.dirname(name)}:
+                        wanted |= set(_files_at(revision, base, text))
+
+
+def _files_at(revision: Revision, base: str, text: str) -> Iterator[str]:
+    """The files that a text names: one, or the part files below a folder."""
+    for place in _places(base, text):
+        for name in (place, *(f"{place}{suffix}" for suffix in SUFFIXES)):
+            if name in revision.files:
+                yield name
+        if place in revision.folders:
+            below = f"{place}/" if place else ""
+            yield from (name for name in revision.files if name.startswith(below) and name.endswith(SUFFIXES))
+
+
+def _places(base: str, text: str) -> Iterator[str]:
+    """The path that a text would be, from the root of the checkout."""
+    if "\0" in text or "\n" in text or not text.strip():
+        return
+    place = posixpath.normpath(posixpath.join(base, text))
+    if not place.startswith(("../", "/")) and place != "..":
+        yield "" if place == "." else place
+
+
+def _settings(settings: Sequence[str]) -> Iterator[str]:
+    for setting in settings:
+        yield from _texts(setting.partition("=")[2].encode())
+
+
+def _texts(content: bytes) -> Iterator[str]:
+    """Every text in YAML; none where it is wrong, which whoever reads the plan will say."""
+    try:
+        yield from _below(read(content.decode("utf-8"), "").data)
+    except (PlanErrors, UnicodeDecodeError):
+        return
+
+
+def _below(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict | list):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from _below(value)
+
+
+def _contents(revision: Revision, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """What stands in files."""
+    asked = "".join(f"{revision.files[name].id}\n" for name in names).encode()
+    given = _asked(revision.folder, "cat-file", "--batch", given=asked)
+    for name in names:
+        head, _, given = given.partition(b"\n")
+        words = head.split()
+        if len(words) <= 2 or not words[2].isdigit():
+            raise NoRevision(f"git does not have '{name}' at {revision.name}; fetch it")
+        size = int(words[2])
+        yield name, given[:size]
+        given = given[size + 1 :]
+
+
+def _entries(listed: bytes) -> Iterator[tuple[str, Entry]]:
+    """The files of a listing: mode, type, id, size, and behind a tab the path; BAD for the size of a lost one."""
+    for line in listed.split(b"\0"):
+        about, tab, path = line.partition(b"\t")
+        words = about.decode().split()
+        if tab and words[1] == "blob":
+            size = int(words[-1]) if words[-1].isdigit() else 0
+            yield path.decode("utf-8", "surrogateescape"), Entry(words[0], words[2], size)
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := posixpath.dirname(path):
+        yield path
+
+
+class _Failed(Exception):
+    """git ended with an error."""
+
+
+def _asked(folder: Path, *arguments: str, given: bytes | None = None, fails: bool = False) -> bytes:
+    """What git answers; nothing where it `fails` and may."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a fixed program, no shell, and options end before what a user wrote
+            [*_GIT, *arguments], cwd=folder, input=given, capture_output=True, timeout=SECONDS, check=False
+        )
+    except FileNotFoundError:
+        raise NoRevision("git is not installed, and there is no file of that name") from None
+    except subprocess.TimeoutExpired:
+        raise NoRevision(f"git does not answer within {SECONDS} s") from None
+    if done.returncode:
+        if fails:
+            return b""
+        raise _Failed
+    return done.stdout

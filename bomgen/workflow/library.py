@@ -1,0 +1,219 @@
+"""bomgen for notebooks and services: plans in, results and problems out.
+
+Nothing is printed, and nothing ends a process. What stands here keeps its names and meanings between versions, as
+bom.json does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from html import escape
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.language import Language, language
+from bomgen.core.yaml_source import encoded
+from bomgen.output import writer
+from bomgen.report.metrics import dotted
+from bomgen.report.result import Report, numbers_of, plain, result
+from bomgen.workflow import inputs, pipeline
+from bomgen.workflow.inputs import PlanFile
+
+Plan = str | PathLike[str] | Mapping[str, Any]
+"""A plan as a path, as YAML text (a string of several lines), or as data."""
+Settings = Mapping[str, Any] | Sequence[str]
+"""Values laid over a plan: by dotted key, or as `KEY=VALUE`."""
+
+DEFAULT_FORMATS = ("md", "html", "xlsx", "json", "csv")
+TEXT_NAME, DATA_NAME = "<text>", "<data>"
+"""What problems call a plan that is no file."""
+SUGGESTED = 3
+"""Paths that are offered in place of one that is not there."""
+
+
+def build(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = None) -> Result:
+    """Work out a plan.
+
+    `set` lays values over it, as `--set` does; paths in the plan must stay below `root`, by default its checkout.
+    Paths in a plan that is text or data start at `root`, by default the current folder.
+
+    Raises PlanErrors with every problem of a plan that is wrong or cannot be built, OSError for a file that cannot be
+    read, ValueError for a path that is none, and for data or settings that are no plain data: keys that are no words,
+    or levels without end.
+    """
+    file, settings = _opened(plan, root), _settings(set)
+    return Result(pipeline.work_out(file, settings), file, settings)
+
+
+def check(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = None) -> list[Problem]:
+    """What is to be said of a plan: errors when it is wrong or cannot be built, and warnings.
+
+    The plan as in `build`. Raises OSError and ValueError as that does.
+    """
+    try:
+        return list(pipeline.checked(_opened(plan, root), _settings(set)))
+    except PlanErrors as errors:
+        return list(errors.problems)
+
+
+class Result:
+    """What was worked out for a plan. Made by `build`; nothing of it is meant to be changed."""
+
+    def __init__(self, report: Report, file: PlanFile, settings: Sequence[str]) -> None:
+        self._report, self._file, self._settings = report, file, tuple(settings)
+
+    @property
+    def name(self) -> str:
+        """The name of the plan."""
+        return self._report.plan.name
+
+    @property
+    def title(self) -> str:
+        """The title of the plan."""
+        return self._report.plan.title
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The result as bom.json holds it, by `bomgen schema bom`."""
+        return result(self._report)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of the bill: quantities as whole numbers, amounts as decimal strings, None without a price."""
+        lines: list[dict[str, Any]] = self.data["lines"]
+        return lines
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """What the lines add up to: decimal strings; `complete` says whether every line has a price."""
+        totals: dict[str, Any] = self.data["totals"]
+        return totals
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What needs attention, each with its place in the plan; where it has a stale lock, what has changed since."""
+        return (*self._report.problems, *self._report.stale)
+
+    @cached_property
+    def numbers(self) -> dict[str, int | float | str]:
+        """Every number that was worked out, by its dotted path in bom.json."""
+        return {dotted(steps): plain(figure.value) for steps, figure in numbers_of(self._report).items()}
+
+    def number(self, path: str) -> int | float | str:
+        """The number at a dotted path, such as fabrics.compute.switches.leaf. Raises KeyError when there is none."""
+        if path not in self.numbers:
+            near = ", ".join(nearest(path, self.numbers, count=SUGGESTED))
+            raise KeyError(f"{path}; near: {near}" if near else path)
+        return self.numbers[path]
+
+    def explain(self, path: str | None = None, *, depth: int | None = None, why: bool = True) -> str:
+        """How what stands at a path was worked out, as a tree of text; `why` adds why things were chosen.
+
+        The path is that of a number, a line of the bill, a total, or the start of one; without it all numbers are
+        explained. Raises KeyError when there is nothing at it.
+        """
+        from bomgen.report.explain.explanation import NotKnown, explained
+        from bomgen.report.explain.forms import text
+
+        def chosen() -> list[Any]:
+            return pipeline.reasons_of(self._file, self._settings, self._report, path, False) if why and path else []
+
+        try:
+            return text(explained(self._report, path, language("en"), depth, chosen))
+        except NotKnown as error:
+            raise KeyError(str(error)) from None
+
+    def files(self, *formats: str) -> dict[str, bytes]:
+        """The files of a quote by name, in the formats that are named: md, html, xlsx, json, csv, cdx, pdf, svg, dot.
+
+        Those that the plan's own templates give are always among them. Raises ValueError for an unknown format,
+        PlanErrors for a template that is broken, OutputError where there is no browser that prints a PDF.
+        """
+        known = (*writer.FORMATS, *writer.PRINTED, *writer.DRAWINGS)
+        for each in formats:
+            if each not in known:
+                raise ValueError(f"no format '{each}'; there are {', '.join(known)}")
+        return writer.render(self._report, formats)
+
+    def write(self, folder: str | PathLike[str], *formats: str) -> list[Path]:
+        """Write files of a quote into a folder, each whole or not at all; without formats as `bomgen build` does.
+
+        Raises what `files` does, and OutputError when a file cannot be written.
+        """
+        return writer.write(self.files(*(formats or DEFAULT_FORMATS)), Path(folder))
+
+    def __repr__(self) -> str:
+        return f"<bomgen.Result of {self.name}: {len(self._report.quote.lines)} lines>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the key figures and the bill."""
+        figures, head, rows = self._shown()
+        facts = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in figures)
+        above = "".join(f"<th>{escape(name)}</th>" for name in head)
+        below = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        table = f"<table><thead><tr>{above}</tr></thead><tbody>{below}</tbody></table>"
+        return f"<h3>{escape(self.title)}</h3><table>{facts}</table>{table}"
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook without HTML shows: the same."""
+        figures, head, rows = self._shown()
+
+        def row(cells: Sequence[str]) -> str:
+            return "| " + " | ".join(cell.replace("\\", "\\\\").replace("|", "\\|") for cell in cells) + " |"
+
+        facts = [row(("", "")), row(("---", "---")), *map(row, figures)]
+        return "\n".join([f"### {self.title}", "", *facts, "", row(head), row(["---"] * len(head)), *map(row, rows)])
+
+    def _shown(self) -> tuple[list[tuple[str, str]], list[str], list[list[str]]]:
+        """Key figures, the heading of the bill and its rows, in the language of the quote."""
+        from bomgen.report.chapters.contents import document
+
+        words: Language = language(self._report.plan.quote.language)
+        page = document(self._report, words)
+        figures = [(label, words.cell(cell)) for label, cell in page.headline]
+        head = [words.word(f"column-{key}") for key in ("quantity", "description", "sku", "amount")]
+        rows = []
+        for priced in self._report.quote.lines:
+            amount = "–" if priced.amount is None else words.money(priced.amount, self._report.plan.quote.currency)
+            line = priced.line
+            rows.append([words.integer(line.pieces), words.name(line.description), line.sku or "–", amount])
+        return figures, head, rows
+
+
+def _opened(plan: Plan, root: str | PathLike[str] | None) -> PlanFile:
+    """The plan as a file."""
+    top = None if root is None else fspath(root)
+    if isinstance(plan, Mapping):
+        return _in_memory(_json(plan, indent=1), DATA_NAME, top)
+    if isinstance(plan, str) and "\n" in plan:
+        return _in_memory(plan, TEXT_NAME, top)
+    path = fspath(plan)
+    return inputs.open_plan(f"./{path}" if path == inputs.STANDARD_INPUT else path, top)
+
+
+def _in_memory(text: str, name: str, root: str | None) -> PlanFile:
+    folder = Path(root or ".").resolve()
+    return PlanFile(name, encoded(text, name), folder, folder)
+
+
+def _json(data: Any, indent: int | None = None) -> str:
+    """Data as JSON. Raises ValueError where it is none."""
+    try:
+        return json.dumps(data, indent=indent, default=str, ensure_ascii=False)
+    except TypeError as error:
+        raise ValueError(f"no plain data: {error}") from None
+    except RecursionError:
+        raise ValueError("no plain data: more levels than any plan has") from None
+
+
+def _settings(given: Settings) -> list[str]:
+    """Settings as the command line takes them; values are written as JSON, which is YAML."""
+    if isinstance(given, Mapping):
+        return [f"{key}={_json(value)}" for key, value in given.items()]
+    if isinstance(given, str):
+        raise TypeError("set takes a mapping, or a list of KEY=VALUE")
+    return list(given)

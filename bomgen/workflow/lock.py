@@ -1,0 +1,222 @@
+"""The lock of a plan: prices, rates and catalogue records that a quote rested on, so that it comes out again.
+
+While a lock lies beside its plan, the prices and rates in it hold, whatever the price books say now. The catalogue is
+pinned by the digests of the records that were read: what they say belongs to a version of bomgen, or to a part folder
+in the plan's own repository, and is not copied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from operator import eq
+from pathlib import Path
+from typing import NamedTuple
+
+from bomgen.catalog.files import ANY_LENGTH, KINDS, LENGTH_CODE, NOT_PARTS, Record
+from bomgen.core import schema
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.money import decimal
+from bomgen.core.provenance import Mark
+from bomgen.core.yaml_source import Source, below, decoded, read
+from bomgen.plan.commercial_terms import Exchange, QuotePlan
+from bomgen.pricing.books import book as prices
+from bomgen.pricing.books.book import Price, PriceBook, price_book
+from bomgen.report.result import Input
+from bomgen.workflow.inputs import PlanFile, price_books_of
+from bomgen.workflow.plan_files import LOCK_KEY
+
+RULE = "lock"
+FORMAT = 1
+"""Version of the format of locks."""
+EXCHANGE = ("quote", "exchange")
+"""Where the rates of a plan stand."""
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+class LockedBook(NamedTuple):
+    """The prices of one price book as they were."""
+
+    book: PriceBook
+    mark: Mark
+
+
+class LockedBill(NamedTuple):
+    """What a bill came to, and the digests of its lines by their ids."""
+
+    amount: Decimal
+    lines: dict[str, str]
+
+
+class Lock(NamedTuple):
+    """What stands in a lock."""
+
+    file: str
+    content: bytes
+    mark: Mark
+    version: str
+    plan: str
+    lines: str
+    currency: str
+    amount: Decimal
+    rates: dict[str, Exchange]
+    books: dict[str, LockedBook]
+    """By the path that the plan names them with."""
+    parts: frozenset[str]
+    """Names of the parts whose prices it pins; cable families without their length."""
+    records: dict[str, str]
+    bills: dict[str, LockedBill]
+    """By the name of the alternative; that of the plan by none. Empty in an older lock."""
+
+    def covers(self, part: str) -> bool:
+        """Whether it says what a part costs, or that it has no price."""
+        return part in self.parts or family(part) in self.parts
+
+    def rates_for(self, quote: QuotePlan, keys: Iterable[str] = ()) -> dict[str, Exchange]:
+        """The rates of a quote: the pinned ones of the currencies that it has rates for.
+
+        A rate that one of `keys` sets stands: what --set or an alternative lays over a plan comes over its lock, too.
+        """
+        if quote.currency != self.currency:
+            return dict(quote.exchange)
+        return {
+            currency: given if sets_rate(keys, currency) else self.rates.get(currency, given)
+            for currency, given in quote.exchange.items()
+        }
+
+
+class Books(NamedTuple):
+    """The price books of a plan."""
+
+    used: list[PriceBook]
+    inputs: list[Input]
+    now: dict[str, PriceBook]
+    """Those of a lock as they are read now, by path; one that cannot be read is not there."""
+    rates: Mapping[str, Exchange]
+    """What the plan itself says of exchange rates."""
+
+
+def sets_rate(keys: Iterable[str], currency: str) -> bool:
+    """Whether one of the dotted keys that are set is the rate of a currency, or what holds it, or in it."""
+    wanted = (*EXCHANGE, currency)
+    return any(all(map(eq, key.split("."), wanted)) for key in keys)
+
+
+def family(part: str) -> str:
+    """The name of a part, of a cable without its length."""
+    return LENGTH_CODE.sub(ANY_LENGTH, part)
+
+
+def names_of(records: Iterable[Record]) -> set[str]:
+    """What price books may call the parts of records, in lower case."""
+    found = set[str]()
+    for record in records:
+        if record.kind in NOT_PARTS or record.kind not in KINDS:
+            continue
+        numbers = (record.value(key) for key in ("part_number", "ordering_number"))
+        found |= {str(name).lower() for name in (record.id, *numbers) if name}
+    return found
+
+
+def lock_of(name: str, content: bytes) -> Lock:
+    """The lock in the bytes of a file. Raises PlanErrors when it is none."""
+    source = read(decoded(content, name), name)
+    if newer := schema.newer(source, LOCK_KEY, "a lock", FORMAT, RULE):
+        raise PlanErrors([newer])  # to write it anew with this bomgen would lose what it pins
+    problems = schema.check(source, "lock") or list(_slips(source))
+    if problems:
+        raise PlanErrors([_as_lock(problem) for problem in problems[:1]])
+    data = source.data
+    rates = {
+        currency: Exchange(
+            decimal(given["rate"]), str(given["date"]), given.get("source"), source.mark(("rates", currency))
+        )
+        for currency, given in data["rates"].items()
+    }
+    return Lock(
+        file=name,
+        content=content,
+        mark=source.mark(()),
+        version=data["version"],
+        plan=data["plan"],
+        lines=data["lines"],
+        currency=data["currency"],
+        amount=decimal(data["amount"]),
+        rates=rates,
+        books={entry["file"]: _book(source, at) for at, entry in enumerate(data["books"])},
+        parts=frozenset(data["parts"]),
+        records=data["records"],
+        bills={
+            bill.get("alternative", ""): LockedBill(decimal(bill["amount"]), bill["lines"])
+            for bill in data.get("bills", ())
+        },
+    )
+
+
+def _slips(source: Source) -> Iterable[Problem]:
+    """An amount that is none, rates of nought, and days that are not in the calendar."""
+    amount = source.data["amount"]
+    if isinstance(amount, str) and not _NUMBER.fullmatch(amount):
+        message = f"'{amount}' is no amount; a decimal number stands here"
+        yield Problem(source.mark(("amount",)), "error", message, "number")
+    for currency, given in source.data["rates"].items():
+        if not decimal(given["rate"]):
+            message = f"a rate of nought for {currency}; more than 0"
+            yield Problem(source.mark(("rates", currency, "rate")), "error", message, "range")
+        try:
+            date.fromisoformat(given["date"])
+        except ValueError:
+            message = f"{given['date']} is no date; write YYYY-MM-DD"
+            yield Problem(source.mark(("rates", currency, "date")), "error", message, "date")
+
+
+def _as_lock(problem: Problem) -> Problem:
+    """A problem of a lock, with what to do about it."""
+    wrong = problem.message.partition(";")[0]
+    return problem._replace(message=f"{wrong}; write the lock anew with `bomgen lock`, or remove it", rule=RULE)
+
+
+def _book(source: Source, at: int) -> LockedBook:
+    """A pinned book; its prices have their places in the lock."""
+    inner = below(source, ("books", at, "book"))
+    inner = inner._replace(data={prices.FORMAT_KEY: prices.FORMAT, **inner.data}, file=source.data["books"][at]["file"])
+    try:
+        return LockedBook(price_book(inner), inner.mark(()))
+    except PlanErrors as errors:
+        raise PlanErrors([_as_lock(problem) for problem in errors.problems[:1]]) from None
+
+
+def books_of(file: PlanFile, lock: Lock, quote: QuotePlan) -> Books:
+    """The price books that a plan names, with the prices of its lock where that has them.
+
+    Of a part that the lock does not cover the book itself says the price. Raises PlanErrors for a book that is wrong
+    or cannot be read, unless it is pinned, and TooMuch as `price_books_of`.
+    """
+    found = Books([], [], {}, quote.exchange)
+    for given, mark in quote.price_books:
+        try:
+            (book,), inputs = price_books_of(file, [(given, mark)], "quote.price_book")
+        except PlanErrors:
+            if given not in lock.books:
+                raise
+            book, inputs = None, []
+        if given not in lock.books or book is None:
+            found.used.append(book or lock.books[given].book)
+            found.inputs.extend(inputs)
+            continue
+        found.now[given] = book
+        pinned = lock.books[given].book
+        others = tuple(price for price in book.prices if not lock.covers(price.part))
+        found.used.append(pinned._replace(prices=(*pinned.prices, *others), currencies=_currencies(pinned, others)))
+    found.inputs.append(Input(Path(lock.file).name, lock.content))
+    return found
+
+
+def _currencies(book: PriceBook, others: Sequence[Price]) -> tuple[tuple[str, Mark], ...]:
+    """The currencies of a pinned book and of the prices beside it, each with the place that names it first."""
+    found = dict(book.currencies)
+    for price in others:
+        found.setdefault(price.currency, price.mark)
+    return tuple(found.items())

@@ -1,0 +1,311 @@
+"""A plan file from reading to a report, and what else is asked of a plan.
+
+Reading happens before the first stage; in between nothing touches the file system but the catalogue, which reads its
+own files when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bomgen.catalog.files import Catalog
+from bomgen.core import progress
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.work_budget import MAX_STEPS, TooMuch, limited
+from bomgen.core.yaml_source import Source, keys_of
+from bomgen.output.user_templates import templates as own_templates
+from bomgen.output.writer import TAKEN
+from bomgen.plan import schema as plan_schema
+from bomgen.plan.attachment import attachments
+from bomgen.plan.binding.bind import bind
+from bomgen.plan.clusters import split
+from bomgen.plan.types import COMPUTE, Plan
+from bomgen.pricing.alternatives import of_alternative, substitutes, unused, varied, warnings_of
+from bomgen.pricing.bill import Line, pool_path
+from bomgen.pricing.quote import net_price, without_rate
+from bomgen.report.result import Report
+from bomgen.sizing.cluster_size import Sizing, size
+from bomgen.workflow.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
+from bomgen.workflow.stages import BrokenResult, take_cables, worked_out
+
+if TYPE_CHECKING:
+    from bomgen.cabling.types import Wiring
+    from bomgen.output.price_lists.forms import Entry
+    from bomgen.pricing.books.book import PriceBook
+    from bomgen.pricing.margin import Margin
+    from bomgen.report.reasons.topics import Reason
+    from bomgen.workflow.lock import Books, Lock
+
+__all__ = [
+    "BrokenResult",
+    "as_locked",
+    "checked",
+    "compute_fabric",
+    "costs_of",
+    "earned",
+    "locked",
+    "reasons_of",
+    "sized",
+    "to_price",
+    "wired",
+    "work_out",
+]
+
+
+def checked(file: PlanFile, settings: Sequence[str] = (), locked: bool = False) -> tuple[Problem, ...]:
+    """What is to be said of a plan that can be built, and of its lock.
+
+    Raises PlanErrors as `work_out`, for wrong templates, and, where it is to be locked, as `as_locked`.
+    """
+    report = work_out(file, settings)
+    if locked:
+        as_locked(file, report)
+    if problems := own_templates.parsed(report.templates):
+        raise PlanErrors((*report.problems, *problems))
+    costs_of(file, report)
+    return (*report.problems, *report.stale)
+
+
+def costs_of(file: PlanFile, report: Report) -> list[PriceBook]:
+    """The seller's own costs, where the plan names them; `build` has no use for them and never opens their files.
+
+    Raises PlanErrors for a cost book that is wrong, cannot be read, or has a currency without a rate.
+    """
+    quoted = report.plan.quote
+    books, _ = price_books_of(file, quoted.cost_books, "quote.cost_book")
+    if wrong := without_rate(quoted, books):
+        raise PlanErrors(wrong)
+    return books
+
+
+def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin]:
+    """The result for a plan, and what its seller earns.
+
+    Raises PlanErrors as `work_out` and `costs_of`, and where the plan names no cost book.
+    """
+    from bomgen.pricing.margin import margin
+
+    report = work_out(file, settings)
+    quoted = report.plan.quote
+    if not quoted.cost_books:
+        message = "the plan names no cost book; name one at `quote.cost_book`, or with --set quote.cost_book=FILE"
+        raise PlanErrors([Problem(quoted.mark, "error", message, "no-cost-book", "quote.cost_book")])
+    return report, margin(report.quote.lines, quoted, costs_of(file, report))
+
+
+def to_price(report: Report) -> list[Entry]:
+    """The parts of a result and of its alternatives that have no price yet, as prices to fill in."""
+    from bomgen.output.price_lists.forms import to_fill_in
+
+    found: dict[str, Entry] = {}
+    for each in (report, *report.alternatives):
+        for entry in to_fill_in(each.quote.lines, report.plan.quote.currency):
+            found.setdefault(entry["part"], entry)
+    return list(found.values())
+
+
+def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[str] = ()) -> Report:
+    """The whole result for a plan, with those of its alternatives.
+
+    `templates` are paths of templates beside those that the plan names.
+
+    Raises PlanErrors with every problem of a plan that is wrong or cannot be built, BrokenResult when a check on the
+    result fails.
+    """
+    progress.stage("plan")
+    source = source_of(file, settings)
+    with _limited(source):
+        return _work_out(file, source, settings, templates)
+
+
+@contextmanager
+def _limited(source: Source) -> Iterator[None]:
+    """Raise PlanErrors when what is done meanwhile takes more steps than a plan may."""
+    try:
+        with limited():
+            yield
+    except TooMuch:
+        message = (
+            f"more than {MAX_STEPS} steps of work; ask for fewer machines, leave out alternatives, clusters, fabrics, "
+            "price books or the layout, or name switches with fewer ports"
+        )
+        raise PlanErrors([Problem(source.mark(()), "error", message, "work-limit")]) from None
+
+
+def _work_out(file: PlanFile, source: Source, settings: Sequence[str], templates: Sequence[str]) -> Report:
+    """The whole result for the data of a plan."""
+    catalog = catalog_of(file, source)
+    lock = _lock_of(file)
+    keys = keys_of(settings)
+    report, books = worked_out(file, source, catalog, settings, lock, keys)
+    picture, of_picture = logo_of(file, report.plan)
+    own, of_templates = templates_of(file, report.plan, templates, TAKEN)
+    own_inputs = (*report.inputs, *of_picture, *of_templates)
+    others = [
+        _alternative(file, source, catalog, report, place, lock, keys)
+        for place in range(len(report.plan.quote.alternatives))
+    ]
+    found = tuple(other for other, _ in others)
+    beside = zip(report.plan.quote.alternatives, found, strict=True)
+    noted = [problem for asked, other in beside for problem in of_alternative(asked, other.problems)]
+    whole = report._replace(
+        inputs=tuple(dict.fromkeys((*own_inputs, *(input for other in found for input in other.inputs)))),
+        logo=picture,
+        templates=tuple(own),
+        alternatives=found,
+        problems=tuple(sorted((*report.problems, *noted), key=lambda problem: problem.mark)),
+        records=catalog.read(),
+    )
+    if lock is None or books is None:
+        return whole
+    from bomgen.workflow.lock_staleness import stale
+
+    for _, of_other in others:
+        books.now.update(of_other.now if of_other else {})
+    return whole._replace(stale=tuple(stale(lock, whole, books, source, keys)))
+
+
+def _lock_of(file: PlanFile) -> Lock | None:
+    """The lock beside a plan. Raises PlanErrors when it cannot be read."""
+    if file.lock is None:
+        return None
+    from bomgen.workflow.lock import lock_of
+
+    return lock_of(*file.lock)
+
+
+def as_locked(file: PlanFile, report: Report) -> None:
+    """Raise PlanErrors unless a result rests on a lock that is not stale."""
+    if file.lock is None:
+        message = "the plan has no lock; write one with `bomgen lock`"
+        raise PlanErrors([Problem(report.plan.mark, "error", message, "no-lock")])
+    if report.stale:
+        raise PlanErrors([problem._replace(severity="error") for problem in report.stale])
+
+
+def locked(file: PlanFile) -> tuple[str, Report]:
+    """The lock of a plan by what there is now, and the result that it rests on. Raises PlanErrors as `work_out`."""
+    from bomgen.workflow.lock_text import text
+
+    file = file._replace(lock=None)
+    report = work_out(file)
+    return text(report, source_of(file).files), report
+
+
+def sized(file: PlanFile) -> list[tuple[Plan, Sizing]]:
+    """The clusters of a plan and how many GPUs they have or need; no fabric is designed. Raises as `work_out`."""
+    source = source_of(file)
+    catalog = catalog_of(file, source)
+    plans = [bind(each, catalog) for _, each in split(source)]
+    return [(plan, size(plan, attachments(plan, catalog.assumption("bmc-port-rate")))) for plan in plans]
+
+
+def _alternative(
+    file: PlanFile,
+    source: Source,
+    catalog: Catalog,
+    report: Report,
+    place: int,
+    lock: Lock | None,
+    keys: Sequence[str],
+) -> tuple[Report, Books | None]:
+    """The result for one alternative of a plan, and the price books of a lock; `keys` are set over the plan.
+
+    Raises what `work_out` raises, said to be the alternative's.
+    """
+    alternative = report.plan.quote.alternatives[place]
+    keys = (*keys, *alternative.settings)
+    progress.stage(f"alternative {alternative.name}")
+    try:
+        other = varied(source, place)
+        if problems := plan_schema.check(other, "plan"):
+            raise PlanErrors(problems)
+        before, books = worked_out(file, other, catalog, (), lock, keys) if alternative.settings else (report, None)
+        instead = substitutes(alternative, before.bill, catalog, partial(_cheapest, before, catalog))
+        found = before
+        if instead:
+            found, books = worked_out(file, other, catalog.substituted(instead), (), lock, keys)
+        if problems := list(unused(alternative, instead, found.bill)):
+            raise PlanErrors(problems)
+    except PlanErrors as errors:
+        raise PlanErrors(of_alternative(alternative, errors.problems)) from None
+    return found._replace(problems=warnings_of(alternative, found.problems, report.problems)), books
+
+
+def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) -> str:
+    """Which of several parts costs least in place of that of a line, by the prices of the result without them."""
+    pieces = sum(each.pieces for each in before.bill.lines if each.part == line.part)
+    costs = {
+        id: net_price(
+            [id, *_numbers(catalog, line.category, id)], line.category, pieces, before.plan.quote, before.books
+        )
+        for id in ids
+    }
+    return min(ids, key=lambda id: (costs[id] is None, costs[id] or 0))
+
+
+def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
+    """The part numbers of a part, in lower case."""
+    record = catalog.listed(kind, id)
+    return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
+
+
+def reasons_of(
+    file: PlanFile, settings: Sequence[str], report: Report, path: str | None = None, wide: bool = True
+) -> list[Reason]:
+    """Why what stands at a path of a result was chosen, and why not otherwise; without a path all that was chosen.
+
+    `wide`: also the reasons for what lies below the path.
+    """
+    from bomgen.core.language import language
+    from bomgen.report.reasons.topics import Asked, reasons
+
+    source = source_of(file, settings)
+    catalog, found = catalog_of(file, source), list["Reason"]()
+    for (name, each), own in zip(split(source), report.each_pool, strict=True):
+        place = "".join(f"{step}." for step in pool_path(name))
+        inner = None if path is None or place.startswith(f"{path}.") else path.removeprefix(place)
+        if name and inner == path and path is not None:
+            if not path.startswith(f"{name}."):
+                continue
+            inner = path.removeprefix(f"{name}.")
+        about = reasons(Asked(own, each, catalog, language("en")), inner, wide)
+        found += [reason._replace(subject=f"{place}{reason.subject}") for reason in about]
+    return found
+
+
+def compute_fabric(report: Report) -> tuple[str, ...]:
+    """The name of the first compute fabric; none where the plan has none."""
+    return tuple(built.plan.name for built in report.design.fabrics if built.plan.role == COMPUTE)[:1]
+
+
+def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
+    """Every cable of a report's design, port to port; where fabrics are named, theirs alone.
+
+    Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails, and
+    ValueError for a plan with several clusters, each of which has a wiring of its own.
+    """
+    if report.pools:
+        raise ValueError("several clusters; ask for the wiring of one of them")
+    from dataclasses import replace
+
+    from bomgen.cabling.checks import broken
+    from bomgen.cabling.port_map import Overfull
+    from bomgen.cabling.wiring import wire
+
+    progress.stage("cables")
+    try:
+        with limited():
+            take_cables(report.design)
+        wiring = replace(wire(report.design), language=report.plan.quote.language)
+    except TooMuch:
+        message = f"more than {MAX_STEPS} cables; a list of at most so many is written"
+        raise PlanErrors([Problem(report.plan.mark, "error", message, "work-limit")]) from None
+    except Overfull as error:
+        raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
+    if found := broken(wiring, report.design):
+        raise BrokenResult("; ".join(found))
+    return wiring.of_fabrics(fabrics) if fabrics else wiring

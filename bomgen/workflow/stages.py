@@ -1,0 +1,266 @@
+"""The stages in a row, from the data of a plan to its result: bound, sized, designed, billed, priced, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+from bomgen.catalog.files import Catalog
+from bomgen.core import progress
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.provenance import first_given
+from bomgen.core.work_budget import take
+from bomgen.core.yaml_source import Source
+from bomgen.design.assembly import Design, design, stock
+from bomgen.optics.selection import Stock
+from bomgen.plan import rules
+from bomgen.plan.attachment import attachments
+from bomgen.plan.binding.bind import bind
+from bomgen.plan.clusters import split
+from bomgen.plan.commercial_terms import QuotePlan
+from bomgen.plan.types import Plan
+from bomgen.pricing.bill import Bill, bill, pool_path
+from bomgen.pricing.books.book import PriceBook
+from bomgen.pricing.quote import Quote, of_pool, part_price, quote, without_rate
+from bomgen.pricing.running_costs import Running, running
+from bomgen.report.checks import Check, checks, of_money, of_problems
+from bomgen.report.result import Input, Report
+from bomgen.report.warnings import remarks, without_effect
+from bomgen.sizing.cluster_size import size
+from bomgen.workflow.inputs import PlanFile, price_books_of
+
+if TYPE_CHECKING:
+    from bomgen.report.elevations.types import Elevations
+    from bomgen.workflow.lock import Books, Lock
+
+COST_BOOK = ["quote", "cost_book"]
+"""The key that no result names."""
+
+
+class BrokenResult(Exception):
+    """A check of the program on its own result failed: a mistake of the program, nothing may be written."""
+
+
+def worked_out(
+    file: PlanFile,
+    source: Source,
+    catalog: Catalog,
+    settings: Sequence[str],
+    lock: Lock | None,
+    keys: Sequence[str] = (),
+) -> tuple[Report, Books | None]:
+    """The result for a source, and the price books of a lock.
+
+    `settings` were laid over it and are recorded; `keys` are set over what a lock pins, by settings or an alternative.
+    """
+    pools = split(source)
+    plans = _bound(pools, catalog)
+    warned = [rules.check(plan, each) for plan, (_, each) in zip(plans, pools, strict=True)]
+    if any(problem.severity == "error" for problems in warned for problem in problems):
+        raise PlanErrors(_ordered([problem for problems in warned for problem in problems]))
+    quoted, books, inputs, pinned = _priced_by(file, plans[0].quote, lock, keys)
+    if wrong := without_rate(quoted, books):
+        raise PlanErrors(wrong)
+    designs = [_designed(plan._replace(quote=quoted), catalog, books) for plan in plans]
+    progress.stage("bill and prices")
+    billed = bill(*designs)
+    priced = quote(billed, quoted, books)
+    progress.stage("checks")
+    racked = any(designed.facility.racks for designed in designs)
+    found = [
+        _of_pool(file, each, designed, problems, billed, priced, racked)
+        for (_, each), designed, problems in zip(pools, designs, warned, strict=True)
+    ]
+    inputs = [*(Input(name, content) for name, content in source.files), *inputs]
+    inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
+    inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_without_costs, settings) if setting]
+    problems = _ordered([*(problem for each in found for problem in each.problems), *priced.problems])
+    whole = found[0]._replace(
+        inputs=tuple(inputs),
+        bill=billed,
+        quote=priced,
+        books=tuple(books),
+        running=running(designs, priced),
+        checks=(*(check for each in found for check in each.checks), *of_money(priced), *of_problems(priced.problems)),
+        problems=problems,
+    )
+    if not found[0].plan.pool:
+        return whole, pinned
+    whole = whole._replace(plan=whole.plan._replace(pool=""), pools=tuple(found), elevations=None)
+    return whole, pinned
+
+
+def _bound(pools: Sequence[tuple[str, Source]], catalog: Catalog) -> list[Plan]:
+    """The plans of pools. Raises PlanErrors with the problems of all of them, each once."""
+    plans, problems = list[Plan](), list[Problem]()
+    for name, each in pools:
+        try:
+            plans.append(bind(each, catalog)._replace(pool=name))
+        except PlanErrors as errors:
+            problems += errors.problems
+    if problems:
+        raise PlanErrors(_ordered(problems))
+    return plans
+
+
+def _ordered(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Problems by their place, each once, though it concern several clusters."""
+    found = dict[Problem, Problem]()
+    for problem in problems:
+        found.setdefault(problem._replace(path=""), problem)
+    return tuple(sorted(found.values(), key=lambda problem: problem.mark))
+
+
+def _designed(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Design:
+    """What is built for a plan. Raises PlanErrors at the place of what makes it impossible."""
+    try:
+        progress.stage("sizes")
+        attached = attachments(plan, catalog.assumption("bmc-port-rate"))
+        sizing = size(plan, attached)
+        parts = stock(catalog)._replace(price=part_price(plan.quote, books))
+        progress.stage("fabrics and racks")
+        return _on_floor(design(plan, sizing, parts, attached), parts)
+    except Infeasible as error:
+        mark = first_given(error.because) or plan.mark
+        raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
+
+
+def _of_pool(
+    file: PlanFile,
+    source: Source,
+    designed: Design,
+    warned: Sequence[Problem],
+    billed: Bill,
+    priced: Quote,
+    racked: bool,
+) -> Report:
+    """The result for one cluster of a plan: its share of the bill, and what is to be said of it.
+
+    `racked`: whether any cluster of the plan counts racks.
+
+    Raises BrokenResult when a check on it fails.
+    """
+    plan = designed.plan
+    own = of_pool(priced, plan.quote, plan.pool) if plan.pool else priced
+    own_bill = Bill(tuple(line.line for line in own.lines)) if plan.pool else billed
+    elevated = _elevations(designed)
+    outcome = checks(designed, own_bill, own)
+    _raise_broken(outcome)
+    noted = [*warned, *remarks(designed), *without_effect(source, designed, billed, racked), *_of_racks(elevated, plan)]
+    problems = [*noted, *_warnings(outcome, designed)]
+    place = pool_path(plan.pool)
+    return Report(
+        plan=plan,
+        plan_file=file.name,
+        content=file.content,
+        inputs=(),
+        design=designed,
+        bill=own_bill,
+        quote=own,
+        books=(),
+        running=Running({}, frozenset()),
+        elevations=elevated,
+        checks=tuple(check._replace(path=".".join((*place, check.path))) for check in (*outcome, *of_problems(noted))),
+        problems=_ordered([problem._replace(path=".".join((*place, problem.path))) for problem in problems]),
+    )
+
+
+def _priced_by(
+    file: PlanFile, quoted: QuotePlan, lock: Lock | None, keys: Sequence[str]
+) -> tuple[QuotePlan, list[PriceBook], list[Input], Books | None]:
+    """The quote with the rates that hold, its price books, the files that these are, and what a lock has of them."""
+    if lock is None:
+        return quoted, *price_books_of(file, quoted.price_books, "quote.price_book"), None
+    from bomgen.workflow.lock import books_of
+
+    books = books_of(file, lock, quoted)
+    return quoted._replace(exchange=lock.rates_for(quoted, keys)), books.used, books.inputs, books
+
+
+def _without_costs(setting: str) -> str:
+    """A setting as results may name it: nothing of the cost book, which is no customer's business."""
+    key, _, value = setting.partition("=")
+    if key.split(".")[: len(COST_BOOK)] == COST_BOOK:
+        return ""
+    return f"{key}=..." if COST_BOOK[-1] in value else setting
+
+
+def _on_floor(designed: Design, parts: Stock) -> Design:
+    """The design with its cables as long as their ways, where the plan has a layout.
+
+    Raises TooMuch when nobody has so many racks, machines or cables.
+    """
+    site = designed.plan.site
+    if site is None:
+        return designed
+    take_floor(designed)
+    if not site.layout.given:
+        return designed
+    from bomgen.cabling.checks import broken
+    from bomgen.cabling.length_fitting import laid
+    from bomgen.cabling.port_map import Overfull
+    from bomgen.cabling.wiring import wire
+
+    take_cables(designed)
+    try:
+        found = laid(designed, parts)
+        wrong = broken(wire(found), found)
+    except ValueError as error:
+        raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error
+    except Overfull as error:
+        raise PlanErrors([Problem(designed.plan.mark, "error", str(error), "cages")]) from error
+    if wrong:
+        raise BrokenResult("; ".join(wrong))
+    return found
+
+
+def take_cables(designed: Design) -> None:
+    """Count the steps that listing every cable of a design takes. Raises TooMuch."""
+    links = sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
+    take(links)
+
+
+def take_floor(designed: Design) -> None:
+    """Count the steps that giving every device of a design its place in a rack takes. Raises TooMuch."""
+    racks = designed.facility.racks
+    if racks is None:
+        return
+    from bomgen.cabling.devices import machines
+
+    last = machines(designed).kinds[-1]
+    take(ceil(racks.value) + last.start + last.number)
+
+
+def _elevations(designed: Design) -> Elevations | None:
+    """What stands in the racks, where the plan describes a site."""
+    if designed.plan.site is None:
+        return None
+    from bomgen.report.elevations.placement import elevations
+
+    return elevations(designed)
+
+
+def _of_racks(elevated: Elevations | None, plan: Plan) -> list[Problem]:
+    """Warnings about what finds no rack, at the place of the site."""
+    if elevated is None or plan.site is None:
+        return []
+    mark = plan.site.management_racks and first_given(plan.site.management_racks)
+    place = mark or plan.site.mark
+    return [Problem(place, "warning", message, rule, "site.management_racks") for message, rule in elevated.warnings]
+
+
+def _warnings(outcome: tuple[Check, ...], designed: Design) -> list[Problem]:
+    """Checks of a fabric that warn, as problems at the place of the fabric."""
+    marks = {built.plan.name: built.plan.mark for built in designed.fabrics}
+    return [
+        Problem(marks[check.path.split(".")[1]], "warning", check.message, check.id, check.path)
+        for check in outcome
+        if check.status == "warn" and check.path.startswith("fabrics.")
+    ]
+
+
+def _raise_broken(outcome: tuple[Check, ...]) -> None:
+    failed = [f"{check.id}: {check.message} ({check.path})" for check in outcome if check.status == "fail"]
+    if failed:
+        raise BrokenResult("; ".join(failed))
