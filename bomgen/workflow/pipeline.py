@@ -17,7 +17,6 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.work_budget import MAX_STEPS, TooMuch, limited
 from bomgen.core.yaml_source import Source, keys_of
 from bomgen.output.user_templates import templates as own_templates
-from bomgen.output.writer import TAKEN
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
@@ -142,7 +141,7 @@ def _work_out(file: PlanFile, source: Source, settings: Sequence[str], templates
     keys = keys_of(settings)
     report, books = worked_out(file, source, catalog, settings, lock, keys)
     picture, of_picture = logo_of(file, report.plan)
-    own, of_templates = templates_of(file, report.plan, templates, TAKEN)
+    own, of_templates = templates_of(file, report.plan, templates)
     own_inputs = (*report.inputs, *of_picture, *of_templates)
     others = [
         _alternative(file, source, catalog, report, place, lock, keys)
