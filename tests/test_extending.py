@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +14,9 @@ from pathlib import Path
 import pytest
 from blocks import Step, Written, blocks, run
 from installed import CHECKOUT
+
+from bomgen.plan import rules
+from bomgen.report import checks, warnings
 
 COPIED = ("bomgen", "schemas", "templates")
 BLOCKS = list(blocks((CHECKOUT / "docs" / "extending.md").read_text("utf-8")))
@@ -83,3 +89,62 @@ def test_a_document_format_is_one_module(copy: Path) -> None:
         "import click; from bomgen.cli import proposals; print([i.value for i in proposals.documents(None, 'md,l')])"
     )
     assert python(copy, "-c", program) == "['md,list']\n"
+
+
+PLAN = """
+bomgen: 1
+name: pilot
+cluster: {gpu: h100-sxm, server: dgx-h100, servers: 4}
+fabrics: {compute: {switch: qm9700}}
+"""
+RULE = '''
+
+@rule
+def {name}({parameters}) -> Iterator[{result}]:
+    """Whether an added rule runs."""
+    yield {result}({problem})
+'''
+RULES = {
+    "plan/rules.py": ("plan: Plan, _: Source", "Problem", 'plan.mark, "warning", "an added rule", "added"'),
+    "report/warnings.py": ("designed: Design", "Problem", 'designed.plan.mark, "warning", "an added rule", "added"'),
+    "report/checks.py": ("built: BuiltFabric", "Check", '"added", "warn", "an added rule", built.plan.name'),
+}
+
+
+@pytest.mark.parametrize("module", RULES)
+def test_a_rule_is_one_function(module: str, copy: Path, tmp_path: Path) -> None:
+    """A rule of plans, a warning and a check each run when their function is written under `@rule`."""
+    (tmp_path / "plan.yaml").write_text(PLAN, "utf-8")
+    place = copy / "bomgen" / module
+    before = place.read_text("utf-8")
+    parameters, result, problem = RULES[module]
+    place.write_text(before + RULE.format(name="added", parameters=parameters, result=result, problem=problem), "utf-8")
+    printed = python(copy, "-m", "bomgen.cli", "build", str(tmp_path / "plan.yaml"), "-f", "json", "-o", "-")
+    place.write_text(before, "utf-8")
+    found = [check for check in json.loads(printed)["checks"] if check["id"] == "added"]
+    assert [(check["status"], check["message"]) for check in found] == [("warn", "an added rule")]
+
+
+def test_every_rule_is_registered() -> None:
+    """A function with the shape of a rule stands in its registry; one of another shape is used by one that does."""
+    registered = {
+        rules: rules.RULES,
+        warnings: warnings.RULES,
+        checks: [rule for each in checks.RULES.values() for rule in each],
+    }
+    for module, known in registered.items():
+        source = Path(str(module.__file__)).read_text("utf-8")
+        functions = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+        assert len(known) == len(set(known)) > 3
+        shapes = {shape(functions[rule.__name__]) for rule in known}
+        for name, function in functions.items():
+            is_rule = getattr(module, name) in known
+            assert is_rule == (shape(function) in shapes), f"{module.__name__}.{name} lacks @rule"
+            used = len(re.findall(rf"\b{name}\b", source)) > 1 or not name.startswith("_")
+            assert is_rule or used, f"nothing uses {module.__name__}.{name}"
+
+
+def shape(function: ast.FunctionDef) -> tuple[str, ...]:
+    """The types of what a function takes and gives."""
+    types = (*(each.annotation for each in function.args.args), function.returns)
+    return tuple(ast.unparse(each) for each in types if each)
