@@ -64,6 +64,8 @@ DOCUMENTS = Formats("documents", DEFAULT_DOCUMENTS)
 """The documents of a quote: what `bomgen build` writes."""
 WIRINGS = Formats("wiring", helpers=("columns", "formats", "subnet"))
 """The formats of the cable list: what `bomgen wiring` writes (output/wiring/formats.py)."""
+PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("entries", "forms"))
+"""The forms of price books: what `bomgen prices` writes (output/price_lists/forms.py)."""
 
 
 def is_file_of_bomgen(name: str) -> bool:

@@ -32,7 +32,7 @@ from bomgen.workflow.stages import BrokenResult, take_cables, worked_out
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.output.price_lists.forms import Entry
+    from bomgen.output.price_lists.entries import Entry
     from bomgen.pricing.books.book import PriceBook
     from bomgen.pricing.margin import Margin
     from bomgen.report.reasons.topics import Reason
@@ -97,11 +97,11 @@ def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin
 
 def to_price(report: Report) -> list[Entry]:
     """The parts of a result and of its alternatives that have no price yet, as prices to fill in."""
-    from bomgen.output.price_lists.forms import to_fill_in
+    from bomgen.output.price_lists.entries import unpriced_entries
 
     found: dict[str, Entry] = {}
     for each in (report, *report.alternatives):
-        for entry in to_fill_in(each.quote.lines, report.plan.quote.currency):
+        for entry in unpriced_entries(each.quote.lines, report.plan.quote.currency):
             found.setdefault(entry["part"], entry)
     return list(found.values())
 

@@ -29,8 +29,6 @@ OPTION = "<template>"
 _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 """Letters and digits of any script, with dots, dashes and spaces inside: a name on any file system, hidden on none."""
 PATH, RULE = "templates", "template-name"
-LIMIT = "template-limit"
-"""The rule of a template that takes more than it may."""
 
 
 def opened(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
