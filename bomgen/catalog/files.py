@@ -18,7 +18,6 @@ from bomgen.core import progress, schema
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
 from bomgen.core.resources import BrokenInstallation, folder
-from bomgen.core.resources import content as own_content
 from bomgen.core.unicode_safety import spelled
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, own, read
@@ -257,23 +256,20 @@ class Catalog:
         return Figure(value, unit, origin)
 
     def naming(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:
-        """The records of a kind whose value at a key is a word, and at another one, where it is named, a number.
-
-        Built-in files, which are all written alike, are only parsed when they hold both.
-        """
+        """The records of a kind whose value at a key is a word, and at another one, where it is named, a number."""
         seen: set[str] = set()
-        wanted = f"\n{key}: {word}\n".encode()
-        besides = f"\n{figure}: {{value: {value},".encode() if figure else b""
+        wanted = {key: word, figure: value} if figure else {key: word}
         for place in self._places(kind):
-            users = place.parent in self.folders
             for path in _files(place):
-                content = b"" if users else own_content(path)
-                if users or (wanted in content and besides in content):
-                    record = self.find(kind, path.stem)
-                    fits = self._held(record, key) == word and (not figure or self._held(record, figure) == value)
-                    if fits and record.id not in seen:
-                        seen.add(record.id)
-                        yield record
+                if place.parent not in self.folders:
+                    own = _built_in(kind, path.stem, path)
+                    if any(own.value(key) != held for key, held in wanted.items()):
+                        continue  # not asked for: a lock names the records that were
+                record = self.find(kind, path.stem)
+                fits = all(self._held(record, key) == held for key, held in wanted.items())
+                if fits and record.id not in seen:
+                    seen.add(record.id)
+                    yield record
 
     def _held(self, record: Record, key: str) -> Any:
         """The value at a key of a record; of one that stands in for another, else that of the part it replaces."""
@@ -286,7 +282,7 @@ class Catalog:
         found = []
         for place in self._places(kind):
             for path in _files(place):
-                if place.parent in self.folders or b"\nreplaces:" in own_content(path):
+                if place.parent in self.folders or _built_in(kind, path.stem, path).value("replaces"):
                     replaced = self.listed(kind, path.stem).value("replaces") or ()
                     if {str(name).lower() for name in replaced} & set(names):
                         found.append(path.stem)
