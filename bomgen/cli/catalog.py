@@ -24,10 +24,9 @@ def catalog(kind: str | None, id: str | None) -> None:
         _echo_topologies(id)
         return
     if kind not in KINDS:
-        from bomgen.core.diagnostics import nearest
+        from bomgen.core.diagnostics import suggestion
 
-        close = nearest(kind, KINDS)
-        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join((*KINDS, 'topology'))}"
+        hint = suggestion(kind, KINDS, f"there are {', '.join((*KINDS, 'topology'))}")
         raise click.UsageError(f"no kind '{kind}'; {hint}")
     try:
         lines = parts_of(shelves, kind) if id is None else part(shelves, kind, id)
@@ -43,10 +42,9 @@ def _echo_topologies(name: str | None) -> None:
     from bomgen.workflow.catalog_listing import topologies_listed, topology
 
     if name is not None and name not in topologies():
-        from bomgen.core.diagnostics import nearest
+        from bomgen.core.diagnostics import suggestion
 
-        close = nearest(name, topologies())
-        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(topologies())}"
+        hint = suggestion(name, topologies(), f"there are {', '.join(topologies())}")
         raise click.UsageError(f"no topology '{name}'; {hint}")
     for line in topology(name) if name else topologies_listed():
         click.echo(line)

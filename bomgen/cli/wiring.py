@@ -86,10 +86,9 @@ def wiring(
     from bomgen.workflow.pipeline import compute_fabric, wired
 
     if form not in WIRINGS.names:
-        from bomgen.core.diagnostics import nearest
+        from bomgen.core.diagnostics import suggestion
 
-        close = nearest(form, WIRINGS.names)
-        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(WIRINGS.names)}"
+        hint = suggestion(form, WIRINGS.names, f"there are {', '.join(WIRINGS.names)}")
         raise click.UsageError(f"unknown format: {form}; {hint}")
     module = WIRINGS.module(form)
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):

@@ -103,3 +103,9 @@ def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
             alike = next((i for i, (a, b) in enumerate(zip(candidate, word, strict=False)) if a != b), len(word))
             scored.append((-matcher.ratio(), -alike, candidate))
     return [candidate for _, _, candidate in sorted(scored)[:count]]
+
+
+def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
+    """What to write in place of a mistyped word: the known one that is closest, `otherwise` where all are far."""
+    close = nearest(word, known)
+    return f"did you mean '{close[0]}'?" if close else otherwise

@@ -14,7 +14,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
-from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, nearest
+from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.unicode_safety import spelled
 from bomgen.core.yaml_source import Path, Source
@@ -126,9 +126,8 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
 
 
 def _unknown(key: str, allowed: list[str]) -> str:
-    close = nearest(key, allowed)
     shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
-    right = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(shown) or 'none'}"
+    right = suggestion(key, allowed, f"known here: {', '.join(shown) or 'none'}")
     return f"unknown key {spelled(key)}; {right}"
 
 
@@ -176,8 +175,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} is {_kind(error.instance)}; write {_either([TYPES[name] for name in names])}", "type"
         case "enum":
             words = [_shown(word) for word in wanted]
-            close = nearest(str(error.instance), [str(word) for word in wanted])
-            hint = f"did you mean '{close[0]}'?" if close else f"one of {', '.join(words)}"
+            hint = suggestion(str(error.instance), [str(word) for word in wanted], f"one of {', '.join(words)}")
             return f"{value} is not known here; {hint}", "value"
         case "const":
             return f"{value} is not what belongs here; write {_shown(wanted)}", "value"

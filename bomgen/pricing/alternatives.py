@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.yaml_source import Source, overlay
 from bomgen.plan.commercial_terms import Alternative
 from bomgen.pricing.bill import Bill, Line
@@ -85,8 +85,7 @@ def _is(line: Line, wanted: str) -> bool:
 
 def _hint(wanted: str, bill: Bill) -> str:
     known = [line.identity.id for line in bill.lines if line.identity]
-    close = nearest(wanted.lower(), known)
-    return f"did you mean '{close[0]}'?" if close else "name a category or a part of it"
+    return suggestion(wanted.lower(), known, "name a category or a part of it")
 
 
 def _other(

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, nearest
+from bomgen.core.diagnostics import PlanErrors, suggestion
 from bomgen.core.yaml_source import SUFFIXES, read
 from bomgen.workflow.inputs import PlanFile, lock_name
 
@@ -79,8 +79,7 @@ def opened(name: str, folder: Path) -> Revision:
         listed = _asked(folder, "ls-tree", "-r", "-l", "-z", "--full-tree", commit.decode().strip())
     except _Failed:
         known = _asked(folder, "for-each-ref", "--format=%(refname:short)", fails=True).decode().split()
-        close = nearest(name, known)
-        hint = f"did you mean '{close[0]}'?" if close else "fetch it, or name another"
+        hint = suggestion(name, known, "fetch it, or name another")
         raise NoRevision(f"there is no revision '{name}' in this checkout; {hint}") from None
     files = dict(_entries(listed))
     folders = {"", *(parent for path in files for parent in _parents(path))}
@@ -102,8 +101,8 @@ def path_in(revision: Revision, given: str) -> str:
             return path
     if any(path in revision.folders for path in tried):
         raise NoRevision(f"'{given}' is a folder at {revision.name}; name a file in it")
-    close = nearest(text, (path for path in revision.files if path.endswith((*SUFFIXES, ".json"))))
-    hint = f"did you mean '{close[0]}'?" if close else "give its path from the root of the checkout"
+    files = (path for path in revision.files if path.endswith((*SUFFIXES, ".json")))
+    hint = suggestion(text, files, "give its path from the root of the checkout")
     raise NoRevision(f"there is no file '{given}' at {revision.name}; {hint}")
 
 

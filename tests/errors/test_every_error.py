@@ -66,6 +66,7 @@ NOT_PROVOKED = {
     "the result has no number '{}'; {}": "wrong usage; tests/unit/test_explanation.py",
     "half of a pair of signs, U+{}; leave it out": "arguments that are no UTF-8; tests/unit/test_library.py",
     "no format '{}'; there are {}": "a mistake of a program; tests/unit/test_library.py",
+    "the format {} is deprecated; {}": "a warning of Python; tests/unit/test_library.py",
     "several clusters; ask for the wiring of one of them": "a mistake of a program; tests/unit/test_pools.py",
     "one switch has {} ports for {} endpoints; the plan asks for more tiers": "a reason of explain",
     "; links of {} m": "a reason of explain",

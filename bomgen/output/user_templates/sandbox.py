@@ -21,7 +21,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 from jinja2.utils import Cycler, Joiner, missing
 
 from bomgen.core.csv_fields import kept_text
-from bomgen.core.diagnostics import nearest
+from bomgen.core.diagnostics import suggestion
 from bomgen.core.language import Language, language
 from bomgen.output.user_templates.process import LIMIT, Fault, Limits, too_large, too_long, too_slow
 
@@ -77,8 +77,7 @@ class _Missing(StrictUndefined):
             known = [str(key) for key in self._undefined_obj]
         else:
             return f"{super()._undefined_message}; its place in `bomgen schema bom` says what it is"
-        close = nearest(name, known)
-        hint = f"did you mean '{close[0]}'?" if close else f"there are {_listed(known)}"
+        hint = suggestion(name, known, f"there are {_listed(known)}")
         return f"there is no '{name}'; {hint}"
 
 
@@ -262,8 +261,7 @@ def _unknown(tree: nodes.Template, environment: _Environment) -> Iterator[Fault]
         is_filter = isinstance(node, nodes.Filter)
         word, known = ("filter", environment.filters) if is_filter else ("test", environment.tests)
         if node.name not in known:
-            close = nearest(node.name, known)
-            hint = f"did you mean '{close[0]}'?" if close else "docs/templates.md says which there are"
+            hint = suggestion(node.name, known, "docs/templates.md says which there are")
             yield Fault(node.lineno, _shortened(f"no {word} '{node.name}'; {hint}"), SYNTAX)
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.core.diagnostics import Problem, nearest
+from bomgen.core.diagnostics import Problem, suggestion
 from bomgen.core.provenance import Figure, Mark, first_given
 from bomgen.fabric.registry import Topology, described
 from bomgen.fabric.types import TierChoice
@@ -330,6 +330,5 @@ def _is_known(catalog: Catalog, part: str) -> bool:
 def _unknown_module(catalog: Catalog, part: str) -> str:
     """What is wrong with the name of a module or cable, with the nearest name of either kind."""
     names = [*catalog.ids("transceiver"), *catalog.ids("cable")]
-    close = nearest(part.lower(), names)
-    hint = f"did you mean '{close[0]}'?" if close else "`bomgen catalog transceiver` and `cable` list what there is"
+    hint = suggestion(part.lower(), names, "`bomgen catalog transceiver` and `cable` list what there is")
     return f"no module or cable '{part}'; {hint}"

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number
@@ -97,8 +97,7 @@ def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
         if isinstance(cell.value, Broken):
             problems.append(Problem(cell.mark, "error", cell.value.message, "cell"))
         elif name and name not in known:
-            close = nearest(name, known)
-            hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(known)}"
+            hint = suggestion(name, known, f"known here: {', '.join(known)}")
             message = f"unknown column '{_short(str(cell.value))}'; {hint}"
             problems.append(Problem(cell.mark, "error", message, "unknown-column"))
         elif name and name in names:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.catalog.model_parameters.matrices import Matrix, matrices, missing
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, nearest
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
 from bomgen.core.provenance import Cited, Figure, Number, Reference, formula, known
 from bomgen.plan.types import Training, Tuning
 
@@ -148,8 +148,7 @@ def _adapted(training: Training) -> tuple[Matrix, ...]:
     names = tuple(dict.fromkeys(each.name for each in all_))
     for wanted in tuning.modules:
         if wanted not in names:
-            close = nearest(wanted, names)
-            hint = f"did you mean '{close[0]}'?" if close else f"it has {', '.join(names)}"
+            hint = suggestion(wanted, names, f"it has {', '.join(names)}")
             message = f"{training.model.identity.name} has no matrix '{wanted}'; {hint}"
             path = "workload.fine_tuning.target_modules"
             raise PlanErrors([Problem(tuning.modules_mark, "error", message, "unknown-module", path)])
