@@ -240,23 +240,23 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
     from bomgen.cabling.recabling import MOST_CABLES, moves, together
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.report.diff.clusters import own_names
-    from bomgen.report.diff.difference import with_moves
+    from bomgen.report.diff.difference import add_moves
     from bomgen.workflow.pipeline import BrokenResult, wired
 
     if old is None or new is None:
-        return with_moves(found, None, "a bom.json does not say which devices its cables join; give both plans")
+        return add_moves(found, None, "a bom.json does not say which devices its cables join; give both plans")
     links = max(_links(side) for side in (found.old, found.new))
     if links > MOST_CABLES:
-        return with_moves(found, None, f"{links} links are more than the {MOST_CABLES} that are compared one by one")
+        return add_moves(found, None, f"{links} links are more than the {MOST_CABLES} that are compared one by one")
     try:
         before, after = ({each.plan.pool or "": each for each in side.each_pool} for side in (old, new))
         of_each = {
             now: moves(wired(_unnamed(before[name])), wired(_unnamed(after[now])), own_names(found.names, name))
             for name, now in found.names.clusters.items()
         }
-        return with_moves(found, together(of_each))
+        return add_moves(found, together(of_each))
     except (PlanErrors, BrokenResult) as error:
-        return with_moves(found, None, f"the cables cannot be listed: {error}")
+        return add_moves(found, None, f"the cables cannot be listed: {error}")
 
 
 def _links(side: Side) -> int:

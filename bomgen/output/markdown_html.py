@@ -146,7 +146,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "sum": view.sum,
         "svg": Markup,
         "tables": _tables,
-        "with_data": _with_data,
+        "with_data": _all_tables,
         "value": _value(language),
         "why": view.why,
     }
@@ -313,20 +313,20 @@ def _tables(tables: Sequence[Table]) -> Iterator[Table]:
     for table in tables:
         for index, column in enumerate(table.columns):
             if column.key == _UNIT_COLUMN and any(cell.unit for row in table.rows for cell in row.cells[:index]):
-                rows = (Row(_without(row.cells, index), row.group) for row in table.rows)
-                yield replace(table, columns=_without(table.columns, index), rows=tuple(rows))
+                rows = (Row(_omit(row.cells, index), row.group) for row in table.rows)
+                yield replace(table, columns=_omit(table.columns, index), rows=tuple(rows))
                 break
         else:
             if table.rows:
                 yield table
 
 
-def _with_data(section: Section) -> Iterator[Table]:
+def _all_tables(section: Section) -> Iterator[Table]:
     """The tables of a section after those that say what its drawings show."""
     yield from _tables([*(drawing.data for drawing in section.drawings if drawing.data), *section.tables])
 
 
-def _without(items: tuple[Item, ...], index: int) -> tuple[Item, ...]:
+def _omit(items: tuple[Item, ...], index: int) -> tuple[Item, ...]:
     return items[:index] + items[index + 1 :]
 
 

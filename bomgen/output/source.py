@@ -93,9 +93,9 @@ def _name_in_cluster(report: Report, name: str) -> str:
 def _cost_drawing(report: Report, words: Language) -> Drawing | None:
     """What each category of the bill costs; None where nothing has a price."""
     from bomgen.output.drawing.costs import cost_svg
-    from bomgen.pricing.breakdown import by_category
+    from bomgen.pricing.breakdown import category_amounts
 
-    parts = by_category(report.quote.lines)
+    parts = category_amounts(report.quote.lines)
     if not parts:
         return None
     title = words.word("drawing-costs")

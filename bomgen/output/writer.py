@@ -15,7 +15,7 @@ from bomgen.output import atomic_write
 from bomgen.output.registry import DOCUMENTS, WIRINGS
 from bomgen.output.source import Source
 from bomgen.output.user_templates import templates
-from bomgen.report.result import Report, given_to_templates
+from bomgen.report.result import Report, template_data
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
@@ -43,7 +43,7 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
         }
     if report.templates:
         telling.stage("templates")
-        files |= templates.filled(report.templates, given_to_templates(report), report.plan.quote.language)
+        files |= templates.filled(report.templates, template_data(report), report.plan.quote.language)
     return files
 
 
@@ -87,15 +87,15 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
             with place.open("wb") as stream:
                 module.write(wiring, stream, progress)
 
-    with _told(out):
+    with _convert_errors(out):
         if out.exists() and not out.is_file() and not out.is_dir() and not module.SEVERAL_FILES:
             make(out)
             return [out]
-        place = _behind(out)
+        place = _link_target(out)
         return atomic_write.place(place.parent, lambda folder: make(folder / place.name))
 
 
-def _behind(out: FilePath) -> FilePath:
+def _link_target(out: FilePath) -> FilePath:
     """Where a link leads to, or the place itself."""
     place = FilePath(os.path.realpath(out)) if out.is_symlink() else out
     if place.is_symlink():
@@ -108,8 +108,8 @@ def write_one(content: bytes, out: FilePath) -> None:
 
     Raises OutputError when it cannot be written.
     """
-    with _told(out):
-        out = _behind(out)
+    with _convert_errors(out):
+        out = _link_target(out)
         if out.exists() and not out.is_file() and not out.is_dir():
             out.write_bytes(content)
         else:
@@ -121,7 +121,7 @@ def write_new(content: bytes, out: FilePath) -> None:
 
     Raises FileExistsError when there is one, and OutputError when it cannot be written.
     """
-    with _told(out, but=FileExistsError):
+    with _convert_errors(out, but=FileExistsError):
         atomic_write.place(out.parent, lambda folder: (folder / out.name).write_bytes(content), exclusive=True)
 
 
@@ -134,18 +134,18 @@ def write(files: dict[str, bytes], folder: FilePath, below: FilePath | None = No
 
     def make(place: FilePath) -> None:
         for name, content in files.items():
-            with _named(place / name), (place / name).open("wb") as stream:
+            with _name_file(place / name), (place / name).open("wb") as stream:
                 stream.write(content)
 
     if below is not None and not folder.resolve().is_relative_to(below.resolve()):
         raise OutputError(f"{folder}: a link that leads out of {below}; name the folder itself with -o")
-    with _told(folder):
+    with _convert_errors(folder):
         atomic_write.place(folder, make)
     return [folder / name for name in files]
 
 
 @contextmanager
-def _named(place: FilePath) -> Iterator[None]:
+def _name_file(place: FilePath) -> Iterator[None]:
     """Have an error of the system say which file it is about: one of writing does not."""
     try:
         yield
@@ -154,7 +154,7 @@ def _named(place: FilePath) -> Iterator[None]:
 
 
 @contextmanager
-def _told(out: FilePath, but: type[OSError] | None = None) -> Iterator[None]:
+def _convert_errors(out: FilePath, but: type[OSError] | None = None) -> Iterator[None]:
     """Raise OutputError where the system does not write, with the file or folder that it does not write."""
     try:
         yield

@@ -119,7 +119,7 @@ def unused(alternative: Alternative, instead: Instead, bill: Bill) -> Iterator[P
             yield _problem(alternative, f"{message}; name another part", "substitute")
 
 
-def of_alternative(alternative: Alternative, problems: Sequence[Problem]) -> list[Problem]:
+def alternative_problems(alternative: Alternative, problems: Sequence[Problem]) -> list[Problem]:
     """Problems of an alternative, said to be so: its errors where there are any, else its warnings."""
     errors = [problem for problem in problems if problem.severity == "error"]
     return [

@@ -17,7 +17,7 @@ from bomgen.fabric.line_cards import CardUse, FittedTier
 from bomgen.optics.counting.connect import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill_line import CATEGORIES, Line, cable_id, cable_sku, names_of, pool_path
 from bomgen.pricing.charges import charges
-from bomgen.pricing.spares import with_spares, without_stock
+from bomgen.pricing.spares import add_spares, subtract_stock
 from bomgen.site.facility import units_bought
 
 __all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "names_of", "pool_path"]
@@ -42,7 +42,7 @@ def bill(*designs: Design) -> Bill:
     """
     plan = designs[0].plan
     lines = [line.in_pool(each.plan.pool) for each in designs for line in _parts(each) if line.quantity.value]
-    return Bill(tuple(without_stock((*with_spares(lines, plan.spares), *charges(designs)), plan.stock)))
+    return Bill(tuple(subtract_stock((*add_spares(lines, plan.spares), *charges(designs)), plan.stock)))
 
 
 def _parts(design: Design) -> Iterator[Line]:

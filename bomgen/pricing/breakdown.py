@@ -28,7 +28,7 @@ class Part(NamedTuple):
         return self.priced_lines == self.lines and not self.least
 
 
-def by_category(lines: Sequence[QuoteLine]) -> tuple[Part, ...]:
+def category_amounts(lines: Sequence[QuoteLine]) -> tuple[Part, ...]:
     """The categories of a bill, the dearest first, those without any price last; empty where nothing has a price."""
     of: dict[str, list[QuoteLine]] = {}
     for line in lines:

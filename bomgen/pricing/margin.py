@@ -15,9 +15,9 @@ from bomgen.core.money import minor_unit, rounded
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.bill import CATEGORIES
 from bomgen.pricing.books.book import PriceBook
-from bomgen.pricing.price_warnings import of_ages
+from bomgen.pricing.price_warnings import warnings_of_ages
 from bomgen.pricing.quote import QuoteLine
-from bomgen.pricing.unit_prices import Unit, pieces_of_parts, unit_for, without_rate
+from bomgen.pricing.unit_prices import Unit, missing_rates, pieces_of_parts, unit_for
 
 PRICE, COST = "price", "cost"
 EXACT, AT_MOST, AT_LEAST, UNKNOWN = "exact", "at most", "at least", "unknown"
@@ -101,7 +101,7 @@ def margin(lines: Sequence[QuoteLine], plan: QuotePlan, books: Sequence[PriceBoo
     The cost of a charge is found by its part, or by the id of its line. Raises PlanErrors when a cost is in a currency
     that the plan pins no rate for.
     """
-    if wrong := without_rate(plan, books):
+    if wrong := missing_rates(plan, books):
         raise PlanErrors(wrong)
     charged = [line for line in lines if not line.line.in_stock]
     pieces = pieces_of_parts([line.line for line in charged])
@@ -119,7 +119,7 @@ def margin(lines: Sequence[QuoteLine], plan: QuotePlan, books: Sequence[PriceBoo
         lines=tuple(earned),
         categories=tuple(_sum(name, members, plan) for name, members in by_category.items() if members),
         total=_sum(TOTAL, earned, plan),
-        problems=of_ages([line.unit for line in earned], [line.priced.line for line in earned], plan),
+        problems=warnings_of_ages([line.unit for line in earned], [line.priced.line for line in earned], plan),
     )
 
 

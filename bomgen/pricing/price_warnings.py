@@ -12,12 +12,12 @@ from bomgen.pricing.books.book import Price, PriceBook
 from bomgen.pricing.unit_prices import Unit
 
 
-def of_prices(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
+def warnings_of_prices(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
     """What the reader must know of the prices of lines; ages and validity against the date of the quote."""
-    return (*of_ages(found, lines, plan), *_missing(found, lines, plan))
+    return (*warnings_of_ages(found, lines, plan), *_missing(found, lines, plan))
 
 
-def of_ages(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
+def warnings_of_ages(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
     """Prices that have run out, and old ones."""
     return (*_expired(found, lines, plan), *_old(found, plan))
 

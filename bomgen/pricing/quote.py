@@ -16,10 +16,10 @@ from bomgen.core.money import Totals, minor_unit, rounded
 from bomgen.plan.commercial_terms import CHARGED, QuotePlan
 from bomgen.pricing.bill import Bill, Line
 from bomgen.pricing.books.book import Price, PriceBook
-from bomgen.pricing.price_warnings import of_prices
-from bomgen.pricing.unit_prices import Unit, before_and_after, discount_of, net_price, part_price, units, without_rate
+from bomgen.pricing.price_warnings import warnings_of_prices
+from bomgen.pricing.unit_prices import Unit, before_and_after, discount_of, missing_rates, net_price, part_price, units
 
-__all__ = ["Quote", "QuoteLine", "net_price", "of_pool", "part_price", "quote", "without_rate"]
+__all__ = ["Quote", "QuoteLine", "cluster_quote", "missing_rates", "net_price", "part_price", "quote"]
 
 
 class QuoteLine(NamedTuple):
@@ -65,7 +65,7 @@ class Quote(NamedTuple):
 def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     """The bill with money.
 
-    Raises KeyError when a price is in a currency that the plan pins no rate for, which `without_rate` finds before.
+    Raises KeyError when a price is in a currency that the plan pins no rate for, which `missing_rates` finds before.
     """
     found = list(units(bill.lines, plan, books))
     usual, low, high = ([getattr(unit, end) for unit in found] for end in ("amount", "low", "high"))
@@ -75,10 +75,10 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
         lowest, highest = (_priced(bill.lines, found, ends, plan) for ends in (low, high))
         lines = [_between(*each) for each in zip(lines, lowest, highest, strict=True)]
         totals = totals._replace(low=_totals(lowest, plan).amount, high=_upper(_totals(highest, plan)))
-    return Quote(tuple(lines), totals, of_prices([line.unit for line in lines], bill.lines, plan))
+    return Quote(tuple(lines), totals, warnings_of_prices([line.unit for line in lines], bill.lines, plan))
 
 
-def of_pool(found: Quote, plan: QuotePlan, pool: str) -> Quote:
+def cluster_quote(found: Quote, plan: QuotePlan, pool: str) -> Quote:
     """The lines that are for one of several clusters, as if it were the only one, and what they come to."""
     lines = [line._replace(line=line.line.alone()) for line in found.lines if line.line.pool == pool]
     return Quote(tuple(lines), _totals(lines, plan), ())

@@ -61,7 +61,7 @@ def sum_of_costs(cost: Fraction, more_cost: Fraction) -> Fraction:
 
 
 @formula(MONEY)
-def by_gpu(cost: Fraction, gpus: int) -> Fraction:
+def cost_per_gpu(cost: Fraction, gpus: int) -> Fraction:
     """What falls to a GPU."""
     return Fraction(cost, gpus)
 
@@ -73,13 +73,13 @@ def gpu_hours(gpus: int, years: Fraction, use: Fraction) -> Fraction:
 
 
 @formula(MONEY)
-def by_hour(cost: Fraction, gpu_hours: Fraction) -> Fraction:
+def cost_per_hour(cost: Fraction, gpu_hours: Fraction) -> Fraction:
     """What a GPU-hour costs."""
     return Fraction(cost) / Fraction(gpu_hours)
 
 
 @formula(MONEY)
-def of_run(cost_per_gpu_hour: Fraction, gpus: int, run_days: Fraction) -> Fraction:
+def run_cost(cost_per_gpu_hour: Fraction, gpus: int, run_days: Fraction) -> Fraction:
     """What a run costs on all GPUs."""
     return cost_per_gpu_hour * gpus * run_days * HOURS_A_DAY
 
@@ -97,7 +97,7 @@ def running(designs: Sequence[Design], quote: Quote) -> Running:
     purchase = _purchase(quote)
     if purchase:
         found["purchase"] = purchase
-        found["cost_per_gpu"] = by_gpu(purchase, gpus)
+        found["cost_per_gpu"] = cost_per_gpu(purchase, gpus)
     energy, partly = [_energy(design, asked) for design in designs], set[str]()
     for name in ("energy_kwh", "energy_cost", "cooling_cost"):
         of_clusters = [each.get(name) for each in energy]
@@ -115,9 +115,9 @@ def running(designs: Sequence[Design], quote: Quote) -> Running:
     if known:
         found["total_cost"] = reduce(sum_of_costs, known)
         found["gpu_hours"] = gpu_hours(gpus, asked.years, asked.use)
-        found["cost_per_gpu_hour"] = by_hour(found["total_cost"], found["gpu_hours"])
+        found["cost_per_gpu_hour"] = cost_per_hour(found["total_cost"], found["gpu_hours"])
         if len(designs) == 1 and (days := designs[0].sizing.days):
-            found["cost_per_run"] = of_run(found["cost_per_gpu_hour"], gpus, days)
+            found["cost_per_run"] = run_cost(found["cost_per_gpu_hour"], gpus, days)
         if least or len(known) < len(PARTS):
             least |= {"total_cost", "cost_per_gpu_hour", "cost_per_run"}
     return Running(found, frozenset(least))

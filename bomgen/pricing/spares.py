@@ -40,7 +40,7 @@ def rest_of(pieces: int, taken: int) -> int:
     return pieces - taken
 
 
-def with_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[Line]:
+def add_spares(lines: Sequence[Line], spares: Mapping[str, Figure]) -> Iterator[Line]:
     """The lines with the spares of each part on the first line that it stands on."""
     totals: dict[tuple[str, str], Figure] = {}
     for line in lines:
@@ -63,7 +63,7 @@ def _key(line: Line) -> tuple[str, str]:
     return line.category, line.description if line.category == "cable" else line.part or line.description
 
 
-def without_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterator[Line]:
+def subtract_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterator[Line]:
     """The lines less what the customer has; that follows each of them as a line of its own.
 
     `stock` has pieces by the names of parts. Lines that come first are served first, installed pieces before spares.

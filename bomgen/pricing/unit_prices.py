@@ -85,7 +85,7 @@ def converted(amount: Decimal, currency: str, plan: QuotePlan) -> Decimal:
     return rounded(Fraction(amount) * Fraction(plan.exchange[currency].rate), plan.currency)
 
 
-def without_rate(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
+def missing_rates(plan: QuotePlan, books: Sequence[PriceBook]) -> list[Problem]:
     """Currencies of price books that the plan pins no rate for, each at the place that names it."""
     message = "the price book {name} has prices in {currency}, the quote is in {own}; pin a rate under `quote.exchange`"
     return [

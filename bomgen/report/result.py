@@ -159,12 +159,12 @@ def result(report: Report) -> dict[str, Any]:
     for each in report.each_pool:
         inner = data[CLUSTERS][each.plan.pool] if report.pools else data
         _name_what_is_not_there(inner)
-        _without_servers(inner)
+        _add_zero_counts(inner)
         if each.elevations:
             from bomgen.report.elevations.data import as_data
 
             inner["site"] |= as_data(each.elevations)
-    _without_servers(data)
+    _add_zero_counts(data)
     paths = Paths(found)
     data["lines"] = lines_data(report)
     data["totals"] = _totals_data(report.quote.totals)
@@ -209,13 +209,13 @@ def _named_data(report: Report) -> dict[str, Any]:
     return {"cluster": {"gpu": cluster.gpu.identity.id, "server": server}, "fabrics": fabrics}
 
 
-def _without_servers(data: dict[str, Any]) -> None:
+def _add_zero_counts(data: dict[str, Any]) -> None:
     """Nought for spare servers and NICs where there are none."""
     data["cluster"].setdefault("spare_servers", 0)
     data["cluster"].setdefault("nics", 0)
 
 
-def given_to_templates(report: Report) -> dict[str, Any]:
+def template_data(report: Report) -> dict[str, Any]:
     """What a template of the user's own is filled in with: the result, and what the plan says of itself."""
     quote = report.plan.quote
     plan = {

@@ -40,7 +40,7 @@ def rule(function: Rule) -> Rule:
     return function
 
 
-def remarks(designed: Design) -> list[Problem]:
+def design_warnings(designed: Design) -> list[Problem]:
     """Warnings about what was designed: links, racks, memory, days."""
     return [problem for find in RULES for problem in find(designed)]
 
@@ -76,7 +76,7 @@ def _bought_cards(designed: Design) -> Iterator[Problem]:
 
 
 @rule
-def _of_machines(designed: Design) -> Iterator[Problem]:
+def _machines(designed: Design) -> Iterator[Problem]:
     """Machines beside the servers, or chips of a pod, that are not joined as a reader may think."""
     plan = designed.plan
     for built in designed.fabrics:
@@ -160,7 +160,7 @@ def _gpu_links(designed: Design) -> Iterator[Problem]:
 
 
 @rule
-def _of_training(designed: Design) -> Iterator[Problem]:
+def _training(designed: Design) -> Iterator[Problem]:
     """What a reader should doubt of a training run: its speed, its batch, how it is cut up."""
     training, sizing = designed.plan.training, designed.sizing
     if training is None or sizing.run is None or sizing.fit is None:
@@ -197,7 +197,7 @@ def _of_training(designed: Design) -> Iterator[Problem]:
 
 
 @rule
-def _of_target(designed: Design) -> Iterator[Problem]:
+def _computing_target(designed: Design) -> Iterator[Problem]:
     """Computing power that a cluster given by the plan does not reach."""
     compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
     if compute and target and reached and reached.value < target.target.value:
@@ -218,7 +218,7 @@ def _site(designed: Design) -> Iterator[Problem]:
 
 
 @rule
-def _unmet(designed: Design) -> Iterator[Problem]:
+def _missed_goals(designed: Design) -> Iterator[Problem]:
     """What a training run does not reach: the memory of its GPUs, or its target."""
     training, sizing = designed.plan.training, designed.sizing
     if training is None or sizing.run is None or sizing.fit is None:
@@ -242,7 +242,7 @@ def _listed(words: list[str], last: str = "and") -> str:
 
 
 @rule
-def _of_serving(designed: Design) -> Iterator[Problem]:
+def _serving(designed: Design) -> Iterator[Problem]:
     """A replica given by hand that does not hold the model, and what else must be known of what is served."""
     inference, serving = designed.plan.inference, designed.sizing.serving
     if inference is None or serving is None:
@@ -285,7 +285,7 @@ def _storage(designed: Design) -> Iterator[Problem]:
             yield Problem(named.mark, "warning", message, "storage-short", "storage.servers")
 
 
-def without_effect(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:
+def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:
     """What the plan says and the result has no use for; `racked`: some cluster of the plan counts racks."""
     plan = designed.plan
     said: list[tuple[Path, str]] = []
@@ -308,17 +308,17 @@ def without_effect(source: Source, designed: Design, billed: Bill, racked: bool)
         if plan.cluster.round_up_to.value != "scalable_unit" and built.plan.topology.value != RAIL_OPTIMIZED:
             said.append(((*base, "scalable_unit"), "nothing is rounded up to it"))
     if plan.cluster.gpu.pod_chips:
-        said += _switches_of_pods(source, {fabric.name for fabric in plan.fabrics})
+        said += _ineffective_switches(source, {fabric.name for fabric in plan.fabrics})
     if plan.training:
-        said += _of_degrees(plan.training)
+        said += _ineffective_degrees(plan.training)
     if plan.cluster.gpus or plan.cluster.servers:
         said.append((("cluster", "round_up_to"), "the size of the cluster is given"))
-    said += _storage_without_effect(designed)
+    said += _ineffective_storage(designed)
     categories = {line.category for line in billed.lines}
     said += [
         (("spares", category), "the bill has no such part") for category in plan.spares if category not in categories
     ]
-    said += _money_without_effect(source, designed, billed, racked)
+    said += _ineffective_prices(source, designed, billed, racked)
     for path, reason in said:
         if path in source.keys:
             dotted = ".".join(str(step) for step in path)
@@ -326,7 +326,7 @@ def without_effect(source: Source, designed: Design, billed: Bill, racked: bool)
             yield Problem(source.keys[path], "warning", message, "no-effect", dotted)
 
 
-def _money_without_effect(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[tuple[Path, str]]:
+def _ineffective_prices(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[tuple[Path, str]]:
     """Discounts and stock of what is not on the bill, and the rate of the quote's own currency.
 
     Alternatives may have other parts: nothing is said of those where there are some.
@@ -353,7 +353,7 @@ def _money_without_effect(source: Source, designed: Design, billed: Bill, racked
     yield from ((("quote", "discount", name), "the bill has no such part") for name in given if name not in categories)
 
 
-def _switches_of_pods(source: Source, standing: set[str]) -> Iterator[tuple[Path, str]]:
+def _ineffective_switches(source: Source, standing: set[str]) -> Iterator[tuple[Path, str]]:
     """Fabrics with switches over the chips of pods; where no other stands beside them, all at once."""
     reason = "the chips of a pod are joined by links of their own"
     if not standing:
@@ -364,7 +364,7 @@ def _switches_of_pods(source: Source, standing: set[str]) -> Iterator[tuple[Path
             yield ("fabrics", name), reason
 
 
-def _storage_without_effect(designed: Design) -> Iterator[tuple[Path, str]]:
+def _ineffective_storage(designed: Design) -> Iterator[tuple[Path, str]]:
     """What the plan says of storage to no purpose."""
     storage = designed.plan.storage
     if designed.sizing.lost is None:
@@ -374,7 +374,7 @@ def _storage_without_effect(designed: Design) -> Iterator[tuple[Path, str]]:
         yield ("storage", "level"), "the bandwidth of a server is given"
 
 
-def _of_degrees(training: Training) -> Iterator[tuple[Path, str]]:
+def _ineffective_degrees(training: Training) -> Iterator[tuple[Path, str]]:
     """Keys of a run that change nothing beside others of it."""
     given, tuning = training.parallelism, training.tuning
     block = ("workload", "fine_tuning" if tuning else "training")

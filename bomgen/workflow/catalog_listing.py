@@ -68,16 +68,16 @@ def _drawn(topology: registry.Topology) -> Iterator[str]:
 def parts_of(catalog: Catalog, kind: str) -> Iterator[str]:
     """A line for each part of a kind: id, name and a few figures."""
     for record in catalog.all(kind):
-        yield f"{record.id:{WIDTH}} {record.value('name')}  ({_of_interest(record)})"
+        yield f"{record.id:{WIDTH}} {record.value('name')}  ({_summary(record)})"
 
 
 def described(record: Record) -> str:
     """A part of the catalogue on one line: who makes it, and a few figures."""
     vendor = record.value("vendor")
-    return ": ".join(text for text in (vendor and str(vendor), _of_interest(record)) if text)
+    return ": ".join(text for text in (vendor and str(vendor), _summary(record)) if text)
 
 
-def _of_interest(record: Record) -> str:
+def _summary(record: Record) -> str:
     """A few figures of a part, each with its name."""
     values = {key: record.value(key) for key in _OF_INTEREST[record.kind]} | _counted(record)
     return ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in values.items() if value is not None)

@@ -85,9 +85,9 @@ def _books(lock: Lock, books: Books, report: Report) -> Iterator[str]:
         elif file not in books.now:
             yield f"the price book {file} cannot be read any more: its pinned prices are taken"
         else:
-            then = _by_tier(pinned.book.prices)
-            now = _by_tier(price for price in books.now[file].prices if lock.covers(price.part))
-            tiers = [tier for tier in sorted(then | now) if _said(then.get(tier)) != _said(now.get(tier))]
+            then = _prices_by_tier(pinned.book.prices)
+            now = _prices_by_tier(price for price in books.now[file].prices if lock.covers(price.part))
+            tiers = [tier for tier in sorted(then | now) if _fields(then.get(tier)) != _fields(now.get(tier))]
             changed = [_change(tier, then.get(tier), now.get(tier)) for tier in tiers]
             if changed:
                 yield f"{file} says otherwise now, and the pinned prices are taken: {_listed(changed)}"
@@ -100,12 +100,12 @@ Tier = tuple[str, int]
 """A part, and the quantity that a price of it holds from."""
 
 
-def _by_tier(prices: Iterable[Price]) -> dict[Tier, Price]:
+def _prices_by_tier(prices: Iterable[Price]) -> dict[Tier, Price]:
     return {(price.part, price.from_quantity): price for price in prices}
 
 
-def _said(price: Price | None) -> tuple[object, ...] | None:
-    return price.said if price else None
+def _fields(price: Price | None) -> tuple[object, ...] | None:
+    return price.fields if price else None
 
 
 def _change(tier: Tier, then: Price | None, now: Price | None) -> str:

@@ -22,9 +22,9 @@ from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.types import COMPUTE, Plan
-from bomgen.pricing.alternatives import of_alternative, substitutes, unused, varied, warnings_of
+from bomgen.pricing.alternatives import alternative_problems, substitutes, unused, varied, warnings_of
 from bomgen.pricing.bill import Line, pool_path
-from bomgen.pricing.quote import net_price, without_rate
+from bomgen.pricing.quote import missing_rates, net_price
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing, size
 from bomgen.workflow.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
@@ -75,7 +75,7 @@ def costs_of(file: PlanFile, report: Report) -> list[PriceBook]:
     """
     quoted = report.plan.quote
     books, _ = price_books_of(file, quoted.cost_books, "quote.cost_book")
-    if wrong := without_rate(quoted, books):
+    if wrong := missing_rates(quoted, books):
         raise PlanErrors(wrong)
     return books
 
@@ -149,7 +149,7 @@ def _work_out(file: PlanFile, source: Source, settings: Sequence[str], templates
     ]
     found = tuple(other for other, _ in others)
     beside = zip(report.plan.quote.alternatives, found, strict=True)
-    noted = [problem for asked, other in beside for problem in of_alternative(asked, other.problems)]
+    noted = [problem for asked, other in beside for problem in alternative_problems(asked, other.problems)]
     whole = report._replace(
         inputs=tuple(dict.fromkeys((*own_inputs, *(input for other in found for input in other.inputs)))),
         logo=picture,
@@ -230,7 +230,7 @@ def _alternative(
         if problems := list(unused(alternative, instead, found.bill)):
             raise PlanErrors(problems)
     except PlanErrors as errors:
-        raise PlanErrors(of_alternative(alternative, errors.problems)) from None
+        raise PlanErrors(alternative_problems(alternative, errors.problems)) from None
     return found._replace(problems=warnings_of(alternative, found.problems, report.problems)), books
 
 

@@ -22,11 +22,11 @@ from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
 from bomgen.pricing.bill import Bill, bill, pool_path
 from bomgen.pricing.books.book import PriceBook
-from bomgen.pricing.quote import Quote, of_pool, part_price, quote, without_rate
+from bomgen.pricing.quote import Quote, cluster_quote, missing_rates, part_price, quote
 from bomgen.pricing.running_costs import Running, running
 from bomgen.report.checks import Check, check_money, checks, checks_from_problems
 from bomgen.report.result import Input, Report
-from bomgen.report.warnings import remarks, without_effect
+from bomgen.report.warnings import design_warnings, ineffective_keys
 from bomgen.sizing.cluster_size import size
 from bomgen.workflow.inputs import PlanFile, price_books_of
 
@@ -60,7 +60,7 @@ def worked_out(
     if any(problem.severity == "error" for problems in warned for problem in problems):
         raise PlanErrors(_ordered([problem for problems in warned for problem in problems]))
     quoted, books, inputs, pinned = _priced_by(file, plans[0].quote, lock, keys)
-    if wrong := without_rate(quoted, books):
+    if wrong := missing_rates(quoted, books):
         raise PlanErrors(wrong)
     designs = [_designed(plan._replace(quote=quoted), catalog, books) for plan in plans]
     progress.stage("bill and prices")
@@ -69,12 +69,12 @@ def worked_out(
     progress.stage("checks")
     racked = any(designed.facility.racks for designed in designs)
     found = [
-        _of_pool(file, each, designed, problems, billed, priced, racked)
+        _cluster_report(file, each, designed, problems, billed, priced, racked)
         for (_, each), designed, problems in zip(pools, designs, warned, strict=True)
     ]
     inputs = [*(Input(name, content) for name, content in source.files), *inputs]
     inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
-    inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_without_costs, settings) if setting]
+    inputs += [Input(f"--set {setting}", setting.encode()) for setting in map(_hide_costs, settings) if setting]
     problems = _ordered([*(problem for each in found for problem in each.problems), *priced.problems])
     whole = found[0]._replace(
         inputs=tuple(inputs),
@@ -130,7 +130,7 @@ def _designed(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Desig
         raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
 
 
-def _of_pool(
+def _cluster_report(
     file: PlanFile,
     source: Source,
     designed: Design,
@@ -146,12 +146,17 @@ def _of_pool(
     Raises BrokenResult when a check on it fails.
     """
     plan = designed.plan
-    own = of_pool(priced, plan.quote, plan.pool) if plan.pool else priced
+    own = cluster_quote(priced, plan.quote, plan.pool) if plan.pool else priced
     own_bill = Bill(tuple(line.line for line in own.lines)) if plan.pool else billed
     elevated = _elevations(designed)
     outcome = checks(designed, own_bill, own)
     _raise_broken(outcome)
-    noted = [*warned, *remarks(designed), *without_effect(source, designed, billed, racked), *_of_racks(elevated, plan)]
+    noted = [
+        *warned,
+        *design_warnings(designed),
+        *ineffective_keys(source, designed, billed, racked),
+        *_rack_problems(elevated, plan),
+    ]
     problems = [*noted, *_warnings(outcome, designed)]
     place = pool_path(plan.pool)
     return Report(
@@ -184,7 +189,7 @@ def _priced_by(
     return quoted._replace(exchange=lock.rates_for(quoted, keys)), books.used, books.inputs, books
 
 
-def _without_costs(setting: str) -> str:
+def _hide_costs(setting: str) -> str:
     """A setting as results may name it: nothing of the cost book, which is no customer's business."""
     key, _, value = setting.partition("=")
     if key.split(".")[: len(COST_BOOK)] == COST_BOOK:
@@ -247,7 +252,7 @@ def _elevations(designed: Design) -> Elevations | None:
     return elevations(designed)
 
 
-def _of_racks(elevated: Elevations | None, plan: Plan) -> list[Problem]:
+def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
     """Warnings about what finds no rack, at the place of the site."""
     if elevated is None or plan.site is None:
         return []

@@ -74,7 +74,7 @@ def started_from(design: str, name: str, schema_beside: bool = False) -> str:
     Raises KeyError for a design that there is not.
     """
     text = own_text(designs()[design])
-    return _headed(_renamed(_without_files(text), name), schema_beside)
+    return _headed(_renamed(_comment_files(text), name), schema_beside)
 
 
 def _headed(text: str, schema_beside: bool) -> str:
@@ -111,7 +111,7 @@ def _replaced(text: str, key: str, value: str) -> str:
     return "".join(lines)
 
 
-def _without_files(text: str) -> str:
+def _comment_files(text: str) -> str:
     """The text of a plan with each key that names a file turned into a comment, which says so."""
     source = read(text, "plan")
     lines = text.splitlines(keepends=True)

@@ -17,7 +17,7 @@ from bomgen.pricing.bill import Bill
 from bomgen.pricing.books.book import Price, PriceBook
 from bomgen.pricing.confidence import confidence
 from bomgen.pricing.quote import Quote, quote
-from bomgen.pricing.spares import without_stock
+from bomgen.pricing.spares import subtract_stock
 from bomgen.pricing.unit_prices import converted
 from bomgen.report.result import Report
 
@@ -224,7 +224,7 @@ def test_stock_is_shown_and_not_charged(
 ) -> None:
     """What is bought and what is there are together what was needed; more stock never costs more."""
     kept = {name: _pieces(count) for name, count in stock.items()}
-    bill = Bill(tuple(without_stock(report.bill.lines, kept)))
+    bill = Bill(tuple(subtract_stock(report.bill.lines, kept)))
     for part in parts_of(report):
         assert pieces(report.bill.lines, part) == pieces(bill.lines, part)
         owned = pieces([line for line in bill.lines if line.in_stock], part)

@@ -111,7 +111,7 @@ class Books(RuleBasedStateMachine):
         for form in forms:
             content, name = self.files[at]
             self.files[at] = written(entries(opened(content, name)), form), f"book.{form}"
-        assert [price.said for price in before.prices] == [price.said for price in self.read(at).prices]
+        assert [price.fields for price in before.prices] == [price.fields for price in self.read(at).prices]
 
     def one(self, data: st.DataObject) -> tuple[int, Key]:
         """A price of any book."""

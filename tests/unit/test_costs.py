@@ -13,7 +13,7 @@ import pytest
 from bomgen.core.language import language
 from bomgen.output.drawing.costs import cost_svg
 from bomgen.output.writer import render
-from bomgen.pricing.breakdown import Part, by_category
+from bomgen.pricing.breakdown import Part, category_amounts
 from bomgen.report.result import Report
 from bomgen.workflow.pipeline import PlanFile, work_out
 
@@ -39,7 +39,7 @@ def _report(folder: Path, code: str = "en", **prices: object) -> Report:
 def test_categories_come_to_what_their_lines_do(tmp_path: Path) -> None:
     """Amounts after discounts and before tax, the dearest first; those without a price come last and are no zero."""
     report = _report(tmp_path, dgx_h100=300000, qm9700=25000)
-    parts = by_category(report.quote.lines)
+    parts = category_amounts(report.quote.lines)
     pieces = sum(line.line.pieces for line in report.quote.lines if line.line.category == "switch")
     assert [(part.category, part.amount) for part in parts[:2]] == [
         ("server", Decimal(SERVERS)),
@@ -56,7 +56,7 @@ def test_categories_come_to_what_their_lines_do(tmp_path: Path) -> None:
 def test_nothing_priced_is_not_drawn(tmp_path: Path) -> None:
     """Without any price there is no chapter of costs."""
     report = _report(tmp_path)
-    assert by_category(report.quote.lines) == ()
+    assert category_amounts(report.quote.lines) == ()
     assert "drawing-costs" not in render(report, ("html",))["quote.html"].decode()
 
 

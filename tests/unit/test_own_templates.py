@@ -24,7 +24,7 @@ from bomgen.output.user_templates.child import _timed
 from bomgen.output.user_templates.process import LIMITS, Answer, Fault, Limits
 from bomgen.output.user_templates.sandbox import Slow, render, writer
 from bomgen.output.user_templates.templates import Template, filled
-from bomgen.report.result import given_to_templates
+from bomgen.report.result import template_data
 from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
 
@@ -523,7 +523,7 @@ def test_the_page_states_the_limits() -> None:
 
 def test_the_page_names_all_that_is_there() -> None:
     """Every key of `plan`, every part of `bom` that is always there and every filter stands in docs/templates.md."""
-    data = given_to_templates(work_out(open_plan(str(ROOT / "plans" / "llama65b-linkx.yaml"), None)))
+    data = template_data(work_out(open_plan(str(ROOT / "plans" / "llama65b-linkx.yaml"), None)))
     assert {"bom", "plan"} == data.keys()
     parts = set(data["bom"]) - {"bomgen", "version", "plan", "alternatives"}
     names = {f"plan.{key}" for key in data["plan"]} | {f"bom.{key}" for key in parts} | {*writer("en", "USD")}

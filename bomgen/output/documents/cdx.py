@@ -197,7 +197,7 @@ def _component(
         ("cdx:device:location", " / ".join(place) if line.category in FUNCTIONS else None),
         ("cdx:device:deviceType", line.category if line.category in FUNCTIONS else None),
         ("cdx:device:sku", line.sku),
-        *_of_line(line),
+        *_line_properties(line),
         ("bomgen:spare", "true" if spare else None),
         ("bomgen:explain", _why(line.spare if spare and line.spare else line.quantity)),
     )
@@ -207,7 +207,7 @@ def _component(
 def _service(line: Line) -> Data:
     """A service of the order, such as freight or support."""
     quantity = ("bomgen:quantity", str(line.pieces))
-    properties = _properties(quantity, *_of_line(line), ("bomgen:explain", _why(line.quantity)))
+    properties = _properties(quantity, *_line_properties(line), ("bomgen:explain", _why(line.quantity)))
     return {"bom-ref": line.id, "name": line.description, "properties": properties}
 
 
@@ -216,7 +216,7 @@ def _why(quantity: Figure) -> str:
     return one_line(quantity, lambda figure: str(plain(figure.value)))
 
 
-def _of_line(line: Line) -> Iterator[tuple[str, str | None]]:
+def _line_properties(line: Line) -> Iterator[tuple[str, str | None]]:
     """The properties by which the line is found in bom.json, and what it says."""
     numbers = (line.sku or "").split(" / ")
     has_number = line.identity is not None and line.identity.part_number is not None

@@ -146,7 +146,7 @@ class _Joiner(_Unprinted, Joiner):
     """Jinja's."""
 
 
-def _without_text(value: Any) -> Any:
+def _hide_address(value: Any) -> Any:
     """A value whose text, if it has any, is the same each time."""
     if isinstance(value, _METHODS):
         return _Method(value)
@@ -160,7 +160,7 @@ def _filtering(filter: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(filter)
     def filtered(*arguments: Any, **named: Any) -> Any:
-        return _without_text(filter(*arguments, **named))
+        return _hide_address(filter(*arguments, **named))
 
     return filtered
 
@@ -169,13 +169,13 @@ class _Environment(ImmutableSandboxedEnvironment):
     """The sandbox; exceptions keep the lines of the compiled template, which `_line` reads."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        return _without_text(super().getattr(obj, attribute))
+        return _hide_address(super().getattr(obj, attribute))
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        return _without_text(super().getitem(obj, argument))
+        return _hide_address(super().getitem(obj, argument))
 
     def call(self, context: Context, obj: Any, /, *arguments: Any, **named: Any) -> Any:
-        return _without_text(super().call(context, obj, *arguments, **named))
+        return _hide_address(super().call(context, obj, *arguments, **named))
 
     def handle_exception(self, source: str | None = None) -> NoReturn:  # noqa: ARG002 - Jinja2's
         raise

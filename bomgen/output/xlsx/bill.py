@@ -48,7 +48,7 @@ _EMPTY_LINES = 3
 """Lines that are ready for what the reader adds; more can be had by copying one."""
 
 
-class Line(NamedTuple):
+class BillRow(NamedTuple):
     """A line of the bill as the sheet shows it; the amount is nothing without a price."""
 
     category: str
@@ -76,7 +76,7 @@ class Bill(NamedTuple):
     sheet: Sheet
     areas: Mapping[str, str]
     """Columns of lines by their keys, with the empty lines."""
-    lines: Sequence[Line]
+    lines: Sequence[BillRow]
     labels: Mapping[str, tuple[str, str]]
     """Address and text of the label of each total."""
     subtotals: Mapping[str, Subtotal]
@@ -91,7 +91,7 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     columns: tuple[Column, ...] = (Column("category", word("xlsx-category")), *table.columns)
     shares = xlsx_shares.shares(table)
     if shares:
-        columns = xlsx_shares.with_hardware(sheet, columns)
+        columns = xlsx_shares.add_hardware_column(sheet, columns)
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
     sheet.folded = {position for position, column in enumerate(columns, 1) if column.key == HARDWARE}
     sheet.printed = len([column for column in columns if column.key != _EXPLAIN])
@@ -147,7 +147,7 @@ def results_of(totals: Totals) -> dict[str, Decimal]:
 
 def _line(
     sheet: Sheet, columns: Sequence[Column], row: Row, letter: Mapping[str, str], number: int | None = None
-) -> Line:
+) -> BillRow:
     """Write a line of the bill and return it; `number` is that of its share of the hardware, where it has one."""
     decimals = decimals_of(sheet.book.document.totals)
     keys = [column.key for column in columns if column.key != HARDWARE]
@@ -178,7 +178,7 @@ def _line(
     text = {key: clean(str(cells[key].value or "")) for key in ("category", "fabric", "role")}
     priced = isinstance(amount, Decimal)
     comes_to = amount if isinstance(amount, Decimal) else Decimal(0)
-    return Line(**text, pieces=pieces, amount=comes_to, priced=priced, hardware=hardware)
+    return BillRow(**text, pieces=pieces, amount=comes_to, priced=priced, hardware=hardware)
 
 
 def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, str]) -> None:
@@ -238,7 +238,7 @@ def _live_lines(
     page.conditional_formatting.add(" ".join(areas[key] for key in ("unit_price", "amount")), mark)
 
 
-def _subtotals(sheet: Sheet, column: int, lines: Sequence[Line]) -> dict[str, Subtotal]:
+def _subtotals(sheet: Sheet, column: int, lines: Sequence[BillRow]) -> dict[str, Subtotal]:
     """Write what the lines in sight and those of each category come to, and return the latter.
 
     They stand below the lines, not between them, so that the lines can be sorted and filtered.

@@ -91,7 +91,7 @@ def number_format(value: Value, unit: str, language: Language, named: bool = Tru
         steps = _steps(value)
         return fixed(_PREFIXED_PLACES) + _STEP * steps + _suffix(f"{PREFIXES[steps]}{PREFIXED[unit]}")
     suffix = _suffix(language.unit(unit)) if named else ""
-    return (fixed(_DAYS_PLACES) if unit == _DAYS and abs(float(value)) >= 1 else _by_size(value)) + suffix
+    return (fixed(_DAYS_PLACES) if unit == _DAYS and abs(float(value)) >= 1 else _plain_format(value)) + suffix
 
 
 LEAST = r"\≥\ "
@@ -148,7 +148,7 @@ def more_lines(text: str, room: float) -> int:
     return lines
 
 
-def _by_size(value: int | float | Fraction) -> str:
+def _plain_format(value: int | float | Fraction) -> str:
     """The format of a plain number: whole ones in full, very large and small ones as a power of ten."""
     size = abs(float(value))
     if size >= _LARGE or 0 < size < _SMALL:

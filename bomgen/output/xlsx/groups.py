@@ -12,7 +12,7 @@ from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.utils import get_column_letter
 
 from bomgen.core.document import Column
-from bomgen.output.xlsx.bill import Bill, Line, results_of
+from bomgen.output.xlsx.bill import Bill, BillRow, results_of
 from bomgen.output.xlsx.cells import SHARE_FORMAT, WHOLE, decimals_of, fixed
 from bomgen.output.xlsx.inputs import one_of
 from bomgen.output.xlsx.package import Result
@@ -36,11 +36,11 @@ def groups(sheet: Sheet, live: Bill) -> None:
     # What belongs to no fabric comes last, so that the fabrics are one area, which is offered as a list.
     fabrics = sorted(dict.fromkeys(line.fabric for line in live.lines), key=lambda fabric: not fabric)
     if live.lines:
-        _by_category(sheet, live, fabrics)
-        _by_role(sheet, live, fabrics)
+        _category_table(sheet, live, fabrics)
+        _role_table(sheet, live, fabrics)
 
 
-def _by_category(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
+def _category_table(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
     """A row for each fabric and one for what belongs to none, a column for each category."""
     word, form, start = sheet.book.language.word, _amounts(sheet), sheet.row
     categories = list(live.subtotals)
@@ -70,7 +70,7 @@ def _by_category(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
         one_of(live.sheet, live.areas["fabric"], word("column-fabric"), choices)
 
 
-def _by_role(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
+def _role_table(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
     """A row for each role in a fabric: pieces bought, what they come to, and their share."""
     word, form, net = sheet.book.language.word, _amounts(sheet), results_of(sheet.book.document.totals)["net"]
     sheet.subheading(word("xlsx-by-role"))
@@ -131,7 +131,7 @@ def _check(sheet: Sheet, position: int) -> None:
     sheet.row += 1
 
 
-def _sum(lines: Iterable[Line]) -> Decimal:
+def _sum(lines: Iterable[BillRow]) -> Decimal:
     return sum((line.amount for line in lines), Decimal(0))
 
 

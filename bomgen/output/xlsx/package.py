@@ -55,7 +55,7 @@ def pack(workbook: Workbook, out: IO[bytes], results: Mapping[str, Mapping[str, 
                 entry.create_system = _UNIX
                 if sheets.get(name) or name.startswith(_CHARTS):
                     xml = source.read(name).decode("utf-8")
-                    xml = _with_results(xml, sheets[name]) if name in sheets else _OWN_FORMAT.sub(_UNLINKED, xml)
+                    xml = _insert_results(xml, sheets[name]) if name in sheets else _OWN_FORMAT.sub(_UNLINKED, xml)
                     target.writestr(entry, xml.encode("utf-8"))
                     continue
                 entry.file_size = source.getinfo(name).file_size
@@ -63,7 +63,7 @@ def pack(workbook: Workbook, out: IO[bytes], results: Mapping[str, Mapping[str, 
                     copyfileobj(old, new)
 
 
-def _with_results(xml: str, results: Mapping[str, Result]) -> str:
+def _insert_results(xml: str, results: Mapping[str, Result]) -> str:
     def cell(match: re.Match[str]) -> str:
         address, style, kind, formula = match.groups()
         result = results[address]

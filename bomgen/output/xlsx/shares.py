@@ -32,7 +32,7 @@ def shares(table: Table) -> dict[int, Fraction]:
     return {at: share for at, share in given if share is not None}
 
 
-def with_hardware(sheet: Sheet, columns: Sequence[Column]) -> tuple[Column, ...]:
+def add_hardware_column(sheet: Sheet, columns: Sequence[Column]) -> tuple[Column, ...]:
     """The columns of the bill with that of what the hardware comes to behind the amounts."""
     at = 1 + [column.key for column in columns].index("amount")
     own = Column(HARDWARE, sheet.book.language.word("xlsx-hardware"), "money", _WIDTH)

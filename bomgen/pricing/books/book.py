@@ -42,7 +42,7 @@ class Price(NamedTuple):
     mark: Mark
 
     @property
-    def said(self) -> tuple[object, ...]:
+    def fields(self) -> tuple[object, ...]:
         """All that is said of it, wherever that stands."""
         return tuple(self._replace(mark=Mark("", 0, 0)))
 
@@ -126,7 +126,7 @@ def _price(entry: dict[str, Any], mark: Mark) -> Price:
 
 def _slips(source: Source) -> list[Problem]:
     """What the schema cannot say: prices too large, ranges upside down, two prices for one quantity of a part."""
-    found = [*_unreal_dates(source), *_odd_texts(source), *_without_currency(source)]
+    found = [*_unreal_dates(source), *_odd_texts(source), *_missing_currency(source)]
     seen: dict[tuple[str, int], int] = {}
     for at, entry in enumerate(source.data["prices"]):
         given, odd = _amounts(source, at)
@@ -187,7 +187,7 @@ def _odd_texts(source: Source) -> Iterator[Problem]:
             yield Problem(source.mark(path), "error", "blanks name no part; write its id or part number", "text")
 
 
-def _without_currency(source: Source) -> Iterator[Problem]:
+def _missing_currency(source: Source) -> Iterator[Problem]:
     """The first price of a book that has no currency, where the book names none for all."""
     if source.data.get("currency"):
         return

@@ -40,7 +40,7 @@ def rows(text: str, file: str) -> Iterator[Sequence[Cell]]:
         else:
             end_of_field = _end(plain, text, at)
             value, at = text[at:end_of_field], end_of_field
-        row.append(Cell(_kept(value.replace("\r\n", "\n").strip()), mark))
+        row.append(Cell(_unescape_formula(value.replace("\r\n", "\n").strip()), mark))
         if text[at : at + 1] == separator:
             at += 1
             if at < len(text):
@@ -68,7 +68,7 @@ def _separator(text: str) -> str:
     return max(SEPARATORS, key=first.count)
 
 
-def _kept(text: str) -> str:
+def _unescape_formula(text: str) -> str:
     """A text without the apostrophe that keeps it text in a spreadsheet."""
     return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) else text
 

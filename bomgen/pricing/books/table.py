@@ -158,7 +158,7 @@ def _value(value: str | Decimal | bool | date | time | Broken, name: str) -> Any
         raise ValueError(f"{value} is a time of day; write what the column '{name}' asks for")
     kinds = columns()[name]["type"]
     if isinstance(value, date):
-        return _of_date(value, name)
+        return _date_text(value, name)
     if "number" in kinds or "integer" in kinds:
         return _number(value, name)
     if "boolean" in kinds:
@@ -172,7 +172,7 @@ def _value(value: str | Decimal | bool | date | time | Broken, name: str) -> Any
     return f"{value:f}"
 
 
-def _of_date(value: date, name: str) -> str:
+def _date_text(value: date, name: str) -> str:
     if isinstance(value, datetime):
         if value.time() != time():
             raise ValueError(f"{value} is a time of day; write the date alone, as YYYY-MM-DD")

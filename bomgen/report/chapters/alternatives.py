@@ -8,7 +8,7 @@ from decimal import Decimal
 from bomgen.core.document import Cell, Column, Note, Row, Section, Table
 from bomgen.core.money import Totals, minor_unit
 from bomgen.pricing.bill import CATEGORIES
-from bomgen.pricing.breakdown import by_category
+from bomgen.pricing.breakdown import category_amounts
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.result import Report
 
@@ -41,7 +41,9 @@ def _side_by_side(writer: Writer, named: list[tuple[str, Report]]) -> Table:
     """Money by category: the plan, each alternative, and what it differs by."""
     word, own = writer.word, writer.report.quote
     quotes = [own, *(other.quote for _, other in named)]
-    sums = [{part.category: (part.amount, not part.complete) for part in by_category(each.lines)} for each in quotes]
+    sums = [
+        {part.category: (part.amount, not part.complete) for part in category_amounts(each.lines)} for each in quotes
+    ]
     columns = [
         Column("name", word("xlsx-category"), "text", 30),
         Column("plan", word("column-as-planned"), "money", 20),

@@ -45,7 +45,7 @@ def document(
     of what is paid for. The name of the only cluster of a plan is empty.
     """
     writer = Writer(report, language)
-    pools = writer.of_pools()
+    pools = writer.cluster_writers()
     whole = [*_total(writer)] if report.pools else []
     sections = _sections(writer, pools, drawings, of_racks, of_costs)
     return Document(
@@ -121,7 +121,7 @@ def _sections(
             site.site(pool),
             racks.racks(pool, of_racks.get(name, ())),
         ):
-            yield _of_pool(pool, section) if section and name else section
+            yield _name_cluster(pool, section) if section and name else section
     yield money.prices(writer)
     yield evidence.assumption_section(writer)
     yield evidence.check_section(writer)
@@ -129,7 +129,7 @@ def _sections(
     yield evidence.derivation_section(writer, pools)
 
 
-def _of_pool(writer: Writer, section: Section) -> Section:
+def _name_cluster(writer: Writer, section: Section) -> Section:
     """A chapter about one of several clusters, which its title and those of its tables name."""
     name = writer.report.plan.pool
     tables = tuple(replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)

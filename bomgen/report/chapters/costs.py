@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
-from bomgen.pricing.breakdown import Part, by_category
+from bomgen.pricing.breakdown import Part, category_amounts
 from bomgen.report.chapters.writer import Writer
 
 
@@ -26,7 +26,7 @@ def costs_table(writer: Writer) -> Table:
         Column("share", word("column-share"), "share", 10),
         Column("lines", word("column-priced-lines"), "number", 18),
     )
-    rows = tuple(_row(writer, part) for part in by_category(writer.report.quote.lines))
+    rows = tuple(_row(writer, part) for part in category_amounts(writer.report.quote.lines))
     return Table("costs", word("drawing-costs"), columns, rows, word("drawing-costs-text"))
 
 

@@ -140,11 +140,11 @@ def _slots(writer: Writer, found: Elevations) -> Table:
         Column("devices", word("column-devices"), "text", 34),
         Column("part", word("column-part"), "text", 20),
     )
-    rows = tuple(row for group in found.groups[:MOST_GROUPS] for row in _of_group(writer, group))
+    rows = tuple(row for group in found.groups[:MOST_GROUPS] for row in _group_rows(writer, group))
     return Table("rack-slots", word("table-rack-slots"), columns, rows, word("caption-rack-slots"))
 
 
-def _of_group(writer: Writer, group: Elevation) -> Iterator[Row]:
+def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
     where = (Cell(spans_text(group.racks, MOST_SPANS)), Cell(spans_text(group.rows, MOST_SPANS)))
     for slot in group.slots:
         cells = (

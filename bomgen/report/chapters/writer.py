@@ -122,7 +122,7 @@ class Writer:
         """The labels of a path's steps, from the group to the number."""
         return self.joined(*(self.label((step,)) for step in path))
 
-    def of_pools(self) -> tuple[Writer, ...]:
+    def cluster_writers(self) -> tuple[Writer, ...]:
         """A writer for each cluster of the plan: this one where there is one."""
         return tuple(Writer(each, self.language) for each in self.report.pools) or (self,)
 

@@ -13,7 +13,7 @@ from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.compare.best import NEITHER
-from bomgen.report.compare.rows import Compared, Line, lines, workloads
+from bomgen.report.compare.rows import Compared, ComparedRow, lines, workloads
 from bomgen.report.result import Report, plain
 
 __all__ = ["Comparison", "compared", "data", "document"]
@@ -28,7 +28,7 @@ class Comparison(NamedTuple):
     """Plans side by side."""
 
     columns: tuple[Compared, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ComparedRow, ...]
     warnings: tuple[str, ...]
 
 
@@ -84,7 +84,7 @@ def document(found: Comparison, language: Language) -> Document:
             Section("comparison", word("section-compare"), (word("compare-lead"),), (table,), notes),
             Section("plans", word("section-compared"), tables=(_plans(found, language),)),
         ),
-        totals=_no_totals(),
+        totals=_empty_totals(),
         footer=word("compare-footer", version=__version__),
     )
 
@@ -103,7 +103,7 @@ def _plans(found: Comparison, language: Language) -> Table:
     return Table("plans", word("section-compared"), columns, tuple(Row(tuple(map(Cell, row))) for row in texts))
 
 
-def _no_totals() -> Totals:
+def _empty_totals() -> Totals:
     """A comparison has no sum of its own."""
     nothing = Decimal(0)
     return Totals("", True, nothing, nothing, None, nothing, nothing, 0, 0)

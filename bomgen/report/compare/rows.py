@@ -32,7 +32,7 @@ class Compared(NamedTuple):
     """Whether it is one of a plan: its report has the warnings alone that the plan's has not."""
 
 
-class Line(NamedTuple):
+class ComparedRow(NamedTuple):
     """One row: its group and name, which direction is better, and a cell for each column."""
 
     group: str
@@ -58,19 +58,19 @@ def power_by_gpu(power_w: int, gpus: int) -> Fraction:
     return Fraction(power_w) / gpus
 
 
-def lines(columns: Sequence[Compared]) -> Iterator[Line]:
+def lines(columns: Sequence[Compared]) -> Iterator[ComparedRow]:
     """The rows of a comparison, those left out that say nothing of any plan."""
     word = columns[0].writer.word
-    for key, measures in (("plan", _of_plan), ("workload", _of_workload), ("cluster", _of_cluster)):
+    for key, measures in (("plan", _plan_measures), ("workload", _workload_measures), ("cluster", _cluster_measures)):
         yield from _grouped(columns, word(f"compare-{key}"), measures(columns))
     for role in ROLES:
         if any(_fabrics(each, role) for each in columns):
-            yield from _grouped(columns, word(f"compare-{role}"), _of_fabrics(columns, role))
-    yield from _grouped(columns, word("compare-site"), _of_site(columns))
-    yield from _grouped(columns, word("compare-money"), _of_money(columns))
+            yield from _grouped(columns, word(f"compare-{role}"), _fabric_measures(columns, role))
+    yield from _grouped(columns, word("compare-site"), _site_measures(columns))
+    yield from _grouped(columns, word("compare-money"), _money_measures(columns))
 
 
-def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure]) -> Iterator[Line]:
+def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure]) -> Iterator[ComparedRow]:
     for measure in measures:
         cells = [measure.cell(each) for each in columns]
         if all(cell.value is None for cell in cells):
@@ -78,7 +78,7 @@ def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure
         better = measure.better if _comparable(columns, measure.key, cells) else NEITHER
         marked = best_of([_known(cell) for cell in cells], better)
         best = tuple(_marked(cell) if mark else cell for cell, mark in zip(cells, marked, strict=True))
-        yield Line(group, measure.key, measure.label, measure.better, best)
+        yield ComparedRow(group, measure.key, measure.label, measure.better, best)
 
 
 def _comparable(columns: Sequence[Compared], key: str, cells: Sequence[Cell]) -> bool:
@@ -131,7 +131,7 @@ def _at(each: Compared, path: Path, bare: bool) -> Cell:
     return Cell(cell.value, "" if bare else cell.unit, least=least)
 
 
-def _of_plan(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _plan_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     word = columns[0].writer.word
     yield Measure("warnings", word("compare-warnings"), NEITHER, _warnings)
 
@@ -140,7 +140,7 @@ def _warnings(each: Compared) -> Cell:
     return Cell(None if each.alternative else len(each.writer.report.problems))
 
 
-def _of_workload(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield Measure("workload.model", columns[0].writer.word("compare-model"), NEITHER, _model)
     for name, better in (
         ("gpus_required", LESS),
@@ -164,7 +164,7 @@ def _names(each: Compared, names: Sequence[str]) -> Cell:
     return Cell(each.writer.word("list-comma").join(dict.fromkeys(map(language.name, names))) or None)
 
 
-def _of_cluster(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _cluster_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     word = columns[0].writer.word
     yield Measure("cluster.gpu", word("compare-gpu"), NEITHER, _gpu)
     yield Measure("cluster.server", word("compare-server"), NEITHER, _server)
@@ -195,7 +195,7 @@ def _fabrics(each: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
     ]
 
 
-def _of_fabrics(columns: Sequence[Compared], role: str) -> Iterator[Measure]:
+def _fabric_measures(columns: Sequence[Compared], role: str) -> Iterator[Measure]:
     """Networks of one role: counts of several added up."""
     word = columns[0].writer.word
 
@@ -257,7 +257,7 @@ def _only(each: Compared, role: str, path: Path) -> Cell:
 # site and money -----------------------------------------------------------------------------------------------------
 
 
-def _of_site(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _site_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     yield _number(columns, (SITE, "racks"), LESS, bare=True)
     yield _number(columns, (SITE, "power_w"), LESS)
     yield Measure("site.power_by_gpu", columns[0].writer.word("compare-power-gpu"), LESS, _power_by_gpu)
@@ -273,7 +273,7 @@ def _power_by_gpu(each: Compared) -> Cell:
     return Cell(found.value, found.unit, least="power_w" in each.writer.lower_bounds)
 
 
-def _of_money(columns: Sequence[Compared]) -> Iterator[Measure]:
+def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     word = columns[0].writer.word
     yield Measure("totals.priced", word("compare-priced"), NEITHER, _priced)
     yield Measure("totals.net", word("xlsx-net"), LESS, _net)

@@ -12,9 +12,9 @@ LARGEST = 1e300
 """Numbers beyond it nobody means; they are near the end of what a float holds."""
 
 
-def data_of(content: bytes) -> Any:
+def parse_bom(content: bytes) -> Any:
     """The data of JSON. Raises ValueError or RecursionError."""
-    return json.loads(content.decode("utf-8-sig"), parse_constant=_no_number, parse_float=_finite)
+    return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def units_of(derivations: Any) -> dict[str, str]:
@@ -25,12 +25,12 @@ def units_of(derivations: Any) -> dict[str, str]:
     return {path: unit for path, unit in units if isinstance(unit, str)}
 
 
-def _no_number(word: str) -> None:
+def _refuse_constant(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
 
 
 def _finite(text: str) -> float:
     found = float(text)
     if abs(found) > LARGEST:
-        _no_number(text)
+        _refuse_constant(text)
     return found

@@ -51,14 +51,14 @@ def cluster_of(fabric: str) -> str:
     return fabric.rpartition(".")[0]
 
 
-def of_cluster(side: Side, cluster: str) -> str:
+def cluster_prefix(side: Side, cluster: str) -> str:
     """What the paths of numbers of a cluster begin with."""
     return f"{CLUSTERS}.{cluster}." if side.clusters else ""
 
 
 def described_cluster(side: Side, cluster: str) -> str:
     """A cluster in a few words."""
-    get, base = side.numbers.get, f"{of_cluster(side, cluster)}cluster"
+    get, base = side.numbers.get, f"{cluster_prefix(side, cluster)}cluster"
     gpus = f"{get(f'{base}.gpus', 0)} x {get(f'{base}.gpu', 'GPU')}"
     servers = get(f"{base}.servers")
     return f"{gpus} in {servers} x {get(f'{base}.server', 'server')}" if servers else gpus
@@ -90,11 +90,11 @@ def _clusters(old: Side, new: Side) -> dict[str, str]:
 
 
 def _machines(side: Side, cluster: str) -> tuple[object, ...]:
-    base = f"{of_cluster(side, cluster)}cluster"
+    base = f"{cluster_prefix(side, cluster)}cluster"
     return tuple(side.numbers.get(f"{base}.{key}") for key in ("gpu", "server"))
 
 
 def _size(side: Side, cluster: str) -> float:
     """How many GPUs a cluster has; none where that is not known."""
-    found = side.numbers.get(f"{of_cluster(side, cluster)}cluster.gpus")
+    found = side.numbers.get(f"{cluster_prefix(side, cluster)}cluster.gpus")
     return found if type(found) is int else 0

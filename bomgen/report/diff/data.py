@@ -13,7 +13,7 @@ from bomgen.report.diff.difference import Difference
 from bomgen.report.diff.expansion import Ordered
 from bomgen.report.diff.lines import Pair
 from bomgen.report.diff.numbers import described
-from bomgen.report.diff.price_split import of_line
+from bomgen.report.diff.price_split import split_line
 from bomgen.report.diff.sections import headline
 from bomgen.report.diff.side import Item, Money, Side
 from bomgen.report.diff.words import line_change
@@ -105,7 +105,7 @@ def _number(value: int | Fraction | None) -> int | float | None:
 def _line(pair: Pair, currency: str | None) -> dict[str, Any]:
     item = pair.item
     change = line_change(pair, currency)
-    parts = of_line(pair, currency) if currency and change is not None else {}
+    parts = split_line(pair, currency) if currency and change is not None else {}
     return {
         "change": pair.change,
         "id": item.id,

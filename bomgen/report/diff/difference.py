@@ -15,13 +15,13 @@ from bomgen.report.diff.expansion import Expansion, expansion, is_expansion
 from bomgen.report.diff.keys import KeyChange, changed_keys
 from bomgen.report.diff.lines import Pair, paired
 from bomgen.report.diff.numbers import Changed, changed_numbers
-from bomgen.report.diff.price_split import Split, split
+from bomgen.report.diff.price_split import PriceSplit, split_total
 from bomgen.report.diff.side import BILL, Money, Side, Warned, bill_in, side_of
 
 if TYPE_CHECKING:
     from bomgen.cabling.recabling import Moves
 
-__all__ = ["Difference", "Side", "bill_in", "compare", "side_of", "with_moves"]
+__all__ = ["Difference", "Side", "add_moves", "bill_in", "compare", "side_of"]
 
 _NUMBERS = re.compile(r"\b[0-9][0-9 .,]*\b")
 
@@ -45,7 +45,7 @@ class Difference(NamedTuple):
     """Lines of the bill that changed."""
     unchanged: int
     """Lines that did not."""
-    money: Split | None
+    money: PriceSplit | None
     """None: the sides are in different currencies."""
     rates: Mapping[str, tuple[Decimal, Decimal]]
     """Exchange rates that changed, by the currency of the prices."""
@@ -88,7 +88,7 @@ class Difference(NamedTuple):
         return {old: new for old, new in self.names.clusters.items() if old != new}
 
     @property
-    def without_price(self) -> tuple[Pair, ...]:
+    def unpriced(self) -> tuple[Pair, ...]:
         """Lines that have no price and need one: they are new, are of more pieces, or had one before."""
         return tuple(
             pair
@@ -124,14 +124,14 @@ def compare(old: Side, new: Side) -> Difference:
         removed_warnings=tuple(each for key, each in was.items() if key not in became),
         pairs=tuple(changed),
         unchanged=len(pairs) - len(changed),
-        money=split(old, new, changed),
+        money=split_total(old, new, changed),
         rates=dict(_rates(changed)),
         alternatives=dict(_alternatives(old, new)),
         expansion=expansion(old, new, changed) if is_expansion(old, new, same) else None,
     )
 
 
-def with_moves(found: Difference, moves: Moves | None, unknown: str = "") -> Difference:
+def add_moves(found: Difference, moves: Moves | None, unknown: str = "") -> Difference:
     """A difference with what is to be moved, or why that is not known."""
     return found._replace(moves=moves, moves_unknown=unknown)
 

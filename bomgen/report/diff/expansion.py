@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bomgen.core.money import ANY_AMOUNT, rounded
 from bomgen.plan.commercial_terms import CHARGED
-from bomgen.report.diff.clusters import Names, of_cluster
+from bomgen.report.diff.clusters import Names, cluster_prefix
 from bomgen.report.diff.lines import Pair, named_by_words
 from bomgen.report.diff.side import Item, Side
 
@@ -52,7 +52,7 @@ def is_expansion(old: Side, new: Side, names: Names) -> bool:
         return False
     grown = len(new.clusters) > len(names.clusters)
     for cluster, now in names.clusters.items():
-        was, became = f"{of_cluster(old, cluster)}cluster", f"{of_cluster(new, now)}cluster"
+        was, became = f"{cluster_prefix(old, cluster)}cluster", f"{cluster_prefix(new, now)}cluster"
         if any(old.numbers.get(f"{was}.{key}") != new.numbers.get(f"{became}.{key}") for key in ("gpu", "server")):
             return False
         key = "servers" if f"{became}.servers" in new.numbers else "gpus"

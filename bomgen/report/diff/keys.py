@@ -98,7 +98,7 @@ def _compared(was_at: Path, at: Path, was: Any, became: Any) -> Iterator[tuple[P
     if isinstance(was, dict) and isinstance(became, dict):
         for key in dict.fromkeys((*became, *was)):
             yield from _compared((*was_at, key), (*at, key), was.get(key, _NOTHING), became.get(key, _NOTHING))
-    elif isinstance(was, list) and isinstance(became, list) and _told_apart(was) and _told_apart(became):
+    elif isinstance(was, list) and isinstance(became, list) and _all_named(was) and _all_named(became):
         before = {_tag(each): place for place, each in enumerate(was)}
         for place, each in enumerate(became):
             known = before.pop(_tag(each), None)
@@ -123,7 +123,7 @@ def _tag(each: Any) -> str:
     return next((f"{key}={each[key]}" for key in NAMED_BY if each.get(key) is not None), "")
 
 
-def _told_apart(values: list[Any]) -> bool:
+def _all_named(values: list[Any]) -> bool:
     """Whether a list holds mappings that each have a name of their own."""
     if not all(isinstance(each, dict) for each in values):
         return False

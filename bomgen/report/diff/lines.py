@@ -143,15 +143,15 @@ def _join_alone(
     if len(partner) + len(instead) == len(new):
         return
 
-    def by_use(items: Sequence[Item], taken: Iterable[int], names: Names) -> dict[Hashable, list[int]]:
+    def places_by_use(items: Sequence[Item], taken: Iterable[int], names: Names) -> dict[Hashable, list[int]]:
         gone, found = set(taken), dict[Hashable, list[int]]()
         for at, item in enumerate(items):
             if at not in gone:
                 found.setdefault(_place(item, names), []).append(at)
         return found
 
-    left = by_use(old, (*partner.values(), *instead.values()), names)
-    for key, found in by_use(new, (*partner, *instead), NO_NAMES).items():
+    left = places_by_use(old, (*partner.values(), *instead.values()), names)
+    for key, found in places_by_use(new, (*partner, *instead), NO_NAMES).items():
         if len(found) == 1 == len(left.get(key, ())):
             instead[found[0]] = left[key][0]
 

@@ -15,8 +15,8 @@ from bomgen.report.diff.sections import (
     ORDER,
     PLAN,
     WARNINGS,
-    Row,
-    Section,
+    DiffRow,
+    DiffSection,
     headline,
     sections,
 )
@@ -72,7 +72,7 @@ def markdown(found: Difference) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _rank(section: Section) -> int:
+def _rank(section: DiffSection) -> int:
     titles = list(SHOWN)
     return titles.index(section.title) if section.title in titles else len(titles)
 
@@ -90,7 +90,7 @@ def _cut(shown: Sequence[str], folded: Sequence[str]) -> Iterator[str]:
         yield line
 
 
-def _table(section: Section, rows: Sequence[Row], of: int = 0) -> list[str]:
+def _table(section: DiffSection, rows: Sequence[DiffRow], of: int = 0) -> list[str]:
     """A table with a title, that of a folded one with how many rows the section has."""
     if not rows:
         return [f"**{safe(section.title)}**", ""]

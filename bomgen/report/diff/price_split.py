@@ -30,7 +30,7 @@ PARTS = (QUANTITY, PRICE, DISCOUNT, EXCHANGE, NEW, GONE, PRICED, UNPRICED, CHARG
 """What a change of the total is split into. `other` is nought, unless a file's totals are not the sum of its lines."""
 
 
-class Split(NamedTuple):
+class PriceSplit(NamedTuple):
     """A change of the total, in parts that add up to it."""
 
     old: Decimal
@@ -43,22 +43,22 @@ class Split(NamedTuple):
         return ANY_AMOUNT.subtract(self.new, self.old)
 
 
-def split(old: Side, new: Side, pairs: Iterable[Pair]) -> Split | None:
+def split_total(old: Side, new: Side, pairs: Iterable[Pair]) -> PriceSplit | None:
     """The change of the total in parts; None where the sides are in different currencies."""
     if old.totals.currency != new.totals.currency:
         return None
     parts = dict.fromkeys(PARTS, Decimal(0))
     for pair in pairs:
-        for name, amount in of_line(pair, new.totals.currency).items():
+        for name, amount in split_line(pair, new.totals.currency).items():
             parts[name] = ANY_AMOUNT.add(parts[name], amount)
     parts[TAX] = ANY_AMOUNT.subtract(new.totals.tax, old.totals.tax)
-    found = Split(old.totals.amount, new.totals.amount, parts)
+    found = PriceSplit(old.totals.amount, new.totals.amount, parts)
     known = _sum(amount for name, amount in parts.items() if name != OTHER)
     parts[OTHER] = ANY_AMOUNT.subtract(found.change, known)
     return found
 
 
-def of_line(pair: Pair, currency: str) -> dict[str, Decimal]:
+def split_line(pair: Pair, currency: str) -> dict[str, Decimal]:
     """What a line costs more, in parts."""
     before = pair.old.amount if pair.old else None
     after = pair.new.amount if pair.new else None

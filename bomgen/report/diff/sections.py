@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.report.diff.clusters import ONLY, cluster_of, described_cluster, of_cluster
+from bomgen.report.diff.clusters import ONLY, cluster_of, cluster_prefix, described_cluster
 from bomgen.report.diff.difference import Difference
 from bomgen.report.diff.expansion import Expansion, Ordered
 from bomgen.report.diff.lines import ADDED, REMOVED, RENAMED, Pair
@@ -75,39 +75,39 @@ PARTS_OF_MONEY = {
 }
 
 
-class Row(NamedTuple):
+class DiffRow(NamedTuple):
     """A row of a section, with a sign for what is new, gone or changed."""
 
     sign: str
     cells: tuple[str, ...]
 
 
-class Rows(Sequence[Row]):
+class Rows(Sequence[DiffRow]):
     """Rows that are made when somebody looks at them: of thousands of lines a page shows a few."""
 
-    def __init__(self, pairs: Sequence[Pair], row: Callable[[Pair], Row]) -> None:
+    def __init__(self, pairs: Sequence[Pair], row: Callable[[Pair], DiffRow]) -> None:
         self.pairs, self.row = pairs, row
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     @overload
-    def __getitem__(self, place: int) -> Row: ...
+    def __getitem__(self, place: int) -> DiffRow: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: slice) -> list[DiffRow]: ...
 
-    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+    def __getitem__(self, place: int | slice) -> DiffRow | list[DiffRow]:
         if isinstance(place, slice):
             return [self.row(pair) for pair in self.pairs[place]]
         return self.row(self.pairs[place])
 
 
-class Section(NamedTuple):
+class DiffSection(NamedTuple):
     """Rows under a title; the first `first` of them are what matters."""
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[DiffRow]
     first: int
     what: str
     """What the other rows are called when they are counted."""
@@ -134,7 +134,7 @@ def headline(found: Difference) -> str:
         said.append("no change of the total")
     if not found.result_changed:
         return "The result is the same; the plan is written otherwise"
-    if unknown := len(found.without_price):
+    if unknown := len(found.unpriced):
         said.append(f"{unknown} lines need a price" if unknown > 1 else "a line needs a price")
     return ", ".join(said)
 
@@ -144,7 +144,7 @@ def _design_changes(found: Difference) -> Iterator[str]:
     numbers = {each.path: each for each in found.numbers}
     yield from (f"new cluster {name}" for name in found.added_clusters)
     yield from (f"cluster {name} gone" for name in found.removed_clusters)
-    clusters = [of_cluster(found.new, name) for name in found.new.clusters or (ONLY,)]
+    clusters = [cluster_prefix(found.new, name) for name in found.new.clusters or (ONLY,)]
     for each in (numbers.get(f"{before}cluster.{key}") for before in clusters for key in ("gpu", "server")):
         if each:
             yield f"{value_text(each.old, '')} {ARROW} {value_text(each.new, '')}"
@@ -152,7 +152,7 @@ def _design_changes(found: Difference) -> Iterator[str]:
         if (each := numbers.get(f"cluster.{key}")) and each.change:
             yield _counted(int(each.change), one, many)
     for tier in TIERS:
-        if change := _of_tier(found, tier):
+        if change := _switches_added(found, tier):
             yield _counted(change, tier, tier)
     for name in found.added_fabrics:
         if cluster_of(name) not in found.added_clusters:
@@ -171,7 +171,7 @@ def _counted(change: int, one: str, many: str) -> str:
     return f"{PLUS if change > 0 else MINUS}{words().integer(abs(change))} {one if abs(change) == 1 else many}"
 
 
-def _of_tier(found: Difference, tier: str) -> int:
+def _switches_added(found: Difference, tier: str) -> int:
     """How many more switches of a tier there are over all fabrics."""
 
     def total(side: Side) -> int:
@@ -181,7 +181,7 @@ def _of_tier(found: Difference, tier: str) -> int:
     return total(found.new) - total(found.old)
 
 
-def sections(found: Difference, together: bool = False) -> list[Section]:
+def sections(found: Difference, together: bool = False) -> list[DiffSection]:
     """All that changed, section by section, numbers `together` or by what they belong to; empty ones are left out."""
     every = [_keys(found), _money(found), _order(found), _moves(found), _free(found), _clusters(found), _fabrics(found)]
     every += [design(found)] if together else [*_numbers(found)]
@@ -189,45 +189,45 @@ def sections(found: Difference, together: bool = False) -> list[Section]:
     return [section for section in every if section and (section.rows or section.notes)]
 
 
-def _keys(found: Difference) -> Section:
+def _keys(found: Difference) -> DiffSection:
     rows = []
     for each in found.keys or ():
         sign = PLUS if each.old is None else MINUS if each.new is None else TILDE
         said = each.new if each.old is None else each.old if each.new is None else f"{each.old} {ARROW} {each.new}"
-        rows.append(Row(sign, (each.key, said or "", each.place)))
-    return Section(PLAN, tuple(rows), len(rows), "keys", ("Key", "Value", "Place"))
+        rows.append(DiffRow(sign, (each.key, said or "", each.place)))
+    return DiffSection(PLAN, tuple(rows), len(rows), "keys", ("Key", "Value", "Place"))
 
 
-def _clusters(found: Difference) -> Section:
-    rows = [Row(PLUS, (name, described_cluster(found.new, name))) for name in found.added_clusters]
-    rows += [Row(MINUS, (name, described_cluster(found.old, name))) for name in found.removed_clusters]
+def _clusters(found: Difference) -> DiffSection:
+    rows = [DiffRow(PLUS, (name, described_cluster(found.new, name))) for name in found.added_clusters]
+    rows += [DiffRow(MINUS, (name, described_cluster(found.old, name))) for name in found.removed_clusters]
     for old, new in found.renamed_clusters.items():
         said = f"was called {old}" if old else "was the only one"
-        rows.append(Row(TILDE, (new, said) if new else (old, "is the only one")))
-    return Section("Clusters", tuple(rows), len(rows), "clusters", ("Cluster", "What"))
+        rows.append(DiffRow(TILDE, (new, said) if new else (old, "is the only one")))
+    return DiffSection("Clusters", tuple(rows), len(rows), "clusters", ("Cluster", "What"))
 
 
-def _fabrics(found: Difference) -> Section:
-    rows = [Row(PLUS, (name, described(found.new, name))) for name in found.added_fabrics]
-    rows += [Row(MINUS, (name, described(found.old, name))) for name in found.removed_fabrics]
-    rows += [Row(TILDE, (new, f"was called {old}")) for old, new in found.renamed_fabrics.items()]
-    return Section("Fabrics", tuple(rows), len(rows), "fabrics", ("Fabric", "What"))
+def _fabrics(found: Difference) -> DiffSection:
+    rows = [DiffRow(PLUS, (name, described(found.new, name))) for name in found.added_fabrics]
+    rows += [DiffRow(MINUS, (name, described(found.old, name))) for name in found.removed_fabrics]
+    rows += [DiffRow(TILDE, (new, f"was called {old}")) for old, new in found.renamed_fabrics.items()]
+    return DiffSection("Fabrics", tuple(rows), len(rows), "fabrics", ("Fabric", "What"))
 
 
-def _numbers(found: Difference) -> Iterator[Section]:
+def _numbers(found: Difference) -> Iterator[DiffSection]:
     for group in dict.fromkeys(each.group for each in found.numbers):
         of_group = [each for each in found.numbers if each.group == group]
         rows = tuple(_number(each) for each in of_group)
         first = sum(each.important for each in of_group)
-        yield Section(_title(group), rows, first, "numbers", ("Number", *OLD_NEW), OLD_NEW)
+        yield DiffSection(_title(group), rows, first, "numbers", ("Number", *OLD_NEW), OLD_NEW)
 
 
-def design(found: Difference) -> Section:
+def design(found: Difference) -> DiffSection:
     """All numbers of the design in one section, those first that a reader wants first, whichever part has them."""
     ranked = sorted(found.numbers, key=lambda each: (not each.important, rank(each)))
-    rows = tuple(Row(_number(each).sign, (_title(each.group), *_number(each).cells)) for each in ranked)
+    rows = tuple(DiffRow(_number(each).sign, (_title(each.group), *_number(each).cells)) for each in ranked)
     first = sum(each.important for each in ranked)
-    return Section(DESIGN, rows, first, "numbers", ("Of", "Number", *OLD_NEW), OLD_NEW)
+    return DiffSection(DESIGN, rows, first, "numbers", ("Of", "Number", *OLD_NEW), OLD_NEW)
 
 
 def _title(group: str) -> str:
@@ -238,15 +238,15 @@ def _title(group: str) -> str:
     return f"Fabric {name}" if name else TITLES.get(kind, kind)
 
 
-def _number(each: Changed) -> Row:
+def _number(each: Changed) -> DiffRow:
     sign = PLUS if each.old is None else MINUS if each.new is None else TILDE
     texts = (value_text(each.old, each.unit), value_text(each.new, each.unit))
     if texts[0] == texts[1] and isinstance(each.old, int | float) and isinstance(each.new, int | float):
         texts = (repr(each.old), repr(each.new))
-    return Row(sign, (each.label, *texts, change_text(each.change, each.unit, each.old)))
+    return DiffRow(sign, (each.label, *texts, change_text(each.change, each.unit, each.old)))
 
 
-def _bill(found: Difference) -> Section:
+def _bill(found: Difference) -> DiffSection:
     currency = found.new.totals.currency if found.money else None
     shown = [pair for pair in found.pairs if pair.change != RENAMED]
     rows = Rows(shown, lambda pair: _line(pair, currency))
@@ -254,22 +254,22 @@ def _bill(found: Difference) -> Section:
     if renamed := len(found.pairs) - len(shown):
         notes.append(f"{renamed} lines are called otherwise and are the same")
     head = ("Pieces", "Part", "Line", "What changed", currency or "Amount")
-    return Section(BILL, rows, len(rows), "lines", head, ("Pieces", head[-1]), tuple(notes))
+    return DiffSection(BILL, rows, len(rows), "lines", head, ("Pieces", head[-1]), tuple(notes))
 
 
-def _line(pair: Pair, currency: str | None) -> Row:
+def _line(pair: Pair, currency: str | None) -> DiffRow:
     more = pair.pieces
     sign = {ADDED: PLUS, REMOVED: MINUS}.get(pair.change, PLUS if more > 0 else MINUS if more < 0 else TILDE)
     item = pair.item
     name = f"{part_text(item)} (in stock)" if item.in_stock else part_text(item)
-    return Row(sign, (pieces_text(pair), name, item.id, what_changed(pair, currency), amount_text(pair, currency)))
+    return DiffRow(sign, (pieces_text(pair), name, item.id, what_changed(pair, currency), amount_text(pair, currency)))
 
 
-def _money(found: Difference) -> Section | None:
+def _money(found: Difference) -> DiffSection | None:
     if found.money is None:
         was, became = (money_text(side.totals.amount, side.totals.currency) for side in (found.old, found.new))
-        total = (Row(TILDE, ("total", f"{was} {ARROW} {became}", "")),)
-        return Section(MONEY, total, 1, "parts", ("Of", "Amount", ""), ("Amount",))
+        total = (DiffRow(TILDE, ("total", f"{was} {ARROW} {became}", "")),)
+        return DiffSection(MONEY, total, 1, "parts", ("Of", "Amount", ""), ("Amount",))
     if not found.money.change and not any(found.money.parts.values()):
         return None
     currency = found.new.totals.currency
@@ -277,14 +277,14 @@ def _money(found: Difference) -> Section | None:
     was, became = (words().amount(amount, currency) for amount in (found.money.old, found.money.new))
     least = "" if found.old.totals.complete and found.new.totals.complete else ", at least"
     change = found.money.change
-    rows = [Row(_sign(change), (f"total{least} {was} {ARROW} {became}", *_amounts(change, base, currency)))]
+    rows = [DiffRow(_sign(change), (f"total{least} {was} {ARROW} {became}", *_amounts(change, base, currency)))]
     for name, label in PARTS_OF_MONEY.items():
         amount = found.money.parts[name]
         if amount:
             said = label + (f" ({_rates(found)})" if name == EXCHANGE else "")
-            rows.append(Row(_sign(amount), (f"  {said}", *_amounts(amount, base, currency))))
+            rows.append(DiffRow(_sign(amount), (f"  {said}", *_amounts(amount, base, currency))))
     head = ("Of", currency, "Share of the old total")
-    return Section(MONEY, tuple(rows), len(rows), "parts", head, head[1:])
+    return DiffSection(MONEY, tuple(rows), len(rows), "parts", head, head[1:])
 
 
 def _amounts(amount: Decimal, base: Fraction, currency: str) -> tuple[str, str]:
@@ -299,19 +299,19 @@ def _sign(amount: Decimal) -> str:
     return PLUS if amount > 0 else MINUS if amount < 0 else PLAIN
 
 
-def _order(found: Difference) -> Section | None:
+def _order(found: Difference) -> DiffSection | None:
     if found.expansion is None or not found.expansion.order:
         return None
     currency = found.new.totals.currency
     rows = tuple(_ordered(row, currency) for row in found.expansion.order)
     notes = tuple(_order_notes(found.expansion, currency))
     head = ("Pieces", "Part", "Number", currency)
-    return Section(ORDER, rows, len(rows), "parts", head, ("Pieces", currency), notes)
+    return DiffSection(ORDER, rows, len(rows), "parts", head, ("Pieces", currency), notes)
 
 
-def _ordered(row: Ordered, currency: str) -> Row:
+def _ordered(row: Ordered, currency: str) -> DiffRow:
     amount = "no price" if row.amount is None else words().amount(row.amount, currency)
-    return Row(PLUS, (f"{words().integer(row.pieces)} x", row.description, row.sku or row.part or "", amount))
+    return DiffRow(PLUS, (f"{words().integer(row.pieces)} x", row.description, row.sku or row.part or "", amount))
 
 
 def _order_notes(found: Expansion, currency: str) -> Iterator[str]:
@@ -323,12 +323,12 @@ def _order_notes(found: Expansion, currency: str) -> Iterator[str]:
         yield f"tax: {signed_money(found.tax, currency)}"
 
 
-def _moves(found: Difference) -> Section | None:
+def _moves(found: Difference) -> DiffSection | None:
     if found.expansion is None:
         return None
     if found.moves is None:
         unknown = (f"not known: {found.moves_unknown}",) if found.moves_unknown else ()
-        return Section(MOVE, (), 0, "kinds of link", (), (), unknown)
+        return DiffSection(MOVE, (), 0, "kinds of link", (), (), unknown)
     rows = tuple(_moved(each) for each in found.moves.cables if each.old)
     cables = found.moves.cables
     remarks = [] if any(each.moved or each.free for each in cables) else ["no cable is plugged elsewhere"]
@@ -336,10 +336,10 @@ def _moves(found: Difference) -> Section | None:
         total = words().integer(sum(elsewhere.values()))
         remarks.append(f"{total} machines have other places on the drawn floor; rows in site.layout keep them")
     head = ("Fabric", "Cables", "Before", "Stay", "Move one end", "Free", "New", "Remarks")
-    return Section(MOVE, rows, len(rows), "kinds of link", head, head[2:-1], tuple(remarks))
+    return DiffSection(MOVE, rows, len(rows), "kinds of link", head, head[2:-1], tuple(remarks))
 
 
-def _moved(each: Moved) -> Row:
+def _moved(each: Moved) -> DiffRow:
     numbers = (each.old, each.stay, each.moved, each.free, each.added)
     remarks = []
     if each.of_pair_old != each.of_pair_new and each.of_pair_new[1]:
@@ -349,7 +349,7 @@ def _moved(each: Moved) -> Row:
     if each.other_cable:
         remarks.append(f"{words().integer(each.other_cable)} that stay are another cable now")
     sign = TILDE if each.moved or each.free else PLAIN
-    return Row(sign, (each.fabric, each.kind, *map(words().integer, numbers), "; ".join(remarks)))
+    return DiffRow(sign, (each.fabric, each.kind, *map(words().integer, numbers), "; ".join(remarks)))
 
 
 def _span(ends: tuple[int, int]) -> str:
@@ -357,29 +357,29 @@ def _span(ends: tuple[int, int]) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _free(found: Difference) -> Section | None:
+def _free(found: Difference) -> DiffSection | None:
     if found.expansion is None or not found.expansion.free:
         return None
-    rows = tuple(Row(MINUS, _left_over(row)) for row in found.expansion.free)
-    return Section(FREE, rows, len(rows), "parts", ("Pieces", "Part", "Number", "From"), ("Pieces",))
+    rows = tuple(DiffRow(MINUS, _left_over(row)) for row in found.expansion.free)
+    return DiffSection(FREE, rows, len(rows), "parts", ("Pieces", "Part", "Number", "From"), ("Pieces",))
 
 
 def _left_over(row: Ordered) -> tuple[str, ...]:
     return f"{words().integer(row.pieces)} x", row.description, row.sku or row.part or "", ", ".join(row.lines)
 
 
-def _alternatives(found: Difference) -> Section:
+def _alternatives(found: Difference) -> DiffSection:
     def text(money: Money | None) -> str:
         return NOTHING if money is None else money_text(money.amount, money.currency)
 
     rows = tuple(
-        Row(PLUS if was is None else MINUS if became is None else TILDE, (name, text(was), text(became)))
+        DiffRow(PLUS if was is None else MINUS if became is None else TILDE, (name, text(was), text(became)))
         for name, (was, became) in found.alternatives.items()
     )
-    return Section("Alternatives", rows, len(rows), "alternatives", ("Name", "Old", "New"), ("Old", "New"))
+    return DiffSection("Alternatives", rows, len(rows), "alternatives", ("Name", "Old", "New"), ("Old", "New"))
 
 
-def _warnings(found: Difference) -> Section:
-    rows = [Row(PLUS, (each.message, each.id)) for each in found.added_warnings]
-    rows += [Row(MINUS, (each.message, each.id)) for each in found.removed_warnings]
-    return Section(WARNINGS, tuple(rows), len(rows), "warnings", ("Warning", "Reason"))
+def _warnings(found: Difference) -> DiffSection:
+    rows = [DiffRow(PLUS, (each.message, each.id)) for each in found.added_warnings]
+    rows += [DiffRow(MINUS, (each.message, each.id)) for each in found.removed_warnings]
+    return DiffSection(WARNINGS, tuple(rows), len(rows), "warnings", ("Warning", "Reason"))

@@ -16,7 +16,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.core.provenance import Mark
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.report.diff.bom_json import DERIVATIONS, LARGEST, SECTIONS, data_of, units_of
+from bomgen.report.diff.bom_json import DERIVATIONS, LARGEST, SECTIONS, parse_bom, units_of
 
 if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
@@ -117,7 +117,7 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
     if not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return None
     try:
-        data = data_of(content)
+        data = parse_bom(content)
     except (ValueError, RecursionError) as error:
         if not name.lower().endswith(".json"):
             return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bomgen.report.diff.difference import Difference
-from bomgen.report.diff.sections import PLAIN, Row, Section, headline, sections
+from bomgen.report.diff.sections import PLAIN, DiffRow, DiffSection, headline, sections
 from bomgen.report.diff.words import ARROW
 
 MOST_ROWS = 40
@@ -35,7 +35,7 @@ def lines(found: Difference, every: bool = False) -> Iterator[Toned]:
         yield Toned("", PLAIN)
         yield Toned(section.title, TITLE)
         rows, left = _rows(section, every)
-        head = [Row(PLAIN, section.head)] if len(section.head) >= HEADED and rows else []
+        head = [DiffRow(PLAIN, section.head)] if len(section.head) >= HEADED and rows else []
         for row, text in zip((*head, *rows), _aligned(section, (*head, *rows)), strict=True):
             yield Toned(f"  {row.sign} {text}".rstrip(), row.sign)
         if left:
@@ -52,13 +52,13 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else " " if sign.isspace() else "�" for sign in text)
 
 
-def _rows(section: Section, every: bool) -> tuple[Sequence[Row], int]:
+def _rows(section: DiffSection, every: bool) -> tuple[Sequence[DiffRow], int]:
     """The rows that are shown, and how many are not."""
     shown = section.rows if every else section.rows[: min(section.first, MOST_ROWS)]
     return shown, len(section.rows) - len(shown)
 
 
-def _aligned(section: Section, rows: Sequence[Row]) -> list[str]:
+def _aligned(section: DiffSection, rows: Sequence[DiffRow]) -> list[str]:
     cells = [[printable(cell) for cell in row.cells] for row in rows]
     if not cells:
         return []

@@ -44,7 +44,7 @@ def _passed(found: Difference, most: Limit) -> str:
     old, new = found.old.totals, found.new.totals
     if found.money is None:
         return f"the increase cannot be judged: the totals are in {old.currency} and {new.currency}"
-    if unknown := found.without_price:
+    if unknown := found.unpriced:
         ids = ", ".join(pair.item.id for pair in unknown[:2]) + (" and others" if len(unknown) > 2 else "")
         return f"the increase cannot be judged: there is more without a price ({ids})"
     change = found.money.change

@@ -9,7 +9,7 @@ from typing import Any
 from bomgen.core.language import Language, language
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.report.diff.lines import ADDED, REMOVED, Pair
-from bomgen.report.diff.price_split import of_line
+from bomgen.report.diff.price_split import split_line
 from bomgen.report.diff.side import Item
 
 ARROW = "->"
@@ -130,7 +130,7 @@ def line_change(pair: Pair, currency: str | None) -> Decimal | None:
     if currency is None or all(amount is None for amount in amounts):
         return None
     total = Decimal(0)
-    for amount in of_line(pair, currency).values():
+    for amount in split_line(pair, currency).values():
         total = ANY_AMOUNT.add(total, amount)
     return total
 

@@ -61,7 +61,7 @@ def explained(
         if path and is_below(path, TOTALS):
             found |= dict(money.totals(path))
     reasons = tuple(why())
-    known = [*figures, *_of_bill(report)]
+    known = [*figures, *_bill_paths(report)]
     chosen = (reason.subject for reason in reasons)
     if path is not None and not any(is_below(name, path) for name in (*known, *chosen)):
         close = nearest(path, known, count=SUGGESTED)
@@ -72,7 +72,7 @@ def explained(
 
 def names(report: Report) -> list[str]:
     """All that can be explained of a result: the paths of its numbers, the ids of the lines of its bill, its totals."""
-    return [*map(dotted, numbers_of(report)), *_of_bill(report)]
+    return [*map(dotted, numbers_of(report)), *_bill_paths(report)]
 
 
 def _sections(paths: Iterable[str]) -> list[str]:
@@ -80,7 +80,7 @@ def _sections(paths: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*(path.partition(".")[0] for path in paths), TOTALS]))
 
 
-def _of_bill(report: Report) -> list[str]:
+def _bill_paths(report: Report) -> list[str]:
     return [*(line.line.id for line in report.quote.lines), *_TOTALS]
 
 

@@ -75,10 +75,10 @@ class Money:
         if line.charge and line.charge.price is not None:
             return node._replace(origin=str(line.charge.mark), place=line.charge.mark)
         if priced.price and priced.book:
-            return self._of_book(node, priced.price, priced.book)
+            return self._book_node(node, priced.price, priced.book)
         return node
 
-    def _of_book(self, node: Node, price: Price, book: PriceBook) -> Node:
+    def _book_node(self, node: Node, price: Price, book: PriceBook) -> Node:
         """A unit price with what its book says of it, and how it was converted."""
         notes = []
         if price.date:

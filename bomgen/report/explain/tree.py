@@ -53,7 +53,7 @@ class Trees:
 
     def _node(self, path: str, name: str, figure: Figure, level: int, whole: bool = False) -> Node:
         unit = self.currency if figure.unit == MONEY else figure.unit
-        node = _of_origin(name, self.show(replace(figure, unit=unit)), figure)._replace(unit=unit)
+        node = _origin_node(name, self.show(replace(figure, unit=unit)), figure)._replace(unit=unit)
         if not figure.inputs:
             return node
         before = self.explained.get(id(figure))
@@ -66,7 +66,7 @@ class Trees:
         return node._replace(inputs=tuple(self._node(path, key, value, level + 1) for key, value in inputs))
 
 
-def _of_origin(name: str, shown: str, figure: Figure) -> Node:
+def _origin_node(name: str, shown: str, figure: Figure) -> Node:
     """A figure without its inputs."""
     node = Node(name, shown, plain(figure.value), figure.unit, "", origin_text(figure))
     match figure.origin:

@@ -180,11 +180,11 @@ def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
         except PlanErrors:
             continue
         if other.protocol == tier.switch.protocol and max(g.port_gbps.value for g in other.groups) == rate:
-            found.append(_with(asked, built, tier, other))
+            found.append(_with_switch(asked, built, tier, other))
     yield from (other for _, other in sorted(found)[:SHOWN])
 
 
-def _with(asked: Asked, built: BuiltFabric, tier: Tier, switch: Switch) -> tuple[int, Other]:
+def _with_switch(asked: Asked, built: BuiltFabric, tier: Tier, switch: Switch) -> tuple[int, Other]:
     """What a fabric would be with another switch in a tier, and in those above that have the same."""
     taken, servers = tier.switch.identity.id, asked.report.design.sizing.servers
     plans: dict[str, TierChoice] = {

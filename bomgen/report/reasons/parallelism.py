@@ -16,12 +16,12 @@ def topics(asked: Asked) -> Iterator[Topic]:
     """The split of a training run, or of a replica that serves."""
     sizing, plan = asked.report.design.sizing, asked.report.plan
     if sizing.fit and plan.training:
-        yield Topic("workload.parallelism", COVERS, partial(_of_training, asked))
+        yield Topic("workload.parallelism", COVERS, partial(_training_reason, asked))
     elif sizing.serving and plan.inference:
-        yield Topic("workload.parallelism", COVERS, partial(_of_serving, asked))
+        yield Topic("workload.parallelism", COVERS, partial(_serving_reason, asked))
 
 
-def _of_training(asked: Asked) -> Reason | None:
+def _training_reason(asked: Asked) -> Reason | None:
     fit, training = asked.report.design.sizing.fit, asked.report.plan.training
     if fit is None or training is None:
         return None
@@ -35,13 +35,13 @@ def _of_training(asked: Asked) -> Reason | None:
         "workload.parallelism",
         f"{_degrees(degrees)}, {split.data.value} replicas",
         PLAN if by_hand else SEARCH,
-        f"{because}; the fullest GPU holds {asked.value(fit.per_gpu.total)}{_of(asked, fit.gpu_memory)}",
+        f"{because}; the fullest GPU holds {asked.value(fit.per_gpu.total)}{_memory_words(asked, fit.gpu_memory)}",
         by_hand.mark if by_hand else None,
         _others(fit.reasons),
     )
 
 
-def _of_serving(asked: Asked) -> Reason | None:
+def _serving_reason(asked: Asked) -> Reason | None:
     serving, inference = asked.report.design.sizing.serving, asked.report.plan.inference
     if serving is None or inference is None:
         return None
@@ -64,7 +64,7 @@ def _degrees(degrees: dict[str, Figure]) -> str:
     return " x ".join(f"{name} {each.value}" for name, each in degrees.items() if name in first or each.value > 1)
 
 
-def _of(asked: Asked, memory: Figure | None) -> str:
+def _memory_words(asked: Asked, memory: Figure | None) -> str:
     return f" of {asked.value(memory)}" if memory else ""
 
 
