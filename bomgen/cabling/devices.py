@@ -51,7 +51,7 @@ class _Numbering:
 
 def machines(design: Design) -> Machines:
     """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
-    found, own = _Numbering(), f"{design.plan.pool}-" if design.plan.pool else ""
+    found, own = _Numbering(), f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
     server, servers = design.plan.cluster.server, design.sizing.servers
     stem = "tray" if server and server.trays else SERVERS
     of_servers = found.add(_servers(server, servers), f"{own}{stem}")
@@ -120,7 +120,7 @@ def codes(design: Design) -> dict[str, str]:
     """What names of ports and switches call each fabric, behind its cluster where a plan has several."""
     found: dict[str, str] = {}
     for built in design.fabrics:
-        stem = slug(f"{design.plan.pool}-{built.plan.name}" if design.plan.pool else built.plan.name)
+        stem = slug(f"{design.plan.cluster_name}-{built.plan.name}" if design.plan.cluster_name else built.plan.name)
         found[built.plan.name] = next(each for each in _stems(stem) if each not in found.values())
     return found
 

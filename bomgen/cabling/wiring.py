@@ -114,7 +114,7 @@ class _Wirer:
         found = zip(*self.columns, strict=True) if self.columns else ((_none(),) for _ in COLUMNS)
         columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
         return Wiring(
-            site="-".join(name for name in (self.design.plan.name, self.design.plan.pool) if name),
+            site="-".join(name for name in (self.design.plan.name, self.design.plan.cluster_name) if name),
             kinds=self.machines.kinds,
             ports=tuple(self.names.numbers),
             ways=tuple(self.ways),

@@ -232,7 +232,7 @@ def _worked_out(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
 def _unnamed(report: Report) -> Report:
     """The result for a cluster whose devices are called as those of an only one: a cluster may be named anew."""
     design = report.design
-    return report._replace(design=design._replace(plan=design.plan._replace(pool="")))
+    return report._replace(design=design._replace(plan=design.plan._replace(cluster_name="")))
 
 
 def _moved(found: Difference, old: Report | None, new: Report | None) -> Difference:
@@ -249,7 +249,7 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
     if links > MOST_CABLES:
         return add_moves(found, None, f"{links} links are more than the {MOST_CABLES} that are compared one by one")
     try:
-        before, after = ({each.plan.pool or "": each for each in side.each_pool} for side in (old, new))
+        before, after = ({each.plan.cluster_name or "": each for each in side.each_cluster} for side in (old, new))
         of_each = {
             now: moves(wired(_unnamed(before[name])), wired(_unnamed(after[now])), own_names(found.names, name))
             for name, now in found.names.clusters.items()

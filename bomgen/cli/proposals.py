@@ -100,10 +100,10 @@ def fabrics(ctx: click.Context, typed: str) -> list[Item]:
     """The fabrics of the plan that stands before."""
 
     def of(file: PlanFile) -> Iterable[str]:
-        wanted = ctx.params.get("pool")
-        for pool in _pools(file):
-            if wanted in (None, pool.get("name")):
-                yield from pool.get("fabrics") or ()
+        wanted = ctx.params.get("cluster")
+        for cluster in _clusters(file):
+            if wanted in (None, cluster.get("name")):
+                yield from cluster.get("fabrics") or ()
         yield from _named_in(file, "fabrics")
 
     return _words(typed, dict.fromkeys(_of_plan(ctx, of)))
@@ -111,7 +111,9 @@ def fabrics(ctx: click.Context, typed: str) -> list[Item]:
 
 def clusters(ctx: click.Context, typed: str) -> list[Item]:
     """The names of the clusters of the plan that stands before."""
-    return _words(typed, _of_plan(ctx, lambda file: [str(pool["name"]) for pool in _pools(file) if "name" in pool]))
+    return _words(
+        typed, _of_plan(ctx, lambda file: [str(cluster["name"]) for cluster in _clusters(file) if "name" in cluster])
+    )
 
 
 def designs(_: click.Context, typed: str) -> list[Item]:
@@ -207,10 +209,10 @@ def _named_in(file: PlanFile, *steps: str) -> Iterator[str]:
     yield from data if isinstance(data, dict) else ()
 
 
-def _pools(file: PlanFile) -> list[dict[str, Any]]:
+def _clusters(file: PlanFile) -> list[dict[str, Any]]:
     """The clusters of a plan that has several, as its text has them."""
     found = _data(file).get("clusters")
-    return [pool for pool in found if isinstance(pool, dict)] if isinstance(found, list) else []
+    return [cluster for cluster in found if isinstance(cluster, dict)] if isinstance(found, list) else []
 
 
 def _data(file: PlanFile) -> Any:

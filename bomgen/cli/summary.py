@@ -21,10 +21,10 @@ def summary(report: Report) -> Iterator[str]:
     """The result on a few lines below the name of the plan: what fits a screen."""
     from bomgen.core.language import language
 
-    for each in report.each_pool:
-        if each.plan.pool:
-            yield f"  {each.plan.pool}:"
-        yield from _of_pool(each)
+    for each in report.each_cluster:
+        if each.plan.cluster_name:
+            yield f"  {each.plan.cluster_name}:"
+        yield from _cluster_summary(each)
     words, totals = language("en"), report.quote.totals
     if totals.priced_lines == 0:
         yield f"  price      none of {totals.lines} lines has a price"
@@ -34,7 +34,7 @@ def summary(report: Report) -> Iterator[str]:
         yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
 
 
-def _of_pool(report: Report) -> Iterator[str]:
+def _cluster_summary(report: Report) -> Iterator[str]:
     """What one cluster of a plan comes to."""
     from bomgen.core.language import language
     from bomgen.report.metrics import dotted

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--cluster",
-    "pool",
+    "cluster",
     metavar="NAME",
     shell_complete=proposed("clusters"),
     help="The cluster whose cables are listed, of a plan with several.",
@@ -70,7 +70,7 @@ def wiring(
     form: str,
     output: str | None,
     fabrics: tuple[str, ...],
-    pool: str | None,
+    cluster: str | None,
     settings: tuple[str, ...],
     root: str | None,
 ) -> None:
@@ -98,7 +98,7 @@ def wiring(
     report = worked_out(file, settings)
     if report is None:
         sys.exit(WRONG_PLAN)
-    report = _chosen(report, pool)
+    report = _chosen(report, cluster)
     known = [built.plan.name for built in report.design.fabrics]
     if unknown := [name for name in fabrics if name not in known]:
         raise click.UsageError(f"no fabric '{unknown[0]}'; there are {', '.join(known) or 'none'}")
@@ -121,15 +121,17 @@ def wiring(
         say(f"{path}")
 
 
-def _chosen(report: Report, pool: str | None) -> Report:
+def _chosen(report: Report, cluster: str | None) -> Report:
     """The result for the cluster that is meant. Raises UsageError where that is none, or one of several."""
-    pools = {each.plan.pool: each for each in report.pools}
-    if pool in pools:
-        return pools[pool]
-    if pools:
-        wrong = f"no cluster '{pool}'" if pool else "the plan has several clusters, and each has cables of its own"
-        raise click.UsageError(f"{wrong}; name one with --cluster: {', '.join(pools)}")
-    if pool:
+    clusters = {each.plan.cluster_name: each for each in report.clusters}
+    if cluster in clusters:
+        return clusters[cluster]
+    if clusters:
+        wrong = (
+            f"no cluster '{cluster}'" if cluster else "the plan has several clusters, and each has cables of its own"
+        )
+        raise click.UsageError(f"{wrong}; name one with --cluster: {', '.join(clusters)}")
+    if cluster:
         raise click.UsageError("the plan has a single cluster, which has no name; leave out --cluster")
     return report
 

@@ -44,7 +44,7 @@ class Source:
     @property
     def fabrics(self) -> Iterator[NamedFabric]:
         """The fabrics of every cluster."""
-        return (fabric for each in self.report.each_pool for fabric in _fabrics(each))
+        return (fabric for each in self.report.each_cluster for fabric in _fabrics(each))
 
     @cached_property
     def page(self) -> Document:
@@ -52,7 +52,7 @@ class Source:
         from bomgen.report.chapters.contents import document
 
         telling.stage("chapters and drawings")
-        clusters = {each.plan.pool: each for each in self.report.each_pool}
+        clusters = {each.plan.cluster_name: each for each in self.report.each_cluster}
         fabrics = {name: tuple(self._fabric_drawings(each)) for name, each in clusters.items()}
         racks = {name: _rack_drawings(each, self.language) for name, each in clusters.items()}
         page = document(self.report, self.language, fabrics, racks, _cost_drawing(self.report, self.language))
@@ -87,7 +87,7 @@ def _fabrics(report: Report) -> Iterator[NamedFabric]:
 
 def _name_in_cluster(report: Report, name: str) -> str:
     """A name of a cluster, behind that of the cluster where there are several."""
-    return f"{report.plan.pool}.{name}" if report.plan.pool else name
+    return f"{report.plan.cluster_name}.{name}" if report.plan.cluster_name else name
 
 
 def _cost_drawing(report: Report, words: Language) -> Drawing | None:

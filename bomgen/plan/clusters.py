@@ -1,6 +1,7 @@
-"""Several pools of GPUs in one plan: the entries of `clusters`, each as a plan of its own.
+"""Several clusters of GPUs in one plan: the entries of `clusters`, each as a plan of its own.
 
-A pool has its own workload, fabrics and storage; site, spares, stock, quote and catalogue are those of the whole plan.
+A cluster has its own workload, fabrics and storage; site, spares, stock, quote and catalogue are those of the whole
+plan.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ KEY = "clusters"
 BESIDE = ("workload", "fabrics", "storage", "site")
 """What an entry has beside the keys of `cluster`."""
 COUNTED = (("management", "racks"), ("servers_per_rack",), ("feeds",), ("layout",))
-"""Keys of a site that count or place machines: the whole plan cannot say them for each pool."""
+"""Keys of a site that count or place machines: the whole plan cannot say them for each cluster."""
 
 
 @formula("<amount>")
@@ -34,10 +35,10 @@ def together(figures: Iterable[Figure | None]) -> Figure | None:
 
 
 def split(source: Source) -> list[tuple[str, Source]]:
-    """The pools of a plan, each with its name; a plan with one `cluster` is a single pool without a name.
+    """The clusters of a plan, each with its name; a plan with one `cluster` is a single cluster without a name.
 
-    The source has been checked by the plan's schema. Raises PlanErrors for what must stand in the pools and does not,
-    and for two pools of one name.
+    The source has been checked by the plan's schema. Raises PlanErrors for what must stand in the clusters and does
+    not, and for two clusters of one name.
     """
     if KEY not in source.data:
         return [("", source)]

@@ -375,5 +375,5 @@ class Plan(NamedTuple):
     operation: Operation | None
     templates: tuple[tuple[str, Mark], ...] = ()
     """Paths of templates of the user's own, each with its place."""
-    pool: str = ""
+    cluster_name: str = ""
     """Which of several clusters of one plan it is; empty where there is one."""

@@ -15,12 +15,12 @@ from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.line_cards import CardUse, FittedTier
 from bomgen.optics.counting.connect import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
-from bomgen.pricing.bill_line import CATEGORIES, Line, cable_id, cable_sku, names_of, pool_path
+from bomgen.pricing.bill_line import CATEGORIES, Line, cable_id, cable_sku, cluster_path, names_of
 from bomgen.pricing.charges import charges
 from bomgen.pricing.spares import add_spares, subtract_stock
 from bomgen.site.facility import units_bought
 
-__all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "names_of", "pool_path"]
+__all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "cluster_path", "names_of"]
 
 NO_PART = "no part known"
 PANEL = "panel"
@@ -41,7 +41,9 @@ def bill(*designs: Design) -> Bill:
     Raises PlanErrors for a charge that is counted by what the plan does not have.
     """
     plan = designs[0].plan
-    lines = [line.in_pool(each.plan.pool) for each in designs for line in _parts(each) if line.quantity.value]
+    lines = [
+        line.in_cluster(each.plan.cluster_name) for each in designs for line in _parts(each) if line.quantity.value
+    ]
     return Bill(tuple(subtract_stock((*add_spares(lines, plan.spares), *charges(designs)), plan.stock)))
 
 

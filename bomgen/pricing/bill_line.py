@@ -39,19 +39,19 @@ class Line(NamedTuple):
     """What the plan says of a line that is no part."""
     in_stock: bool = False
     """Whether the customer has it: it is shown and not charged."""
-    pool: str = ""
+    cluster: str = ""
     """The cluster that it is for, of a plan with several."""
 
-    def in_pool(self, pool: str) -> Line:
+    def in_cluster(self, cluster: str) -> Line:
         """The line as one of several clusters: its id and its path begin with the cluster's name."""
-        path = self.path and ".".join((*pool_path(pool), self.path))
-        return self._replace(id=f"{pool}.{self.id}", path=path, pool=pool) if pool else self
+        path = self.path and ".".join((*cluster_path(cluster), self.path))
+        return self._replace(id=f"{cluster}.{self.id}", path=path, cluster=cluster) if cluster else self
 
     def alone(self) -> Line:
         """The line as if its cluster were the only one of the plan."""
-        place = "".join(f"{step}." for step in pool_path(self.pool))
+        place = "".join(f"{step}." for step in cluster_path(self.cluster))
         path = self.path and self.path.removeprefix(place)
-        return self._replace(id=self.id.removeprefix(f"{self.pool}."), path=path, pool="")
+        return self._replace(id=self.id.removeprefix(f"{self.cluster}."), path=path, cluster="")
 
     @property
     def pieces(self) -> int:
@@ -67,9 +67,9 @@ class Line(NamedTuple):
         return _lower(names)
 
 
-def pool_path(pool: str) -> tuple[str, ...]:
+def cluster_path(cluster: str) -> tuple[str, ...]:
     """Where the numbers of a cluster begin in bom.json, of a plan with several; nothing where there is one."""
-    return (KEY, pool) if pool else ()
+    return (KEY, cluster) if cluster else ()
 
 
 def cable_id(cable: Cable | None, length_m: Fraction) -> str:

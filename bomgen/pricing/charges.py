@@ -56,7 +56,9 @@ def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
     if charge.per in UNKNOWN and any(counted):
         for design, figure in zip(designs, counted, strict=True):
             if figure is None:
-                message = f"the {charge.per}s of cluster {design.plan.pool} are not known; count it by the {ORDER}"
+                message = (
+                    f"the {charge.per}s of cluster {design.plan.cluster_name} are not known; count it by the {ORDER}"
+                )
                 raise PlanErrors([Problem(charge.mark, "error", message, "charge", "quote.charges")])
     return together(counted)
 

@@ -78,9 +78,9 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     return Quote(tuple(lines), totals, warnings_of_prices([line.unit for line in lines], bill.lines, plan))
 
 
-def cluster_quote(found: Quote, plan: QuotePlan, pool: str) -> Quote:
+def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:
     """The lines that are for one of several clusters, as if it were the only one, and what they come to."""
-    lines = [line._replace(line=line.line.alone()) for line in found.lines if line.line.pool == pool]
+    lines = [line._replace(line=line.line.alone()) for line in found.lines if line.line.cluster == cluster]
     return Quote(tuple(lines), _totals(lines, plan), ())
 
 

@@ -19,7 +19,7 @@ from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
-from bomgen.pricing.bill import Bill, Line, pool_path
+from bomgen.pricing.bill import Bill, Line, cluster_path
 from bomgen.pricing.books.book import Price, PriceBook
 from bomgen.pricing.confidence import Confidence, confidence, doubts
 from bomgen.pricing.quote import Quote, QuoteLine
@@ -70,7 +70,7 @@ class Report(NamedTuple):
     """The same plan with other parts or values, in the order of the plan."""
     templates: tuple[Template, ...] = ()
     """The user's own, to be filled in."""
-    pools: tuple[Report, ...] = ()
+    clusters: tuple[Report, ...] = ()
     """The results of the clusters of a plan that has several, each as if it were the only one; what is about all of
     them, and only that, stands here: plan, bill, quote, running, checks, problems."""
     records: tuple[Record, ...] = ()
@@ -84,9 +84,9 @@ class Report(NamedTuple):
         return digest(self.content)
 
     @property
-    def each_pool(self) -> tuple[Report, ...]:
+    def each_cluster(self) -> tuple[Report, ...]:
         """The results of the clusters of the plan: this one where there is one."""
-        return self.pools or (self,)
+        return self.clusters or (self,)
 
 
 SUMS = (
@@ -105,8 +105,8 @@ OPERATION = "operation"
 
 def numbers_of(report: Report) -> dict[Path, Figure]:
     """Every number of a result by its path in bom.json: of the design, and of what it costs to run it."""
-    if report.pools:
-        below = {pool_path(each.plan.pool): numbers(each.design) for each in report.pools}
+    if report.clusters:
+        below = {cluster_path(each.plan.cluster_name): numbers(each.design) for each in report.clusters}
         found: dict[Path, Figure] = {}
         for path in SUMS:
             of_clusters = [figures.get(path) for figures in below.values()]
@@ -146,18 +146,18 @@ def result(report: Report) -> dict[str, Any]:
             "inputs": [{"name": entry.name, "sha256": entry.sha256} for entry in report.inputs],
         },
     }
-    if report.pools:
+    if report.clusters:
         data |= {"cluster": {"gpu": None, "server": None}, CLUSTERS: {}}
-    for each in report.each_pool:
-        inner = data[CLUSTERS].setdefault(each.plan.pool, {}) if report.pools else data
+    for each in report.each_cluster:
+        inner = data[CLUSTERS].setdefault(each.plan.cluster_name, {}) if report.clusters else data
         inner |= _named_data(each)
     for path, figure in found.items():
         place = data
         for step in path[:-1]:
             place = place.setdefault(step, {})
         place[path[-1]] = plain(figure.value)
-    for each in report.each_pool:
-        inner = data[CLUSTERS][each.plan.pool] if report.pools else data
+    for each in report.each_cluster:
+        inner = data[CLUSTERS][each.plan.cluster_name] if report.clusters else data
         _name_what_is_not_there(inner)
         _add_zero_counts(inner)
         if each.elevations:
@@ -335,7 +335,7 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "price_valid_until": price.valid_until if price else None,
         "in_stock": line.in_stock,
         "doubts": list(doubts(priced, plan)),
-        "cluster": line.pool or None,
+        "cluster": line.cluster or None,
         "original_price": _text(price.amount) if price else None,
         "original_currency": price.currency if price else None,
         "exchange_rate": _rate_text(price, plan),
@@ -413,7 +413,7 @@ def choices(report: Report) -> Iterator[Figure]:
         yield plan.quote.assumed_currency
     if plan.quote.date and any(line.price and line.price.date for line in report.quote.lines):
         yield plan.quote.old_after
-    for each in report.each_pool:
+    for each in report.each_cluster:
         yield from _choices_of(each)
 
 

@@ -23,7 +23,7 @@ from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.types import COMPUTE, Plan
 from bomgen.pricing.alternatives import alternative_problems, substitutes, unused, varied, warnings_of
-from bomgen.pricing.bill import Line, pool_path
+from bomgen.pricing.bill import Line, cluster_path
 from bomgen.pricing.quote import missing_rates, net_price
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing, size
@@ -264,8 +264,8 @@ def reasons_of(
 
     source = source_of(file, settings)
     catalog, found = catalog_of(file, source), list["Reason"]()
-    for (name, each), own in zip(split(source), report.each_pool, strict=True):
-        place = "".join(f"{step}." for step in pool_path(name))
+    for (name, each), own in zip(split(source), report.each_cluster, strict=True):
+        place = "".join(f"{step}." for step in cluster_path(name))
         inner = None if path is None or place.startswith(f"{path}.") else path.removeprefix(place)
         if name and inner == path and path is not None:
             if not path.startswith(f"{name}."):
@@ -287,7 +287,7 @@ def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
     Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails, and
     ValueError for a plan with several clusters, each of which has a wiring of its own.
     """
-    if report.pools:
+    if report.clusters:
         raise ValueError("several clusters; ask for the wiring of one of them")
     from dataclasses import replace
 

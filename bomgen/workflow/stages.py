@@ -20,7 +20,7 @@ from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
-from bomgen.pricing.bill import Bill, bill, pool_path
+from bomgen.pricing.bill import Bill, bill, cluster_path
 from bomgen.pricing.books.book import PriceBook
 from bomgen.pricing.quote import Quote, cluster_quote, missing_rates, part_price, quote
 from bomgen.pricing.running_costs import Running, running
@@ -54,9 +54,9 @@ def worked_out(
 
     `settings` were laid over it and are recorded; `keys` are set over what a lock pins, by settings or an alternative.
     """
-    pools = split(source)
-    plans = _bound(pools, catalog)
-    warned = [rules.check(plan, each) for plan, (_, each) in zip(plans, pools, strict=True)]
+    clusters = split(source)
+    plans = _bound(clusters, catalog)
+    warned = [rules.check(plan, each) for plan, (_, each) in zip(plans, clusters, strict=True)]
     if any(problem.severity == "error" for problems in warned for problem in problems):
         raise PlanErrors(_ordered([problem for problems in warned for problem in problems]))
     quoted, books, inputs, pinned = _priced_by(file, plans[0].quote, lock, keys)
@@ -70,7 +70,7 @@ def worked_out(
     racked = any(designed.facility.racks for designed in designs)
     found = [
         _cluster_report(file, each, designed, problems, billed, priced, racked)
-        for (_, each), designed, problems in zip(pools, designs, warned, strict=True)
+        for (_, each), designed, problems in zip(clusters, designs, warned, strict=True)
     ]
     inputs = [*(Input(name, content) for name, content in source.files), *inputs]
     inputs += [Input(name, content) for name, content in sorted(catalog.inputs.items())]
@@ -89,18 +89,18 @@ def worked_out(
         ),
         problems=problems,
     )
-    if not found[0].plan.pool:
+    if not found[0].plan.cluster_name:
         return whole, pinned
-    whole = whole._replace(plan=whole.plan._replace(pool=""), pools=tuple(found), elevations=None)
+    whole = whole._replace(plan=whole.plan._replace(cluster_name=""), clusters=tuple(found), elevations=None)
     return whole, pinned
 
 
-def _bound(pools: Sequence[tuple[str, Source]], catalog: Catalog) -> list[Plan]:
-    """The plans of pools. Raises PlanErrors with the problems of all of them, each once."""
+def _bound(clusters: Sequence[tuple[str, Source]], catalog: Catalog) -> list[Plan]:
+    """The plans of clusters. Raises PlanErrors with the problems of all of them, each once."""
     plans, problems = list[Plan](), list[Problem]()
-    for name, each in pools:
+    for name, each in clusters:
         try:
-            plans.append(bind(each, catalog)._replace(pool=name))
+            plans.append(bind(each, catalog)._replace(cluster_name=name))
         except PlanErrors as errors:
             problems += errors.problems
     if problems:
@@ -146,8 +146,8 @@ def _cluster_report(
     Raises BrokenResult when a check on it fails.
     """
     plan = designed.plan
-    own = cluster_quote(priced, plan.quote, plan.pool) if plan.pool else priced
-    own_bill = Bill(tuple(line.line for line in own.lines)) if plan.pool else billed
+    own = cluster_quote(priced, plan.quote, plan.cluster_name) if plan.cluster_name else priced
+    own_bill = Bill(tuple(line.line for line in own.lines)) if plan.cluster_name else billed
     elevated = _elevations(designed)
     outcome = checks(designed, own_bill, own)
     _raise_broken(outcome)
@@ -158,7 +158,7 @@ def _cluster_report(
         *_rack_problems(elevated, plan),
     ]
     problems = [*noted, *_warnings(outcome, designed)]
-    place = pool_path(plan.pool)
+    place = cluster_path(plan.cluster_name)
     return Report(
         plan=plan,
         plan_file=file.name,

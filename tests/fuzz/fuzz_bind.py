@@ -108,7 +108,7 @@ def _all_of_it(file: PlanFile, report: Report) -> None:
     held(json.loads(json.dumps(data, allow_nan=False)) == data, "JSON changes it")
     try:
         render(report._replace(templates=()), FORMS)
-        for each in report.each_pool:
+        for each in report.each_cluster:
             links = sum(int(link.count.value) for built in each.design.fabrics for link in built.fabric.links)
             if links <= MOST_LINKS:
                 wired(each)

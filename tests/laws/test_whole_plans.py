@@ -107,7 +107,7 @@ def spread_evenly(rows: Rows) -> None:
 def test_fabrics_of_whole_plans(folder: Path, whole: Whole) -> None:
     """Laws 1, 2, 4 and 5: ports, links, modules by the device, and the wiring that is delivered for them."""
     report = built(whole, folder)
-    for each, plan in zip(report.each_pool, each_plan(whole), strict=True) if report else ():
+    for each, plan in zip(report.each_cluster, each_plan(whole), strict=True) if report else ():
         for fabric in each.design.fabrics:
             asked = plan["fabrics"][fabric.plan.name]
             ports_and_links(fabric, asked.get("oversubscription", 1) if isinstance(asked, dict) else 1)

@@ -161,7 +161,7 @@ def check(report: Report, folder: Path) -> Rows:
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
 def test_every_plan_is_wired_as_it_is_billed(path: Path, tmp_path: Path) -> None:
     """The cables, modules and links of the bill are those of the wiring, on every plan of the project."""
-    for report in work_out(open_plan(str(path), None)).each_pool:
+    for report in work_out(open_plan(str(path), None)).each_cluster:
         check(report, tmp_path)
 
 

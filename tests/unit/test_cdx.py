@@ -129,8 +129,8 @@ def test_there_is_no_money_and_no_customer(worked: Worked) -> None:
 
 def test_each_cluster_and_fabric_holds_its_parts(worked: Worked) -> None:
     """Servers of a cluster stand beside its fabrics, and what is in a fabric stands in it."""
-    pools = [{"name": name, **PLAN["cluster"], "fabrics": PLAN["fabrics"]} for name in ("one", "two")]
-    bom = cdx(worked, {"bomgen": 1, "name": "both", "clusters": pools})
+    clusters = [{"name": name, **PLAN["cluster"], "fabrics": PLAN["fabrics"]} for name in ("one", "two")]
+    bom = cdx(worked, {"bomgen": 1, "name": "both", "clusters": clusters})
     assert [each["bom-ref"] for each in bom["components"]] == ["cluster:one", "cluster:two"]
     fabric = by_ref(bom)["fabric:two.compute"]
     assert fabric in bom["components"][1]["components"]

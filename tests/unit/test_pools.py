@@ -130,7 +130,7 @@ def test_the_bill_is_counted_over_all_clusters(tmp_path: Path) -> None:
     assert (owned, bought) == ([32, 8], [23])
     support = next(line for line in report.quote.lines if line.line.charge)
     assert (support.line.pieces, support.amount) == (63, Decimal("441.00"))
-    assert [line.line.pool for line in report.quote.lines if line.line.charge] == [""]
+    assert [line.line.cluster for line in report.quote.lines if line.line.charge] == [""]
 
 
 def test_running_costs_are_those_of_all_clusters() -> None:
@@ -211,7 +211,7 @@ def test_drawings_of_clusters_have_names_of_their_own() -> None:
 def test_machines_of_clusters_have_names_and_places_of_their_own(tmp_path: Path) -> None:
     """No device, no label and no place in a rack stands in the wiring of two clusters."""
     rows = []
-    for each in worked_out(yaml.safe_load(TWO) | {"site": {}}).pools:
+    for each in worked_out(yaml.safe_load(TWO) | {"site": {}}).clusters:
         write_wiring(wired(each), "csv", tmp_path / "w.csv", lambda _: None)
         rows.append(list(csv.DictReader((tmp_path / "w.csv").read_text("utf-8").splitlines())))
     for key in ("a_device", "b_device", "label"):

@@ -61,8 +61,8 @@ def bom_cdx(report: Report) -> bytes:
     services = [_service(line) for line in _lines(report) if line.category == SERVICE]
     components = [
         component
-        for pool, lines in groupby(parts, key=lambda line: line.pool)
-        for component in _cluster(pool, list(lines), report, records)
+        for cluster, lines in groupby(parts, key=lambda line: line.cluster)
+        for component in _cluster(cluster, list(lines), report, records)
     ]
     data: Data = {
         "$schema": f"http://cyclonedx.org/schema/bom-{VERSION}.schema.json",
@@ -91,9 +91,9 @@ def _json(data: Data) -> bytes:
 def _lines(report: Report) -> list[Line]:
     """The lines of the bill with those of a cluster, and in it of a fabric, behind each other."""
     lines = [priced.line for priced in report.quote.lines]
-    places = {place: at for at, place in enumerate(dict.fromkeys((line.pool, line.fabric) for line in lines))}
-    pools = {pool: at for at, pool in enumerate(dict.fromkeys(line.pool for line in lines))}
-    return sorted(lines, key=lambda line: (pools[line.pool], places[line.pool, line.fabric]))
+    places = {place: at for at, place in enumerate(dict.fromkeys((line.cluster, line.fabric) for line in lines))}
+    clusters = {cluster: at for at, cluster in enumerate(dict.fromkeys(line.cluster for line in lines))}
+    return sorted(lines, key=lambda line: (clusters[line.cluster], places[line.cluster, line.fabric]))
 
 
 def _metadata(report: Report, root: str) -> Data:
@@ -117,27 +117,29 @@ def _metadata(report: Report, root: str) -> Data:
     return data
 
 
-def _cluster(pool: str, lines: list[Line], report: Report, records: Mapping[tuple[str, str], Record]) -> Iterator[Data]:
+def _cluster(
+    cluster: str, lines: list[Line], report: Report, records: Mapping[tuple[str, str], Record]
+) -> Iterator[Data]:
     """The components of a cluster, in one that holds them where the plan has several clusters."""
     inside = [
         component
         for fabric, of_fabric in groupby(lines, key=lambda line: line.fabric)
-        for component in _fabric(pool, fabric, list(of_fabric), report, records)
+        for component in _fabric(cluster, fabric, list(of_fabric), report, records)
     ]
-    if not pool:
+    if not cluster:
         yield from inside
         return
     yield {
         "type": "device",
-        "bom-ref": f"cluster:{pool}",
-        "name": f"{pool} cluster",
+        "bom-ref": f"cluster:{cluster}",
+        "name": f"{cluster} cluster",
         "components": inside,
-        "properties": _properties(("bomgen:cluster", pool)),
+        "properties": _properties(("bomgen:cluster", cluster)),
     }
 
 
 def _fabric(
-    pool: str, fabric: str | None, lines: list[Line], report: Report, records: Mapping[tuple[str, str], Record]
+    cluster: str, fabric: str | None, lines: list[Line], report: Report, records: Mapping[tuple[str, str], Record]
 ) -> Iterator[Data]:
     """The components of a fabric in one that holds them; what is in none stands by itself."""
     inside = [component for line in lines for component in _pieces(line, report, records)]
@@ -146,19 +148,19 @@ def _fabric(
         return
     known = [
         (built.plan.role, built.fabric.topology)
-        for each in report.each_pool
+        for each in report.each_cluster
         for built in each.design.fabrics
-        if (each.plan.pool, built.plan.name) == (pool, fabric)
+        if (each.plan.cluster_name, built.plan.name) == (cluster, fabric)
     ]
     role, topology = known[0] if known else (None, None)
     yield {
         "type": "device",
-        "bom-ref": "fabric:" + (f"{pool}.{fabric}" if pool else fabric),
+        "bom-ref": "fabric:" + (f"{cluster}.{fabric}" if cluster else fabric),
         "name": f"{fabric} fabric",
         "components": inside,
         "properties": _properties(
             ("cdx:device:function", FUNCTIONS["switch"]),
-            ("bomgen:cluster", pool),
+            ("bomgen:cluster", cluster),
             ("bomgen:fabric", fabric),
             ("bomgen:role", role),
             ("bomgen:topology", topology),
@@ -190,7 +192,7 @@ def _component(
         data["licenses"] = [{"license": licence}]
     if links := list(_links(line, records)):
         data["externalReferences"] = links
-    place = [step for step in (line.pool, line.fabric, line.role) if step]
+    place = [step for step in (line.cluster, line.fabric, line.role) if step]
     data["properties"] = _properties(
         ("cdx:device:quantity", str(quantity)),
         ("cdx:device:function", FUNCTIONS.get(line.category)),
@@ -222,7 +224,7 @@ def _line_properties(line: Line) -> Iterator[tuple[str, str | None]]:
     has_number = line.identity is not None and line.identity.part_number is not None
     yield "bomgen:line", line.id
     yield "bomgen:category", line.category
-    yield "bomgen:cluster", line.pool
+    yield "bomgen:cluster", line.cluster
     yield "bomgen:fabric", line.fabric
     yield "bomgen:role", line.role
     yield "bomgen:part", line.part

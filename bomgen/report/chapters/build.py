@@ -99,7 +99,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         why = line.path
     share = line.charge.share if line.charge else None
     cells = (
-        Cell(writer.joined(*(name for name in (line.pool, line.fabric) if name))),
+        Cell(writer.joined(*(name for name in (line.cluster, line.fabric) if name))),
         Cell(writer.place(line.role or "")),
         Cell(line.sku or ("" if line.charge else writer.word("no-part-number"))),
         Cell(writer.described(line)),

@@ -45,15 +45,15 @@ def document(
     of what is paid for. The name of the only cluster of a plan is empty.
     """
     writer = Writer(report, language)
-    pools = writer.cluster_writers()
-    whole = [*_total(writer)] if report.pools else []
-    sections = _sections(writer, pools, drawings, of_racks, of_costs)
+    clusters = writer.cluster_writers()
+    whole = [*_total(writer)] if report.clusters else []
+    sections = _sections(writer, clusters, drawings, of_racks, of_costs)
     return Document(
         title=report.plan.title,
         subtitle=_subtitle(writer),
         language=language.code,
         facts=tuple(money.facts(writer)),
-        headline=(*whole, *(fact for pool in pools for fact in _headline(pool))),
+        headline=(*whole, *(fact for cluster in clusters for fact in _headline(cluster))),
         sections=tuple(section for section in sections if section is not None),
         totals=report.quote.totals,
         footer=language.word("footer", version=__version__, sha=report.sha256),
@@ -100,37 +100,37 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
 
 def _sections(
     writer: Writer,
-    pools: Sequence[Writer],
+    clusters: Sequence[Writer],
     drawings: Mapping[str, tuple[Drawing, ...]],
     of_racks: Mapping[str, tuple[Drawing, ...]],
     of_costs: Drawing | None,
 ) -> Iterator[Section | None]:
-    yield summary.summary(writer, pools)
+    yield summary.summary(writer, clusters)
     yield costs.costs(writer, of_costs)
     yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
     yield alternatives.alternatives(writer)
     yield money.operation(writer)
     yield money.terms(writer)
-    for pool in pools:
-        name = pool.report.plan.pool
+    for cluster in clusters:
+        name = cluster.report.plan.cluster_name
         for section in (
-            serving.serving(pool),
-            sizing.sizing(pool),
-            build.network(pool, drawings.get(name, ())),
-            storage.storage(pool),
-            site.site(pool),
-            racks.racks(pool, of_racks.get(name, ())),
+            serving.serving(cluster),
+            sizing.sizing(cluster),
+            build.network(cluster, drawings.get(name, ())),
+            storage.storage(cluster),
+            site.site(cluster),
+            racks.racks(cluster, of_racks.get(name, ())),
         ):
-            yield _name_cluster(pool, section) if section and name else section
+            yield _name_cluster(cluster, section) if section and name else section
     yield money.prices(writer)
     yield evidence.assumption_section(writer)
     yield evidence.check_section(writer)
     yield evidence.source_section(writer)
-    yield evidence.derivation_section(writer, pools)
+    yield evidence.derivation_section(writer, clusters)
 
 
 def _name_cluster(writer: Writer, section: Section) -> Section:
     """A chapter about one of several clusters, which its title and those of its tables name."""
-    name = writer.report.plan.pool
+    name = writer.report.plan.cluster_name
     tables = tuple(replace(table, id=f"{table.id}.{name}", title=writer.named(table.title)) for table in section.tables)
     return replace(section, id=f"{section.id}.{name}", title=writer.named(section.title), tables=tables)

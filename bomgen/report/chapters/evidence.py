@@ -91,11 +91,11 @@ def source_section(writer: Writer) -> Section:
     return Section("sources", writer.word("section-sources"), text=(writer.word("sources-lead"),), tables=(table,))
 
 
-def derivation_section(writer: Writer, pools: Sequence[Writer]) -> Section:
+def derivation_section(writer: Writer, clusters: Sequence[Writer]) -> Section:
     """How every number was worked out; those of a cluster of several are called so."""
     titles = {dotted(path): derivation_title(writer, path) for path in writer.numbers if path[0] != CLUSTERS}
-    for pool in pools:
-        titles |= {dotted((*pool.within, *path)): derivation_title(pool, path) for path in pool.numbers}
+    for cluster in clusters:
+        titles |= {dotted((*cluster.within, *path)): derivation_title(cluster, path) for path in cluster.numbers}
     derivations = tuple(
         Derivation(path, titles[path], tuple(steps(writer, path, figure)))
         for path, figure in writer.paths.figures.items()

@@ -12,13 +12,13 @@ from bomgen.report.chapters.serving import sentences as of_serving
 from bomgen.report.chapters.writer import Writer
 
 
-def summary(writer: Writer, pools: Sequence[Writer]) -> Section:
+def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
     """What is proposed for each cluster of the plan, with every warning."""
     notes = tuple(
         Note("warning", writer.language.message(problem.message), str(problem.mark))
         for problem in writer.report.problems
     )
-    text = tuple(pool.named(sentence) for pool in pools for sentence in sentences(pool))
+    text = tuple(cluster.named(sentence) for cluster in clusters for sentence in sentences(cluster))
     return Section("summary", writer.word("section-summary"), text=text, notes=notes)
 
 

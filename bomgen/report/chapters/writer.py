@@ -10,7 +10,7 @@ from bomgen.core.document import Cell, Column, Row, Table
 from bomgen.core.language import Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Reference, origin_text
-from bomgen.pricing.bill import Line, pool_path
+from bomgen.pricing.bill import Line, cluster_path
 from bomgen.report.metrics import Path, Paths, dotted
 from bomgen.report.result import OPERATION, Report, numbers_of, one_line
 
@@ -27,7 +27,7 @@ class Writer:
 
     def __init__(self, report: Report, language: Language) -> None:
         self.report, self.language = report, language
-        self.within = pool_path(report.plan.pool)
+        self.within = cluster_path(report.plan.cluster_name)
         """Where the numbers of the report begin in bom.json."""
         self.word = language.word
         self.numbers = numbers_of(report)
@@ -35,7 +35,7 @@ class Writer:
         compute = report.plan.compute
         self.sparse = compute is not None and compute.sparsity.value == SPARSE
         """Whether the peak asked for is the sparse one."""
-        self.lower_bounds = frozenset[str]().union(*(each.design.facility.lower_bounds for each in report.each_pool))
+        self.lower_bounds = frozenset[str]().union(*(each.design.facility.lower_bounds for each in report.each_cluster))
         """Figures of the site that leave out machines whose power is not known."""
         served = report.design.sizing.serving
         self.estimated = served is not None and served.need.estimate is not None
@@ -124,11 +124,11 @@ class Writer:
 
     def cluster_writers(self) -> tuple[Writer, ...]:
         """A writer for each cluster of the plan: this one where there is one."""
-        return tuple(Writer(each, self.language) for each in self.report.pools) or (self,)
+        return tuple(Writer(each, self.language) for each in self.report.clusters) or (self,)
 
     def named(self, name: str) -> str:
         """A name, with the cluster that it is of where the plan has several."""
-        return self.joined(self.report.plan.pool, name) if self.report.plan.pool else name
+        return self.joined(self.report.plan.cluster_name, name) if self.report.plan.cluster_name else name
 
     def joined(self, *names: str) -> str:
         """Names from the group to the one that is meant."""

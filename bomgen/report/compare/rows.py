@@ -13,7 +13,7 @@ from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure, formula
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import ROLES
-from bomgen.pricing.bill import pool_path
+from bomgen.pricing.bill import cluster_path
 from bomgen.pricing.confidence import confidence
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.compare.best import LESS, MORE, NEITHER, Better, Known, best_of
@@ -93,7 +93,7 @@ def _comparable(columns: Sequence[Compared], key: str, cells: Sequence[Cell]) ->
 def workloads(columns: Sequence[Compared]) -> set[tuple[object, ...]]:
     """The different workloads of plans that have one: what is trained on how much, served to whom, or reached."""
     found = set[tuple[object, ...]]()
-    for plan in (pool.plan for each in columns for pool in each.writer.report.each_pool):
+    for plan in (cluster.plan for each in columns for cluster in each.writer.report.each_cluster):
         if training := plan.training:
             tuned = str(training.tuning.method.value) if training.tuning else ""
             found.add((training.model.identity.name, training.tokens.value, training.epochs.value, tuned))
@@ -154,7 +154,7 @@ def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
 
 
 def _model(each: Compared) -> Cell:
-    asked = (pool.plan.training or pool.plan.inference for pool in each.writer.report.each_pool)
+    asked = (cluster.plan.training or cluster.plan.inference for cluster in each.writer.report.each_cluster)
     return _names(each, [block.model.identity.name for block in asked if block])
 
 
@@ -173,11 +173,11 @@ def _cluster_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
 
 
 def _gpu(each: Compared) -> Cell:
-    return _names(each, [pool.plan.cluster.gpu.identity.name for pool in each.writer.report.each_pool])
+    return _names(each, [cluster.plan.cluster.gpu.identity.name for cluster in each.writer.report.each_cluster])
 
 
 def _server(each: Compared) -> Cell:
-    servers = (pool.plan.cluster.server for pool in each.writer.report.each_pool)
+    servers = (cluster.plan.cluster.server for cluster in each.writer.report.each_cluster)
     return _names(each, [server.identity.name for server in servers if server])
 
 
@@ -188,9 +188,9 @@ def _fabrics(each: Compared, role: str) -> list[tuple[Path, BuiltFabric]]:
     """The fabrics of a role, each with the place of its numbers."""
     report = each.writer.report
     return [
-        ((*(pool_path(pool.plan.pool) if report.pools else ()), "fabrics", built.plan.name), built)
-        for pool in report.each_pool
-        for built in pool.design.fabrics
+        ((*(cluster_path(cluster.plan.cluster_name) if report.clusters else ()), "fabrics", built.plan.name), built)
+        for cluster in report.each_cluster
+        for built in cluster.design.fabrics
         if built.plan.role == role
     ]
 
