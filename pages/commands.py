@@ -8,7 +8,7 @@ import click
 from text import code, html, table
 
 from bomgen.cli.command import main
-from bomgen.cli.common import FormatsCommand
+from bomgen.cli.options import FormatsCommand
 
 WIDTH = 100
 

@@ -10,24 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.common import (
-    NOT_WRITTEN,
-    WRONG_PLAN,
+from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
+from bomgen.cli.messages import complain, on_terminal, say, show
+from bomgen.cli.options import (
     FormatsCommand,
-    complain,
-    not_itself,
-    on_terminal,
-    one_opened,
     output_option,
     plan_argument,
     proposed,
     root_option,
-    say,
     set_option,
-    show,
     talk_options,
-    worked_out,
 )
+from bomgen.cli.plans import one_opened, worked_out
+from bomgen.cli.writing import not_itself
 from bomgen.output.registry import WIRINGS
 
 if TYPE_CHECKING:
