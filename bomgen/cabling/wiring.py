@@ -19,7 +19,7 @@ from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.endpoints import counted
 from bomgen.fabric.links.enumeration import HOST, Joint, Spread, joined
 from bomgen.fabric.types import Links, Tier, ports_of
-from bomgen.optics.counting.connect import Alike, part_above
+from bomgen.optics.counting.connect import LinkGroup, upper_cage_part
 from bomgen.optics.selection import Medium
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.site.floor_plan import Floor
@@ -159,11 +159,11 @@ class _Wirer:
         sockets_down = self.rooms[built.plan.name]["leaf", joint.kind]
         per_cage, room = sockets_down.links_per_cage, len(sockets_down.sockets)
         main = built.interconnect.of_servers(joint.kind)
-        own = part_above(main.medium) if main else None
+        own = upper_cage_part(main.medium) if main else None
         group = np.zeros(joint.links, dtype=np.int64)
         for number, (way, rows) in enumerate(self._ways(built, joint), start=1):
-            if part_above(way.medium) != own:
-                group[rows] = number if part_above(way.medium) else LAST
+            if upper_cage_part(way.medium) != own:
+                group[rows] = number if upper_cage_part(way.medium) else LAST
         if not np.any(group):
             return joint
         port = joint.upper_port.copy()
@@ -240,7 +240,7 @@ class _Wirer:
     def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, room: Room) -> End:
         return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, room)
 
-    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Alike, Column]]:
+    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[LinkGroup, Column]]:
         """The ways that links of a kind are built, each with its rows."""
         rest = np.ones(joint.links, dtype=bool)
         if joint.ends[0] == HOST:
@@ -254,7 +254,7 @@ class _Wirer:
         if main is not None:
             yield main, np.flatnonzero(rest)
 
-    def _add(self, built: BuiltFabric, kind: str, way: Alike, below: End, above: End) -> None:
+    def _add(self, built: BuiltFabric, kind: str, way: LinkGroup, below: End, above: End) -> None:
         links = next(links for links in built.fabric.links if links.kind == kind)
         number = len(self.ways)
         protocol = tier_of(built, links.ends[1]).switch.protocol

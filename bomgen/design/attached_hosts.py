@@ -12,7 +12,7 @@ from bomgen.fabric.types import Fabric, Tier
 from bomgen.plan.types import OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug
 
 
-class Other(NamedTuple):
+class OtherFabric(NamedTuple):
     """Another fabric of the cluster as it stands."""
 
     plan: FabricPlan
@@ -38,14 +38,14 @@ def boxes_of(tier: Tier) -> Figure:
     return boxes(tier.count, shared) if shared.value > 1 else tier.count
 
 
-def plug_up(switch: Switch) -> Plug | None:
+def uplink_plug(switch: Switch) -> Plug | None:
     """The cages that a switch is linked into another fabric with: those of its fastest ports, where they are known."""
     fastest = max(switch.groups, key=lambda group: group.port_gbps.value)
     return None if fastest.cage == ANY else Plug(fastest.cage, fastest.ports_per_cage, fastest.port_gbps)
 
 
-def hosts_beside(
-    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[Other], pdus: Figure | None
+def hosts_on_fabric(
+    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
     """The machines on a fabric beside its servers and the hosts that the plan lists, kind by kind."""
     named = plan.storage.servers
@@ -56,14 +56,14 @@ def hosts_beside(
             leaf = other.fabric.tiers[-1]
             ports = leaf.up or other.plan.uplink.ports
             yield Hosts(
-                f"{other.plan.name} leaf", leaf.count, ports, None, plug_up(leaf.switch), leaves_of=other.plan.name
+                f"{other.plan.name} leaf", leaf.count, ports, None, uplink_plug(leaf.switch), leaves_of=other.plan.name
             )
     if fabric.role == OUT_OF_BAND:
-        yield from _managed(fabric, plan, storage_servers, others, pdus)
+        yield from _management_hosts(fabric, plan, storage_servers, others, pdus)
 
 
-def _managed(
-    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[Other], pdus: Figure | None
+def _management_hosts(
+    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
     """Whatever has a management port beside the servers: switches of other fabrics, PDUs, the machines on them."""
     switches: Figure | None = None

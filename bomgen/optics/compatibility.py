@@ -131,13 +131,13 @@ def adapter_for(cage: Cage, plug: str, rules: Rules) -> Adapter | None:
     return next((each for each in rules.adapters if (each.plug, each.cage) == (plug, cage.form)), None)
 
 
-def fills(module: Module, cage: Cage, rate: int) -> bool:
+def fills_cage(module: Module, cage: Cage, rate: int) -> bool:
     """Whether a generic module stands for the whole cage, all links of which it carries."""
     whole = module.identity.generic and module.cage == ANY and cage.form != ANY
     return whole and cage.links > 1 and module.engine_gbps == rate * cage.links
 
 
-def legs(module: Module, rate: int, rules: Rules) -> int:
+def links_per_engine(module: Module, rate: int, rules: Rules) -> int:
     """Links of a rate that one engine of a module serves over a splitter fibre; one without, nought when it cannot."""
     if module.engine_gbps == rate:
         return 1
@@ -148,7 +148,7 @@ def legs(module: Module, rate: int, rules: Rules) -> int:
 
 def _slows_down(module: Module, cage: Cage, rate: int, rules: Rules) -> bool:
     """Whether it is a module of a NIC that runs at a part of its rate, as one leg of a splitter fibre."""
-    return cage.device == SERVER and module.ports.value == 1 and legs(module, rate, rules) > 1
+    return cage.device == SERVER and module.ports.value == 1 and links_per_engine(module, rate, rules) > 1
 
 
 @formula("count")
@@ -157,21 +157,23 @@ def links_of_module(module_gbps: int, link_gbps: int) -> int:
     return module_gbps // link_gbps
 
 
-def in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Module:
+def module_in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Module:
     """A module as it works in a cage, with the links that it carries there as its ports."""
     gbps = int(rate.value)
     splits = (
-        not module.identity.generic and legs(module, gbps, rules) > 1 and not _slows_down(module, cage, gbps, rules)
+        not module.identity.generic
+        and links_per_engine(module, gbps, rules) > 1
+        and not _slows_down(module, cage, gbps, rules)
     )
-    if not (fills(module, cage, gbps) or splits):
+    if not (fills_cage(module, cage, gbps) or splits):
         return module
     return module._replace(ports=links_of_module(module.rate_gbps, rate))
 
 
-def fits(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
+def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
     """Why a module does not work in a cage at a rate; None when it does."""
     name = module.identity.id
-    if fills(module, cage, rate):
+    if fills_cage(module, cage, rate):
         return None
     if module.identity.generic and module.cage == ANY:
         wrong = module.engine_gbps != rate and not _slows_down(module, cage, rate, rules)
@@ -180,9 +182,11 @@ def fits(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
         return Reason("cage", f"{name} is {module.cage}, the cage of the {cage.device} ({cage.name}) {cage.form}")
     if cage.device != SERVER and module.ports.value == 1 and module.cage in rules.nic_cages:
         return Reason("cage", f"{name} is a module for NICs, not for switches such as {cage.name}")
-    if not legs(module, rate, rules):
-        return _of_rate(module, rate)
-    carried = 1 if _slows_down(module, cage, rate, rules) else module.ports.value * legs(module, rate, rules)
+    if not links_per_engine(module, rate, rules):
+        return _rate_reason(module, rate)
+    carried = (
+        1 if _slows_down(module, cage, rate, rules) else module.ports.value * links_per_engine(module, rate, rules)
+    )
     if cage.form != ANY and carried != cage.links:
         message = f"{name} carries {carried} links, a cage of the {cage.device} ({cage.name}) {cage.links}"
         return Reason("ports", message)
@@ -191,7 +195,7 @@ def fits(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
     return None
 
 
-def _of_rate(module: Module, rate: int) -> Reason:
+def _rate_reason(module: Module, rate: int) -> Reason:
     """Why a module carries no links of a rate: they are too fast, or its lanes do not slow down to them."""
     name, lane = module.identity.id, module.lane_gbps
     if lane and module.engine_gbps > rate:
@@ -200,7 +204,7 @@ def _of_rate(module: Module, rate: int) -> Reason:
     return Reason("rate", f"{name} carries links of {module.engine_gbps} Gb/s, not {rate}")
 
 
-def mismatch(lower: Module, upper: Module, rules: Rules) -> Reason | None:
+def pair_reason(lower: Module, upper: Module, rules: Rules) -> Reason | None:
     """Why two modules do not light each other, or None."""
     names = lower.identity.id, upper.identity.id
     for module in (lower, upper):
@@ -252,7 +256,7 @@ def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reas
     return None
 
 
-def over_panels(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
+def trunk_reason(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
     """Why a jumper, a trunk and a jumper in a row do not join what the jumper alone joins; None when they do."""
     name, of = trunk.identity.id, jumper.identity.id
     if _differ(trunk.fibre, jumper.fibre):
@@ -267,7 +271,7 @@ def over_panels(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
     return None
 
 
-def plugs_in(end: CableEnd | None, cage: Cage, rules: Rules) -> bool:
+def plug_fits(end: CableEnd | None, cage: Cage, rules: Rules) -> bool:
     """Whether a plug fits a cage; none is known to fit a cage that nobody describes."""
     if end is None or cage.form == ANY:
         return False
@@ -281,7 +285,7 @@ def cable_reason(cable: Cable, lower: Cage, upper: Cage, rate: int, rules: Rules
         return Reason("rate", f"{name} carries links of {cable.link_gbps} Gb/s, not {rate}")
     if upper.protocol and cable.protocols and upper.protocol not in cable.protocols:
         return Reason("protocol", f"{name} speaks {', '.join(cable.protocols)}, the {upper.name} {upper.protocol}")
-    if not (plugs_in(cable.a, upper, rules) and plugs_in(cable.b, lower, rules)):
+    if not (plug_fits(cable.a, upper, rules) and plug_fits(cable.b, lower, rules)):
         message = f"{name} does not fit a {upper.form} cage of {upper.name} and a {lower.form} cage of {lower.name}"
         return Reason("cage", f"{message} at {rate} Gb/s")
     return None

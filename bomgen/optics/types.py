@@ -26,7 +26,7 @@ PREFER_COPPER, OPTICS_ONLY, ONE_FIBRE_LENGTH = "copper", "optics-only", "one-fib
 """Policies that a plan may name for a kind of link."""
 
 
-class PanelWish(NamedTuple):
+class PanelSpec(NamedTuple):
     """Ids of the parts that the plan names for links over patch panels; None: any that fit."""
 
     mark: Mark
@@ -43,7 +43,7 @@ class Patch(NamedTuple):
     jumper: Cable
 
 
-class Wish(NamedTuple):
+class LinkSpec(NamedTuple):
     """What the plan wants of one kind of link. `modules` holds a part id for each kind of device where it names one."""
 
     medium: Figure
@@ -57,7 +57,7 @@ class Wish(NamedTuple):
     """Id of the fibre between modules, where the plan names it."""
     share_cages: tuple[str, ...] = ()
     """The only ways left, because others would need more cages than a switch has; empty: all."""
-    panels: PanelWish | None = None
+    panels: PanelSpec | None = None
     """Patch panels between racks; None: every link is one cable."""
 
     @property
@@ -66,19 +66,19 @@ class Wish(NamedTuple):
         return ONE_FIBRE_LENGTH in self.prefer
 
 
-def _no_panel(name: str) -> Panel:
+def _unknown_panel(name: str) -> Panel:
     raise LookupError(f"no panel '{name}'")
 
 
-def _no_panels() -> list[Panel]:
+def _empty_panels() -> list[Panel]:
     return []
 
 
-def _no_price(_: Module | Cable, __: Fraction | None) -> Fraction | None:
+def _unpriced(_: Module | Cable, __: Fraction | None) -> Fraction | None:
     return None
 
 
-class Stock(NamedTuple):
+class PartsLookup(NamedTuple):
     """Where parts come from. The loaders raise LookupError for an unknown id."""
 
     module: Callable[[str], Module]
@@ -89,10 +89,10 @@ class Stock(NamedTuple):
     """All cables of a medium."""
     rules: Callable[[], Rules]
     """The connection rules."""
-    price: Callable[[Module | Cable, Fraction | None], Fraction | None] = _no_price
+    price: Callable[[Module | Cable, Fraction | None], Fraction | None] = _unpriced
     """Price of a part, of a cable at a length [m]; None where nobody says."""
-    panel: Callable[[str], Panel] = _no_panel
-    panels: Callable[[], list[Panel]] = _no_panels
+    panel: Callable[[str], Panel] = _unknown_panel
+    panels: Callable[[], list[Panel]] = _empty_panels
     """All patch panels."""
 
 
@@ -125,7 +125,7 @@ class Medium(NamedTuple):
     length_m: Fraction
 
     @property
-    def way(self) -> str:
+    def option(self) -> str:
         """What it is called: the medium of the cable, or the fibre that the modules light."""
         if self.lower is None or self.upper is None:
             return self.cable.medium if self.cable else TRANSCEIVER
@@ -138,7 +138,7 @@ class Medium(NamedTuple):
         return bool(self.lower and self.upper and self.lower.ports.value > self.upper.ports.value)
 
 
-class Way(NamedTuple):
+class MediumOption(NamedTuple):
     """One way to build a kind of link, or why it cannot be built so."""
 
     name: str
@@ -159,7 +159,7 @@ class Choice(NamedTuple):
     reason: str
     """Code of why this way."""
     cost: Fraction | None = None
-    others: tuple[Way, ...] = ()
+    others: tuple[MediumOption, ...] = ()
 
 
 def metres(length: Fraction) -> str:

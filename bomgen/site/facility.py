@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Server
 from bomgen.core.provenance import Figure
 from bomgen.plan.types import Site
-from bomgen.site.machines import Machines
+from bomgen.site.machines import Equipment
 from bomgen.site.power import (
     carbon_of_energy,
     cost_of_energy,
@@ -16,10 +16,10 @@ from bomgen.site.power import (
     energy_of_run,
     known_power,
     power_of,
+    power_of_facility,
     sum_of_power,
-    with_cooling,
 )
-from bomgen.site.power_supply import NO_SUPPLY, Supply, doubts, supply
+from bomgen.site.power_supply import NO_SUPPLY, Supply, supply, supply_warnings
 from bomgen.site.racks import (
     bought_servers,
     management_racks,
@@ -31,11 +31,11 @@ from bomgen.site.racks import (
     trays_of_racks,
     units_bought,
 )
-from bomgen.site.weight_and_heat import NO_LOAD, Load, Standing, loads
+from bomgen.site.weight_and_heat import NO_LOAD, Load, SiteContents, site_load
 
 __all__ = [
+    "Equipment",
     "Facility",
-    "Machines",
     "bought_servers",
     "install",
     "power_of",
@@ -43,7 +43,7 @@ __all__ = [
     "trays_of_racks",
     "units_bought",
 ]
-OF_ALL = (
+TOTAL_POWER_FIGURES = (
     *("power_w", "facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"),
     *("run_energy_kwh", "run_energy_cost", "run_carbon_kg", "heat_btu_per_hour", "feed_power_w"),
 )
@@ -82,12 +82,12 @@ class Facility(NamedTuple):
     """The figures that leave something out because it is not known, by name."""
 
 
-def _lower_bounds(machines: Iterable[Machines], any_unknown: bool) -> frozenset[str]:
+def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset[str]:
     """The figures that leave machines out, by name."""
     found = {
         "storage_power_w" if machine.of_storage else "network_power_w" for machine in machines if not machine.power_w
     }
-    return frozenset(found | (set(OF_ALL) if any_unknown else set()))
+    return frozenset(found | (set(TOTAL_POWER_FIGURES) if any_unknown else set()))
 
 
 def install(
@@ -95,9 +95,9 @@ def install(
     server: Server | None,
     servers: Figure | None,
     server_power_w: Figure | None,
-    machines: tuple[Machines, ...],
+    machines: tuple[Equipment, ...],
     run_days: Figure | None,
-    accelerators: Machines,
+    accelerators: Equipment,
 ) -> Facility:
     """The racks and power of servers, spare ones with them, and of other machines.
 
@@ -139,7 +139,7 @@ def install(
     elif servers and per_rack:
         compute = racks_of_servers(servers, per_rack)
     management = management_racks(site, machines, warnings) if site else None
-    facility_power = with_cooling(power, site.pue) if site and site.pue and power else None
+    facility_power = power_of_facility(power, site.pue) if site and site.pue and power else None
     price = site.electricity if site else None
     drawn = facility_power or power
     energy = energy_of_run(drawn, run_days) if drawn and run_days else None
@@ -150,11 +150,11 @@ def install(
     other_pdus = pdus_of_racks(management, site.management_pdus) if site and management else None
     load, supplied = NO_LOAD, NO_SUPPLY
     if site:
-        standing = Standing(server, servers, per_rack, compute, management, pdus, other_pdus)
-        load = loads(site, standing, machines, power)
+        standing = SiteContents(server, servers, per_rack, compute, management, pdus, other_pdus)
+        load = site_load(site, standing, machines, power)
         warnings.extend(load.warnings)
         supplied = supply(site, server, per_rack, power, load.compute_rack_power_w)
-        warnings.extend(doubts(site, server, per_rack, load.compute_rack_power_w, supplied))
+        warnings.extend(supply_warnings(site, server, per_rack, load.compute_rack_power_w, supplied))
     return Facility(
         racks=racks,
         compute_racks=compute,

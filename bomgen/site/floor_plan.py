@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.plan.types import RACK_KINDS, Site
-from bomgen.site.rack_packing import Run, packed
+from bomgen.site.rack_packing import RackRun, pack_racks
 
 Column = NDArray[np.int64]
 NOWHERE = -1
 COMPUTE, MANAGEMENT = RACK_KINDS
 
 
-class Standing(NamedTuple):
+class MachineGroup(NamedTuple):
     """Equal machines that stand in racks: how many, the height [U] and power [W] of one."""
 
     pieces: int
@@ -50,7 +50,7 @@ class Floor(NamedTuple):
     """The racks of everything else."""
 
 
-def floor(site: Site, compute_racks: int, management_racks: int) -> Floor:
+def arrange_floor(site: Site, compute_racks: int, management_racks: int) -> Floor:
     """The racks of a plan on its floor. Raises ValueError when its rows have room for fewer."""
     rows = site.layout.rows
     if rows is None:
@@ -74,19 +74,19 @@ def floor(site: Site, compute_racks: int, management_racks: int) -> Floor:
     )
 
 
-def in_order(racks: Column, machines: int, of_rack: int, height_u: int | None) -> Place:
+def place_in_order(racks: Column, machines: int, of_rack: int, height_u: int | None) -> Place:
     """Machines that fill racks one after the other, from the bottom; without a unit where their height is not known."""
     number = np.arange(machines, dtype=np.int64)
     unit = number % of_rack * height_u + 1 if height_u else np.full(machines, NOWHERE, dtype=np.int64)
     return Place(racks[number // of_rack], unit)
 
 
-def stacked(racks: Column, kinds: Sequence[Standing], units: int, power_w: int) -> list[Place]:
+def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, power_w: int) -> list[Place]:
     """Machines of several kinds packed into racks, each kind from where the one before it ends.
 
     Where there are more racks than they need, every rack is filled less high. Machines that find no rack are nowhere.
     """
-    runs = _packed(kinds, units, power_w, len(racks))
+    runs = _pack_lowest(kinds, units, power_w, len(racks))
     used = np.zeros(max((run.first + run.racks for of_kind in runs for run in of_kind), default=0), dtype=np.int64)
     places = []
     for kind, of_kind in zip(kinds, runs, strict=True):
@@ -102,24 +102,26 @@ def stacked(racks: Column, kinds: Sequence[Standing], units: int, power_w: int) 
     return places
 
 
-def _packed(kinds: Sequence[Standing], units: int, power_w: int, racks: int) -> tuple[tuple[Run, ...], ...]:
+def _pack_lowest(
+    kinds: Sequence[MachineGroup], units: int, power_w: int, racks: int
+) -> tuple[tuple[RackRun, ...], ...]:
     """The lowest filling of racks that are all there, or what does not fit them."""
     items = [(kind.height_u, kind.power_w, kind.pieces) for kind in kinds]
     height = sum(kind.height_u * kind.pieces for kind in kinds)
     lowest = max([ceil(height / racks) if racks else units, *(kind.height_u for kind in kinds)], default=units)
     for limit in range(min(lowest, units), units + 1):
-        found = packed(items, limit, power_w)
-        if _racks(found) <= racks:
+        found = pack_racks(items, limit, power_w)
+        if _count_racks(found) <= racks:
             return found
-    return packed(items, units, power_w)
+    return pack_racks(items, units, power_w)
 
 
-def racks_needed(kinds: Sequence[Standing], units: int, power_w: int) -> int:
+def racks_needed(kinds: Sequence[MachineGroup], units: int, power_w: int) -> int:
     """The racks of so many units and so much power that machines of several kinds fill."""
-    return _racks(packed([(kind.height_u, kind.power_w, kind.pieces) for kind in kinds], units, power_w))
+    return _count_racks(pack_racks([(kind.height_u, kind.power_w, kind.pieces) for kind in kinds], units, power_w))
 
 
-def _racks(runs: Sequence[Sequence[Run]]) -> int:
+def _count_racks(runs: Sequence[Sequence[RackRun]]) -> int:
     return max((run.first + run.racks for of_kind in runs for run in of_kind), default=0)
 
 

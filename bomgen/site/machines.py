@@ -8,7 +8,7 @@ from bomgen.core.provenance import Figure
 
 
 @dataclass(frozen=True, slots=True)
-class Machines:
+class Equipment:
     """Equal machines beside the servers: how many, and what is known of one."""
 
     name: str

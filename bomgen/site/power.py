@@ -7,16 +7,19 @@ from fractions import Fraction
 
 from bomgen.core.provenance import Figure, formula
 from bomgen.core.units import HOURS_A_DAY
-from bomgen.site.machines import Machines
+from bomgen.site.machines import Equipment
 
 WATTS_A_KILOWATT = 1000
 DAYS_A_YEAR = 365
 
 
 @formula("W")
-def no_power() -> int:
-    """Nothing known of power."""
+def unknown_power() -> int:
+    """Power of machines whose power is not known."""
     return 0
+
+
+UNKNOWN_POWER = unknown_power()
 
 
 @formula("W")
@@ -32,7 +35,7 @@ def sum_of_power(power_w: int, more_power_w: int) -> int:
 
 
 @formula("W")
-def with_cooling(power_w: int, pue: Fraction) -> Fraction:
+def power_of_facility(power_w: int, pue: Fraction) -> Fraction:
     """Power of the facility: that of the machines times its power usage effectiveness."""
     return power_w * pue
 
@@ -61,7 +64,7 @@ def carbon_of_energy(energy_kwh: Fraction, carbon: Fraction) -> Fraction:
     return energy_kwh * carbon
 
 
-def known_power(machines: Iterable[Machines]) -> Figure | None:
+def known_power(machines: Iterable[Equipment]) -> Figure | None:
     """The power of machines as far as it is known."""
     power: Figure | None = None
     for machine in machines:

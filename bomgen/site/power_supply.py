@@ -39,7 +39,7 @@ NO_SUPPLY = Supply({}, {}, None, {}, None, None)
 
 
 @formula("outlets")
-def outlets_of(servers: int, supplies: int) -> int:
+def outlets_of_servers(servers: int, supplies: int) -> int:
     """Outlets that the servers of a rack need: one a power supply."""
     return servers * supplies
 
@@ -69,7 +69,7 @@ def pieces_lost(pieces: int, feeds: int, lost: int) -> int:
 
 
 @formula("pieces")
-def next_feed(pdus: int, feeds: int) -> int:
+def pdus_of_next_feed(pdus: int, feeds: int) -> int:
     """PDUs of a rack on the next feed, of those and of the feeds that are left."""
     return ceil(pdus / feeds)
 
@@ -107,7 +107,7 @@ def supply(
     lost = feeds_lost(site.redundancy, feeds) if feeds else None
     outlets, pdu_outlets, pdu_load = {}, {}, None
     if server and server.supplies and per_rack:
-        outlets = {OUTLET[server.supplies.inlet]: outlets_of(per_rack, server.supplies.pieces)}
+        outlets = {OUTLET[server.supplies.inlet]: outlets_of_servers(per_rack, server.supplies.pieces)}
     if counted and site.pdu:
         pdu_outlets = {form: outlets_of_pdus(pdus, each) for form, each in site.pdu.outlets.items()}
     if counted and feeds and lost and rack_power_w:
@@ -117,7 +117,7 @@ def supply(
         outlets=outlets,
         pdu_outlets=pdu_outlets,
         feeds=feeds,
-        compute_rack_feeds=_dealt(pdus, feeds) if counted and feeds else {},
+        compute_rack_feeds=_deal_pdus(pdus, feeds) if counted and feeds else {},
         pdu_load_w=pdu_load,
         feed_power_w=(
             load_of_feed(power_w, feeds, lost) if power_w and feeds and lost and lost.value < feeds.value else None
@@ -125,13 +125,13 @@ def supply(
     )
 
 
-def _dealt(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
+def _deal_pdus(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
     """The PDUs of a rack on feeds A, B and so on, as even as they go; none where letters do not suffice."""
     found: dict[str, Figure] = {}
     if feeds.value > len(ascii_uppercase):
         return found
     for letter in ascii_uppercase[: feeds.value]:
-        found[letter] = next_feed(pdus, feeds)
+        found[letter] = pdus_of_next_feed(pdus, feeds)
         pdus, feeds = pdus_left(pdus, found[letter]), feeds_left(feeds)
         if not pdus.value:
             break
@@ -145,7 +145,7 @@ def feed_letter(number: int, feeds: Figure | None) -> str | None:
     return ascii_uppercase[number % int(feeds.value)]
 
 
-class Fed(NamedTuple):
+class SuppliedRack(NamedTuple):
     """A rack whose power supply is looked at."""
 
     name: str
@@ -171,14 +171,14 @@ class Fed(NamedTuple):
         return f"{pdus} PDUs would do"
 
 
-def doubts(
+def supply_warnings(
     site: Site, server: Server | None, per_rack: Figure | None, rack_power_w: Figure | None, found: Supply
 ) -> Iterator[tuple[str, str]]:
     """Warnings about the power supply of a full compute rack: message and rule."""
     if per_rack is None:
         return
     high = server.rack_units if server else None
-    rack = Fed(
+    rack = SuppliedRack(
         name="a compute rack",
         of_machines="the servers of a rack",
         power_w=rack_power_w,
@@ -189,13 +189,13 @@ def doubts(
         own_feeds=int(site.feeds.value) if site.feeds else 0,
         fewer="fewer servers a rack",
     )
-    yield from of_outlets(rack)
-    yield from of_power(site, rack, found.feeds)
+    yield from outlet_warnings(rack)
+    yield from pdu_warnings(site, rack, found.feeds)
     if server:
-        yield from of_supplies(site, rack, found.feeds, server.identity.name, server.supplies)
+        yield from power_supply_warnings(site, rack, found.feeds, server.identity.name, server.supplies)
 
 
-def of_outlets(rack: Fed) -> Iterator[tuple[str, str]]:
+def outlet_warnings(rack: SuppliedRack) -> Iterator[tuple[str, str]]:
     """Whether the PDUs of a rack have the outlets that its machines need."""
     if not rack.pdus or rack.pdu is None or not rack.pdu.outlets:
         return
@@ -209,54 +209,54 @@ def of_outlets(rack: Fed) -> Iterator[tuple[str, str]]:
         yield f"{rack.of_machines} need {needed.value} {form.upper()} outlets; {has}: {would}", "outlets"
 
 
-def _lost(site: Site, feeds: Figure) -> tuple[int, str]:
+def _describe_loss(site: Site, feeds: Figure) -> tuple[int, str]:
     """Feeds that may be lost, and that case in words."""
     redundancy = str(site.redundancy.value)
     lost = int(feeds_lost.plain(redundancy, feeds.value))
     return lost, f"with {lost} of {feeds.value} feeds lost ({redundancy})" if lost else "with all feeds there (n)"
 
 
-def _left(pdus: int, feeds: int, lost: int) -> int:
+def _count_left(pdus: int, feeds: int, lost: int) -> int:
     """PDUs of a rack that are left."""
     return pdus - int(pieces_lost.plain(pdus, feeds, lost))
 
 
-def of_power(site: Site, rack: Fed, feeds: Figure | None) -> Iterator[tuple[str, str]]:
+def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterator[tuple[str, str]]:
     """Whether the PDUs that are left carry a rack."""
     if feeds is None or rack.power_w is None or not rack.pdus:
         return
-    lost, case = _lost(site, feeds)
-    pdu, drawn, left = rack.pdu, rack.power_w.value, _left(rack.pdus, int(feeds.value), lost)
+    lost, case = _describe_loss(site, feeds)
+    pdu, drawn, left = rack.pdu, rack.power_w.value, _count_left(rack.pdus, int(feeds.value), lost)
     if not left:
         message = f"{case} no PDU of {rack.name} is left, which draws {drawn} W"
         yield f"{message}; give it more PDUs and feeds, or `redundancy: n`", "redundancy"
     elif pdu and pdu.power_w and left * pdu.power_w.value < drawn:
         carried = float(left * pdu.power_w.value)
-        would = _enough(site, rack, pdu.power_w)
+        would = _fewest_pdus(site, rack, pdu.power_w)
         hint = rack.hint(would) if would else "more feeds are needed"
         message = f"{case} {left} of {rack.pdus} PDUs carry {carried:g} W of {rack.name}, which draws {drawn} W: {hint}"
         yield message, "redundancy"
 
 
-def _enough(site: Site, rack: Fed, pdu_power_w: Figure) -> int | None:
+def _fewest_pdus(site: Site, rack: SuppliedRack, pdu_power_w: Figure) -> int | None:
     """The fewest PDUs that carry a rack when as much is lost as may be; None where no number does."""
     drawn = rack.power_w.value if rack.power_w else 0
     least = ceil(Fraction(drawn) / Fraction(pdu_power_w.value))
     for pdus in range(max(1, least), 2 * least + rack.own_feeds + 2):
         feeds = rack.own_feeds or pdus * int(site.feeds_per_pdu.value)
-        if _left(pdus, feeds, int(feeds_lost.plain(site.redundancy.value, feeds))) >= least:
+        if _count_left(pdus, feeds, int(feeds_lost.plain(site.redundancy.value, feeds))) >= least:
             return pdus
     return None
 
 
-def of_supplies(
-    site: Site, rack: Fed, feeds: Figure | None, name: str, supplies: PowerSupplies | None
+def power_supply_warnings(
+    site: Site, rack: SuppliedRack, feeds: Figure | None, name: str, supplies: PowerSupplies | None
 ) -> Iterator[tuple[str, str]]:
     """Whether enough power supplies of a machine are left, dealt out to the feeds that reach its rack."""
     if feeds is None or not rack.pdus or supplies is None or supplies.needed is None:
         return
-    lost, case = _lost(site, feeds)
-    if not _left(rack.pdus, int(feeds.value), lost):
+    lost, case = _describe_loss(site, feeds)
+    if not _count_left(rack.pdus, int(feeds.value), lost):
         return
     count, needed = int(supplies.pieces.value), int(supplies.needed.value)
     left = count - int(pieces_lost.plain(count, min(int(feeds.value), rack.pdus), lost))

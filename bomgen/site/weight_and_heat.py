@@ -9,13 +9,13 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Pdu, Rack, Server
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
-from bomgen.site.machines import Machines
+from bomgen.site.machines import Equipment
 from bomgen.site.power import power_of
 from bomgen.site.racks import units_bought
 
 ANY_RACK, ANY_PDU = "rack", "rack PDU"
 """What racks and PDUs are called of which the plan names no part."""
-OF_ALL, OF_RACK, OF_FLOOR = "weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"
+TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD = "weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"
 """Figures that leave out what nobody knows the weight of."""
 
 JOULES_OF_A_BTU = Fraction("1055.05585262")
@@ -24,7 +24,7 @@ SECONDS_AN_HOUR = 3600
 SQUARE_MILLIMETRES_OF_A_SQUARE_METRE = 1_000_000
 
 
-class Heavy(NamedTuple):
+class WeighedItems(NamedTuple):
     """Equal things that weigh something: how many, and the weight of one [kg] where it is known."""
 
     name: str
@@ -61,7 +61,7 @@ class Load(NamedTuple):
 NO_LOAD = Load(None, None, None, None, None, None)
 
 
-class Standing(NamedTuple):
+class SiteContents(NamedTuple):
     """What stands in racks beside the machines of the fabrics, and the racks."""
 
     server: Server | None
@@ -98,7 +98,7 @@ def heat_of(power_w: int) -> Fraction:
     return Fraction(power_w) * SECONDS_AN_HOUR / JOULES_OF_A_BTU
 
 
-def weigh(things: Sequence[Heavy]) -> Weight:
+def weigh(things: Sequence[WeighedItems]) -> Weight:
     """The weight of things as far as it is known, and what of them it leaves out."""
     weight: Figure | None = None
     present = [each for each in things if each.pieces.value]
@@ -109,42 +109,42 @@ def weigh(things: Sequence[Heavy]) -> Weight:
     return Weight(weight, tuple(dict.fromkeys(each.name for each in present if each.weight_kg is None)))
 
 
-def on_floor(weight: Figure | None, rack: Rack | None) -> Figure | None:
+def rack_floor_load(weight: Figure | None, rack: Rack | None) -> Figure | None:
     """The load on the floor below a rack; None where its weight or what it covers is not known."""
     if weight is None or rack is None or rack.width_mm is None or rack.depth_mm is None:
         return None
     return floor_load(weight, rack.width_mm, rack.depth_mm)
 
 
-def rack_as_heavy(rack: Rack | None, count: Figure) -> Heavy:
+def weighed_racks(rack: Rack | None, count: Figure) -> WeighedItems:
     """So many racks."""
-    return Heavy(rack.identity.name, count, rack.weight_kg) if rack else Heavy(ANY_RACK, count, None)
+    return WeighedItems(rack.identity.name, count, rack.weight_kg) if rack else WeighedItems(ANY_RACK, count, None)
 
 
-def pdu_as_heavy(pdu: Pdu | None, count: Figure) -> Heavy:
+def weighed_pdus(pdu: Pdu | None, count: Figure) -> WeighedItems:
     """So many PDUs."""
-    return Heavy(pdu.identity.name, count, pdu.weight_kg) if pdu else Heavy(ANY_PDU, count, None)
+    return WeighedItems(pdu.identity.name, count, pdu.weight_kg) if pdu else WeighedItems(ANY_PDU, count, None)
 
 
-def _everything(site: Site, standing: Standing, machines: Iterable[Machines]) -> list[Heavy]:
+def _everything(site: Site, standing: SiteContents, machines: Iterable[Equipment]) -> list[WeighedItems]:
     """All that stands on the floor; a rack-scale system comes with its rack."""
     found, server = [], standing.server
     if server and standing.servers:
-        found.append(Heavy(server.identity.name, units_bought(standing.servers, server), server.weight_kg))
-    found += [Heavy(each.name, each.count, each.weight_kg) for each in machines if not each.in_server]
+        found.append(WeighedItems(server.identity.name, units_bought(standing.servers, server), server.weight_kg))
+    found += [WeighedItems(each.name, each.count, each.weight_kg) for each in machines if not each.in_server]
     bought = not (server and server.rack_scale)
     if bought and standing.compute_racks:
-        found.append(rack_as_heavy(site.rack, standing.compute_racks))
+        found.append(weighed_racks(site.rack, standing.compute_racks))
     if bought and standing.compute_pdus:
-        found.append(pdu_as_heavy(site.pdu, standing.compute_pdus))
+        found.append(weighed_pdus(site.pdu, standing.compute_pdus))
     if standing.management_racks:
-        found.append(rack_as_heavy(site.rack, standing.management_racks))
+        found.append(weighed_racks(site.rack, standing.management_racks))
     if standing.management_pdus:
-        found.append(pdu_as_heavy(site.management_pdu, standing.management_pdus))
+        found.append(weighed_pdus(site.management_pdu, standing.management_pdus))
     return found
 
 
-def loads(site: Site, standing: Standing, machines: Iterable[Machines], power_w: Figure | None) -> Load:
+def site_load(site: Site, standing: SiteContents, machines: Iterable[Equipment], power_w: Figure | None) -> Load:
     """Weight and heat of the site, whose machines draw `power_w`, and of a full compute rack."""
     server, warnings = standing.server, []
     whole = weigh(_everything(site, standing, machines))
@@ -152,20 +152,22 @@ def loads(site: Site, standing: Standing, machines: Iterable[Machines], power_w:
         names = ", ".join(whole.unknown)
         message = f"the weight of {names} is not known; the sum leaves it out: ask the vendor"
         warnings.append((message, "unknown-weight"))
-    light = {OF_ALL} if whole.unknown else set()
+    light = {TOTAL_WEIGHT} if whole.unknown else set()
     weight, drawn, floor = None, None, None
     if server and server.rack_scale:
         weight, drawn = server.weight_kg, server.power_w
     elif server and standing.per_rack:
         drawn = power_of(standing.per_rack, server.power_w) if server.power_w else None
-        inside = weigh([Heavy("", standing.per_rack, server.weight_kg), pdu_as_heavy(site.pdu, site.pdus_per_rack)])
+        inside = weigh(
+            [WeighedItems("", standing.per_rack, server.weight_kg), weighed_pdus(site.pdu, site.pdus_per_rack)]
+        )
         weight = inside.weight_kg if server.weight_kg else None
         warnings += _overloaded(site.rack, weight)
         if weight and site.rack and site.rack.weight_kg:
             weight = sum_of_weights(weight, site.rack.weight_kg)
         if inside.unknown or site.rack is None or site.rack.weight_kg is None:
-            light |= {OF_RACK, OF_FLOOR}
-        floor = on_floor(weight, site.rack)
+            light |= {RACK_WEIGHT, FLOOR_LOAD}
+        floor = rack_floor_load(weight, site.rack)
     return Load(
         weight_kg=whole.weight_kg,
         compute_rack_weight_kg=weight,

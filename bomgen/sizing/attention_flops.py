@@ -67,7 +67,7 @@ class Heads:
     """Layers that see no further than the window, where there is one."""
 
 
-def heads_of(model: Model) -> Heads | None:
+def attention_heads(model: Model) -> Heads | None:
     """The heads of a model; None when its shape is not known."""
     layers, heads, width = model.shape.get("layers"), model.shape.get("heads"), matrices.head_dim(model)
     if layers is None or heads is None or width is None:
@@ -118,7 +118,7 @@ def recomputed_share(attention_part: int, share: Fraction) -> Fraction:
 
 
 @formula("share")
-def both_shares(forward: Fraction, kernel: Fraction) -> Fraction:
+def sum_of_shares(forward: Fraction, kernel: Fraction) -> Fraction:
     """What recomputation and FlashAttention compute a second time."""
     return forward + kernel
 
@@ -129,14 +129,14 @@ def mfu_of_convention(mfu: Fraction, model_flops: int, flops_of_convention: int)
     return Fraction(mfu) * flops_of_convention / model_flops
 
 
-def recomputed(training: Training, attention_part: Figure) -> Figure | None:
+def recomputed_attention(training: Training, attention_part: Figure) -> Figure | None:
     """FLOPs of attention that a run computes a second time; None: nothing is.
 
     Either mode of recomputation runs its forward pass again, the backward pass of FlashAttention the scores.
     """
     again = training.recompute.value != NONE
     if training.flash_attention.value == "yes":
-        share = both_shares(FORWARD_SHARE, KERNEL_SHARE) if again else KERNEL_SHARE
+        share = sum_of_shares(FORWARD_SHARE, KERNEL_SHARE) if again else KERNEL_SHARE
     elif again:
         share = FORWARD_SHARE
     else:
@@ -144,18 +144,18 @@ def recomputed(training: Training, attention_part: Figure) -> Figure | None:
     return recomputed_share(attention_part, share)
 
 
-def known(training: Training) -> bool:
+def can_count_attention(training: Training) -> bool:
     """Whether attention can be counted, and by a length of sequence that somebody asked for."""
     sequence = training.sequence
-    return sequence is not None and isinstance(sequence.origin, Given) and heads_of(training.model) is not None
+    return sequence is not None and isinstance(sequence.origin, Given) and attention_heads(training.model) is not None
 
 
-def flops(training: Training, convention: Figure) -> Figure:
+def attention_flops_of_run(training: Training, convention: Figure) -> Figure:
     """Attention FLOPs of a run by a convention: causal or full.
 
     Raises Infeasible when the model's shape or the sequence is not known.
     """
-    heads = heads_of(training.model)
+    heads = attention_heads(training.model)
     if training.sequence is None or heads is None:
         message = (
             f"attention FLOPs of {training.model.identity.name} need layers, heads, head_dim and `sequence`; "

@@ -15,7 +15,7 @@ from bomgen.sizing import peak_flops as peak
 from bomgen.sizing import storage
 from bomgen.sizing.peak_flops import Target
 from bomgen.sizing.second_opinions import Opinions, opinions
-from bomgen.sizing.servers import MAX_GPUS, counts, given_gpus, pods_of_chips, servers_for_gpus
+from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, pods_of_chips, servers_for_gpus
 from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import interruptions, parallelism, states
 from bomgen.sizing.training import run as training
@@ -63,32 +63,32 @@ def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
     Raises PlanErrors when the plan says too little, Infeasible when no cluster meets it.
     """
-    sized = _of_workload(plan, attached)
+    sized = _size_workload(plan, attached)
     checkpoint = sized.lost.checkpoint if sized.lost else None
     return sized._replace(stored=storage.size(plan.storage, checkpoint, sized.gpus, sized.servers))
 
 
-def _of_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
+def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     if plan.training:
-        found = _of_training(plan, plan.training, attached)
+        found = _size_training(plan, plan.training, attached)
     elif plan.inference:
-        found = _of_inference(plan, plan.inference, attached)
+        found = _size_inference(plan, plan.inference, attached)
     else:
-        found = _of_target(plan, attached)
+        found = _size_target(plan, attached)
     chips = plan.cluster.gpu.pod_chips
     return found._replace(pods=pods_of_chips(found.gpus, chips)) if chips else found
 
 
-def _of_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
+def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     """The size of a cluster for a target of computing power, or of one whose size is given."""
     target = peak.size(plan.compute, plan.cluster.gpu) if plan.compute else None
-    servers, gpus = counts(plan, target.gpus_required if target else None, attached)
+    servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
     reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
     return Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
 
 
-def _of_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    run, servers, gpus, lost = _settled(plan, workload, attached)
+def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+    run, servers, gpus, lost = _size_run(plan, workload, attached)
     days = training.days(workload, run, gpus)
     asked = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
     return Sizing(
@@ -100,11 +100,11 @@ def _of_training(plan: Plan, workload: Training, attached: Mapping[str, Attachme
         days=days,
         tokens_per_second=training.tokens_per_second(workload, run, gpus),
         fit=_fit(workload, plan.cluster, gpus),
-        lost=interruptions.over(days, lost),
+        lost=interruptions.add_interruptions(days, lost),
     )
 
 
-def _settled(
+def _size_run(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment]
 ) -> tuple[Run, Figure | None, Figure, LostTime]:
     """A run with the cluster that finishes it, whose goodput, where it is to be estimated, is that of its own size."""
@@ -112,19 +112,19 @@ def _settled(
     contents = storage.contents(workload)
     if workload.goodput.value != ESTIMATE:
         run = training.size(workload, top, workload.goodput)
-        servers, gpus = counts(plan, _whole(plan, workload, run.gpus_required), attached)
+        servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, run.gpus_required), attached)
         return run, servers, gpus, interruptions.lost_time(contents, plan.storage, gpus, servers)
     unhindered = training.size(workload, top, interruptions.NOTHING_LOST)
     if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
-        servers, gpus = counts(plan, unhindered.gpus_required, attached)
+        servers, gpus = count_servers(plan, unhindered.gpus_required, attached)
         lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
         if lost.goodput.value == 0:
-            raise _no_goodput(plan, workload)
+            raise _goodput_error(plan, workload)
         return training.size(workload, top, lost.goodput), servers, gpus, lost
-    return _estimated(plan, workload, attached, unhindered, contents, top)
+    return _search_size(plan, workload, attached, unhindered, contents, top)
 
 
-def _estimated(
+def _search_size(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: Run, contents: Contents, top: Figure
 ) -> tuple[Run, Figure | None, Figure, LostTime]:
     """The smallest cluster whose GPUs, less the time that they lose, are as many as are needed where none is lost.
@@ -132,11 +132,11 @@ def _estimated(
     Larger clusters lose more to interruptions and write checkpoints faster, so that their worth rises up to a size and
     falls from there: it is searched in growing steps, then exactly, and once more in steps of what it is rounded up to.
     """
-    needed = training.needed(workload, unhindered)
+    needed = training.gpus_needed(workload, unhindered)
     of_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:
-        gpus = interruptions.tried(count)
+        gpus = interruptions.candidate_size(count)
         servers = servers_for_gpus(gpus, of_server) if of_server else None
         return interruptions.lost_time(contents, plan.storage, gpus, servers)
 
@@ -148,7 +148,7 @@ def _estimated(
     while not enough(count):
         too_few, count = count, count + max(1, count // STEPS)
         if count > MAX_GPUS:
-            raise _no_goodput(plan, workload)
+            raise _goodput_error(plan, workload)
     while count - too_few > 1:
         middle = (too_few + count) // 2
         too_few, count = (too_few, middle) if enough(middle) else (middle, count)
@@ -156,17 +156,17 @@ def _estimated(
         goodput = lost_by(count).goodput
         if not goodput.value:
             break
-        wanted = interruptions.gpus_that_lose(needed, goodput, interruptions.tried(count))
-        servers, gpus = counts(plan, _whole(plan, workload, wanted), attached)
+        wanted = interruptions.gpus_that_lose(needed, goodput, interruptions.candidate_size(count))
+        servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, wanted), attached)
         if enough(gpus.value):
             lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
             run = training.size(workload, top, lost.goodput)
             return run._replace(gpus_required=wanted), servers, gpus, lost
         count = max(gpus.value, count) + 1
-    raise _no_goodput(plan, workload)
+    raise _goodput_error(plan, workload)
 
 
-def _whole(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
+def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
     """GPUs rounded up to whole replicas of degrees given by hand, on whole servers; None: none are required."""
     given, server = workload.parallelism, plan.cluster.server
     if given is None or required is None:
@@ -175,7 +175,7 @@ def _whole(plan: Plan, workload: Training, required: Figure | None) -> Figure | 
     return parallelism.whole_replicas(required, size, server.gpus) if server else required
 
 
-def _no_goodput(plan: Plan, workload: Training) -> Infeasible:
+def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
     """Why a run whose goodput is to be estimated cannot be: it trains no time, or too little on any cluster."""
     remedy = "faster storage, a shorter `restart`, rarer interruptions, or a goodput that was measured"
     if plan.storage.checkpoint_every:
@@ -189,13 +189,13 @@ def _no_goodput(plan: Plan, workload: Training) -> Infeasible:
     return Infeasible(message + remedy, because=workload.target_days, rule="no-goodput")
 
 
-def _of_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
+def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
     from bomgen.sizing.serving import service as serving
 
     server = plan.cluster.server
     given = given_gpus(plan.cluster)
     need = serving.size(workload, plan.cluster.gpu, server.gpus if server else None, given)
-    servers, gpus = counts(plan, need.gpus_required, attached)
+    servers, gpus = count_servers(plan, need.gpus_required, attached)
     served = serving.serve(workload, need, plan.cluster.gpu, gpus, given is not None)
     return Sizing(serving=served, servers=servers, gpus=gpus)
 

@@ -24,7 +24,7 @@ def servers_for_gpus(gpus: int, gpus_per_server: int) -> int:
 
 
 @formula("servers")
-def rounded_up(servers: int, unit: int) -> int:
+def round_up_servers(servers: int, unit: int) -> int:
     """Servers rounded up to whole units."""
     return ceil(servers / unit) * unit
 
@@ -50,7 +50,9 @@ def given_gpus(cluster: Cluster) -> int | None:
     return None
 
 
-def counts(plan: Plan, required: Figure | None, attached: Mapping[str, Attachment]) -> tuple[Figure | None, Figure]:
+def count_servers(
+    plan: Plan, required: Figure | None, attached: Mapping[str, Attachment]
+) -> tuple[Figure | None, Figure]:
     """Servers (None: no server is known for the GPU) and GPUs: as given, or the GPUs required, rounded up.
 
     Raises PlanErrors when nothing gives a size, Infeasible for one that cannot be.
@@ -104,11 +106,11 @@ def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -
     cluster = plan.cluster
     unit = cluster.round_up_to
     if unit.unit != "word":
-        servers = rounded_up(servers, unit)
+        servers = round_up_servers(servers, unit)
     elif unit.value in ("leaf", "scalable_unit"):
         servers = _round_up_to_leaf(plan, servers, attached)
     if cluster.server and cluster.server.trays:
-        servers = rounded_up(servers, cluster.server.trays)
+        servers = round_up_servers(servers, cluster.server.trays)
     return servers
 
 
@@ -119,12 +121,12 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
         message = f"round_up_to: {unit.value} needs a compute fabric whose leaves are to be filled; add one"
         raise Infeasible(message, because=unit, rule="no-fabric")
     if unit.value == "scalable_unit" and fabric.scalable_unit:
-        return rounded_up(servers, fabric.scalable_unit)
+        return round_up_servers(servers, fabric.scalable_unit)
     for _ in range(MAX_ROUNDS):
         filled = fabric_demand.leaf_servers(fabric, attached[fabric.name], servers)
         if servers.value % filled.value == 0:
             return servers
-        servers = rounded_up(servers, filled)
+        servers = round_up_servers(servers, filled)
     message = f"rounding {servers.value} servers up to whole leaves does not settle; give `round_up_to: {{servers: n}}`"
     raise Infeasible(message, because=unit, rule="rounding")
 

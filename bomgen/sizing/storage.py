@@ -115,9 +115,12 @@ def servers_for(need: int, of_one: int) -> int:
 
 
 @formula("servers")
-def no_servers() -> int:
-    """Storage servers for a need that is not known, or that the plan does not say how one meets."""
+def zero_servers() -> int:
+    """Storage servers for a need that is not known, or that the plan gives no capacity for."""
     return 0
+
+
+ZERO_SERVERS = zero_servers()
 
 
 @formula("servers")
@@ -187,7 +190,7 @@ def _servers(named: StorageServers, carried: Bandwidth, capacity: Figure | None)
     if named.pieces:
         return named.pieces
     needs = ((capacity, named.capacity_bytes), (carried.read, named.read), (carried.write, named.write))
-    found = [servers_for(need, of_one) if need and of_one else no_servers() for need, of_one in needs]
+    found = [servers_for(need, of_one) if need and of_one else ZERO_SERVERS for need, of_one in needs]
     if named.capacity_bytes and not any(figure.value for figure in found):
         message = (
             f"nothing says how many of {named.identity.name} are needed: what is stored is not known; give `dataset` "

@@ -13,9 +13,9 @@ from fabrics_by_hand import FABRICS, figure
 from bomgen.catalog.parts import Cable, Identity, Module
 from bomgen.fabric.clos.leaf_ports import Leaf
 from bomgen.fabric.types import Fitted
-from bomgen.optics.counting.by_leaf import filled_alone
-from bomgen.optics.counting.cages import links_together
-from bomgen.optics.counting.shares import same_parts, without_fibre
+from bomgen.optics.counting.by_leaf import cages_filled_alone
+from bomgen.optics.counting.cages import parallel_links
+from bomgen.optics.counting.shares import missing_fibre_message, same_parts
 from bomgen.optics.selection import Medium
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -95,8 +95,8 @@ def test_whole_cages_of_unknown_parts_are_counted_behind_all_others() -> None:
     where no others are apart, three of five share that of the last server.
     """
     leaf = Leaf(servers=5, reserved=0, others=(2, 2, 1, 4))
-    assert filled_alone(leaf, unknown=(3,), apart=(0, 1, 2), per_cage=2) == 1
-    assert filled_alone(Leaf(servers=5, reserved=0, others=(5,)), unknown=(0,), apart=(), per_cage=4) == 0
+    assert cages_filled_alone(leaf, unknown=(3,), apart=(0, 1, 2), per_cage=2) == 1
+    assert cages_filled_alone(Leaf(servers=5, reserved=0, others=(5,)), unknown=(0,), apart=(), per_cage=4) == 0
 
 
 @pytest.mark.parametrize(("links", "said"), [(1, "a known fibre"), (2, "a known fibre"), (4, "over a panel")])
@@ -107,7 +107,7 @@ def test_modules_that_no_fibre_joins(links: int, said: str) -> None:
         identity, figure(400 * links), figure(links), "osfp", "dr4", "single-mode", "mpo", None, ("ethernet",), None
     )
     between = FABRICS["two tiers"].links[-1]
-    assert said in without_fibre(between, Medium(module, module, None, Fraction(30)), receptacles=2)
+    assert said in missing_fibre_message(between, Medium(module, module, None, Fraction(30)), receptacles=2)
 
 
 def test_the_same_modules_with_other_fibres_are_not_the_same_parts() -> None:
@@ -126,4 +126,4 @@ def test_links_that_surely_run_between_the_same_two(ups: tuple[int, int], togeth
     leaf, spine = fabric.tiers
     fitted = tuple(Fitted(figure(1), figure(30), figure(up)) for up in ups)
     partly = fabric._replace(tiers=(replace(leaf, fitted=fitted), spine))
-    assert links_together(partly, fabric.links[-1]) == together
+    assert parallel_links(partly, fabric.links[-1]) == together

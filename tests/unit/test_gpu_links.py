@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bomgen.catalog.gpu_bandwidth import pcie
+from bomgen.catalog.gpu_bandwidth import parse_pcie
 from bomgen.core.provenance import Cited
 from bomgen.report.result import Report
 
@@ -90,7 +90,7 @@ def test_who_starves_whom(gpu: Any, nics: int, gbps: int, warned: bool, worked: 
 )
 def test_pcie_as_written(text: str, gbps: int | None) -> None:
     """PCI-SIG base specifications: 8, 16, 32 and 64 GT/s a lane in generations 3 to 6, each transfer a bit."""
-    found = pcie(text, Cited("a GPU", (), "high"))
+    found = parse_pcie(text, Cited("a GPU", (), "high"))
     assert gbps == (None if found is None else found.value)
 
 

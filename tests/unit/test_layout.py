@@ -13,7 +13,7 @@ import pytest
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.report.result import Report
 from bomgen.site import floor_plan
-from bomgen.site.floor_plan import NOWHERE, Standing
+from bomgen.site.floor_plan import NOWHERE, MachineGroup
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]
 Worked = Callable[[dict[str, Any]], Report]
@@ -165,7 +165,7 @@ def test_rows_without_room_are_refused(worked: Worked) -> None:
 def test_machines_are_stacked_whole() -> None:
     """Three chassis of 29 U stand in three racks of 48 U; what fits beside the last stands on it."""
     racks = np.arange(10, 14)
-    chassis, boxes = floor_plan.stacked(racks, [Standing(3, 29, 0), Standing(5, 4, 0)], 48, 40_000)
+    chassis, boxes = floor_plan.stack_machines(racks, [MachineGroup(3, 29, 0), MachineGroup(5, 4, 0)], 48, 40_000)
     assert [10, 11, 12] == chassis.rack.tolist()
     assert [1, 1, 1] == chassis.unit.tolist()
     assert len({(rack, unit) for rack, unit in zip(boxes.rack.tolist(), boxes.unit.tolist(), strict=True)}) == 5
@@ -174,6 +174,6 @@ def test_machines_are_stacked_whole() -> None:
 
 def test_machines_without_a_rack_are_nowhere() -> None:
     """More machines than the racks hold stand nowhere rather than above the top of a rack."""
-    (place,) = floor_plan.stacked(np.array([0]), [Standing(3, 20, 0)], 48, 40_000)
+    (place,) = floor_plan.stack_machines(np.array([0]), [MachineGroup(3, 20, 0)], 48, 40_000)
     assert [0, 0, NOWHERE] == place.rack.tolist()
     assert [1, 21, NOWHERE] == place.unit.tolist()

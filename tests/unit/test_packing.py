@@ -12,7 +12,7 @@ from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.report.explain.explanation import Explanation
 from bomgen.report.explain.forms import text
 from bomgen.report.explain.tree import Trees
-from bomgen.site.rack_packing import Kind, Room, Run, packed, racks_of
+from bomgen.site.rack_packing import RackCapacity, RackItem, RackRun, count_racks, pack_racks
 
 WHERE = Given(Mark("plan.yaml", 1, 1))
 
@@ -24,14 +24,16 @@ def figure(value: int | Fraction, unit: str) -> Figure:
 
 def racks(items: list[tuple[int, int, int]], units: int, power: int) -> Figure | None:
     """The racks of machines as a figure."""
-    kinds = [Kind(figure(height, "U"), figure(watts, "W"), figure(count, "boxes")) for height, watts, count in items]
-    return racks_of(kinds, Room(figure(units, "U"), figure(power, "W")))
+    kinds = [
+        RackItem(figure(height, "U"), figure(watts, "W"), figure(count, "boxes")) for height, watts, count in items
+    ]
+    return count_racks(kinds, RackCapacity(figure(units, "U"), figure(power, "W")))
 
 
 def contents(items: list[tuple[int, int, int]], units: int, power: int) -> dict[int, list[int]]:
     """The kinds of the machines in each rack, one entry a machine."""
     found: dict[int, list[int]] = {}
-    for kind, runs in enumerate(packed(items, units, power)):
+    for kind, runs in enumerate(pack_racks(items, units, power)):
         for run in runs:
             for rack in range(run.first, run.first + run.racks):
                 found.setdefault(rack, []).extend([kind] * run.machines)
@@ -51,7 +53,7 @@ def by_one(items: list[tuple[int, int, int]], units: int, power: int) -> int:
 
 def test_three_tall_chassis_take_three_racks() -> None:
     """Three boxes of 29 U are 87 U, less than two racks of 48 U, but no rack holds two of them."""
-    assert ((Run(0, 3, 1),),) == packed([(29, 0, 3)], 48, 40_000)
+    assert ((RackRun(0, 3, 1),),) == pack_racks([(29, 0, 3)], 48, 40_000)
     found = racks([(29, 0, 3)], 48, 40_000)
     assert found is not None
     assert found.value == 3
@@ -59,19 +61,19 @@ def test_three_tall_chassis_take_three_racks() -> None:
 
 def test_a_kind_goes_on_in_the_rack_begun_before_it() -> None:
     """What is left of the last rack is filled first, then full racks, then the rest."""
-    assert ((Run(0, 1, 10),), (Run(0, 1, 19), Run(1, 2, 24), Run(3, 1, 3))) == packed(
+    assert ((RackRun(0, 1, 10),), (RackRun(0, 1, 19), RackRun(1, 2, 24), RackRun(3, 1, 3))) == pack_racks(
         [(1, 100, 10), (2, 100, 70)], 48, 40_000
     )
 
 
 def test_power_bounds_a_rack_as_height_does() -> None:
     """Ten boxes of 1 U and 15 kW: two a rack of 40 kW."""
-    assert ((Run(0, 5, 2),),) == packed([(1, 15_000, 10)], 48, 40_000)
+    assert ((RackRun(0, 5, 2),),) == pack_racks([(1, 15_000, 10)], 48, 40_000)
 
 
 def test_what_is_too_much_for_a_rack_gets_one_of_its_own() -> None:
     """A box of 60 U or 60 kW still stands somewhere."""
-    assert ((Run(0, 2, 1),), (Run(2, 2, 1),)) == packed([(60, 0, 2), (1, 60_000, 2)], 48, 40_000)
+    assert ((RackRun(0, 2, 1),), (RackRun(2, 2, 1),)) == pack_racks([(60, 0, 2), (1, 60_000, 2)], 48, 40_000)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -99,9 +101,9 @@ def test_packing_keeps_to_the_laws(seed: int) -> None:
 
 def test_many_machines_take_no_longer() -> None:
     """200 000 machines are as few runs as two hundred."""
-    runs = packed([(8, 10_200, 200_000), (1, 1_610, 20_001)], 48, 41_000)
+    runs = pack_racks([(8, 10_200, 200_000), (1, 1_610, 20_001)], 48, 41_000)
     assert [len(each) for each in runs] == [1, 2]
-    assert runs[0][0] == Run(0, 50_000, 4)
+    assert runs[0][0] == RackRun(0, 50_000, 4)
 
 
 def test_the_count_of_racks_explains_itself() -> None:
@@ -116,5 +118,5 @@ def test_the_count_of_racks_explains_itself() -> None:
 def test_half_units_are_exact() -> None:
     """Heights may be fractions of a unit."""
     for height, units in product((Fraction(1, 2), Fraction(3, 2)), (42, 48)):
-        ((run,),) = packed([(height, 0, int(units / height))], units, 1000)
-        assert run == Run(0, 1, int(units / height))
+        ((run,),) = pack_racks([(height, 0, int(units / height))], units, 1000)
+        assert run == RackRun(0, 1, int(units / height))

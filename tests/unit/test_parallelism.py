@@ -18,7 +18,7 @@ from bomgen.report.explain.explanation import Explanation
 from bomgen.report.explain.forms import text
 from bomgen.report.explain.tree import Trees
 from bomgen.sizing.training import memory
-from bomgen.sizing.training.memory import Memory, Split
+from bomgen.sizing.training.memory import Memory, ParallelSplit
 from bomgen.sizing.training.parallelism import fit
 
 PLACE = Mark("plan.yaml", 7, 5)
@@ -80,10 +80,10 @@ def by_hand(sequence_parallel: bool = False, **degrees: int) -> Parallelism:
     return Parallelism(**figures, sequence_parallel=sequence_parallel, mark=PLACE)
 
 
-def split(sequence_parallel: bool = False, **degrees: int) -> Split:
+def split(sequence_parallel: bool = False, **degrees: int) -> ParallelSplit:
     """A split of these degrees; those left out are one."""
     names = ("tensor", "pipeline", "interleave", "context", "expert", "data")
-    return Split(**{name: given_(degrees.get(name, 1)) for name in names}, sequence_parallel=sequence_parallel)
+    return ParallelSplit(**{name: given_(degrees.get(name, 1)) for name in names}, sequence_parallel=sequence_parallel)
 
 
 def gpu(giga: int | None = 80) -> Gpu:

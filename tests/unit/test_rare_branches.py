@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.core.provenance import formula, known
+from bomgen.core.provenance import formula, require
 from bomgen.fabric.clos import formulas, search
 from bomgen.fabric.clos.search import Shape
 from bomgen.fabric.dragonfly import search as dragonfly_search
@@ -26,9 +26,9 @@ TUNING = {"model": "llama-3.1-70b", "method": "lora", "rank": 16, "tokens": "50M
 
 def test_what_is_not_known_is_an_error_of_the_program() -> None:
     """A value goes through, none is refused with what it would be."""
-    assert Fraction(1, 3) == known(Fraction(1, 3), "no third")
+    assert Fraction(1, 3) == require(Fraction(1, 3), "no third")
     with pytest.raises(ValueError, match="no third"):
-        known(None, "no third")
+        require(None, "no third")
 
 
 @pytest.mark.parametrize(("gpu", "sides"), [("tpu-v5e", {"x": 8, "y": 8}), ("tpu-v5p", {"x": 4, "y": 4, "z": 4})])

@@ -19,7 +19,7 @@ from bomgen.plan.types import Degrees, Inference, Spread
 from bomgen.report.chapters.contents import document
 from bomgen.report.result import Report, result
 from bomgen.sizing.serving import kv_cache, roofline, service
-from bomgen.sizing.serving.replicas import choose, larger, replica
+from bomgen.sizing.serving.replicas import choose, larger_replicas, replica
 
 PLACE = Mark("plan.yaml", 7, 5)
 GIGA = 10**9
@@ -70,7 +70,7 @@ def request(served: Inference) -> Any:
     held = kv_cache.cache(served)
     assert held is not None
     assert served.context is not None
-    return kv_cache.of_request(held, served.context).value
+    return kv_cache.request_bytes(held, served.context).value
 
 
 # the KV cache -------------------------------------------------------------------------------------------------------
@@ -305,10 +305,10 @@ def test_a_mixture_reads_the_experts_that_its_batch_needs() -> None:
 def test_int4_works_in_16_bits() -> None:
     """Weights in int4 are unpacked; other formats must be the GPU's own."""
     served = inference(LLAMA_7B, precision="int4")
-    assert 300 * 10**12 == roofline.peak_of(served, gpu(fp16=300)).value
-    assert 400 * 10**12 == roofline.peak_of(served, gpu(fp16=300, bf16=400)).value
+    assert 300 * 10**12 == roofline.working_peak(served, gpu(fp16=300)).value
+    assert 400 * 10**12 == roofline.working_peak(served, gpu(fp16=300, bf16=400)).value
     with pytest.raises(PlanErrors, match="no dense fp8 peak is known for G; `precision:` may be bf16, fp16"):
-        roofline.peak_of(inference(LLAMA_7B, precision="fp8"), gpu())
+        roofline.working_peak(inference(LLAMA_7B, precision="fp8"), gpu())
 
 
 def test_a_measurement_takes_the_place_of_the_estimate() -> None:
@@ -344,7 +344,7 @@ def test_larger_replicas_are_of_more_gpus() -> None:
     """Four GPUs may be cut in other ways, and none of these is larger; sixteen stages are the most that are tried."""
     served = inference(LLAMA_70B)
     four = replica(served, gpu(), given_(2), given_(2))
-    sizes = [each.gpus.value for each in larger(served, gpu(), given_(4), four)]
+    sizes = [each.gpus.value for each in larger_replicas(served, gpu(), given_(4), four)]
     assert sizes[0] > 4
     assert sizes == sorted(sizes)
     assert 4 * 16 == sizes[-1]

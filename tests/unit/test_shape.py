@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog, inline
+from bomgen.catalog.files import Catalog, inline_record
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.parts import Model
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -24,7 +24,7 @@ LATENT = {"mla": True, "head_dim": 24, "kv_lora_rank": 16, "rope_head_dim": 8, "
 
 def described(**keys: Any) -> Model:
     """A model as a mapping of a plan describes it."""
-    return part_records.model(inline("model", read(json.dumps({"model": keys}), "plan.yaml"), ("model",)))
+    return part_records.model(inline_record("model", read(json.dumps({"model": keys}), "plan.yaml"), ("model",)))
 
 
 def refused(**keys: Any) -> Problem:

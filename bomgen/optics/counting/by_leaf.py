@@ -10,55 +10,64 @@ from bomgen.fabric.clos.occupancy import Occupancy
 
 
 @formula("fabrics")
-def one_fabric() -> int:
-    """No equal fabrics stand beside it."""
+def single_fabric() -> int:
+    """Equal fabrics side by side where there is but one."""
     return 1
 
 
+SINGLE_FABRIC = single_fabric()
+
+
 @formula("ports")
-def no_machines() -> tuple[int, ...]:
-    """No other machines yet."""
+def empty_ports() -> tuple[int, ...]:
+    """Ports of other machines before the first kind is added."""
     return ()
 
 
+EMPTY_PORTS = empty_ports()
+
+
 @formula("ports")
-def and_machines(ports: tuple[int, ...], machines: int, each: int) -> tuple[int, ...]:
+def append_machines(ports: tuple[int, ...], machines: int, each: int) -> tuple[int, ...]:
     """Ports of other machines kind by kind, with one kind more."""
     return (*ports, machines * each)
 
 
 @formula("places")
-def places_beside(ports: tuple[int, ...], apart: tuple[int, ...]) -> tuple[int, ...]:
+def shared_kinds(ports: tuple[int, ...], apart: tuple[int, ...]) -> tuple[int, ...]:
     """The kinds of machines whose links are not built apart."""
     return tuple(place for place in range(len(ports)) if place not in apart)
 
 
 @formula("places")
-def none_apart() -> tuple[int, ...]:
-    """No kind of machine whose links are built apart."""
+def empty_kinds() -> tuple[int, ...]:
+    """Kinds of machines before the first one is added."""
     return ()
 
 
+EMPTY_KINDS = empty_kinds()
+
+
 @formula("places")
-def and_next(apart: tuple[int, ...], ports: tuple[int, ...]) -> tuple[int, ...]:
+def append_kind(apart: tuple[int, ...], ports: tuple[int, ...]) -> tuple[int, ...]:
     """Kinds of machines, with the one that follows those whose ports are given."""
     return (*apart, len(ports))
 
 
 @formula("ends")
-def ends_of_machines(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
+def machine_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
     """Ends of links of some kinds of machines by leaf."""
     return ends_of(seats, fabrics, ports, places)
 
 
 @formula("ends")
-def ends_with_servers(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
+def server_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
     """Ends of links of the servers and of the machines that plug in alike, by leaf."""
     return ends_of(seats, fabrics, ports, places, servers=True)
 
 
 @formula("ends")
-def ends_with_reserved(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
+def server_and_reserved_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
     """Ends of links of the servers, of the machines that plug in alike, and reserved ones, by leaf."""
     return ends_of(seats, fabrics, ports, places, servers=True, reserved=True)
 
@@ -80,12 +89,12 @@ def whole_cages(
 ) -> int:
     """Cages that only links fill for which no part is known; they are plugged in last, a half empty cage is shared."""
     return sum(
-        leaves * filled_alone(leaf, unknown, apart, links_per_cage)
+        leaves * cages_filled_alone(leaf, unknown, apart, links_per_cage)
         for leaf, leaves in leaves_with(seats, fabrics, ports)
     )
 
 
-def filled_alone(leaf: Leaf, unknown: tuple[int, ...], apart: tuple[int, ...], per_cage: int) -> int:
+def cages_filled_alone(leaf: Leaf, unknown: tuple[int, ...], apart: tuple[int, ...], per_cage: int) -> int:
     """Whole cages of a leaf that only the links of some machines fill, which are plugged in behind all others."""
     ends = sum(leaf.others[place] for place in unknown)
     different = [leaf.others[place] for place in apart if leaf.others[place]]
@@ -95,12 +104,12 @@ def filled_alone(leaf: Leaf, unknown: tuple[int, ...], apart: tuple[int, ...], p
 
 
 @formula("pieces")
-def without_others(modules: int, cages_of_others: int) -> int:
+def subtract_cages(modules: int, cages_of_others: int) -> int:
     """Modules of leaves without those in whose cages something else is plugged."""
     return modules - cages_of_others
 
 
-def overfull(
+def cage_shortage(
     seats: Occupancy, fabrics: int, ports: tuple[int, ...], apart: tuple[int, ...], down: int, per_cage: int
 ) -> tuple[int, int] | None:
     """The cages that the links of the fullest leaf fill when each kind apart has cages of its own, and those it has.

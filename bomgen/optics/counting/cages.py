@@ -32,7 +32,7 @@ class Plugged(NamedTuple):
     carried: int
 
 
-def cages_filled(tier: Tier, plugged: Iterable[Plugged]) -> tuple[int, int] | None:
+def count_filled_cages(tier: Tier, plugged: Iterable[Plugged]) -> tuple[int, int] | None:
     """The cages that the links of a fully connected switch fill, and those that it has.
 
     Different parts do not share a cage. None where nobody can tell: parts are not known, or ports are of several kinds.
@@ -50,7 +50,7 @@ def cages_filled(tier: Tier, plugged: Iterable[Plugged]) -> tuple[int, int] | No
     return filled, int(group.ports.value // group.ports_per_cage.value)
 
 
-def links_together(fabric: Fabric, links: Links) -> int:
+def parallel_links(fabric: Fabric, links: Links) -> int:
     """Links between switches of two tiers that surely run between the same two, or a multiple of them.
 
     Every leaf has the same number of links to each spine of its pod; a spine reaches as many cores as it can.

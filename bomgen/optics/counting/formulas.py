@@ -14,25 +14,25 @@ def modules_of_switches(switches: int, ports: int, ports_per_module: int) -> int
 
 
 @formula("pieces")
-def modules_beside(switches: int, ports: int, other_ports: int, ports_per_module: int) -> int:
+def modules_after_others(switches: int, ports: int, other_ports: int, ports_per_module: int) -> int:
     """Modules of equal switches beside those of their other links, which may leave half a twin-port module over."""
     return switches * (ceil((ports + other_ports) / ports_per_module) - ceil(other_ports / ports_per_module))
 
 
 @formula("pieces")
-def modules_behind(switches: int, ports: int, first: int, ports_per_module: int) -> int:
+def modules_from_port(switches: int, ports: int, first: int, ports_per_module: int) -> int:
     """Modules of equal switches from one port on, where the cage that it lies in holds nothing yet."""
     return switches * (ceil((first + ports) / ports_per_module) - first // ports_per_module)
 
 
 @formula("ports")
-def ports_together(ports: int, more_ports: int) -> int:
+def sum_of_ports(ports: int, more_ports: int) -> int:
     """Ports of a switch whose links are built with the same module."""
     return ports + more_ports
 
 
 @formula("ports")
-def ports_of_last(up: int, others: int) -> int:
+def remaining_ports(up: int, others: int) -> int:
     """Ports to other switches that are left for the last kind of link between them."""
     return up - others
 
@@ -44,7 +44,7 @@ def modules_of_servers(servers: int, ports: int, ports_per_module: int) -> int:
 
 
 @formula("pieces")
-def modules_of_reserved(reserved_ports: int, ports_per_module: int) -> int:
+def reserved_modules(reserved_ports: int, ports_per_module: int) -> int:
     """Modules of reserved ports that stand side by side on a spine."""
     return ceil(reserved_ports / ports_per_module)
 
@@ -86,7 +86,7 @@ def sum_of_cables(cables: int, more_cables: int) -> int:
 
 
 @formula("Gb/s")
-def slower_end(port_gbps: int, link_gbps: int) -> int:
+def slower_rate(port_gbps: int, link_gbps: int) -> int:
     """A link of a slow machine runs at the rate of its port."""
     return min(port_gbps, link_gbps)
 
@@ -109,3 +109,6 @@ def cables_of_devices(links: int, links_per_device: int, links_per_cable: int) -
 def both_ends() -> int:
     """A link between two switches of one tier has both ends there."""
     return 2
+
+
+BOTH_ENDS = both_ends()

@@ -7,19 +7,19 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from bomgen.catalog.parts import ANY, Identity, Module
-from bomgen.core.provenance import Figure, known
+from bomgen.core.provenance import Figure, require
 from bomgen.fabric.types import Links
 from bomgen.optics.compatibility import Cage, Unbuildable
 from bomgen.optics.counting.cages import Plugged
 from bomgen.optics.counting.formulas import modules_of_servers, sum_of_modules
 from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.selection import AUTO, RJ45, Choice, Medium, Span, Stock, Wish, choose
+from bomgen.optics.selection import AUTO, RJ45, Choice, LinkSpec, Medium, PartsLookup, Span, choose
 
 FIXED = ("mpo", RJ45)
 """What takes a plug without a module."""
 
 
-class Share(NamedTuple):
+class EndpointGroup(NamedTuple):
     """The links of one kind that are built alike: those of the servers or, with cages of their own, of others."""
 
     links: Figure
@@ -37,7 +37,7 @@ class Share(NamedTuple):
         return self.others is not None
 
 
-def part_above(medium: Medium | None) -> str | None:
+def upper_cage_part(medium: Medium | None) -> str | None:
     """The part that fills cages of the upper device; None where it takes a port each, or none is known."""
     if medium is None:
         return None
@@ -47,7 +47,7 @@ def part_above(medium: Medium | None) -> str | None:
     return cable.identity.id if cable and cable.links.value > 1 and not cable.identity.generic else None
 
 
-def planned(medium: Medium | None) -> bool:
+def is_planning_part(medium: Medium | None) -> bool:
     """Whether a planning part is plugged into the upper device: it stands for whatever fits, and is never refused."""
     return medium is not None and medium.upper is not None and medium.upper.identity.generic
 
@@ -68,7 +68,7 @@ def same_parts(one: Medium | None, other: Medium | None) -> bool:
     return same and ids[0] == ids[1]
 
 
-def without_fibre(links: Links, medium: Medium, receptacles: int) -> str:
+def missing_fibre_message(links: Links, medium: Medium, receptacles: int) -> str:
     """That no fibre is known between the modules of a kind of link, and why."""
     ends = [module.ports.value for module in (medium.lower, medium.upper) if module]
     start = f"no part known for the fibre of {links.kind} links"
@@ -79,45 +79,45 @@ def without_fibre(links: Links, medium: Medium, receptacles: int) -> str:
     return f"{start}; name modules with a known fibre"
 
 
-def pieces_of_machines(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Figure) -> Figure:
+def machine_modules(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Figure) -> Figure:
     """Modules of machines of several kinds, each of which rounds up for itself."""
     total: Figure | None = None
     for pieces, ports in machines:
         count = modules_of_servers(pieces, ports, links_per_piece)
         total = count if total is None else sum_of_modules(total, count)
-    return known(total, "no machines")
+    return require(total, "no machines")
 
 
-def for_others(wish: Wish, span: Span, stock: Stock) -> Medium | None:
+def choose_medium(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | None:
     """How the links of machines are built that plug in otherwise than the servers, for which the plan's wish is.
 
     As the plan wishes where that fits them, else without the module of the server end, else whatever does.
     """
-    ends = {end: part for end, part in wish.modules.items() if end != span.lower.device}
-    open_wish = wish._replace(medium=Figure(AUTO, "word", wish.medium.origin), modules={}, fibre=None)
-    for each in (wish, wish._replace(modules=ends), open_wish, open_wish._replace(share_cages=())):
+    ends = {end: part for end, part in spec.modules.items() if end != span.lower.device}
+    open_wish = spec._replace(medium=Figure(AUTO, "word", spec.medium.origin), modules={}, fibre=None)
+    for each in (spec, spec._replace(modules=ends), open_wish, open_wish._replace(share_cages=())):
         with suppress(Unbuildable, LookupError):
-            found = choose(each, span, stock).medium
+            found = choose(each, span, parts).medium
             if found is not None:
                 return found
     return None
 
 
-def chosen_of(kind: str, choice: Choice) -> Chosen:
+def chosen(kind: str, choice: Choice) -> Chosen:
     """What was chosen for a kind of link, as data."""
     medium = choice.medium
     parts = [part.identity.id for part in (medium.lower, medium.upper, medium.cable) if part] if medium else []
     return Chosen(
-        kind, medium.way if medium else None, choice.reason, tuple(dict.fromkeys(parts)), choice.cost, choice.others
+        kind, medium.option if medium else None, choice.reason, tuple(dict.fromkeys(parts)), choice.cost, choice.others
     )
 
 
-def unavailable(identity: Identity) -> str:
+def unavailable_message(identity: Identity) -> str:
     """That a part cannot be ordered."""
     return f"{identity.part_number or identity.id} is {identity.availability.replace('-', ' ')}"
 
 
-def plugged_by(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[Cage, Plugged], ...]:
+def plugs_at_ends(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[Cage, Plugged], ...]:
     """What is in the cages of both ends of a kind of link, the lower end first."""
     found = []
     for cage in (span.lower, span.upper):
@@ -138,7 +138,7 @@ def plugged_by(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[C
 End = TypeVar("End")
 
 
-def at_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
+def distinct_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
     """What is at the ends of a kind of link; where both are devices of one kind, once."""
     return (lower,) if links.beside else (lower, upper)
 

@@ -10,10 +10,10 @@ from bomgen.catalog.parts import Cable, Module, Panel
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Figure
 from bomgen.optics.compatibility import Adapter, Cage
-from bomgen.optics.selection import Medium, Patch, Way
+from bomgen.optics.selection import Medium, MediumOption, Patch
 
 
-class Machines(NamedTuple):
+class AttachedHosts(NamedTuple):
     """Machines on a fabric beside its servers, all alike."""
 
     pieces: Figure
@@ -62,7 +62,7 @@ class PanelUse(NamedTuple):
     """Links over them, by kind."""
 
 
-class Alike(NamedTuple):
+class LinkGroup(NamedTuple):
     """Links of one kind that are built alike, and how."""
 
     kind: str
@@ -93,7 +93,7 @@ class Chosen(NamedTuple):
     """How a kind of link is built, why so, and why not otherwise."""
 
     kind: str
-    way: str | None
+    option: str | None
     """Medium of the cable, or fibre of the modules; None: no part is known."""
     reason: str
     """Code of why."""
@@ -101,7 +101,7 @@ class Chosen(NamedTuple):
     """Ids: the modules from below to above, then the cable."""
     cost: Fraction | None
     """Of a link; None: not all parts have a price."""
-    others: tuple[Way, ...]
+    others: tuple[MediumOption, ...]
 
 
 class Interconnect(NamedTuple):
@@ -113,14 +113,14 @@ class Interconnect(NamedTuple):
     choices: tuple[Chosen, ...] = ()
     """For each kind of link."""
     adapters: tuple[AdapterUse, ...] = ()
-    alike: tuple[Alike, ...] = ()
+    alike: tuple[LinkGroup, ...] = ()
     """For each kind of link those of the servers, and apart from them those of other machines."""
     panels: tuple[PanelUse, ...] = ()
 
-    def of_kind(self, kind: str) -> list[Alike]:
+    def of_kind(self, kind: str) -> list[LinkGroup]:
         """The links of a kind, those apart that are built apart."""
         return [alike for alike in self.alike if alike.kind == kind]
 
-    def of_servers(self, kind: str) -> Alike | None:
+    def of_servers(self, kind: str) -> LinkGroup | None:
         """The links of a kind that are built as those of the servers; None where nothing is built."""
         return next((alike for alike in self.of_kind(kind) if alike.others is None), None)

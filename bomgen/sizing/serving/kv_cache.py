@@ -86,7 +86,7 @@ def cache(inference: Inference) -> Cache | None:
     return Cache(model, kv_bytes_per_token(layers, kv_heads, width, value), kv_heads)
 
 
-def of_request(held: Cache, tokens: Figure) -> Figure:
+def request_bytes(held: Cache, tokens: Figure) -> Figure:
     """The KV cache of a request of so many tokens."""
     layers, window = held.model.shape.get("layers"), held.model.shape.get("window")
     if layers is None or window is None:
@@ -95,7 +95,7 @@ def of_request(held: Cache, tokens: Figure) -> Figure:
     return kv_bytes_of_request(held.token, tokens_kept(tokens, layers, windowed, window))
 
 
-def of_gpu(held: Cache, request: Figure, tensor: Figure, stages: Figure) -> Figure:
+def request_bytes_per_gpu(held: Cache, request: Figure, tensor: Figure, stages: Figure) -> Figure:
     """What of a request's KV cache lies on a GPU of the fullest stage; `stages` are as full as that one."""
     if held.kv_heads is None:
         return latent_bytes_of_gpu(request, stages)

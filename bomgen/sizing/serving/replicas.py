@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
-from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, known
+from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Degrees, Inference
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.kv_cache import BYTES
-from bomgen.sizing.training.memory import stages_of
-from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, nearest_divisors, one_or_other
+from bomgen.sizing.training.memory import equivalent_stages
+from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_alternatives, nearest_divisors
 
 MOST_STAGES = 16
 """Stages beyond which no replica is made larger than it must be: on paper ever more stages need fewer GPUs, because
@@ -114,7 +114,7 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Ch
     Raises Infeasible for degrees that do not divide what they cut up, PlanErrors when no replica holds the model.
     """
     if inference.degrees:
-        return _by_hand(inference, inference.degrees, gpu)
+        return _check_given(inference, inference.degrees, gpu)
     refused: list[Replica] = []
     for found in _candidates(inference, gpu, gpus_per_server):
         if found.fits is not False:
@@ -124,7 +124,7 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Ch
     raise _nothing_fits(inference, gpu, refused)
 
 
-def larger(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
+def larger_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
     """Larger replicas than one, fewest GPUs first, with which fewer may do in all; none beside one given by hand."""
     if inference.degrees is None:
         found = _candidates(inference, gpu, gpus_per_server, than.gpus.value)
@@ -133,13 +133,13 @@ def larger(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than:
 
 def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
     """A replica of so many GPUs, and what it holds."""
-    stages = stages_of(inference.model, pipeline)
+    stages = equivalent_stages(inference.model, pipeline)
     value = BYTES[str(inference.precision.value)]
     weights = kv_cache.weights_of_gpu(kv_cache.weights(inference.model.parameters, value), tensor, stages)
     held = kv_cache.cache(inference)
     request = None
     if held is not None and inference.context is not None:
-        request = kv_cache.of_gpu(held, kv_cache.of_request(held, inference.context), tensor, stages)
+        request = kv_cache.request_bytes_per_gpu(held, kv_cache.request_bytes(held, inference.context), tensor, stages)
     room = room_of_gpu(gpu.memory_bytes, inference.memory_share) if gpu.memory_bytes else None
     most = requests_held(room, weights, request) if room and request else None
     return Replica(tensor, pipeline, gpus_of_replica(tensor, pipeline), stages, weights, request, room, most)
@@ -168,17 +168,17 @@ def _gb(amount: Fraction | int) -> str:
     return f"{float(Fraction(amount) / GIGA):.2f} GB"
 
 
-def place(inference: Inference, *figures: Figure | None) -> Mark:
+def plan_mark(inference: Inference, *figures: Figure | None) -> Mark:
     """Where the plan gives the first of some figures that it gives, else where it asks to serve."""
     marks = [first_given(figure) for figure in figures if figure is not None]
     return next((mark for mark in marks if mark is not None), inference.mark)
 
 
-def _by_hand(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
+def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
     tensor, pipeline = degrees.tensor, degrees.pipeline
     heads, layers = inference.model.shape.get("heads"), inference.model.shape.get("layers")
     if heads is not None and heads.value % tensor.value:
-        near = one_or_other(nearest_divisors(heads.value, tensor.value))
+        near = join_alternatives(nearest_divisors(heads.value, tensor.value))
         message = f"tensor {tensor.value} does not divide the {heads.value} attention heads; {near} does"
         raise Infeasible(message, because=tensor)
     if layers is not None and pipeline.value > layers.value:
@@ -220,8 +220,8 @@ def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
         pipeline=refused.pipeline.value,
         weights=Fraction(refused.weights.value),
         cache=Fraction(refused.request.value) if refused.request else None,
-        room=Fraction(known(refused.room, unknown).value),
-        memory=Fraction(known(gpu.memory_bytes, unknown).value),
+        room=Fraction(require(refused.room, unknown).value),
+        memory=Fraction(require(gpu.memory_bytes, unknown).value),
         remedy=_remedy(inference, gpu, refused),
     )
 
@@ -255,7 +255,7 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
 
 def _nothing_fits(inference: Inference, gpu: Gpu, refused: list[Replica]) -> PlanErrors:
     """What to say when no candidate fits: the last of them, which is the largest, and what it lacks."""
-    mark = place(inference, inference.model.parameters, inference.context, inference.precision)
+    mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
     message = f"no replica holds the model: {_shortage(inference, gpu, refused[-1])}"
     return PlanErrors([Problem(mark, "error", message, "infeasible", PATH)])
 
@@ -265,7 +265,7 @@ def check_whole(found: Replica, gpus: Figure) -> None:
     below, rest = divmod(gpus.value, found.gpus.value)
     if rest:
         size = found.gpus.value
-        works = one_or_other([count * size for count in (below, below + 1) if count])
+        works = join_alternatives([count * size for count in (below, below + 1) if count])
         message = (
             f"{gpus.value} GPUs are no whole number of replicas of tensor {found.tensor.value} x pipeline "
             f"{found.pipeline.value} = {size} GPUs; {works} GPUs are"

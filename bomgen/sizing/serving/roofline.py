@@ -57,7 +57,7 @@ CAUSAL = attention.CONVENTIONS["causal"]
 _ALL = Figure(1, "share", Cited("peak and bandwidth as a bound", (_WILLIAMS,), "high"))
 
 
-class Load(NamedTuple):
+class ReplicaWork(NamedTuple):
     """What a replica works on, whatever share of the data sheet it reaches."""
 
     batch: Figure
@@ -107,7 +107,7 @@ class Bound(NamedTuple):
     """Requests that share a reading of the weights."""
 
 
-def peak_of(inference: Inference, gpu: Gpu) -> Figure:
+def working_peak(inference: Inference, gpu: Gpu) -> Figure:
     """The peak of a GPU in the format that it works in [FLOP/s]: the weights' own, 16 bits for int4.
 
     Raises PlanErrors when the GPU does not have it, naming the formats that it has.
@@ -137,7 +137,7 @@ def estimate(inference: Inference, gpu: Gpu, replica: Replica) -> Estimate | Non
 
     Raises PlanErrors when the GPU does not work in the format of the weights.
     """
-    top = peak_of(inference, gpu) if gpu.dense else None
+    top = working_peak(inference, gpu) if gpu.dense else None
     load, bandwidth = _load(inference, replica, _batch(inference, replica)), gpu.memory_bandwidth
     if load is None or bandwidth is None or top is None:
         return None
@@ -153,7 +153,7 @@ def estimate(inference: Inference, gpu: Gpu, replica: Replica) -> Estimate | Non
         if output is None:
             return Rate(prefill, step, None, None)
         of_replica = tokens_per_second_of_replica(load.batch, output, occupied, prefill, step)
-        return Rate(prefill, step, of_replica, of_gpu(of_replica, replica.gpus))
+        return Rate(prefill, step, of_replica, tokens_per_second_of_gpu(of_replica, replica.gpus))
 
     compute, memory = inference.compute_efficiency, inference.bandwidth_efficiency
     low, typical = rate(compute.low, memory.low), rate(compute.typical, memory.typical)
@@ -190,7 +190,7 @@ def _batch(inference: Inference, replica: Replica) -> Figure | None:
     return requests_at_a_time(inference.batch, replica.held) if inference.batch else requests_full(replica.held)
 
 
-def _load(inference: Inference, replica: Replica, batch: Figure | None) -> Load | None:
+def _load(inference: Inference, replica: Replica, batch: Figure | None) -> ReplicaWork | None:
     """What a replica works on with so many requests; None where batch, shape or context are not known."""
     held, context, output, model = (
         kv_cache.cache(inference),
@@ -202,19 +202,19 @@ def _load(inference: Inference, replica: Replica, batch: Figure | None) -> Load 
         return None
     turn = requests_of_turn(batch, replica.pipeline)
     value = BYTES[str(inference.precision.value)]
-    mean = kv_cache.of_request(held, mean_tokens(context, output) if output else context)
-    return Load(
+    mean = kv_cache.request_bytes(held, mean_tokens(context, output) if output else context)
+    return ReplicaWork(
         batch=batch,
         turn=turn,
         prompt=_flops_of_prompt(model, prompt_tokens(context, output) if output else context),
         weights=weights_read(model.parameters, model.active_parameters, turn, value, replica.tensor, replica.stages),
-        cache=kv_cache.of_gpu(held, mean, replica.tensor, replica.stages),
+        cache=kv_cache.request_bytes_per_gpu(held, mean, replica.tensor, replica.stages),
     )
 
 
 def _flops_of_prompt(model: Model, tokens: Figure) -> Figure:
     """FLOPs of a prompt, with its attention where the shape of the heads is known."""
-    heads = attention.heads_of(model)
+    heads = attention.attention_heads(model)
     if heads is None:
         return prompt_flops(FORWARD_FLOPS, model.active_parameters, tokens)
     positions = attention.positions(heads, CAUSAL, tokens)
@@ -333,9 +333,9 @@ def tokens_per_second_of_replica(
 
 
 @formula("tokens/s")
-def of_gpu(of_replica: Fraction, gpus: int) -> Fraction:
+def tokens_per_second_of_gpu(rate_of_replica: Fraction, gpus: int) -> Fraction:
     """Tokens put out, a GPU."""
-    return Fraction(of_replica) / gpus
+    return Fraction(rate_of_replica) / gpus
 
 
 @formula("tokens/s")

@@ -113,7 +113,7 @@ class Serving(NamedTuple):
     cautions: tuple[Caution, ...]
 
 
-class _Option(NamedTuple):
+class _Candidate(NamedTuple):
     """A replica that may be taken, and what would be needed with it."""
 
     replica: Replica
@@ -132,22 +132,22 @@ def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most
     """
     measured = inference.tokens_per_second_per_gpu
     if measured is None and gpu.dense:
-        roofline.peak_of(inference, gpu)
+        roofline.working_peak(inference, gpu)
     choice = replica.choose(inference, gpu, gpus_per_server)
     lacks = roofline.missing(inference, gpu) if measured is None else None
     if lacks and inference.requests_per_minute:
-        mark = replica.place(inference, inference.requests_per_minute)
+        mark = replica.plan_mark(inference, inference.requests_per_minute)
         message = (
             f"the throughput cannot be estimated without {roofline.LACKS[lacks]}; give it, or a measured "
             "`tokens_per_second_per_gpu`"
         )
         raise PlanErrors([Problem(mark, "error", message, "missing-key", PATH)])
     demand = _demand(inference)
-    smallest = best = _option(inference, gpu, choice.replica, demand)
-    for larger in replica.larger(inference, gpu, gpus_per_server, choice.replica):
+    smallest = best = _candidate(inference, gpu, choice.replica, demand)
+    for larger in replica.larger_replicas(inference, gpu, gpus_per_server, choice.replica):
         if larger.gpus.value >= best.gpus.value or (at_most is not None and larger.gpus.value > at_most):
             break
-        other = _option(inference, gpu, larger, demand)
+        other = _candidate(inference, gpu, larger, demand)
         if other.gpus.value < best.gpus.value:
             best = other
     return Need(
@@ -169,7 +169,7 @@ def _demand(inference: Inference) -> Figure | None:
     return tokens_asked(of_minute, output) if of_minute and output else None
 
 
-def _option(inference: Inference, gpu: Gpu, found: Replica, demand: Figure | None) -> _Option:
+def _candidate(inference: Inference, gpu: Gpu, found: Replica, demand: Figure | None) -> _Candidate:
     """What would be needed with a replica, at the measured rate or the typical estimate."""
     measured = inference.tokens_per_second_per_gpu
     estimate = roofline.estimate(inference, gpu, found) if measured is None else None
@@ -178,7 +178,7 @@ def _option(inference: Inference, gpu: Gpu, found: Replica, demand: Figure | Non
         replicas = _replicas_measured(holding, found, demand, measured)
     else:
         replicas = _replicas_estimated(holding, demand, estimate.typical.of_replica if estimate else None)
-    return _Option(found, estimate, holding, replicas, gpus_of_replicas(replicas, found.gpus))
+    return _Candidate(found, estimate, holding, replicas, gpus_of_replicas(replicas, found.gpus))
 
 
 def _replicas_measured(holding: Figure, found: Replica, demand: Figure | None, rate_of_gpu: Figure) -> Figure:
@@ -195,7 +195,7 @@ def _replicas_estimated(holding: Figure, demand: Figure | None, rate_of_replica:
     return replicas_needed(holding, replicas_for_rate(demand, rate_of_replica))
 
 
-def _range_of_gpus(option: _Option, demand: Figure | None) -> Range | None:
+def _range_of_gpus(option: _Candidate, demand: Figure | None) -> Range | None:
     """GPUs at the high and at the low end of an estimate."""
     if option.estimate is None or demand is None:
         return None
@@ -215,19 +215,19 @@ def serve(inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool)
     if given and inference.degrees:
         replica.check_whole(found, gpus)
     if gpus.value < found.gpus.value:
-        raise _no_replica(need, gpus)
+        raise _too_few_gpus(need, gpus)
     replicas = replicas_of_cluster(gpus, found.gpus)
     cache = kv.cache(inference)
-    request = kv.of_request(cache, inference.context) if cache and inference.context else None
+    request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
     requests = requests_of_replica(inference.concurrency, replicas)
     formats = {str(word.value): BYTES[str(word.value)] for word in (inference.precision, inference.kv_precision)}
     rate = inference.tokens_per_second_per_gpu or (need.estimate.typical.of_gpu if need.estimate else None)
     output = inference.output_tokens
     put_out = tokens_of_cluster(rate, replicas, found.gpus) if rate else None
     served = requests_answered(put_out, output) if put_out and output else None
-    cautions = [*_of_batch(inference, need), *_of_measurement(inference, need, gpu)]
+    cautions = [*_batch_cautions(inference, need), *_measurement_cautions(inference, need, gpu)]
     if given:
-        cautions += _missed(inference, need, gpus, replicas, served)
+        cautions += _target_cautions(inference, need, gpus, replicas, served)
     return Serving(
         need=need,
         replicas=replicas,
@@ -264,7 +264,7 @@ def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
     return Held(weights, held, weights_and_cache(weights, held))
 
 
-def _no_replica(need: Need, gpus: Figure) -> Infeasible:
+def _too_few_gpus(need: Need, gpus: Figure) -> Infeasible:
     found = need.replica
     why = f" ({need.reasons[0]})" if need.reasons else ""
     message = (
@@ -274,7 +274,7 @@ def _no_replica(need: Need, gpus: Figure) -> Infeasible:
     return Infeasible(message, because=gpus)
 
 
-def _of_batch(inference: Inference, need: Need) -> Iterator[Caution]:
+def _batch_cautions(inference: Inference, need: Need) -> Iterator[Caution]:
     """A batch that a replica does not hold, or that has no effect."""
     asked, estimate, held = inference.batch, need.estimate, need.replica.held
     if asked and inference.tokens_per_second_per_gpu:
@@ -287,7 +287,7 @@ def _of_batch(inference: Inference, need: Need) -> Iterator[Caution]:
         yield Caution(asked, message, "batch", "workload.requests_at_a_time")
 
 
-def _of_measurement(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
+def _measurement_cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
     """A measured throughput that no GPU of the replica can reach."""
     measured = inference.tokens_per_second_per_gpu
     bound = roofline.bound(inference, gpu, need.replica) if measured else None
@@ -303,7 +303,7 @@ def _of_measurement(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caut
         yield Caution(measured, message, "above-roofline", "workload.tokens_per_second_per_gpu")
 
 
-def _missed(
+def _target_cautions(
     inference: Inference, need: Need, gpus: Figure, replicas: Figure, served: Figure | None
 ) -> Iterator[Caution]:
     """What a cluster that the plan gives does not reach: requests in flight, and requests a minute."""

@@ -67,7 +67,7 @@ def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) 
     else:
         kept = _kept_in_layer(training, tensor, sequence_parallel, hidden)
     weight = bytes_of_weight(training)
-    return kept if kept is None or weight.value == HALF.value else widened(kept, weight, HALF)
+    return kept if kept is None or weight.value == HALF.value else widen_bytes(kept, weight, HALF)
 
 
 def _kept_in_layer(training: Training, tensor: Figure, sequence_parallel: bool, hidden: Figure) -> Figure | None:
@@ -85,7 +85,7 @@ def _kept_in_layer(training: Training, tensor: Figure, sequence_parallel: bool, 
 def _scores(training: Training, heads: Figure, sequence: Figure) -> Figure:
     """What a token keeps of its attention scores in one layer."""
     if training.recompute.value == SELECTIVE:
-        return no_scores()
+        return ZERO_SCORES
     if training.flash_attention.value == "yes":
         return sums_kept(heads, LOGSUMEXP)
     return scores_kept(heads, sequence, SCORES)
@@ -102,53 +102,53 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
     model = training.model
     of_attention = _attention_bytes(model, hidden)
     if not model.moe:
-        return WHOLE, parted(of_attention, _block_bytes(model, hidden))
+        return WHOLE, divided_bytes(of_attention, _block_bytes(model, hidden))
     topk, width = model.shape.get("topk"), model.shape.get("ffn_expert")
     if topk is None or width is None:
         return None
     active = active_experts(topk, model.shape["shared"]) if "shared" in model.shape else topk
-    inside = inside_experts(inside_block(width, GATED_TENSORS, ELEMENT), active)
-    return whole_with_experts(WHOLE, MLP_WHOLE, active), parted(of_attention, inside)
+    inside = expert_bytes(block_bytes(width, GATED_TENSORS, ELEMENT), active)
+    return whole_bytes_with_experts(WHOLE, MLP_WHOLE, active), divided_bytes(of_attention, inside)
 
 
 def _attention_bytes(model: Model, hidden: Figure) -> Figure:
     """Bytes of queries, keys, values and output of attention that a token keeps in a layer."""
     heads, width, kv_heads = model.shape.get("heads"), matrices.head_dim(model), matrices.kv_heads(model)
     if heads is None or width is None or kv_heads is None:
-        return of_hidden(hidden, ATTENTION)
+        return bytes_per_hidden_unit(hidden, ATTENTION)
     if model.mla and "v_head_dim" in model.shape:
-        return in_latent_attention(heads, width, model.shape["v_head_dim"], ELEMENT)
-    return in_attention(heads, kv_heads, width, ELEMENT)
+        return latent_attention_bytes(heads, width, model.shape["v_head_dim"], ELEMENT)
+    return attention_bytes(heads, kv_heads, width, ELEMENT)
 
 
 def _block_bytes(model: Model, hidden: Figure) -> Figure:
     """Bytes inside the MLP that a token keeps in a layer."""
     width = model.shape.get("ffn")
     if width is None:
-        return of_hidden(hidden, PLAIN_BLOCK)
-    return inside_block(width, GATED_TENSORS if model.mlp == matrices.GATED else PLAIN_TENSORS, ELEMENT)
+        return bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
+    return block_bytes(width, GATED_TENSORS if model.mlp == matrices.GATED else PLAIN_TENSORS, ELEMENT)
 
 
 @formula("bytes")
-def of_hidden(hidden: int, unit_bytes: int) -> int:
+def bytes_per_hidden_unit(hidden: int, unit_bytes: int) -> int:
     """Bytes a token and layer, where the model's own widths are not known."""
     return hidden * unit_bytes
 
 
 @formula("bytes", f"{KORTHIKANTI}, section 4.1: queries, keys, values and output; keys and values of their own heads")
-def in_attention(heads: int, kv_heads: int, head_dim: int, element_bytes: int) -> int:
+def attention_bytes(heads: int, kv_heads: int, head_dim: int, element_bytes: int) -> int:
     """Bytes a token and layer of attention, as wide as the heads are."""
     return 2 * (heads + kv_heads) * head_dim * element_bytes
 
 
 @formula("bytes", f"{KORTHIKANTI}, section 4.1; queries and keys of one width, values and output of another")
-def in_latent_attention(heads: int, head_dim: int, value_dim: int, element_bytes: int) -> int:
+def latent_attention_bytes(heads: int, head_dim: int, value_dim: int, element_bytes: int) -> int:
     """Bytes a token and layer of latent attention, whose keys and values are unpacked for every head."""
     return 2 * heads * (head_dim + value_dim) * element_bytes
 
 
 @formula("bytes")
-def inside_block(width: int, tensors: int, element_bytes: int) -> int:
+def block_bytes(width: int, tensors: int, element_bytes: int) -> int:
     """Bytes a token and layer inside an MLP: its tensors between the projections."""
     return width * tensors * element_bytes
 
@@ -160,19 +160,19 @@ def active_experts(topk: int, shared: int) -> int:
 
 
 @formula("bytes")
-def inside_experts(inside: int, active: int) -> int:
+def expert_bytes(inside: int, active: int) -> int:
     """Bytes a token and layer inside all experts that work on it."""
     return inside * active
 
 
 @formula("bytes")
-def parted(attention: int, block: int) -> int:
+def divided_bytes(attention: int, block: int) -> int:
     """Bytes a token and layer that tensor-parallel GPUs divide among them."""
     return attention + block
 
 
 @formula("bytes")
-def whole_with_experts(whole_bytes: int, mlp_bytes: int, active: int) -> int:
+def whole_bytes_with_experts(whole_bytes: int, mlp_bytes: int, active: int) -> int:
     """As eq. 2's 10, with the input and mask of an MLP once for each active expert; 10 for one expert."""
     return whole_bytes - mlp_bytes + mlp_bytes * active
 
@@ -190,21 +190,24 @@ def sums_kept(heads: int, logsumexp_bytes: int) -> int:
 
 
 @formula("bytes", f"{KORTHIKANTI}, section 5")
-def no_scores() -> int:
+def zero_scores() -> int:
     """Selective recomputation keeps no scores."""
     return 0
 
 
+ZERO_SCORES = zero_scores()
+
+
 @formula("bytes", f"{KORTHIKANTI}, eq. 2 and table 2: s b h (10 + 24 / t + 5 a s / (h t))")
-def layer_with_tensor_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
+def layer_with_tensor_parallel(hidden: int, whole_bytes: int, divided: int, scores: int, tensor: int) -> Fraction:
     """What a token keeps in one layer on one GPU [bytes]; eq. 1 without tensor parallelism."""
-    return hidden * whole_bytes + Fraction(parted + scores, tensor)
+    return hidden * whole_bytes + Fraction(divided + scores, tensor)
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 4 and table 2: s b h / t (34 + 5 a s / h)")
-def layer_with_sequence_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
+def layer_with_sequence_parallel(hidden: int, whole_bytes: int, divided: int, scores: int, tensor: int) -> Fraction:
     """What a token keeps in one layer on one GPU [bytes], all of it divided by sequence parallelism."""
-    return Fraction(hidden * whole_bytes + parted + scores, tensor)
+    return Fraction(hidden * whole_bytes + divided + scores, tensor)
 
 
 @formula("bytes", f"{KORTHIKANTI}, table 2: 2 s b h")
@@ -214,7 +217,7 @@ def input_of_layer(hidden: int, input_bytes: int) -> int:
 
 
 @formula("bytes")
-def widened(token_bytes: Fraction, weight_bytes: int, half_bytes: int) -> Fraction:
+def widen_bytes(token_bytes: Fraction, weight_bytes: int, half_bytes: int) -> Fraction:
     """Activations of a format wider than the 16 bits of the paper; its one-byte masks count as wide, too."""
     return token_bytes * Fraction(weight_bytes, half_bytes)
 

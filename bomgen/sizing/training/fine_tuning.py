@@ -8,7 +8,7 @@ from math import ceil
 
 from bomgen.catalog.model_parameters.matrices import Matrix, matrices, missing
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, nearest
-from bomgen.core.provenance import Cited, Figure, Number, Reference, formula, known
+from bomgen.core.provenance import Cited, Figure, Number, Reference, formula, require
 from bomgen.plan.types import Training, Tuning
 
 LORA = "Hu et al. 2021, LoRA, section 4"
@@ -49,7 +49,7 @@ def sum_of_parameters(parameters: int, more_parameters: int) -> int:
 
 
 @formula("parameters")
-def of_matrix(inputs: int, outputs: int, copies: int) -> int:
+def matrix_parameters(inputs: int, outputs: int, copies: int) -> int:
     """Parameters of one kind of matrix."""
     return inputs * outputs * copies
 
@@ -115,7 +115,7 @@ def weights(training: Training, weight_bytes: Figure) -> Figure:
     if _tuning(training).method.value != QUANTISED:
         return frozen_and_adapters(parameters, extra, weight_bytes)
     narrow = quantised_bytes(NF4_BITS, SCALE_BITS, BLOCK, GROUP_BITS, GROUP)
-    quantised = _sum(of_matrix(each.inputs, each.outputs, each.count) for each in _matrices(training))
+    quantised = _sum(matrix_parameters(each.inputs, each.outputs, each.count) for each in _matrices(training))
     if quantised.value > parameters.value:
         message = (
             f"{parameters.value} parameters are fewer than the {quantised.value} of the matrices of the shape; leave "
@@ -126,7 +126,7 @@ def weights(training: Training, weight_bytes: Figure) -> Figure:
 
 
 def _tuning(training: Training) -> Tuning:
-    return known(training.tuning, "nothing is fine-tuned")
+    return require(training.tuning, "nothing is fine-tuned")
 
 
 def _matrices(training: Training) -> tuple[Matrix, ...]:
@@ -160,4 +160,4 @@ def _sum(figures: Iterable[Figure]) -> Figure:
     total: Figure | None = None
     for figure in figures:
         total = figure if total is None else sum_of_parameters(total, figure)
-    return known(total, "a model has matrices")
+    return require(total, "a model has matrices")

@@ -84,7 +84,7 @@ def gpus_that_lose(needed: Fraction, goodput: Fraction, smallest: int) -> int:
     return max(ceil(needed / Fraction(goodput)), smallest)
 
 
-def tried(gpus: int) -> Figure:
+def candidate_size(gpus: int) -> Figure:
     """The size of a cluster that a search tries."""
     why = "The smallest cluster that makes up for the time that it loses."
     return Figure(gpus, "GPUs", Assumed("Size of the cluster with its losses", why, (_YOUNG,), "medium", chosen=True))
@@ -110,6 +110,6 @@ def lost_time(contents: Contents, storage: Storage, gpus: Figure, servers: Figur
     return LostTime(between, Checkpoint(contents, written, interval), lost, share_that_trains(lost))
 
 
-def over(run_days: Figure, lost: LostTime) -> LostTime:
+def add_interruptions(run_days: Figure, lost: LostTime) -> LostTime:
     """What a run of that length loses."""
     return lost._replace(interruptions=interruptions_of_run(run_days, lost.mean_time_days))

@@ -29,7 +29,7 @@ from bomgen.sizing.training.activations import (
 from bomgen.sizing.training.states import states_of_gpu, states_of_model
 
 
-class Split(NamedTuple):
+class ParallelSplit(NamedTuple):
     """How a run is cut up; `data` is the number of replicas."""
 
     tensor: Figure
@@ -53,17 +53,22 @@ class Memory(NamedTuple):
     """Of what is known."""
 
 
-def replica(training: Training, split: Split) -> Memory:
+def replica(training: Training, split: ParallelSplit) -> Memory:
     """What one replica of the model keeps on all its GPUs, its states counted once."""
-    return _memory(states_of_model(training), _activations(training, split, _of_replica))
+    return _memory(states_of_model(training), _activations(training, split, _replica_activations))
 
 
-def per_gpu(training: Training, split: Split) -> Memory:
+def per_gpu(training: Training, split: ParallelSplit) -> Memory:
     """What the fullest GPU of a run keeps: one of the first pipeline stage."""
     states = states_of_gpu(
-        training, split.tensor, split.pipeline, stages_of(training.model, split.pipeline), split.expert, split.data
+        training,
+        split.tensor,
+        split.pipeline,
+        equivalent_stages(training.model, split.pipeline),
+        split.expert,
+        split.data,
     )
-    return _memory(states, _activations(training, split, _of_first_stage))
+    return _memory(states, _activations(training, split, _first_stage_activations))
 
 
 def _memory(states: tuple[Figure, Figure, Figure], activations: Figure | None) -> Memory:
@@ -83,7 +88,7 @@ def total(weights: int, gradients: int, optimizer: int, activations: int) -> int
     return weights + gradients + optimizer + activations
 
 
-def stages_of(model: Model, pipeline: Figure) -> Figure:
+def equivalent_stages(model: Model, pipeline: Figure) -> Figure:
     """The pipeline stages, counted in stages as full as the fullest where the layers do not divide evenly."""
     layers = model.shape.get("layers")
     if layers is None or layers.value % pipeline.value == 0:
@@ -107,10 +112,10 @@ class _Kept(NamedTuple):
     micro_batches: Figure
 
 
-_Place = Callable[[Training, Split, _Kept], Figure]
+_Place = Callable[[Training, ParallelSplit, _Kept], Figure]
 
 
-def _activations(training: Training, split: Split, place: _Place) -> Figure | None:
+def _activations(training: Training, split: ParallelSplit, place: _Place) -> Figure | None:
     """The activations at a place of the run; None where sequence or shape is not known."""
     layers = training.model.shape.get("layers")
     token = bytes_of_token(training, split.tensor, split.sequence_parallel)
@@ -123,16 +128,16 @@ def _activations(training: Training, split: Split, place: _Place) -> Figure | No
     return place(training, split, _Kept(token, training.sequence, layers, count))
 
 
-def _of_first_stage(training: Training, split: Split, kept: _Kept) -> Figure:
+def _first_stage_activations(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:
     if split.interleave.value > 1:
         held = held_by_first_interleaved(split.pipeline, split.interleave, kept.micro_batches)
     else:
         held = held_by_first(split.pipeline, kept.micro_batches)
-    stages = stages_of(training.model, split.pipeline)
+    stages = equivalent_stages(training.model, split.pipeline)
     return activations_of_gpu(kept.token, kept.sequence, training.micro_batch, split.context, kept.layers, stages, held)
 
 
-def _of_replica(training: Training, split: Split, kept: _Kept) -> Figure:
+def _replica_activations(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:
     if split.interleave.value > 1:
         held = held_by_all_interleaved(split.pipeline, split.interleave, kept.micro_batches)
     else:

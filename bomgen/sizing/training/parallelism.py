@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, known
+from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL
-from bomgen.sizing.training.memory import Memory, Split
+from bomgen.sizing.training.memory import Memory, ParallelSplit
 
 MAX_REASONS = 3
 ZERO_STAGES = (1, 2, 3)
@@ -46,7 +46,7 @@ SERVER_GPUS = Figure(
 class Fit(NamedTuple):
     """How a run is cut up, and whether its fullest GPU holds it."""
 
-    split: Split
+    split: ParallelSplit
     replica: Memory
     per_gpu: Memory
     gpu_memory: Figure | None
@@ -66,8 +66,8 @@ def fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | No
     choose fits.
     """
     if training.parallelism is not None:
-        return _by_hand(training, training.parallelism, gpu, gpus, gpus_per_server)
-    return _found(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
+        return _check_given(training, training.parallelism, gpu, gpus, gpus_per_server)
+    return _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
 
 
 @formula("count")
@@ -88,9 +88,9 @@ def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> in
     return ceil(Fraction(gpus, lcm(gpus_per_replica, gpus_per_server))) * lcm(gpus_per_replica, gpus_per_server)
 
 
-def _by_hand(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
+def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
     _check(training, given, gpus, gpus_per_server.value if gpus_per_server else 1)
-    split = Split(
+    split = ParallelSplit(
         tensor=given.tensor,
         pipeline=given.pipeline,
         interleave=given.interleave,
@@ -127,7 +127,7 @@ def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server
             f"pipeline {given.pipeline.value} with {given.interleave.value} chunks a stage cuts {layers.value} layers "
             f"into more pieces than there are; at most {layers.value}"
         )
-        raise Infeasible(message, because=_because(given.pipeline, given.interleave))
+        raise Infeasible(message, because=_first_given(given.pipeline, given.interleave))
     _check_gpus(given, gpus, gpus_per_server)
     if given.expert.value > 1:
         if not training.model.moe:
@@ -145,18 +145,18 @@ def _check_gpus(given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
     if gpus.value % size:
         step = lcm(size, gpus_per_server)
         below = gpus.value // step
-        works = one_or_other([count * step for count in (below, below + 1) if count])
+        works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
             f"{gpus.value} GPUs are no whole number of replicas of tensor {given.tensor.value} x pipeline "
             f"{given.pipeline.value} x context {given.context.value} = {size} GPUs; {works} GPUs are"
         )
-        raise Infeasible(message, because=_because(given.pipeline, given.tensor, given.context, gpus))
+        raise Infeasible(message, because=_first_given(given.pipeline, given.tensor, given.context, gpus))
 
 
 def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int) -> None:
     """Raise Infeasible for a degree that does not divide things; divisors of `whole` would suit the rest as well."""
     if count % degree.value:
-        works = one_or_other(nearest_divisors(whole, degree.value))
+        works = join_alternatives(nearest_divisors(whole, degree.value))
         message = f"{name} {degree.value} does not divide the {count} {things}; {works} does"
         raise Infeasible(message, because=degree)
 
@@ -189,7 +189,7 @@ class _Candidate(NamedTuple):
         return f"tensor {self.tensor} x pipeline {self.pipeline}{expert}"
 
 
-def _found(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
+def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
     """The split of the fewest GPUs a replica that fits; equal stages come before unequal ones."""
     refused: list[_Candidate] = []
     for equal in (True, False):
@@ -199,7 +199,7 @@ def _found(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) 
                 continue
             chosen = next(
                 candidate
-                for candidate in _narrower(training, widest, gpus.value)
+                for candidate in _narrow_experts(training, widest, gpus.value)
                 if _fits(_need(training, candidate, gpus), gpu) is not False
             )
             return _fit_of(training, chosen, refused, gpu, gpus)
@@ -243,7 +243,7 @@ def _candidates(training: Training, gpus: int, gpus_per_server: int, equal: bool
             yield _Candidate(tensor, pipeline, _expert_degrees(training, gpus // (tensor * pipeline))[-1])
 
 
-def _narrower(training: Training, widest: _Candidate, gpus: int) -> list[_Candidate]:
+def _narrow_experts(training: Training, widest: _Candidate, gpus: int) -> list[_Candidate]:
     """A candidate with its experts spread over more and more replicas."""
     return [widest._replace(expert=expert) for expert in _expert_degrees(training, gpus // widest.size)]
 
@@ -260,12 +260,12 @@ def _need(training: Training, candidate: _Candidate, gpus: Figure) -> Memory:
     return memory.per_gpu(training, _split(candidate, gpus))
 
 
-def _split(candidate: _Candidate, gpus: Figure) -> Split:
+def _split(candidate: _Candidate, gpus: Figure) -> ParallelSplit:
     one = _chosen("Degree of parallelism", 1, "No more than one is needed.")
     tensor = _chosen("Tensor parallel degree", candidate.tensor, "The fewest GPUs a replica that hold the model.")
     pipeline = _chosen("Pipeline stages", candidate.pipeline, "The fewest GPUs a replica that hold the model.")
     expert = _chosen("Expert parallel degree", candidate.expert, "The least spread of experts that holds the model.")
-    return Split(
+    return ParallelSplit(
         tensor=tensor,
         pipeline=pipeline,
         interleave=one,
@@ -291,7 +291,7 @@ def _fits(need: Memory, gpu: Gpu) -> bool | None:
 
 def _limit(gpu: Gpu) -> Figure:
     """The memory of a GPU that something was found too large for [bytes]."""
-    return known(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
+    return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
 
 
 def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -> str:
@@ -300,7 +300,7 @@ def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -
     return f"{candidate} does not fit: {_shortage(training, split, memory.per_gpu(training, split), _limit(gpu))}"
 
 
-def _shortage(training: Training, split: Split, need: Memory, limit: Figure) -> str:
+def _shortage(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> str:
     """How much is missing, what most of it is, and the smallest change that would do."""
     term, most = _largest(need)
     missing = _gb(need.total.value - limit.value)
@@ -319,7 +319,7 @@ def _largest(need: Memory) -> tuple[str, Figure]:
     return max(terms.items(), key=lambda term: term[1].value)
 
 
-def _remedy(training: Training, split: Split, limit: Figure) -> str | None:
+def _remedy(training: Training, split: ParallelSplit, limit: Figure) -> str | None:
     """The change to a plan that costs least and makes a split fit; None when no single one does."""
     for text, changed, changed_split in _changes(training, split):
         if memory.per_gpu(changed, changed_split).total.value <= limit.value:
@@ -327,35 +327,41 @@ def _remedy(training: Training, split: Split, limit: Figure) -> str | None:
     return None
 
 
-def _changes(training: Training, split: Split) -> Iterator[tuple[str, Training, Split]]:
+def _changes(training: Training, split: ParallelSplit) -> Iterator[tuple[str, Training, ParallelSplit]]:
     """Changes that need less memory, those that cost least time first."""
     if split.tensor.value > 1 and not split.sequence_parallel:
         yield "`sequence_parallel: true`", training, split._replace(sequence_parallel=True)
     if training.recompute.value == "none" and training.flash_attention.value == "no":
-        yield "`flash_attention: true`", _with(training, "flash_attention", "yes"), split
+        yield "`flash_attention: true`", _replace_value(training, "flash_attention", "yes"), split
     if training.recompute.value == "none":
-        yield "`recompute: selective`", _with(training, "recompute", "selective"), split
+        yield "`recompute: selective`", _replace_value(training, "recompute", "selective"), split
     for stage in ZERO_STAGES[training.zero.value :]:
-        yield f"`zero: {stage}`", _with(training, "zero", stage), split
+        yield f"`zero: {stage}`", _replace_value(training, "zero", stage), split
     if training.micro_batch.value > 1:
-        yield "`micro_batch: 1`", _with(training, "micro_batch", 1), split
+        yield "`micro_batch: 1`", _replace_value(training, "micro_batch", 1), split
     if training.recompute.value != FULL:
-        yield f"`recompute: {FULL}`", _with(training, "recompute", FULL), split
+        yield f"`recompute: {FULL}`", _replace_value(training, "recompute", FULL), split
     if training.sequence is not None:
-        yield from _shorter(training, split, int(training.sequence.value))
+        yield from _shorter_sequences(training, split, int(training.sequence.value))
 
 
-def _shorter(training: Training, split: Split, sequence: int) -> Iterator[tuple[str, Training, Split]]:
+def _shorter_sequences(
+    training: Training, split: ParallelSplit, sequence: int
+) -> Iterator[tuple[str, Training, ParallelSplit]]:
     """Sequences of a half, a quarter and so on, with selective recomputation where none is asked for."""
     selective = training.recompute.value == "none"
-    kept = _with(training, "recompute", "selective") if selective else training
+    kept = _replace_value(training, "recompute", "selective") if selective else training
     while sequence > 1:
         sequence //= 2
         text = f"`sequence: {sequence}`"
-        yield f"`recompute: selective` with {text}" if selective else text, _with(kept, "sequence", sequence), split
+        yield (
+            f"`recompute: selective` with {text}" if selective else text,
+            _replace_value(kept, "sequence", sequence),
+            split,
+        )
 
 
-def _with(training: Training, key: str, value: int | str) -> Training:
+def _replace_value(training: Training, key: str, value: int | str) -> Training:
     """A run with another value at one key, for trying only."""
     figure: Figure = getattr(training, key)
     changed: dict[str, Figure] = {key: replace(figure, value=value)}
@@ -370,15 +376,15 @@ def _nothing_fits(
     message = f"the model fits no split over {gpus.value} GPUs. {_reason(training, best, gpu, gpus)}"
     counts = _counts_that_fit(training, gpu, gpus, gpus_per_server)
     if counts:
-        message += f". A cluster of {one_or_other(counts)} GPUs would hold it"
+        message += f". A cluster of {join_alternatives(counts)} GPUs would hold it"
     model = training.model
     if memory.per_gpu(training, _split(best, gpus)).activations is None:
-        broke = _because(model.parameters, gpus, training.tokens)
+        broke = _first_given(model.parameters, gpus, training.tokens)
     else:
         term, _ = _largest(_need(training, best, gpus))
         activations = (training.sequence or training.micro_batch, training.micro_batch)
         first = activations if term == "activations" else (model.parameters,)
-        broke = _because(*first, gpus, training.tokens)
+        broke = _first_given(*first, gpus, training.tokens)
     return Infeasible(message, because=broke)
 
 
@@ -407,7 +413,7 @@ def _widest_need(training: Training, tensor: int, pipeline: int, gpus: Figure) -
     return _need(training, _Candidate(tensor, pipeline, degrees[-1]), gpus)
 
 
-def _because(*figures: Figure) -> Figure:
+def _first_given(*figures: Figure) -> Figure:
     """The first of some figures that rests on the plan, else the first."""
     return next((figure for figure in figures if first_given(figure) is not None), figures[0])
 
@@ -419,7 +425,7 @@ def nearest_divisors(count: int, wanted: int) -> list[int]:
     return below[-1:] + above[:1]
 
 
-def one_or_other(values: Iterable[int]) -> str:
+def join_alternatives(values: Iterable[int]) -> str:
     """Values as text, for a choice between them."""
     return " or ".join(str(value) for value in values)
 

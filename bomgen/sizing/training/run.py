@@ -12,7 +12,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, Figure, formula, known
+from bomgen.core.provenance import Assumed, Figure, formula, require
 from bomgen.core.units import TERA
 from bomgen.plan.types import Training
 from bomgen.sizing import attention_flops
@@ -72,7 +72,7 @@ def hardware_flops(model_flops: int, again: Fraction) -> Fraction:
 
 
 @formula("FLOPs")
-def nothing_again(model_flops: int) -> int:
+def hardware_flops_without_recompute(model_flops: int) -> int:
     """Hardware FLOPs of a run that computes nothing twice."""
     return model_flops
 
@@ -114,7 +114,7 @@ def rate_of_gpu(peak: int, mfu: Fraction, flops_per_token: Fraction) -> Fraction
 
 
 @formula("FLOPs")
-def per_token(model_flops: int, tokens: int, epochs: int) -> Fraction:
+def model_flops_per_token(model_flops: int, tokens: int, epochs: int) -> Fraction:
     """Model FLOPs of a token."""
     return Fraction(model_flops) / (tokens * epochs)
 
@@ -168,13 +168,13 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
     """
     model = training.model
     peak = peak_flops(peak_tflops)
-    plain = _of_parameters(training)
+    plain = _parameter_flops(training)
     model_flops, of_attention = plain, None
     if training.attention.value != NONE:
-        of_attention = attention_flops.flops(training, training.attention)
+        of_attention = attention_flops.attention_flops_of_run(training, training.attention)
         model_flops = sum_of_flops(plain, of_attention)
     hardware = _hardware(training, model_flops, of_attention)
-    a_token = per_token(model_flops, training.tokens, training.epochs)
+    a_token = model_flops_per_token(model_flops, training.tokens, training.epochs)
     mfu = _utilisation(training, plain, model_flops, hardware, peak, a_token)
     hfu = hardware_utilisation(mfu, model_flops, hardware)
     required = None
@@ -182,7 +182,7 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
         efficiency = training.parallel_efficiency
         required = gpus_for_days(training.target_days, model_flops, peak, mfu, efficiency, goodput)
     return Run(
-        mfu_by_convention=_by_convention(training, plain, model_flops, mfu),
+        mfu_by_convention=_mfu_by_convention(training, plain, model_flops, mfu),
         tokens_per_second_per_gpu=rate_of_gpu(peak, mfu, a_token),
         parameters=model.parameters,
         active_parameters=model.active_parameters,
@@ -198,7 +198,7 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
     )
 
 
-def _of_parameters(training: Training) -> Figure:
+def _parameter_flops(training: Training) -> Figure:
     """Forward and backward FLOPs of all matrix products with parameters, frozen ones and their adapters as well."""
     active, each = training.model.active_parameters, training.flops_per_parameter_token
     if training.tuning is None or not fine_tuning.adapts(training):
@@ -216,15 +216,15 @@ def _hardware(training: Training, model_flops: Figure, of_attention: Figure | No
             works = fine_tuning.sum_of_parameters(works, fine_tuning.active_adapters(training))
         each = training.recompute_flops_per_parameter_token
         again = recomputed_parameters(each, works, training.tokens, training.epochs)
-    twice = attention_flops.recomputed(training, of_attention) if of_attention else None
+    twice = attention_flops.recomputed_attention(training, of_attention) if of_attention else None
     if twice:
         again = sum_of_recomputed(again, twice) if again else twice
-    return hardware_flops(model_flops, again) if again else nothing_again(model_flops)
+    return hardware_flops(model_flops, again) if again else hardware_flops_without_recompute(model_flops)
 
 
-def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: Figure) -> dict[str, Figure]:
+def _mfu_by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: Figure) -> dict[str, Figure]:
     """The run's MFU by every convention, so that it compares with published ones."""
-    if training.attention.value == NONE and not attention_flops.known(training):
+    if training.attention.value == NONE and not attention_flops.can_count_attention(training):
         return {}
     shares = {}
     for convention in attention_flops.CONVENTIONS:
@@ -233,7 +233,9 @@ def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: 
         elif convention == NONE:
             shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, plain)
         else:
-            counted = sum_of_flops(plain, attention_flops.flops(training, attention_flops.CONVENTIONS[convention]))
+            counted = sum_of_flops(
+                plain, attention_flops.attention_flops_of_run(training, attention_flops.CONVENTIONS[convention])
+            )
             shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
     return shares
 
@@ -249,7 +251,7 @@ def _utilisation(
         because = training.tokens_per_second_per_gpu
         mfu = mfu_of_tokens(training.tokens_per_second_per_gpu, a_token, peak)
     else:
-        because = mfu = known(training.mfu, "a training run has a utilisation or a measured rate")
+        because = mfu = require(training.mfu, "a training run has a utilisation or a measured rate")
         if isinstance(mfu.origin, Assumed) and model_flops is not plain:
             mfu = attention_flops.mfu_of_convention(mfu, plain, model_flops)
     if mfu.value * hardware.value > model_flops.value:
@@ -262,9 +264,9 @@ def _utilisation(
     return mfu
 
 
-def needed(training: Training, run: Run) -> Figure:
+def gpus_needed(training: Training, run: Run) -> Figure:
     """GPUs, not rounded, that finish in the target time if all of it trains. Raises ValueError without a target."""
-    target, efficiency = known(training.target_days, "no target"), training.parallel_efficiency
+    target, efficiency = require(training.target_days, "no target"), training.parallel_efficiency
     return gpus_without_loss(target, run.flops, run.peak_flops_per_gpu, run.mfu, efficiency)
 
 

@@ -96,10 +96,10 @@ def states_of_gpu(
     parameters = training.model.parameters
     if fine_tuning.adapts(training):
         # Adapters are cut up like the weights that they stand beside: both count on average over all parameters.
-        weight, gradient, optimizer = (over_parameters(of_all, parameters) for of_all in states_of_model(training))
+        weight, gradient, optimizer = (bytes_per_parameter(of_all, parameters) for of_all in states_of_model(training))
     experts = expert_parameters(training)
     if pipeline.value > 1:
-        parameters = _as_full_as_the_fullest(training.model, pipeline, stages)
+        parameters = _full_stage_parameters(training.model, pipeline, stages)
     if experts is None:
         local = parameters_of_gpu(parameters, tensor, stages)
     else:
@@ -112,7 +112,7 @@ def states_of_gpu(
     )
 
 
-def _as_full_as_the_fullest(model: Model, pipeline: Figure, stages: Figure) -> Figure:
+def _full_stage_parameters(model: Model, pipeline: Figure, stages: Figure) -> Figure:
     """The parameters of a model whose stages were all as full as its fullest, which may hold an embedding.
 
     All parameters where the size of the embedding is not known.
@@ -122,7 +122,7 @@ def _as_full_as_the_fullest(model: Model, pipeline: Figure, stages: Figure) -> F
         return model.parameters
     one = counts.tied_embedding(vocab, hidden)
     embeddings = one if model.tied else counts.embeddings(vocab, hidden)
-    return with_embedding(model.parameters, embeddings, one, layers, pipeline, stages)
+    return parameters_of_full_stages(model.parameters, embeddings, one, layers, pipeline, stages)
 
 
 def state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
@@ -150,7 +150,7 @@ def optimizer_bytes(master_bytes: int, moment_bytes: int) -> int:
 
 
 @formula("bytes")
-def over_parameters(of_all: int, parameters: int) -> Fraction:
+def bytes_per_parameter(of_all: int, parameters: int) -> Fraction:
     """Bytes a parameter of the model, on average, of states that not all parameters have alike."""
     return Fraction(of_all) / parameters
 
@@ -203,7 +203,7 @@ def parameters_of_gpu(parameters: int, tensor: int, stages: Fraction) -> Fractio
 
 
 @formula("parameters")
-def with_embedding(
+def parameters_of_full_stages(
     parameters: int, embeddings: int, embedding: int, layers: int, pipeline: int, stages: Fraction
 ) -> Fraction:
     """So many stages as full as the fullest: one with the most layers, or the first with an embedding."""
