@@ -85,7 +85,7 @@ def _bare(design: Design) -> Design:
     fabrics = []
     for built in design.fabrics:
         links = tuple(LinkGroup(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)
-        fabrics.append(built._replace(interconnect=Interconnect((), (), (), alike=links)))
+        fabrics.append(built._replace(interconnect=Interconnect((), (), (), link_groups=links)))
     return design._replace(fabrics=tuple(fabrics))
 
 
@@ -116,8 +116,8 @@ def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
     """A fabric with the parts for links over panels. Raises PlanErrors for those that cannot go over any."""
     if not any(wish.panels for wish in built.plan.links.values()):
         return built
-    found = tuple(_with_patch(built, each, parts) for each in built.interconnect.alike)
-    return built._replace(interconnect=built.interconnect._replace(alike=found))
+    found = tuple(_with_patch(built, each, parts) for each in built.interconnect.link_groups)
+    return built._replace(interconnect=built.interconnect._replace(link_groups=found))
 
 
 def _with_patch(built: BuiltFabric, alike: LinkGroup, parts: PartsLookup) -> LinkGroup:
@@ -202,8 +202,8 @@ def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Ma
     """A fabric with its cables in the lengths that are sold and needed; `asked` is what the plan wants of its links."""
     connected, wishes = built.interconnect, built.plan.links
     found = tuple(
-        each._replace(by_route=_follows(each, wishes[each.kind]), otherwise_m=Fraction(asked[each.kind].length_m.value))
-        for each in connected.alike
+        each._replace(measured=_follows(each, wishes[each.kind]), fallback_length_m=Fraction(asked[each.kind].length_m.value))
+        for each in connected.link_groups
     )
     problems = list(connected.problems)
     table, cables = wiring.each_cable, list[CableUse]()
@@ -214,12 +214,12 @@ def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Ma
         if ways and use.cable:
             cables += _lengths(use.kind, use.cable, ways)
             problems += _doubts(use.kind, use.cable, ways, asked[use.kind])
-        elif not _all_over_panels(connected.alike, use):
+        elif not _all_over_panels(connected.link_groups, use):
             cables.append(use)
     cables += _of_panels(built, table, site, racks, asked)
     panels = tuple(_panels(built, wiring))
     return built._replace(
-        interconnect=connected._replace(cables=tuple(cables), alike=found, panels=panels, problems=tuple(problems))
+        interconnect=connected._replace(cables=tuple(cables), link_groups=found, panels=panels, problems=tuple(problems))
     )
 
 
@@ -283,7 +283,7 @@ def _lengths(kind: str, cable: Cable, ways: Figure, role: str = "") -> Iterator[
         length = Figure(metres_sold, "m", Cited(cable.identity.name, (SOLD,), "high"))
         pieces = pieces_up_to(ways, below, length)
         if pieces.value:
-            yield CableUse(kind, cable, length.value, pieces, by_route=True, role=role)
+            yield CableUse(kind, cable, length.value, pieces, measured=True, role=role)
         below = length
 
 

@@ -1,4 +1,4 @@
-"""How a kind of link is built where the plan names a medium, modules, a cable or a fibre."""
+"""Building a kind of link from the medium, modules, cable or fibre that the plan names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ from bomgen.optics.types import FIBRE, LinkSpec, Medium, PartsLookup, Span, metr
 
 
 def fitting_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | None:
-    """The first modules that reach and go with the fibre that the plan names, else generic ones."""
+    """The preferred modules that reach and work with the fibre that the plan names, else generic ones.
+
+    None when not even generic modules are known. Raises Unbuildable when no module works with the fibre.
+    """
     refused: Unbuildable | None = None
     for found in transceivers(span, parts):
         try:
@@ -54,7 +57,10 @@ def _generic_transceivers(span: Span, parts: PartsLookup) -> Medium | None:
 
 
 def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
-    """The modules that the plan names; an end it leaves open gets the first that pairs with the other."""
+    """The modules that the plan names; an open end gets the preferred module that pairs with the other.
+
+    Raises Unbuildable for modules that do not fit, pair or reach.
+    """
     lower, upper, rules = span.lower, span.upper, parts.rules()
     named = {
         cage.device: parts.module(spec.modules[cage.device]) for cage in (lower, upper) if cage.device in spec.modules
@@ -88,7 +94,7 @@ def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
 
 
 def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
-    """Modules with the fibre that the plan names in place of another. Raises Unbuildable for one that cannot work."""
+    """A medium with the fibre that the plan names. Raises Unbuildable for a fibre that cannot work."""
     if spec.fibre is None or medium.lower is None or medium.upper is None:
         return medium
     cable = parts.cable(spec.fibre)
@@ -113,9 +119,9 @@ def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLooku
 def _fan_out_cable(
     low: Module, up: Module, length: Fraction, trunk: tuple[Cable, Fraction] | None, parts: PartsLookup
 ) -> tuple[Cable, Fraction] | None:
-    """What joins a module of more links than receptacles to the modules of each link; None when nothing is known.
+    """The fan-out cable from a module of several links to one module per link, and its length [m]; None when unknown.
 
-    Modules of many links at both ends are joined over a panel, which no cable does.
+    Modules of several links at both ends are connected over a panel, not by one cable.
     """
     rules = parts.rules()
     if trunk is None or trunk[0].fibre is None or min(low.ports.value, up.ports.value) > rules.receptacles:
@@ -140,7 +146,10 @@ def _partner_module(other: Module, cage: Cage, rate: int, parts: PartsLookup) ->
 
 
 def named_cable(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
-    """The cable that the plan names by id or by medium; a generic one where nothing of that medium can be ordered."""
+    """The cable that the plan names by id or by medium; a generic one where none of that medium can be ordered.
+
+    Raises Unbuildable when the cable does not fit or is not sold long enough.
+    """
     length, medium, rate = span.length_m, str(spec.medium.value), span.gbps
     ids = sorted(set(spec.modules.values()))
     if len(ids) > 1:
@@ -174,7 +183,7 @@ def named_cable(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
 
 
 def _check_cable(cable: Cable, span: Span, parts: PartsLookup) -> None:
-    """Raise Unbuildable for a named cable that does not join the two cages of a link."""
+    """Raise Unbuildable for a named cable that does not connect the two cages of a link."""
     if ANY not in (span.lower.form, span.upper.form) and not cable.identity.generic:
         reason = cable_reason(cable, span.lower, span.upper, span.gbps, parts.rules())
         if reason:

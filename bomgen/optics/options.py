@@ -1,4 +1,4 @@
-"""Every way to build a kind of link with parts that can be ordered, with what it costs, or why it cannot be built."""
+"""The options for building a kind of link with parts that can be ordered: their cost, or why they are not possible."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, FIBRE, Medium, Medium
 
 
 def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | None:
-    """The shortest length sold that is long enough, or None."""
+    """The shortest of some lengths [m] that is long enough, or None."""
     return min((Fraction(length) for length in lengths if length >= wanted), default=None)
 
 
 def _module_preference(module: Module) -> tuple[bool, Fraction, bool, str]:
-    """Multimode first, then the shortest reach, then originals before the parts that replace them."""
+    """Sort key: multimode first, then the shortest reach, then originals before their replacements."""
     longest = module.reach_m.value if module.reach_m else 0
     return module.fibre != MULTIMODE, Fraction(longest), *_originals_first(module)
 
 
 def _originals_first(part: Module | Cable) -> tuple[bool, str]:
-    """Originals before those that replace them, then by id; what stands for another part counts as that."""
+    """Sort key: originals before their replacements, then by id; a substitute sorts as the part it stands for."""
     return bool(part.replaces) and part.stands_for is None, part.stands_for or part.identity.id
 
 
 def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
-    """All modules that fit a cage at a rate, whether they can be ordered or not."""
+    """All modules that fit a cage at a rate [Gb/s], orderable or not, the preferred first."""
     if cage.form == ANY:
         return []
     rules = parts.rules()
@@ -57,18 +57,18 @@ def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
 
 
 def candidates(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
-    """The modules that can be ordered for a cage at a rate, the preferred first."""
+    """The modules that can be ordered for a cage at a rate [Gb/s], the preferred first."""
     return [module for module in _fitting_modules(cage, rate, parts) if module.identity.availability == AVAILABLE]
 
 
 def links_of_receptacle(module: Module, cage: Cage, rate: int, rules: Rules) -> int:
-    """Links on one receptacle of a module as it works in a cage; one in a NIC, which is the leg of a splitter."""
+    """Links per receptacle of a module in a cage; 1 in a NIC, which is one leg of a splitter."""
     single = module.identity.generic or (cage.device == SERVER and module.ports.value == 1)
     return 1 if single else max(links_per_engine(module, rate, rules), 1)
 
 
 def _pair_modules(low: Module, up: Module, span: Span, parts: PartsLookup) -> Medium | None:
-    """Two modules that light each other with their fibre; None when nothing reaches."""
+    """Two interoperating modules with their fibre; None when nothing reaches."""
     rules = parts.rules()
     furthest = reach(low, up, rules)
     if low.reach_m is None or up.reach_m is None or furthest is None or furthest < span.length_m:
@@ -86,7 +86,7 @@ def _pair_modules(low: Module, up: Module, span: Span, parts: PartsLookup) -> Me
 
 
 def transceivers(span: Span, parts: PartsLookup) -> Iterator[Medium]:
-    """Pairs of modules that can be ordered and reach, multimode before single-mode, each with its fibre."""
+    """Pairs of modules that can be ordered and reach, each with its fibre; multimode before single-mode."""
     rules = parts.rules()
     uppers, lowers = (candidates(cage, span.gbps, parts) for cage in (span.upper, span.lower))
     pairs = [(low, up) for up in uppers for low in lowers if pair_reason(low, up, rules) is None]
@@ -99,9 +99,9 @@ def transceivers(span: Span, parts: PartsLookup) -> Iterator[Medium]:
 def select_fibre(
     module: Module, links: int, length: Fraction, parts: PartsLookup, jumper: bool = False
 ) -> tuple[Cable, Fraction] | None:
-    """The fibre for a module that carries so many links in each, and the length of it that is sold.
+    """The fibre for a module with `links` per receptacle, and the length [m] sold; None when no fibre fits.
 
-    A jumper does not go all the way: any length will do.
+    A jumper may have any length, because a trunk spans the distance.
     """
     rules = parts.rules()
     if module.fibre == ANY:
@@ -119,24 +119,24 @@ def select_fibre(
 
 
 def links_diverge(cable: Cable, span: Span) -> bool:
-    """Whether links of a cable would have to part ways on it: those of its one plug lead to several devices."""
+    """Whether the links of one cable would have to lead to different devices."""
     if span.single:
         return bool(cable.links.value > 1)
     return joins_two_cages(cable) and bool(span.together % cable.links.value)
 
 
 def _cable_preference(cable: Cable) -> tuple[bool, bool, str]:
-    """Cables with a part number first, then originals before those that replace them."""
+    """Sort key: cables with a part number first, then originals before their replacements."""
     return cable.identity.part_number is None, *_originals_first(cable)
 
 
 def _orderable(medium: str, cable: Cable) -> bool:
-    """Whether a cable is no planning part; patch cables for RJ45 are anybody's."""
+    """Whether a cable can be ordered as it is: no planning part, except RJ45 patch cables of any vendor."""
     return not cable.identity.generic or medium == COPPER_PAIRS
 
 
 def cables(medium: str, span: Span, parts: PartsLookup) -> Iterator[Medium]:
-    """Cables of a medium that can be ordered, fit both cages and are sold long enough."""
+    """Cables of a medium that can be ordered, fit both cages and are long enough, the preferred first."""
     rules = parts.rules()
     for cable in sorted(parts.cables(medium), key=_cable_preference):
         if not _orderable(medium, cable) or cable.identity.availability != AVAILABLE or links_diverge(cable, span):
@@ -148,7 +148,7 @@ def cables(medium: str, span: Span, parts: PartsLookup) -> Iterator[Medium]:
 
 
 def link_cost(medium: Medium, parts: PartsLookup) -> Fraction | None:
-    """What one link costs: its share of the modules at both ends and of the cable; None when a price is missing."""
+    """Cost of one link: its share of both modules and of the cable; None when a price is missing."""
     prices = [(parts.price(module, None), int(module.ports.value)) for module in (medium.lower, medium.upper) if module]
     if medium.cable is None:
         return None
@@ -158,7 +158,7 @@ def link_cost(medium: Medium, parts: PartsLookup) -> Fraction | None:
 
 
 def list_options(span: Span, parts: PartsLookup) -> list[MediumOption]:
-    """Every way to build a kind of link with parts that can be ordered, the preferred first, or why it cannot be."""
+    """All options for building a kind of link, the preferred first, each with its cost or the reason against it."""
     optical = list(transceivers(span, parts))
     found = []
     for name in parts.rules().order:
@@ -172,7 +172,7 @@ def list_options(span: Span, parts: PartsLookup) -> list[MediumOption]:
 
 
 def _cable_option(name: str, span: Span, parts: PartsLookup) -> MediumOption:
-    """The first cable of a medium that can be built, or why none can."""
+    """The preferred cable of a medium, or why none is possible."""
     found = next(cables(name, span, parts), None)
     if found:
         return MediumOption(name, found)
@@ -199,7 +199,7 @@ def _part_names(parts: Sequence[Cable] | Sequence[Module]) -> str:
 
 
 def _modules_rejection(fibre: str, span: Span, parts: PartsLookup) -> MediumOption:
-    """Why no modules for a fibre can be built."""
+    """Why no modules of a fibre are possible."""
     rules = parts.rules()
     fitting = [[each for each in _fitting_modules(cage, span.gbps, parts) if each.fibre == fibre] for cage in span[:2]]
     if not all(fitting):

@@ -1,4 +1,4 @@
-"""What a link over patch panels is built of: jumper, panel, trunk, panel, jumper."""
+"""The parts of a link over patch panels: jumper, panel, trunk, panel, jumper."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from bomgen.optics.types import FIBRE, TRUNK, Medium, PanelSpec, PartsLookup, Pa
 
 
 def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> Patch:
-    """The parts for links over panels that are otherwise built with a medium.
+    """Select jumper, trunk and panel for links over panels.
 
-    Raises Unbuildable for links that are no fibres between modules and for parts that do not go together, LookupError
-    for an unknown part.
+    `medium` is what the links are built with when they run directly. Raises Unbuildable for links that are not fibre
+    between modules and for parts that do not work together, LookupError for an unknown part.
     """
     if medium is None or medium.lower is None or medium.upper is None or medium.cable is None:
         message = "panels join fibres between modules, which these links are not built with"
@@ -25,7 +25,7 @@ def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> 
 
 
 def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
-    """The jumper that is named, if it fits the modules; else the fibre that would join them directly."""
+    """The jumper that the plan names, if it fits the modules; else the fibre of a direct link."""
     if medium.cable is None or medium.lower is None or medium.upper is None:
         raise ValueError("panels join fibres between modules")
     if spec.jumper is None:
@@ -41,7 +41,7 @@ def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
 
 
 def _trunk(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Cable:
-    """The trunk that is named, if it goes with the jumpers; else the first that does, those with a number before."""
+    """The trunk that the plan names, if it works with the jumpers; else the first that does, real parts first."""
     rules = parts.rules()
     if spec.trunk is not None:
         cable = parts.cable(spec.trunk)
@@ -61,7 +61,7 @@ def _trunk(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Cable:
 
 
 def _panel(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Panel:
-    """The panel that is named, if its ports take the jumpers; else the generic one that does."""
+    """The panel that the plan names, if its ports take the jumpers; else one that does, generic panels first."""
     if spec.panel is not None:
         panel = parts.panel(spec.panel)
         if jumper.connector not in panel.connectors:

@@ -1,7 +1,7 @@
-"""How a kind of link is built: modules that fit their cages and light each other, or a cable with both ends.
+"""Choosing how a kind of link is built: modules that fit their cages and interoperate, or a cable with fixed ends.
 
-As the plan names it, or the best of the ways that can be ordered and reach: the cheapest where prices are known, else
-the first in order of preference. Generic parts stand for whatever fits.
+The plan's choice wins. Otherwise the best option that can be ordered and reaches is chosen: the cheapest where prices
+are known, else the first in order of preference. Generic parts stand for whatever fits.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ __all__ = [
 
 
 def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> Choice:
-    """How a kind of link is built: as the plan names it, else the best of all ways.
+    """Choose how a kind of link is built: as the plan specifies, else the best option.
 
-    Raises Unbuildable for a named medium or module that cannot work, LookupError for an unknown part.
+    Raises Unbuildable for a named medium or part that cannot work, LookupError for an unknown part.
     """
     if spec.medium.value == TRANSCEIVER or (spec.medium.value == AUTO and (spec.modules or spec.fibre)):
         if spec.modules:
@@ -79,13 +79,14 @@ def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> Choice:
 
 
 def _plan_choice(medium: Medium | None, reason: str, parts: PartsLookup) -> Choice:
-    """A choice that was none."""
+    """The choice where the plan has decided: the only candidate, or none."""
     return Choice(medium, reason if medium else "no-part", link_cost(medium, parts) if medium else None)
 
 
 def _choose_best(found: Sequence[MediumOption], spec: LinkSpec) -> Choice:
-    """The cheapest way, if the one preferred without prices has one too; else that one."""
-    unwanted = {option.name: "cages" for option in found if spec.share_cages and option.name not in spec.share_cages}
+    """The cheapest option, if the option preferred without prices has a price too; else the preferred one."""
+    allowed = spec.allowed_options
+    unwanted = {option.name: "cages" for option in found if allowed and option.name not in allowed}
     unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in spec.prefer else {}
     unwanted |= dict.fromkeys((*COPPER, AOC), "panels") if spec.panels else {}
     usable = [option for option in found if option.medium and option.name not in unwanted]
@@ -104,7 +105,7 @@ def _choose_best(found: Sequence[MediumOption], spec: LinkSpec) -> Choice:
 
 
 def _reject(option: MediumOption, best: MediumOption | None, unwanted: Mapping[str, str]) -> MediumOption:
-    """A way that was not taken, with the reason."""
+    """An option that was not chosen, with the reason."""
     if option.medium is None:
         return option
     if option.name in unwanted:

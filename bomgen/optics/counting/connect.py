@@ -1,8 +1,8 @@
-"""From links to what is plugged and bought: modules in cages, cables with their ends, fibres.
+"""From the links of a fabric to the parts that are bought: modules in cages, cables, fibres and adapters.
 
-Modules are counted per device from occupied cages, never over the fabric as a whole: a twin-port module is not shared
-by two switches. Both ends of a link light the same fibre with the same signal. Generic parts stand for whatever fits:
-they count one a port, and are reported with the real parts that a buyer would order.
+Modules are counted per device from occupied cages, never over the fabric as a whole: two switches do not share a
+twin-port module. Generic parts stand for whatever fits: they count one per port and are reported with the real parts
+that a buyer would order.
 """
 
 from __future__ import annotations
@@ -119,9 +119,10 @@ def connect(
     specs: Mapping[str, LinkSpec],
     parts: PartsLookup,
 ) -> Interconnect:
-    """The modules and cables of a fabric whose servers plug into it with `server_cage`.
+    """The modules and cables of a fabric whose servers connect with `server_cage`.
 
-    `others` are other machines on it; their links are dealt out to `rows` of leaves: planes, or rails.
+    `others` are the other machines on the fabric; their links are distributed over `rows` of leaves: planes, or rails.
+    What cannot be built is among the problems of the result.
     """
 
     def built(wanted: Mapping[str, LinkSpec]) -> Interconnect:
@@ -135,7 +136,7 @@ def connect(
         return found
     for options in SHARING:
         again = built(
-            {kind: spec._replace(share_cages=options if _is_open(spec) else ()) for kind, spec in specs.items()}
+            {kind: spec._replace(allowed_options=options if _is_open(spec) else ()) for kind, spec in specs.items()}
         )
         if not _lacks_cages(again) and all(each.option for each in again.choices):
             return again
@@ -143,7 +144,7 @@ def connect(
 
 
 def _is_open(spec: LinkSpec) -> bool:
-    """Whether the plan leaves it open how a kind of link is built."""
+    """Whether the plan leaves the medium of a kind of link open."""
     return spec.medium.value == AUTO and not spec.modules and not spec.fibre and PREFER_COPPER not in spec.prefer
 
 
@@ -153,7 +154,7 @@ def _lacks_cages(found: Interconnect) -> bool:
 
 
 CAGES = "cages"
-"""The reason code of links that need more cages than there are."""
+"""Reason code: the links need more cages than there are."""
 
 
 class _Builder:
@@ -176,10 +177,10 @@ class _Builder:
         self.choices: list[Chosen] = []
         self.adapters: list[AdapterUse] = []
         self.placed: dict[str, list[tuple[Links, Module | None]]] = {}
-        """By device the kinds of link that are built, each with its module there; None: a cable with both ends."""
+        """By device: the kinds of link built so far, each with its module there; None: a cable with fixed ends."""
         self.plugged: dict[str, list[Plugged]] = {}
-        """By device what is in its cages."""
-        self.alike: list[LinkGroup] = []
+        """By device: what its cages hold."""
+        self.link_groups: list[LinkGroup] = []
 
     def add(self, links: Links, spec: LinkSpec) -> None:
         """Build one kind of link."""
@@ -200,32 +201,33 @@ class _Builder:
                 self._problem(spec, "error", f"{problem.message} (in {problem.mark})", problem.rule, links.kind)
             return
         self.choices.append(chosen(links.kind, choice))
-        apart = list(self._apart(links, spec, upper)) if lower.device == SERVER else []
+        separate = list(self._separate_groups(links, spec, upper)) if lower.device == SERVER else []
         left = links.cabled
-        for share in apart:
-            left = links_left(left, share.links)
-        main = EndpointGroup(left, lower, links.rate_gbps, self._alike(links) if lower.device == SERVER else (), medium)
-        self._modules(links, main, apart, upper)
+        for group in separate:
+            left = links_left(left, group.links)
+        machines = self._server_machines(links) if lower.device == SERVER else ()
+        main = EndpointGroup(left, lower, links.rate_gbps, machines, medium)
+        self._modules(links, main, separate, upper)
         if medium is not None:
             for cage, end in distinct_ends(links, (lower, medium.lower), (upper, medium.upper)):
                 self.placed.setdefault(cage.device, []).append((links, end))
         for cage, plugged in distinct_ends(links, *plugs_at_ends(links, span, medium)):
             self.plugged.setdefault(cage.device, []).append(plugged)
         self._check_cages(spec, links)
-        self._check_leaves(spec, links, main, apart, upper)
-        told: list[Medium | None] = []
-        for share in (main, *apart):
-            self._cable(links, share, spec, apart)
-            if share.medium is None:
-                self._nothing_known(links, share, upper, spec)
-            elif not any(same_parts(share.medium, each) for each in told):
-                self._remarks(links, spec, share, share.medium, upper)
-            told.append(share.medium)
-            length = share.medium.length_m if share.medium else Fraction(spec.length_m.value)
-            self.alike.append(LinkGroup(links.kind, share.medium, length, share.rate, share.others))
+        self._check_leaves(spec, links, main, separate, upper)
+        described: list[Medium | None] = []
+        for group in (main, *separate):
+            self._cable(links, group, spec, separate)
+            if group.medium is None:
+                self._unknown_part_warning(links, group, upper, spec)
+            elif not any(same_parts(group.medium, each) for each in described):
+                self._part_warnings(links, spec, group, group.medium, upper)
+            described.append(group.medium)
+            length = group.medium.length_m if group.medium else Fraction(spec.length_m.value)
+            self.link_groups.append(LinkGroup(links.kind, group.medium, length, group.rate, group.others))
 
     def _span(self, links: Links, spec: LinkSpec) -> Span:
-        """What a kind of link has to join."""
+        """What a kind of link connects."""
         lower, upper = (self._cage(device, links.rate_gbps) for device in links.ends)
         together = parallel_links(self.fabric, links)
         leaf = self.fabric.tier(links.ends[1])
@@ -236,22 +238,22 @@ class _Builder:
             lower, upper, links.rate_gbps, Fraction(spec.length_m.value), together, links.beside, bool(spec.panels)
         )
 
-    def _own_cage(self, machines: AttachedHosts, links: Links) -> bool:
-        """Whether machines plug in otherwise than the servers do."""
+    def _has_own_plug(self, machines: AttachedHosts, links: Links) -> bool:
+        """Whether machines have another cage or a slower rate than the servers."""
         cage, rate = machines.cage, machines.port_gbps
         slow = rate is not None and rate.value < links.rate_gbps.value
         own = cage is not None and (cage.form, cage.links) != (self.server_cage.form, self.server_cage.links)
         return slow or own
 
-    def _alike(self, links: Links) -> tuple[tuple[Figure, Figure], ...]:
-        """The servers, and the machines that plug in as they do: how many, and the ports of each."""
-        same = ((each.pieces, each.ports) for each in self.others if not self._own_cage(each, links))
+    def _server_machines(self, links: Links) -> tuple[tuple[Figure, Figure], ...]:
+        """(Number, ports per machine) of the servers and of each kind of machine with the same cages."""
+        same = ((each.pieces, each.ports) for each in self.others if not self._has_own_plug(each, links))
         return ((self.servers, self.fabric.ports_per_server), *same)
 
-    def _apart(self, links: Links, spec: LinkSpec, upper: Cage) -> Iterator[EndpointGroup]:
-        """The links of machines whose cages are not the servers'."""
+    def _separate_groups(self, links: Links, spec: LinkSpec, upper: Cage) -> Iterator[EndpointGroup]:
+        """The groups of machines with other cages or rates than the servers."""
         for place, each in enumerate(self.others):
-            if not self._own_cage(each, links):
+            if not self._has_own_plug(each, links):
                 continue
             rate = links.rate_gbps
             if each.port_gbps is not None and each.port_gbps.value < rate.value:
@@ -262,73 +264,75 @@ class _Builder:
             found = choose_medium(spec, span, self.parts)
             yield EndpointGroup(count, cage, rate, ((each.pieces, each.ports),), found, (place,))
 
-    def _modules(self, links: Links, main: EndpointGroup, apart: Sequence[EndpointGroup], upper: Cage) -> None:
+    def _modules(self, links: Links, main: EndpointGroup, separate: Sequence[EndpointGroup], upper: Cage) -> None:
         """The modules at both ends of a kind of link."""
-        for share in (main, *apart):
-            if share.medium is not None and share.medium.lower is not None and share.lower.form not in FIXED:
-                self._module(links, share.lower, share.medium.lower, self._lower_count(links, share), share.links)
+        for group in (main, *separate):
+            if group.medium is not None and group.medium.lower is not None and group.lower.form not in FIXED:
+                self._module(links, group.lower, group.medium.lower, self._lower_count(links, group), group.links)
         if upper.form in FIXED or links.beside:
             return
         ports = main.medium.upper if main.medium is not None else None
         together, others = main.links, []
-        for share in apart:
-            module = share.medium.upper if share.medium is not None else None
+        for group in separate:
+            module = group.medium.upper if group.medium is not None else None
             if same_module(module, ports):
-                together = sum_of_links(together, share.links)
+                together = sum_of_links(together, group.links)
             else:
-                others.append((share, module))
+                others.append((group, module))
         if ports is not None:
-            count = self._beside_others(links, upper, ports, [share for share, _ in others])
+            count = self._modules_with_others(links, upper, ports, [group for group, _ in others])
             self._module(links, upper, ports, count, together)
-        for share, module in others:
+        for group, module in others:
             if module is not None:
-                self._module(links, upper, module, pieces_by_leaf(self._ends(share), module.ports), share.links)
+                self._module(links, upper, module, pieces_by_leaf(self._machine_ends(group), module.ports), group.links)
 
-    def _beside_others(self, links: Links, upper: Cage, module: Module, others: Sequence[EndpointGroup]) -> Figure:
-        """Modules of the upper switches of a kind of link, without cages that hold something else."""
+    def _modules_with_others(
+        self, links: Links, upper: Cage, module: Module, others: Sequence[EndpointGroup]
+    ) -> Figure:
+        """Modules of the upper switches of a kind of link, without cages that hold the parts of other groups."""
         tier = self.fabric.tier(upper.device)
-        count = self._of_tier(upper.device, links, module)
+        count = self._modules_of_tier(upper.device, links, module)
         if tier is None or not others:
             return count
-        known = [share for share in others if upper_cage_part(share.medium)]
-        unknown = [share for share in others if share not in known]
+        known = [group for group in others if upper_cage_part(group.medium)]
+        unknown = [group for group in others if group not in known]
         if any(fitted.down.value != tier.down.value for fitted in tier.fitted):
-            count = pieces_by_leaf(server_and_reserved_ends(*self._seats(), self._rest(known)), module.ports)
+            count = pieces_by_leaf(server_and_reserved_ends(*self._seats(), self._shared_kinds(known)), module.ports)
         else:
-            for share in known:
-                count = subtract_cages(count, pieces_by_leaf(self._ends(share), module.ports))
+            for group in known:
+                count = subtract_cages(count, pieces_by_leaf(self._machine_ends(group), module.ports))
         if unknown:
-            places = (self._places(unknown), self._places(known))
-            count = subtract_cages(count, whole_cages(*self._seats(), *places, module.ports))
+            kinds = (self._kinds(unknown), self._kinds(known))
+            count = subtract_cages(count, whole_cages(*self._seats(), *kinds, module.ports))
         return count
 
     def _seats(self) -> tuple[Figure, Figure, Figure]:
-        """Who hangs on which leaf: the seats of one fabric, how many are equal, the ports of other machines by kind."""
+        """The seats of one fabric, the number of equal fabrics, and the ports of other machines by kind."""
         seats = require((self.fabric.plane or self.fabric).seats, "a fabric without switches seats nobody")
         ports = EMPTY_PORTS
         for each in self.others:
             ports = append_machines(ports, each.pieces, each.ports)
         return seats, self.fabric.planes or SINGLE_FABRIC, ports
 
-    def _places(self, shares: Sequence[EndpointGroup]) -> Figure:
-        """The kinds of machines that links belong to."""
-        places, ports = EMPTY_KINDS, EMPTY_PORTS
-        wanted = {place for share in shares for place in share.others or ()}
-        for place, each in enumerate(self.others):
-            places = append_kind(places, ports) if place in wanted else places
+    def _kinds(self, groups: Sequence[EndpointGroup]) -> Figure:
+        """The kinds of machines that the groups belong to, as indices."""
+        kinds, ports = EMPTY_KINDS, EMPTY_PORTS
+        wanted = {index for group in groups for index in group.others or ()}
+        for index, each in enumerate(self.others):
+            kinds = append_kind(kinds, ports) if index in wanted else kinds
             ports = append_machines(ports, each.pieces, each.ports)
-        return places
+        return kinds
 
-    def _rest(self, apart: Sequence[EndpointGroup]) -> Figure:
-        """The kinds of machines whose links are not built apart."""
-        return shared_kinds(self._seats()[-1], self._places(apart))
+    def _shared_kinds(self, separate: Sequence[EndpointGroup]) -> Figure:
+        """The kinds of machines whose links are built like the servers'."""
+        return shared_kinds(self._seats()[-1], self._kinds(separate))
 
-    def _ends(self, share: EndpointGroup) -> Figure:
-        """The ends of links of machines by leaf."""
-        return machine_ends(*self._seats(), self._places((share,)))
+    def _machine_ends(self, group: EndpointGroup) -> Figure:
+        """The link ends of a group by leaf."""
+        return machine_ends(*self._seats(), self._kinds((group,)))
 
     def _module(self, links: Links, cage: Cage, module: Module, count: Figure, ends: Figure) -> None:
-        """Note modules, together with equal ones of other machines, and the adapters that they sit in."""
+        """Add modules, merged with equal ones, and their adapters."""
         if links.beside:
             ends = ends_of_links(ends, BOTH_ENDS)
         adapter = adapter_for(cage, module.cage, self.parts.rules())
@@ -341,19 +345,19 @@ class _Builder:
                 return
         self.modules.append(ModuleUse(links.kind, cage.device, module, count, ends))
 
-    def _lower_count(self, links: Links, share: EndpointGroup, module: Module | None = None) -> Figure:
-        """Modules at the lower end of links that are built alike, or of another module there."""
-        module = module or require(share.medium and share.medium.lower, f"no module for {links.kind} links")
-        if share.lower.device != SERVER:
-            return self._of_tier(share.lower.device, links, module)
-        return machine_modules(share.machines, module.ports)
+    def _lower_count(self, links: Links, group: EndpointGroup, module: Module | None = None) -> Figure:
+        """Modules at the lower end of a group; `module` stands in for its own."""
+        module = module or require(group.medium and group.medium.lower, f"no module for {links.kind} links")
+        if group.lower.device != SERVER:
+            return self._modules_of_tier(group.lower.device, links, module)
+        return machine_modules(group.machines, module.ports)
 
-    def _cable(self, links: Links, share: EndpointGroup, spec: LinkSpec, apart: Sequence[EndpointGroup]) -> None:
-        """Note the cables of links that are built alike, together with equal ones of other machines."""
-        medium = share.medium
+    def _cable(self, links: Links, group: EndpointGroup, spec: LinkSpec, separate: Sequence[EndpointGroup]) -> None:
+        """Add the cables of a group, merged with equal ones."""
+        medium = group.medium
         cable = medium.cable if medium else None
         length = medium.length_m if medium else Fraction(spec.length_m.value)
-        pieces = self._pieces(links, share, cable, apart)
+        pieces = self._count_cables(links, group, cable, separate)
         for index, use in enumerate(self.cables):
             same = cable is None if use.cable is None else cable and cable.identity.id == use.cable.identity.id
             if use.kind == links.kind and same and use.length_m == length:
@@ -362,24 +366,24 @@ class _Builder:
         self.cables.append(CableUse(links.kind, cable, length, pieces))
 
     def result(self) -> Interconnect:
-        """What was collected."""
+        """Everything that was built."""
         return Interconnect(
             modules=tuple(self.modules),
             cables=tuple(self.cables),
             problems=tuple(self.problems),
             choices=tuple(self.choices),
             adapters=tuple(self.adapters),
-            alike=tuple(self.alike),
+            link_groups=tuple(self.link_groups),
         )
 
     def _cage(self, device: str, rate: Figure) -> Cage:
         tier = self.fabric.tier(device)
         return self.server_cage if tier is None else cage_of(tier.switch, device, rate)
 
-    def _of_tier(self, device: str, links: Links, module: Module) -> Figure:
+    def _modules_of_tier(self, device: str, links: Links, module: Module) -> Figure:
         """Modules of one kind in all switches at one end of a kind of link."""
         tier = require(self.fabric.tier(device), f"{links.kind} ends at no switch {device}")
-        counts = [self._of_switches(fitted, links, module, device) for fitted in tier.fitted]
+        counts = [self._modules_of_switches(fitted, links, module, device) for fitted in tier.fitted]
         total = counts[0]
         for count in counts[1:]:
             total = sum_of_modules(total, count)
@@ -387,8 +391,8 @@ class _Builder:
             total = sum_of_modules(total, reserved_modules(self.fabric.reserved_above, module.ports))
         return total
 
-    def _of_switches(self, fitted: Fitted, links: Links, module: Module, device: str) -> Figure:
-        """Modules of one kind of link in equal switches, beside those of earlier kinds with the same module."""
+    def _modules_of_switches(self, fitted: Fitted, links: Links, module: Module, device: str) -> Figure:
+        """Modules of a kind of link in equal switches, beyond those of earlier kinds with the same module."""
         ports = self._ports(fitted, links, device)
         beside: Figure | None = None
         for other, placed in self.placed.get(device, ()):
@@ -403,9 +407,9 @@ class _Builder:
         return modules_after_others(fitted.count, ports, beside, module.ports)
 
     def _ports(self, fitted: Fitted, links: Links, device: str) -> Figure:
-        """Ports that a kind of link has on each of equal switches.
+        """Ports of a kind of link on each of equal switches.
 
-        Of several kinds side by side all but the last have the same number on every switch, and the last has the rest.
+        Of several kinds between switches of one tier, the last has the ports that the others leave.
         """
         ports = fitted.down if links.ends[1] == device and not links.beside else fitted.up
         missing = f"a {device} has no ports for {links.kind} links"
@@ -419,40 +423,40 @@ class _Builder:
             ports = remaining_ports(ports, require(other.ports, missing))
         return ports
 
-    def _pieces(
-        self, links: Links, share: EndpointGroup, cable: Cable | None, apart: Sequence[EndpointGroup]
+    def _count_cables(
+        self, links: Links, group: EndpointGroup, cable: Cable | None, separate: Sequence[EndpointGroup]
     ) -> Figure:
         if cable is None or cable.links.value == 1:
-            return cables_of_links(share.links)
+            return cables_of_links(group.links)
         upper = require(self.fabric.tier(links.ends[1]), f"{links.kind} ends at no switch")
-        if share.medium is not None and share.medium.begins_below:
-            if share.machines:
-                return machine_modules(share.machines, cable.links)
+        if group.medium is not None and group.medium.splits_at_lower_end:
+            if group.machines:
+                return machine_modules(group.machines, cable.links)
             below = require(self.fabric.tier(links.ends[0]), f"{links.kind} begins at no switch")
             uplinks = require(below.up, f"{links.kind} is no way up")
-            return cables_of_devices(share.links, uplinks, cable.links)
-        if share.apart:
-            return pieces_by_leaf(self._ends(share), cable.links)
-        if share.machines:
-            return pieces_by_leaf(server_ends(*self._seats(), self._rest(apart)), cable.links)
-        return cables_of_devices(share.links, upper.down, cable.links)
+            return cables_of_devices(group.links, uplinks, cable.links)
+        if group.separate:
+            return pieces_by_leaf(self._machine_ends(group), cable.links)
+        if group.machines:
+            return pieces_by_leaf(server_ends(*self._seats(), self._shared_kinds(separate)), cable.links)
+        return cables_of_devices(group.links, upper.down, cable.links)
 
-    def _nothing_known(self, links: Links, share: EndpointGroup, upper: Cage, spec: LinkSpec) -> None:
-        lower = share.lower
+    def _unknown_part_warning(self, links: Links, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> None:
+        lower = group.lower
         message = (
-            f"no part known for {links.kind} links of {share.rate.value} Gb/s between {lower.name} "
+            f"no part known for {links.kind} links of {group.rate.value} Gb/s between {lower.name} "
             f"({lower.described}) and {upper.name} ({upper.described}) over "
             f"{metres(Fraction(spec.length_m.value))} m; name a module, or a generic one"
         )
         self._problem(spec, "warning", message, "no-part-known", links.kind)
 
-    def _remarks(self, links: Links, spec: LinkSpec, share: EndpointGroup, medium: Medium, upper: Cage) -> None:
-        """Warnings about parts that cannot be ordered as they stand."""
+    def _part_warnings(self, links: Links, spec: LinkSpec, group: EndpointGroup, medium: Medium, upper: Cage) -> None:
+        """Warn about parts that cannot be ordered as they are."""
         used = {module.identity.id: module for module in (medium.upper, medium.lower) if module}
         for module in used.values():
             if module.identity.generic:
                 self._problem(
-                    spec, "warning", self._real_modules(links, module, share, upper, spec), "generic", links.kind
+                    spec, "warning", self._real_modules(links, module, group, upper, spec), "generic", links.kind
                 )
             elif module.identity.availability != AVAILABLE:
                 message = f"{unavailable_message(module.identity)}; name another module"
@@ -462,7 +466,7 @@ class _Builder:
             message = missing_fibre_message(links, medium, self.parts.rules().receptacles)
             self._problem(spec, "warning", message, "no-part-known", links.kind)
         elif cable.identity.generic and cable.medium not in (FIBRE, COPPER_PAIRS):
-            self._problem(spec, "warning", self._real_cable(links, cable, share, upper, spec), "generic", links.kind)
+            self._problem(spec, "warning", self._real_cable(links, cable, group, upper, spec), "generic", links.kind)
         elif cable.identity.generic and cable.links.value > 1:
             message = f"{cable.identity.id} is a planning part, counted one a module of {cable.links.value} links"
             self._problem(spec, "warning", f"{message}; its connectors are those of the modules", "generic", links.kind)
@@ -470,9 +474,9 @@ class _Builder:
             message = f"{unavailable_message(cable.identity)}; name another cable"
             self._problem(spec, "warning", message, "availability", links.kind)
 
-    def _real_modules(self, links: Links, module: Module, share: EndpointGroup, upper: Cage, spec: LinkSpec) -> str:
-        """What the cages of a link with generic modules really take, with the pieces."""
-        lower, span = share.lower, Span(share.lower, upper, share.rate, Fraction(spec.length_m.value))
+    def _real_modules(self, links: Links, module: Module, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> str:
+        """The real modules for the cages of a link with generic modules, with their quantities."""
+        lower, span = group.lower, Span(group.lower, upper, group.rate, Fraction(spec.length_m.value))
         real = next(transceivers(span, self.parts), None)
         place = "cage" if module.ports.value > 1 else "port"
         start = f"{module.identity.id} is a planning part, counted one a {place}"
@@ -482,16 +486,16 @@ class _Builder:
         for cage, part in distinct_ends(links, (lower, real.lower), (upper, real.upper)):
             word = "twin-port modules" if part.ports.value == 2 else "modules"
             if cage is lower:
-                count = self._lower_count(links, share, part)
-            elif share.apart:
-                count = pieces_by_leaf(self._ends(share), part.ports)
+                count = self._lower_count(links, group, part)
+            elif group.separate:
+                count = pieces_by_leaf(self._machine_ends(group), part.ports)
             else:
-                count = self._of_tier(cage.device, links, part)
+                count = self._modules_of_tier(cage.device, links, part)
             ends.append(f"a {cage.name} takes {word}, {count.value} x {part.identity.part_number} ({cage.device} end)")
         return f"{start}; to order: {' and '.join(ends)}"
 
-    def _real_cable(self, links: Links, cable: Cable, share: EndpointGroup, upper: Cage, spec: LinkSpec) -> str:
-        lower, span = share.lower, self._span(links, spec)._replace(lower=share.lower, rate=share.rate)
+    def _real_cable(self, links: Links, cable: Cable, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> str:
+        lower, span = group.lower, self._span(links, spec)._replace(lower=group.lower, rate=group.rate)
         real = next(cables(cable.medium, span, self.parts), None)
         start = f"{cable.identity.id} is a planning part, counted one a link"
         if real is None or real.cable is None:
@@ -503,7 +507,7 @@ class _Builder:
         return f"{start}; to order: {real.cable.identity.part_number}"
 
     def _check_cages(self, spec: LinkSpec, links: Links) -> None:
-        """Different parts do not share a cage: the links of a switch must not fill more cages than there are."""
+        """Report links that fill more cages of a switch than it has, because different parts do not share a cage."""
         for device in dict.fromkeys(links.ends):
             tier = self.fabric.tier(device)
             found = count_filled_cages(tier, self.plugged.get(device, ())) if tier else None
@@ -517,21 +521,21 @@ class _Builder:
             self._problem(spec, "error", message, CAGES, links.kind)
 
     def _check_leaves(
-        self, spec: LinkSpec, links: Links, main: EndpointGroup, apart: Sequence[EndpointGroup], upper: Cage
+        self, spec: LinkSpec, links: Links, main: EndpointGroup, separate: Sequence[EndpointGroup], upper: Cage
     ) -> None:
-        """Links of other machines that are built otherwise share no cage of a leaf with those of the servers."""
+        """Report leaves whose cages are not enough when other machines' parts share none with the servers'."""
         tier, own = self.fabric.tier(upper.device), upper_cage_part(main.medium)
         shares = [
-            share
-            for share in apart
-            if upper_cage_part(share.medium) not in (own, None) and not is_planning_part(share.medium)
+            group
+            for group in separate
+            if upper_cage_part(group.medium) not in (own, None) and not is_planning_part(group.medium)
         ]
         if tier is None or upper.links == 1 or not shares:
             return
         seats, fabrics, ports = (figure.value for figure in self._seats())
-        found = cage_shortage(seats, fabrics, ports, self._places(shares).value, int(tier.down.value), upper.links)
+        found = cage_shortage(seats, fabrics, ports, self._kinds(shares).value, int(tier.down.value), upper.links)
         if found:
-            names = " and ".join(share.lower.name for share in shares)
+            names = " and ".join(group.lower.name for group in shares)
             message = (
                 f"links of {names} are plugged in otherwise than those of the servers: on a {tier.name} they fill "
                 f"{found[0]} cages together, {found[1]} face down; name one module for both, or leave ports free with "

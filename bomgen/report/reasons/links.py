@@ -33,7 +33,7 @@ def _reason(asked: Asked, built: BuiltFabric, chosen: Chosen) -> Reason:
     words, spec = asked.words, built.plan.links[chosen.kind]
     option = words.value(chosen.option, "word")
     of_parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
-    alike = built.interconnect.of_servers(chosen.kind)
+    alike = built.interconnect.server_group(chosen.kind)
     over = f"; links of {float(alike.length_m):g} m" if alike else ""
     place = asked.given("fabrics", built.plan.name, "links", chosen.kind)
     by_plan = chosen.reason in BY_PLAN
