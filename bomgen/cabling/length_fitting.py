@@ -202,7 +202,9 @@ def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Ma
     """A fabric with its cables in the lengths that are sold and needed; `asked` is what the plan wants of its links."""
     connected, wishes = built.interconnect, built.plan.links
     found = tuple(
-        each._replace(measured=_follows(each, wishes[each.kind]), fallback_length_m=Fraction(asked[each.kind].length_m.value))
+        each._replace(
+            measured=_follows(each, wishes[each.kind]), fallback_length_m=Fraction(asked[each.kind].length_m.value)
+        )
         for each in connected.link_groups
     )
     problems = list(connected.problems)
@@ -219,7 +221,9 @@ def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Ma
     cables += _of_panels(built, table, site, racks, asked)
     panels = tuple(_panels(built, wiring))
     return built._replace(
-        interconnect=connected._replace(cables=tuple(cables), link_groups=found, panels=panels, problems=tuple(problems))
+        interconnect=connected._replace(
+            cables=tuple(cables), link_groups=found, panels=panels, problems=tuple(problems)
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""One design out of sizing, fabrics, interconnect and facility: everything that is built, without money."""
+"""Assembling one design from sizing, fabrics, interconnects and facility: everything that is built, without money."""
 
 from __future__ import annotations
 
@@ -30,40 +30,40 @@ from bomgen.site.facility import Facility
 from bomgen.sizing.cluster_size import Sizing
 
 MAX_ROUNDS = 10
-"""Racks, PDUs and management ports depend on each other in a ring, which settles in two or three rounds."""
+"""Racks, PDUs and management ports depend on each other in a cycle, which settles in two or three rounds."""
 
 
 class BuiltFabric(NamedTuple):
-    """A fabric of the plan, built."""
+    """A fabric of the plan as it is built."""
 
     plan: FabricPlan
     attachment: Attachment | None
-    """None: nodes are linked directly, without NICs that would be counted."""
+    """None: nodes are linked directly, without NICs to count."""
     fabric: Fabric
     interconnect: Interconnect
     nics: Figure
     """NICs of all servers on this fabric."""
     hosts: tuple[Hosts, ...]
-    """The machines on it beside the servers."""
+    """The other machines attached to it."""
     chassis: tuple[FittedTier, ...]
     """What its modular switches are fitted with, by tier."""
     per_gpu: GpuBandwidth | None
-    """What joins one GPU to others; None unless the fabric is one of role compute."""
+    """Bandwidth of one GPU to others; None unless the fabric has role compute."""
 
     @property
     def assumes_cages(self) -> bool:
-        """Whether cages of other machines are taken for the servers'; all plugs of copper pairs are alike."""
+        """Whether other machines are assumed to have the servers' cages; RJ45 ports need no such assumption."""
         known = self.attachment is None or self.attachment.cage in (ANY, RJ45)
         return not known and any(hosts.plug is None for hosts in self.hosts)
 
     @property
     def bought_nic(self) -> Nic | None:
-        """The NIC that is bought for it."""
+        """The NIC that is bought for the fabric; None: the servers' own."""
         return self.attachment.bought if self.attachment else None
 
 
 class Design(NamedTuple):
-    """The cluster that is proposed."""
+    """A cluster as it is built: sizing, fabrics and facility."""
 
     plan: Plan
     sizing: Sizing
@@ -71,7 +71,7 @@ class Design(NamedTuple):
     nics: Figure | None
     """NICs of all fabrics of role compute."""
     power_w: Figure | None
-    """Servers at maximum."""
+    """Maximum power of the servers."""
     facility: Facility
 
 
@@ -83,7 +83,7 @@ def nics_of_servers(servers: int, nics_per_server: int) -> int:
 
 @formula("NICs")
 def zero_nics() -> int:
-    """Links of their own take no NICs."""
+    """NICs of nodes that are linked directly."""
     return 0
 
 
@@ -105,18 +105,18 @@ def _cable(catalog: Catalog, name: str) -> Cable:
 
 
 def parts_lookup(catalog: Catalog) -> PartsLookup:
-    """The catalogue's modules and cables, each record turned into data once, when it is asked for."""
-    of_modules, of_cables = (catalog.stood_for(kind) for kind in ("transceiver", "cable"))
+    """The parts of a catalogue; each record is read once, when it is first looked up."""
+    replaced_modules, replaced_cables = (catalog.stood_for(kind) for kind in ("transceiver", "cable"))
 
-    def of_module(id: str) -> Module:
+    def load_module(id: str) -> Module:
         found = part_records.module(catalog.find("transceiver", id), catalog)
-        return found._replace(stands_for=of_modules.get(found.identity.id))
+        return found._replace(stands_for=replaced_modules.get(found.identity.id))
 
-    def of_cable(id: str) -> Cable:
+    def load_cable(id: str) -> Cable:
         found = _cable(catalog, id)
-        return found._replace(stands_for=of_cables.get(found.identity.id))
+        return found._replace(stands_for=replaced_cables.get(found.identity.id))
 
-    module, cable = cache(of_module), cache(of_cable)
+    module, cable = cache(load_module), cache(load_cable)
     return PartsLookup(
         module=module,
         cable=cable,
@@ -133,10 +133,11 @@ def parts_lookup(catalog: Catalog) -> PartsLookup:
 
 
 def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str, Attachment]) -> Design:
-    """Everything that is built for a plan of that size.
+    """The design of a plan: its fabrics with their interconnects, its NICs and its facility.
 
-    Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built. Where the plan
-    has a layout, what fits together is only known with the lengths of the cables: `laying` raises it then.
+    `attached` says how servers attach to each fabric, by its name. Raises PlanErrors for parts that do not fit together
+    and Infeasible for fabrics that cannot be built. Where the plan has a layout, whether parts fit depends on the
+    lengths of cables, and is checked when these are known.
     """
     power = _power_of_servers(plan, sizing)
     built: tuple[BuiltFabric, ...] = ()
@@ -166,24 +167,24 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
 
 
 def _fabrics_interdepend(plan: Plan) -> bool:
-    """Whether a fabric joins switches, PDUs or leaves of another one."""
+    """Whether a fabric connects switches, PDUs or leaves of another fabric."""
     return any(fabric.role == OUT_OF_BAND or fabric.uplink for fabric in plan.fabrics)
 
 
 def _fabric_counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
-    """Endpoints and switches of every fabric: when they no longer change, nothing does, and all rests on the last."""
+    """Endpoints and switches per tier of every fabric; when these no longer change, the design has settled."""
     return [[each.fabric.endpoints.value, *(tier.count.value for tier in each.fabric.tiers)] for each in built]
 
 
 def _count_pdus(installed: Facility) -> Figure | None:
-    """All PDUs; None when none are counted."""
+    """The number of all PDUs; None when none are counted."""
     if installed.compute_pdus and installed.management_pdus:
         return sum_of_pdus(installed.compute_pdus, installed.management_pdus)
     return installed.compute_pdus or installed.management_pdus
 
 
 def _power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
-    """What the servers draw at most; None where that is not known."""
+    """Maximum power of the servers; None when it is not known."""
     servers, server = sizing.servers, plan.cluster.server
     if servers is None or server is None or server.power_w is None:
         return None
@@ -219,10 +220,10 @@ def _build_all(
     before: tuple[BuiltFabric, ...],
     pdus: Figure | None,
 ) -> tuple[BuiltFabric, ...]:
-    """Every fabric once, with the machines that hang on it beside the servers.
+    """Build every fabric once, with the machines attached to it.
 
-    A fabric that others are linked into comes after them, and out-of-band fabrics, which join the switches of all
-    others, last; what is not yet known is taken from `before`.
+    A fabric with uplinks from others comes after them; out-of-band fabrics, which connect the switches of all others,
+    come last. What is not built yet is taken from `before`, the round before.
     """
     known = {each.plan.name: each for each in before}
     order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, _uplink_depth(plan, fabric.name)))
@@ -244,7 +245,7 @@ def _build_all(
 
 
 def _uplink_depth(plan: Plan, name: str) -> int:
-    """The longest row of fabrics that are linked one into the other and at last into this one."""
+    """Length of the longest chain of uplinks that ends in this fabric."""
     return max((1 + _uplink_depth(plan, each.name) for each in plan.fabrics if _uplink_target(each) == name), default=0)
 
 
@@ -260,7 +261,7 @@ def _build_fabric(
     attached: Mapping[str, Attachment],
     hosts: tuple[Hosts, ...],
 ) -> BuiltFabric:
-    """A fabric over the servers, or, without switches, over them or the chips of pods."""
+    """Build a fabric over the servers; one without switches over the servers or over the chips of pods."""
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
     if nodes is None:
@@ -308,7 +309,7 @@ def _connect(
     specs: Mapping[str, LinkSpec],
     parts: PartsLookup,
 ) -> Interconnect:
-    """The modules and cables of a fabric whose links are wished so."""
+    """The modules and cables of a fabric for the given link specs."""
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     rows = attached.ports_per_server if fabric.topology.value in RAILS else fabric.planes
@@ -318,7 +319,7 @@ def _connect(
 def rebuild_links(
     designed: Design, built: BuiltFabric, specs: Mapping[str, LinkSpec], parts: PartsLookup
 ) -> BuiltFabric:
-    """A fabric of a design with its links built as other wishes ask for, such as those of other lengths.
+    """A fabric of a design with its links rebuilt for other specs, such as other lengths.
 
     Raises PlanErrors for parts that do not fit together.
     """
@@ -332,21 +333,21 @@ def rebuild_links(
 
 
 def raise_errors(*connected: Interconnect) -> None:
-    """Raise PlanErrors with what does not fit together."""
+    """Raise PlanErrors with all errors of some interconnects, if there are any."""
     errors = [problem for each in connected for problem in each.problems if problem.severity == "error"]
     if errors:
         raise PlanErrors(errors)
 
 
 def _attached_hosts(hosts: Hosts) -> AttachedHosts:
-    """How machines beside the servers hang on a fabric."""
+    """How other machines attach to a fabric."""
     plug = hosts.plug
     cage = Cage(SERVER, plug.cage, int(plug.ports_per_cage.value), None, hosts.name) if plug else None
     return AttachedHosts(hosts.pieces, hosts.ports, cage, plug.port_gbps if plug else None)
 
 
 def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuBandwidth | None:
-    """What joins one GPU to others; None unless the fabric is one of role compute."""
+    """Bandwidth of one GPU to others; None unless the fabric has role compute."""
     server = plan.cluster.server
     if server is None or fabric.role != COMPUTE:
         return None
@@ -364,7 +365,7 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
 
 
 def _switch_equipment(tier: Tier) -> facility.Equipment:
-    """The boxes of a tier; their typical power where no maximum is published."""
+    """The switches of a tier as equipment; their typical power where no maximum is published."""
     switch = tier.switch
     power = switch.power_w or switch.typical_power_w
     return facility.Equipment(
@@ -378,7 +379,7 @@ def _switch_equipment(tier: Tier) -> facility.Equipment:
 
 
 def _storage_equipment(plan: Plan, sizing: Sizing) -> tuple[facility.Equipment, ...]:
-    """The storage servers, where the plan names any."""
+    """The storage servers as equipment, where the plan names any."""
     named = plan.storage.servers
     if named is None or sizing.stored is None or sizing.stored.servers is None:
         return ()

@@ -1,4 +1,4 @@
-"""What hangs on a fabric beside the servers and what the plan lists: storage, management ports, links of others."""
+"""Machines on a fabric that the plan does not list: storage servers, management ports, leaves of other fabrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bomgen.plan.types import OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, 
 
 
 class OtherFabric(NamedTuple):
-    """Another fabric of the cluster as it stands."""
+    """Another fabric of the cluster, as built so far."""
 
     plan: FabricPlan
     fabric: Fabric
@@ -22,7 +22,7 @@ class OtherFabric(NamedTuple):
 
 @formula("boxes")
 def boxes(switches: int, switches_per_unit: int) -> int:
-    """Boxes that are bought, where several switches share one."""
+    """Boxes that are bought where several switches share one."""
     return ceil(switches / switches_per_unit)
 
 
@@ -33,13 +33,13 @@ def sum_of_boxes(boxes: int, more_boxes: int) -> int:
 
 
 def boxes_of(tier: Tier) -> Figure:
-    """What is bought and racked for a tier: its switches, or the boxes that hold several each."""
+    """Units bought and racked for a tier: its switches, or boxes that hold several switches each."""
     shared = tier.switch.switches_per_unit
     return boxes(tier.count, shared) if shared.value > 1 else tier.count
 
 
 def uplink_plug(switch: Switch) -> Plug | None:
-    """The cages that a switch is linked into another fabric with: those of its fastest ports, where they are known."""
+    """The cages of a switch for uplinks into another fabric: those of its fastest ports; None: not known."""
     fastest = max(switch.groups, key=lambda group: group.port_gbps.value)
     return None if fastest.cage == ANY else Plug(fastest.cage, fastest.ports_per_cage, fastest.port_gbps)
 
@@ -47,7 +47,7 @@ def uplink_plug(switch: Switch) -> Plug | None:
 def hosts_on_fabric(
     fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
-    """The machines on a fabric beside its servers and the hosts that the plan lists, kind by kind."""
+    """The machines on a fabric other than its servers and the hosts that the plan lists, kind by kind."""
     named = plan.storage.servers
     if fabric.role == STORAGE and named and storage_servers:
         yield Hosts(named.identity.name, storage_servers, named.ports, plug=named.plug)
@@ -65,7 +65,7 @@ def hosts_on_fabric(
 def _management_hosts(
     fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
-    """Whatever has a management port beside the servers: switches of other fabrics, PDUs, the machines on them."""
+    """Everything but servers with a management port: switches of other fabrics, PDUs, and machines on these fabrics."""
     switches: Figure | None = None
     for other in others:
         for tier in other.fabric.tiers if other.plan.role != OUT_OF_BAND else ():

@@ -1,4 +1,4 @@
-"""Racks: how many of them servers and other machines fill, by height, power and cooling."""
+"""Racks: how many servers and other machines fill, by height, power and cooling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bomgen.catalog.parts import Pdu, Server
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 from bomgen.site import rack_packing
-from bomgen.site.machines import Equipment
+from bomgen.site.equipment import Equipment
 from bomgen.site.power import UNKNOWN_POWER
 
 Warnings = list[tuple[str, str]]
@@ -18,13 +18,13 @@ Warnings = list[tuple[str, str]]
 
 @formula("servers")
 def servers_that_fit(rack_units: int, rack_power_w: int, server_units: int, server_power_w: int) -> int:
-    """Servers of a rack, by its height and by its power."""
+    """Servers per rack, by height and power."""
     return min(rack_units // server_units, rack_power_w // server_power_w)
 
 
 @formula("servers")
 def servers_that_fit_height(rack_units: int, server_units: int) -> int:
-    """Servers of a rack by its height, where their power is not known."""
+    """Servers per rack by height, where their power is not known."""
     return rack_units // server_units
 
 
@@ -36,7 +36,7 @@ def racks_of_servers(servers: int, servers_per_rack: int) -> int:
 
 @formula("racks")
 def racks_of_systems(servers: int, trays: int) -> int:
-    """Racks of a rack-scale system: each is one."""
+    """Racks of a rack-scale system, each of which is one rack."""
     return ceil(servers / trays)
 
 
@@ -60,29 +60,29 @@ def pdus_of_racks(racks: int, pdus_per_rack: int) -> int:
 
 @formula("servers")
 def bought_servers(servers: int, spare_servers: int) -> int:
-    """Servers in use and spare ones: both stand in racks."""
+    """Servers in use and spare servers, which both stand in racks."""
     return servers + spare_servers
 
 
 def units_bought(servers: Figure, server: Server) -> Figure:
-    """What is bought for so many servers: as many, or whole racks of a rack-scale system."""
+    """Units bought for a number of servers: the servers, or whole racks of a rack-scale system."""
     return racks_of_systems(servers, server.trays) if server.trays else servers
 
 
 @formula("W")
 def usable_power(rack_power_w: int, rack_cooling_w: int) -> int:
-    """What the machines of a rack may draw: no more than it is fed, and no more than can be cooled."""
+    """Power that the machines of a rack may draw: limited by its feed and by its cooling."""
     return min(rack_power_w, rack_cooling_w)
 
 
 @formula("U")
 def usable_units(rack_units: int, pdus: int, pdu_units: int) -> int:
-    """Height left beside PDUs that lie in a rack."""
+    """Rack units left by PDUs that take rack units."""
     return max(0, rack_units - pdus * pdu_units)
 
 
 def rack_capacity(site: Site, pdu: Pdu | None, pdus: Figure) -> rack_packing.RackCapacity:
-    """What a rack offers to machines: its height without PDUs that lie in it, its power as far as it is cooled."""
+    """What a rack offers to machines: its units without those of PDUs, and its power as far as it is cooled."""
     units, power = site.rack_units, site.rack_power_w
     if pdu and pdu.rack_units and pdu.rack_units.value and pdus.value:
         units = usable_units(units, pdus, pdu.rack_units)
@@ -92,7 +92,10 @@ def rack_capacity(site: Site, pdu: Pdu | None, pdus: Figure) -> rack_packing.Rac
 
 
 def servers_of_rack(site: Site, server: Server, warnings: Warnings) -> Figure | None:
-    """Servers of a rack: as given, else as many as fit; None for systems that are racks, and where none fits."""
+    """Servers per rack: as given, else as many as fit. Adds to `warnings`.
+
+    None for rack-scale systems, when no server fits, and when the height of a server is not known.
+    """
     if server.trays:
         return None
     units, power, offered = server.rack_units, server.power_w, rack_capacity(site, site.pdu, site.pdus_per_rack)
@@ -120,7 +123,7 @@ def servers_of_rack(site: Site, server: Server, warnings: Warnings) -> Figure | 
 def _overfilled_rack_warnings(
     site: Site, per_rack: Figure, server: Server, offered: rack_packing.RackCapacity
 ) -> Iterator[tuple[str, str]]:
-    """Warnings about servers a rack, given by hand, that are more than its power, cooling or height allows."""
+    """Warnings about a given number of servers per rack that exceeds its power, cooling or height."""
     drawn = per_rack.value * server.power_w.value if server.power_w else 0
     if drawn > site.rack_power_w.value:
         yield f"{per_rack.value} servers draw up to {drawn} W; a rack has {site.rack_power_w.value} W", "rack-power"
@@ -133,28 +136,31 @@ def _overfilled_rack_warnings(
 
 
 def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnings) -> Figure | None:
-    """Racks of everything but servers: as given, else packed in the order given, by height and by known power."""
+    """Racks of everything but servers: as given, else packed in the order of `machines`, by height and known power.
+
+    Adds to `warnings`. None without machines of known height.
+    """
     if site.management_racks:
         return site.management_racks
-    standing = [machine for machine in machines if not machine.in_server]
-    unknown = [machine.name for machine in standing if machine.height_u is None]
+    racked = [machine for machine in machines if not machine.in_server]
+    unknown = [machine.name for machine in racked if machine.height_u is None]
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         warnings.append((f"the height of {names} is not known: no rack is counted; ask the vendor", "unknown-height"))
     offered = rack_capacity(site, site.management_pdu, site.management_pdus)
-    kinds = []
-    for machine in standing:
+    items = []
+    for machine in racked:
         if machine.height_u and machine.count.value:
             power = machine.power_w or UNKNOWN_POWER
-            kinds.append(rack_packing.RackItem(machine.height_u, power, machine.count))
+            items.append(rack_packing.RackItem(machine.height_u, power, machine.count))
             warnings.extend(_oversized_machine_warnings(offered, machine.name, machine.height_u, power))
-    return rack_packing.count_racks(kinds, offered)
+    return rack_packing.count_racks(items, offered)
 
 
 def _oversized_machine_warnings(
     offered: rack_packing.RackCapacity, name: str, height_u: Figure, power_w: Figure
 ) -> Iterator[tuple[str, str]]:
-    """Warnings about a machine that is too high for an empty rack, or draws more than one has."""
+    """Warnings about a machine that exceeds the height or power of an empty rack."""
     units, watts = offered.units.value, offered.power_w.value
     if height_u.value > units:
         yield f"{name} is {height_u.value} U high; a rack has {units} U: one each is counted", "rack-units"

@@ -1,4 +1,4 @@
-"""How many GPUs and servers a workload takes, how long they take, and whether the model fits."""
+"""The size of a cluster: GPUs and servers for a workload, its duration, and whether the model fits."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from bomgen.sizing.serving.service import Serving
 
 STEPS = 8
-"""The search for a cluster that makes up for what it loses grows by an eighth at a time."""
+"""The search for a cluster that makes up for its lost time grows by an eighth per step."""
 MAX_ROUNDS = 20
-"""Rounding up may make a cluster worth less than is needed; the next size is tried so many times."""
+"""Rounding up may leave a cluster with less goodput than needed; this many next sizes are tried."""
 
 
 class Sizing(NamedTuple):
-    """The size of the cluster, and what the workload makes of it."""
+    """The size of a cluster and the results for its workload."""
 
     servers: Figure | None
     """Whole servers, or trays of a rack-scale system; None when no server is known for the GPU."""
@@ -43,25 +43,25 @@ class Sizing(NamedTuple):
     tokens_per_second: Figure | None = None
     fit: Fit | None = None
     opinions: Callable[[], Opinions] | None = None
-    """What others say of a pre-training run; worked out when it is asked for."""
+    """Second opinions on a pre-training run, calculated when called."""
     trainable_parameters: Figure | None = None
-    """Of a fine-tuning run."""
+    """Of a fine-tuning run; None otherwise."""
     lost: LostTime | None = None
-    """Time that a training run loses to interruptions and checkpoints."""
+    """Time that a training run loses to interruptions and checkpoints; None for other workloads."""
     serving: Serving | None = None
     target: Target | None = None
     pods: Figure | None = None
-    """Of accelerators that are rented by the pod, whose links are their own: the plan ends with sizing."""
+    """Pods of accelerators that are rented by the pod and linked directly; None for other accelerators."""
     peak_flops: Figure | None = None
-    """Of all GPUs, for a target of computing power [FLOP/s]."""
+    """Peak of all GPUs [FLOP/s], where the plan has a target of computing power."""
     stored: Stored | None = None
     """None: the plan asks for no storage."""
 
 
 def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    """The size of the plan's cluster, whose servers hang on its fabrics as `attached` says.
+    """The size of the plan's cluster; `attached` says how its servers attach to each fabric, by the fabric's name.
 
-    Raises PlanErrors when the plan says too little, Infeasible when no cluster meets it.
+    Raises PlanErrors when the plan says too little, Infeasible when no cluster satisfies it.
     """
     sized = _size_workload(plan, attached)
     checkpoint = sized.lost.checkpoint if sized.lost else None
@@ -107,14 +107,14 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
 def _size_run(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment]
 ) -> tuple[Run, Figure | None, Figure, LostTime]:
-    """A run with the cluster that finishes it, whose goodput, where it is to be estimated, is that of its own size."""
+    """A run with servers, GPUs and lost time of its cluster; an estimated goodput is that of the cluster's size."""
     top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
     contents = storage.contents(workload)
     if workload.goodput.value != ESTIMATE:
         run = training.size(workload, top, workload.goodput)
         servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, run.gpus_required), attached)
         return run, servers, gpus, interruptions.lost_time(contents, plan.storage, gpus, servers)
-    unhindered = training.size(workload, top, interruptions.NOTHING_LOST)
+    unhindered = training.size(workload, top, interruptions.FULL_GOODPUT)
     if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
         servers, gpus = count_servers(plan, unhindered.gpus_required, attached)
         lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
@@ -127,17 +127,17 @@ def _size_run(
 def _search_size(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: Run, contents: Contents, top: Figure
 ) -> tuple[Run, Figure | None, Figure, LostTime]:
-    """The smallest cluster whose GPUs, less the time that they lose, are as many as are needed where none is lost.
+    """The smallest cluster whose GPUs times goodput reach the GPUs needed without lost time.
 
-    Larger clusters lose more to interruptions and write checkpoints faster, so that their worth rises up to a size and
-    falls from there: it is searched in growing steps, then exactly, and once more in steps of what it is rounded up to.
+    Larger clusters are interrupted more often and write checkpoints faster, so that this product rises up to some size
+    and falls from there. The search takes growing steps, then bisects, then goes on in steps of the rounding unit.
     """
     needed = training.gpus_needed(workload, unhindered)
-    of_server = plan.cluster.server.gpus if plan.cluster.server else None
+    per_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:
         gpus = interruptions.candidate_size(count)
-        servers = servers_for_gpus(gpus, of_server) if of_server else None
+        servers = servers_for_gpus(gpus, per_server) if per_server else None
         return interruptions.lost_time(contents, plan.storage, gpus, servers)
 
     def enough(count: int) -> bool:
@@ -167,7 +167,7 @@ def _search_size(
 
 
 def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
-    """GPUs rounded up to whole replicas of degrees given by hand, on whole servers; None: none are required."""
+    """GPUs rounded up to whole replicas of the given degrees, on whole servers; None: none are required."""
     given, server = workload.parallelism, plan.cluster.server
     if given is None or required is None:
         return required
@@ -176,7 +176,7 @@ def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | Non
 
 
 def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
-    """Why a run whose goodput is to be estimated cannot be: it trains no time, or too little on any cluster."""
+    """The error of a run with estimated goodput that trains no time, or too little on any cluster."""
     remedy = "faster storage, a shorter `restart`, rarer interruptions, or a goodput that was measured"
     if plan.storage.checkpoint_every:
         remedy = f"more frequent checkpoints (without `checkpoint_every` they come when they cost least), {remedy}"
@@ -201,18 +201,18 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
 
 
 def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit:
-    """How the run is cut up. A length of sequence that nobody asked for refuses nothing: it is left out with a warning.
+    """How the run is split over GPUs. A default sequence length that does not fit is left out with a warning.
 
     Raises Infeasible when nothing fits that the plan asks for.
     """
-    of_server = cluster.server.gpus if cluster.server else None
+    per_server = cluster.server.gpus if cluster.server else None
     try:
-        return parallelism.fit(workload, cluster.gpu, gpus, of_server)
+        return parallelism.fit(workload, cluster.gpu, gpus, per_server)
     except Infeasible as error:
         length = workload.sequence
         if length is None or isinstance(length.origin, Given):
             raise
-        without = parallelism.fit(workload._replace(sequence=None), cluster.gpu, gpus, of_server)
+        without = parallelism.fit(workload._replace(sequence=None), cluster.gpu, gpus, per_server)
         message = (
             f"activations are left out: at the model's whole context of {length.value} tokens {error.message}. "
             "Give the `sequence` that the run trains with"

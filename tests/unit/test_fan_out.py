@@ -95,8 +95,8 @@ def test_whole_cages_of_unknown_parts_are_counted_behind_all_others() -> None:
     where no others are apart, three of five share that of the last server.
     """
     leaf = Leaf(servers=5, reserved=0, others=(2, 2, 1, 4))
-    assert cages_filled_alone(leaf, unknown=(3,), apart=(0, 1, 2), per_cage=2) == 1
-    assert cages_filled_alone(Leaf(servers=5, reserved=0, others=(5,)), unknown=(0,), apart=(), per_cage=4) == 0
+    assert cages_filled_alone(leaf, unknown=(3,), separate=(0, 1, 2), per_cage=2) == 1
+    assert cages_filled_alone(Leaf(servers=5, reserved=0, others=(5,)), unknown=(0,), separate=(), per_cage=4) == 0
 
 
 @pytest.mark.parametrize(("links", "said"), [(1, "a known fibre"), (2, "a known fibre"), (4, "over a panel")])

@@ -40,7 +40,7 @@ def _fed(site: Site, feeds: Figure | None, group: Elevation) -> SuppliedRack:
     lying = sum(pdu.height_u for pdu in group.pdus)
     return SuppliedRack(
         name=f"management rack {number}",
-        of_machines=f"the machines of management rack {number}",
+        machines=f"the machines of management rack {number}",
         power_w=group.sums.power_w,
         outlets=group.sums.outlets,
         pdu=site.management_pdu,

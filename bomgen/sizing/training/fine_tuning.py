@@ -1,4 +1,4 @@
-"""Fine-tuning with adapters: low-rank matrices beside frozen weights (LoRA), which QLoRA keeps in four bits."""
+"""Fine-tuning with adapters: low-rank matrices added to frozen weights (LoRA), which QLoRA keeps in four bits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QLORA = "Dettmers et al. 2023, QLoRA, section 3"
 FULL = "full"
 QUANTISED = "qlora"
 ROUTER = "router"
-"""The matrix that chooses experts; it is neither adapted nor quantised."""
+"""The matrix that routes tokens to experts; it is neither adapted nor quantised."""
 BITS_A_BYTE = 8
 _QLORA = Reference(
     "Dettmers et al. 2023, QLoRA: Efficient Finetuning of Quantized LLMs, section 3",
@@ -90,7 +90,7 @@ def adapted_flops(
 
 
 def adapts(training: Training) -> bool:
-    """Whether the run trains adapters beside frozen weights."""
+    """Whether the run trains adapters and leaves weights frozen."""
     return training.tuning is not None and training.tuning.method.value != FULL
 
 
@@ -104,13 +104,13 @@ def adapters(training: Training) -> Figure:
 
 
 def active_adapters(training: Training) -> Figure:
-    """The parameters of the adapters that work on a token: of the experts, those routed to. Raises as `adapters`."""
+    """The parameters of the adapters that process a token, without those of idle experts. Raises as `adapters`."""
     tuning = _tuning(training)
     return _sum(adapter(tuning.rank, each.inputs, each.outputs, each.active) for each in _adapted(training))
 
 
 def weights(training: Training, weight_bytes: Figure) -> Figure:
-    """What frozen weights and adapters take [bytes]. Raises as `adapters`."""
+    """Memory of frozen weights and adapters [bytes]. Raises as `adapters`."""
     parameters, extra = training.model.parameters, adapters(training)
     if _tuning(training).method.value != QUANTISED:
         return frozen_and_adapters(parameters, extra, weight_bytes)

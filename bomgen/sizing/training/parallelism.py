@@ -1,4 +1,4 @@
-"""How a training run is cut up so that it fits its GPUs: as the plan says, or as little as will do.
+"""How a training run is split over GPUs so that it fits: as the plan says, or with the fewest GPUs per replica.
 
 The order of the search follows Narayanan et al. 2021: tensor parallelism up to the GPUs of a server, then pipeline
 stages, and all other GPUs for replicas. Experts of a mixture are spread over the replicas as far as they must.
@@ -44,26 +44,25 @@ SERVER_GPUS = Figure(
 
 
 class Fit(NamedTuple):
-    """How a run is cut up, and whether its fullest GPU holds it."""
+    """How a run is split over GPUs, and whether it fits the fullest GPU."""
 
     split: ParallelSplit
     replica: Memory
     per_gpu: Memory
     gpu_memory: Figure | None
-    """What the GPU has [bytes]."""
+    """Memory of the GPU [bytes]."""
     fits: bool | None
-    """None: not known, for lack of the activations (the states alone fit) or of the GPU's memory."""
+    """None: not known, because activations (the states alone fit) or the GPU's memory are not known."""
     reasons: tuple[str, ...]
-    """Of a split that was found: why less does not do, the largest first; and what was turned on with it."""
+    """Of a split that was searched: why smaller ones do not fit, the largest first, and what was turned on."""
     warning: str | None
-    """Of a split given by hand: that it is too large for the GPU, or that its stages are unequal."""
+    """Of a given split: that it exceeds the GPU's memory, or that its stages are unequal."""
 
 
 def fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
-    """How a run is cut up over a cluster's GPUs.
+    """How a run is split over a cluster's GPUs: as the plan gives it, else the split found by search.
 
-    Raises Infeasible when degrees given by hand do not divide what they cut up, and when no split that the program may
-    choose fits.
+    Raises Infeasible when given degrees do not divide what they split, and when the search finds nothing that fits.
     """
     if training.parallelism is not None:
         return _check_given(training, training.parallelism, gpu, gpus, gpus_per_server)
@@ -72,7 +71,7 @@ def fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | No
 
 @formula("count")
 def data_parallel(gpus: int, tensor: int, pipeline: int, context: int) -> int:
-    """Replicas of the model that the GPUs hold."""
+    """Replicas of the model on the GPUs."""
     return gpus // (tensor * pipeline * context)
 
 
@@ -115,7 +114,7 @@ def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure,
 
 
 def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
-    """Raise Infeasible for the first degree that does not divide what it cuts up."""
+    """Raise Infeasible for the first degree that does not divide what it splits."""
     heads, layers = training.model.shape.get("heads"), training.model.shape.get("layers")
     experts = training.model.shape.get("experts")
     if heads is not None:
@@ -174,7 +173,7 @@ def _unequal_stages(training: Training, pieces: int) -> list[str]:
 
 
 class _Candidate(NamedTuple):
-    """A way to cut a model up that the search may choose."""
+    """A split of the model that the search may choose."""
 
     tensor: int
     pipeline: int
@@ -190,7 +189,7 @@ class _Candidate(NamedTuple):
 
 
 def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
-    """The split of the fewest GPUs a replica that fits; equal stages come before unequal ones."""
+    """The split with the fewest GPUs per replica that fits; equal stages come before unequal ones."""
     refused: list[_Candidate] = []
     for equal in (True, False):
         for widest in _candidates(training, gpus.value, gpus_per_server.value, equal):
@@ -226,7 +225,7 @@ def _fit_of(training: Training, chosen: _Candidate, refused: list[_Candidate], g
 
 
 def _candidates(training: Training, gpus: int, gpus_per_server: int, equal: bool) -> Iterator[_Candidate]:
-    """The ways to cut a model up, fewest GPUs first, tensor before pipeline; experts spread as far as they go."""
+    """The splits of a model, fewest GPUs per replica first, tensor before pipeline; experts spread to the most."""
     shape = training.model.shape
     heads, layers = shape.get("heads"), shape.get("layers")
     if layers is None and not equal:
@@ -249,7 +248,7 @@ def _narrow_experts(training: Training, widest: _Candidate, gpus: int) -> list[_
 
 
 def _expert_degrees(training: Training, data: int) -> list[int]:
-    """The replicas that experts can be spread over; one for a model without."""
+    """The numbers of replicas that experts can be spread over; 1 for a model without experts."""
     experts = training.model.shape.get("experts")
     if experts is None:
         return [1]
@@ -281,7 +280,7 @@ def _chosen(name: str, degree: int, why: str) -> Figure:
 
 
 def _fits(need: Memory, gpu: Gpu) -> bool | None:
-    """Whether a GPU holds what is needed; None where that is not known."""
+    """Whether the memory needed fits a GPU; None when it is not known."""
     if gpu.memory_bytes is None:
         return None
     if need.total.value > gpu.memory_bytes.value:
@@ -290,18 +289,18 @@ def _fits(need: Memory, gpu: Gpu) -> bool | None:
 
 
 def _limit(gpu: Gpu) -> Figure:
-    """The memory of a GPU that something was found too large for [bytes]."""
+    """The memory of a GPU [bytes]. Raises ValueError when it is not known."""
     return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
 
 
 def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -> str:
-    """Why a candidate does not do, in one line."""
+    """Why a candidate does not fit, in one line."""
     split = _split(candidate, gpus)
     return f"{candidate} does not fit: {_shortage(training, split, memory.per_gpu(training, split), _limit(gpu))}"
 
 
 def _shortage(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> str:
-    """How much is missing, what most of it is, and the smallest change that would do."""
+    """How much memory is missing, what takes most of it, and the smallest change that is enough."""
     term, most = _largest(need)
     missing = _gb(need.total.value - limit.value)
     text = (
@@ -320,7 +319,7 @@ def _largest(need: Memory) -> tuple[str, Figure]:
 
 
 def _remedy(training: Training, split: ParallelSplit, limit: Figure) -> str | None:
-    """The change to a plan that costs least and makes a split fit; None when no single one does."""
+    """The cheapest change of the plan that makes a split fit; None when no single change does."""
     for text, changed, changed_split in _changes(training, split):
         if memory.per_gpu(changed, changed_split).total.value <= limit.value:
             return text
@@ -328,7 +327,7 @@ def _remedy(training: Training, split: ParallelSplit, limit: Figure) -> str | No
 
 
 def _changes(training: Training, split: ParallelSplit) -> Iterator[tuple[str, Training, ParallelSplit]]:
-    """Changes that need less memory, those that cost least time first."""
+    """Changes that save memory, those that cost least time first."""
     if split.tensor.value > 1 and not split.sequence_parallel:
         yield "`sequence_parallel: true`", training, split._replace(sequence_parallel=True)
     if training.recompute.value == "none" and training.flash_attention.value == "no":
@@ -348,7 +347,7 @@ def _changes(training: Training, split: ParallelSplit) -> Iterator[tuple[str, Tr
 def _shorter_sequences(
     training: Training, split: ParallelSplit, sequence: int
 ) -> Iterator[tuple[str, Training, ParallelSplit]]:
-    """Sequences of a half, a quarter and so on, with selective recomputation where none is asked for."""
+    """Sequences of half, a quarter and so on, with selective recomputation where the plan has none."""
     selective = training.recompute.value == "none"
     kept = _replace_value(training, "recompute", "selective") if selective else training
     while sequence > 1:
@@ -362,7 +361,7 @@ def _shorter_sequences(
 
 
 def _replace_value(training: Training, key: str, value: int | str) -> Training:
-    """A run with another value at one key, for trying only."""
+    """A run with another value at one key, for trial only."""
     figure: Figure = getattr(training, key)
     changed: dict[str, Figure] = {key: replace(figure, value=value)}
     return training._replace(**changed)  # type: ignore[arg-type]
@@ -371,7 +370,7 @@ def _replace_value(training: Training, key: str, value: int | str) -> Training:
 def _nothing_fits(
     training: Training, refused: list[_Candidate], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
 ) -> Infeasible:
-    """What to say when no candidate fits: the best of them, what it lacks, and the GPUs that would do."""
+    """The error when no candidate fits: the best candidate, what it lacks, and numbers of GPUs that are enough."""
     best = min(refused, key=lambda candidate: (_need(training, candidate, gpus).total.value, candidate.size))
     message = f"the model fits no split over {gpus.value} GPUs. {_reason(training, best, gpu, gpus)}"
     counts = _counts_that_fit(training, gpu, gpus, gpus_per_server)
@@ -389,7 +388,7 @@ def _nothing_fits(
 
 
 def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> list[int]:
-    """The nearest counts of GPUs, in whole servers, over which the fewest GPUs a replica would do."""
+    """The nearest numbers of GPUs, in whole servers, that fit with the fewest GPUs per replica."""
     layers = training.model.shape.get("layers")
     stages = divisors(layers.value) if layers is not None else []
     heads = training.model.shape.get("heads")
@@ -414,19 +413,19 @@ def _widest_need(training: Training, tensor: int, pipeline: int, gpus: Figure) -
 
 
 def _first_given(*figures: Figure) -> Figure:
-    """The first of some figures that rests on the plan, else the first."""
+    """The first of some figures that depends on the plan, else the first."""
     return next((figure for figure in figures if first_given(figure) is not None), figures[0])
 
 
 def nearest_divisors(count: int, wanted: int) -> list[int]:
-    """The divisors of a number next to one that is none, below and above."""
+    """The divisors of `count` next below and next above `wanted`."""
     below = [value for value in divisors(count) if value < wanted]
     above = [value for value in divisors(count) if value > wanted]
     return below[-1:] + above[:1]
 
 
 def join_alternatives(values: Iterable[int]) -> str:
-    """Values as text, for a choice between them."""
+    """Values as text, joined by "or"."""
     return " or ".join(str(value) for value in values)
 
 
