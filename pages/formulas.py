@@ -21,9 +21,9 @@ LEFT_OUT = ("bomgen.cli.__main__", "bomgen.output.user_templates.child")
 SUBJECTS = {
     "sizing": "Sizing: training, fine-tuning, serving, storage",
     "fabric": "Fabrics",
-    "facility": "Racks, power, weight, energy",
-    "interconnect": "Modules and cables",
-    "shape": "Parameters of a model from its shape",
+    "site": "Racks, power, weight, energy",
+    "optics": "Modules and cables",
+    "catalog": "Parameters of a model from its shape",
 }
 
 

@@ -82,7 +82,7 @@ def test_every_command_has_help(command: Sequence[str], run: Run) -> None:
 def test_what_renders_is_not_imported_in_vain(arguments: list[str]) -> None:
     """Help and check come at once: neither a workbook library nor a template library is loaded."""
     program = (
-        "import sys\nfrom bomgen.cli import main\ntry:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "import sys\nfrom bomgen.cli.command import main\ntry:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
         "print(*sorted({'openpyxl', 'jinja2'} & sys.modules.keys()), file=sys.stderr, sep=',', end='')"
     )
     outcome = python("-c", program, *arguments)

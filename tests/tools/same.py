@@ -37,8 +37,10 @@ REWORDED = ("message", "explain", "formula", "source")
 PROBLEM = re.compile(r"(?P<place>.+?:[0-9]+:[0-9]+): (?P<severity>error|warning): .* \[(?P<rule>[a-z0-9-]+)\]")
 TRACEBACK = 70
 """The exit code that a traceback stands for here."""
-SHOWN = 30
-"""Differences that are printed in full."""
+SHOWN, LONGEST = 30, 300
+"""Differences that are printed, and characters of each."""
+LOADING = ("plans", ["build", "-q", "llama65b.yaml", "-f", "json", "-o", "OUT"])
+"""What loads the program, so that the children need not."""
 
 
 # the corpus ---------------------------------------------------------------------------------------------------------
@@ -108,28 +110,35 @@ def plan_commands(plan: str) -> list[list[str]]:
 # running ------------------------------------------------------------------------------------------------------------
 
 
-def run_commands(corpus: Path, share: int, shares: int) -> None:
-    """Run every `shares`-th command with the package that is imported here; a line of JSON a command.
+def run_commands(corpus: Path, whole: bool) -> None:
+    """Run the commands of standard input, a line of JSON each, with the package that is imported here.
 
+    Prints a line of JSON for each: its name, and its outcome where that is asked for whole, else the outcome's digest.
     Each runs in a child of this process, which has loaded the program once.
     """
     from bomgen.__main__ import run
 
+    wanted = [json.loads(line) for line in sys.stdin]
     with tempfile.TemporaryDirectory() as work:
-        warm = [(folder, command) for folder, command in commands(corpus) if command[0] == "build"][:1]
-        for number, (folder, command) in enumerate([*warm, *commands(corpus)[share::shares]]):
+        for number, (folder, command) in enumerate([LOADING, *wanted]):
             out = Path(work) / str(number)
             out.mkdir()
-            if number < len(warm):
+            if not number:
                 execute(run, corpus / folder, command, out)
                 continue
             pid = os.fork()
             if not pid:
                 os._exit(execute(run, corpus / folder, command, out))
             _, status = os.waitpid(pid, 0)
-            outcome = project(os.waitstatus_to_exitcode(status), out)
-            print(json.dumps([f"{folder}: {' '.join(command)}", outcome]), flush=True)
+            outcome = json.dumps(project(os.waitstatus_to_exitcode(status), out), sort_keys=True)
+            given = json.loads(outcome) if whole else hashlib.sha256(outcome.encode()).hexdigest()
+            print(json.dumps([name_of(folder, command), given]), flush=True)
             shutil.rmtree(out)
+
+
+def name_of(folder: str, command: list[str]) -> str:
+    """What a command is called here."""
+    return f"{folder}: {shlex.join(command)}"
 
 
 def execute(run: Any, folder: Path, command: list[str], out: Path) -> int:
@@ -187,14 +196,20 @@ def project_json(data: Any, key: str = "") -> Any:
     return data
 
 
-def outcomes(tree: Path, corpus: Path) -> dict[str, Any]:
-    """The outcome of every command with the package of a tree."""
+def outcomes(tree: Path, corpus: Path, names: list[str] | None = None) -> dict[str, Any]:
+    """The digest of the outcome of every command with the package of a tree; with names, the whole outcome of those."""
+    chosen = [each for each in commands(corpus) if names is None or name_of(*each) in names]
     shares = os.cpu_count() or 1
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
     running = []
     for share in range(shares):
-        command = [sys.executable, __file__, "--run", str(corpus), str(share), str(shares)]
-        running.append(subprocess.Popen(command, env=environment, cwd=tree, stdout=subprocess.PIPE, text=True))
+        command = [sys.executable, __file__, "--run", str(corpus), *(["--whole"] if names is not None else [])]
+        with tempfile.TemporaryFile("w+") as listed:
+            listed.writelines(f"{json.dumps(each)}\n" for each in chosen[share::shares])
+            listed.seek(0)
+            running.append(
+                subprocess.Popen(command, env=environment, cwd=tree, stdin=listed, stdout=subprocess.PIPE, text=True)
+            )
     found: dict[str, Any] = {}
     for process in running:
         found.update(json.loads(line) for line in process.communicate()[0].splitlines())
@@ -224,28 +239,26 @@ def compare(base: str, random_plans: int) -> int:
         ["git", "rev-parse", "--verify", f"{base}^{{commit}}"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.strip()
     place = WORK / f"{revision[:12]}-{random_plans}"
-    kept = place / "outcomes.json"
+    corpus, kept = place / "corpus", place / "digests.json"
     if not kept.exists():
-        write_corpus(revision, place / "corpus", random_plans)
+        write_corpus(revision, corpus, random_plans)
         extract(revision, place / "tree")
-        kept.write_text(json.dumps(outcomes(place / "tree", place / "corpus")), encoding="utf-8")
-    was, now = json.loads(kept.read_text("utf-8")), json.loads(json.dumps(outcomes(ROOT, place / "corpus")))
+        kept.write_text(json.dumps(outcomes(place / "tree", corpus)), encoding="utf-8")
+    was, now = json.loads(kept.read_text("utf-8")), outcomes(ROOT, corpus)
     changed = [name for name in was | now if was.get(name) != now.get(name)]
+    old, new = (outcomes(tree, corpus, changed[:SHOWN]) for tree in (place / "tree", ROOT))
     for name in changed[:SHOWN]:
         print(name)
-        for line in list(differences(was.get(name), now.get(name)))[:SHOWN]:
-            print(f"  {line[:300]}")
-    built = sum(not outcome["exit"] for outcome in was.values())
-    print(
-        f"{len(was) - len(changed)} of {len(was)} outcomes are the same as at {revision[:12]}; {built} have exit code 0"
-    )
-    return 1 if changed or not built else 0
+        for line in list(differences(old.get(name), new.get(name)))[:SHOWN]:
+            print(f"  {line[:LONGEST]}")
+    print(f"{len(was) - len(changed)} of {len(was)} outcomes are the same as at {revision[:12]}")
+    return 1 if changed or not was else 0
 
 
 def main() -> int:
     """Read the command line and compare."""
     if sys.argv[1:2] == ["--run"]:
-        run_commands(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+        run_commands(Path(sys.argv[2]), "--whole" in sys.argv)
         return 0
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base", metavar="REV")

@@ -375,7 +375,7 @@ def test_nothing_is_left_where_nothing_can_be_written(form, tmp_path):
 def test_help_says_what_every_format_is() -> None:
     """`--help` lists what each module says of itself, and loads neither NumPy nor PyArrow for it."""
     code = (
-        "import sys\nfrom bomgen.cli import main\n"
+        "import sys\nfrom bomgen.cli.command import main\n"
         "try:\n    main(['wiring', '--help'])\nexcept SystemExit:\n    pass\n"
         "assert not {'numpy', 'pyarrow', 'openpyxl'} & set(sys.modules)\n"
     )

@@ -310,8 +310,8 @@ def test_a_result_of_a_gigabyte_is_not_waited_for() -> None:
 ESCAPED = """
 import os, sys
 import socket, subprocess
-from bomgen.own_templates.child import _give_up
-from bomgen.own_templates.process import LIMITS
+from bomgen.output.user_templates.child import _give_up
+from bomgen.output.user_templates.process import LIMITS
 _give_up(LIMITS)
 def held(attempt):
     try:

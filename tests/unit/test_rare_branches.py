@@ -141,7 +141,7 @@ def test_formulas_that_do_not_find_what_the_search_found_stop_the_program(
     built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fabric is searched in plain numbers and explained by formulas: a difference is a mistake of one of the two."""
-    monkeypatch.setattr("bomgen.fabric.clos.build.clos.even_spread", _too_many)
+    monkeypatch.setattr("bomgen.fabric.clos.build.formulas.even_spread", _too_many)
     monkeypatch.setattr("bomgen.fabric.clos.build.spines_of", _too_many_found)
     plan = {
         "bomgen": 1,
