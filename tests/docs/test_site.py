@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import written
 
-CHECKOUT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).parents[2]
 TIMEOUT = 300
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 """Attributes that make a browser load something."""

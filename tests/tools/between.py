@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-TRUST = Path(__file__).parents[1] / "docs" / "trust.md"
+TRUST = Path(__file__).parents[2] / "docs" / "trust.md"
 """The page of what the tests of tests were."""
 
 

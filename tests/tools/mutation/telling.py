@@ -1,6 +1,6 @@
 """Find calls of functions of plain numbers that tell mutants from the program, and write them to tests/golden/calls.
 
-    python tests/mutation/telling.py [MODULE...]     such as fabric.search
+    python tests/tools/mutation/telling.py [MODULE...]     such as fabric.search
 
 Calls are taken down while the plans of tests/golden are worked out, and varied: each number a little more or less.
 Each mutant of a module then runs those of the function that it changes, and those of the rest of the module; of the
@@ -23,7 +23,7 @@ from typing import Any
 from in_memory import forget
 from mutants import Mutant, modules, mutants
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
 
 import calls as kept  # noqa: E402 - the folder beside this one

@@ -23,7 +23,7 @@ from bomgen.report.metrics import numbers
 from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
 BOM_SCHEMA = json.loads((ROOT / "schemas" / "bom.schema.json").read_text(encoding="utf-8"))
 COMMANDS = sorted(cli.main.commands)

@@ -16,7 +16,7 @@ from tempfile import TemporaryFile
 import pytest
 from terminal import Bomgen, Terminal
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 BOMGEN = [sys.executable, "-m", "bomgen.cli"]
 PLAN = """bomgen: 1
 name: small

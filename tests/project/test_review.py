@@ -37,7 +37,7 @@ from click.testing import CliRunner
 
 from bomgen.cli.command import main
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 REVIEW = runpy.run_path(str(ROOT / "ci" / "review.py"))
 MARKER = "<!-- bomgen -->"
 PLAN = """bomgen: 1

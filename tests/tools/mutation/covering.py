@@ -20,18 +20,25 @@ from mutants import modules
 
 # Tests that judge what the pure rooms work out, in their own process. Those of formats, drawings, files and the command
 # reach every line too, but cost most of the time and judge other rooms.
-UNITS = (
-    "rare_branches parallelism replicas quotes connection topologies networks hosts fan_out storage_result costs "
-    "chassis known_failures accelerators explanation money catalog_schema"
-)
+UNITS = {
+    "catalog": "accelerators",
+    "fabric": "line_cards rare_branches topologies",
+    "optics": "compatibility fan_out",
+    "sizing": "parallelism replicas storage_result",
+    "design": "attached_hosts known_failures networks",
+    "pricing": "money",
+    "report": "costs explain quotes",
+    "workflow": "editor_schema",
+}
+"""By room, the tests of units."""
 TESTS = (
     "tests/golden",
     "tests/laws",
     "tests/reference",
     "tests/errors",
-    *(f"tests/unit/test_{unit}.py" for unit in UNITS.split()),
+    *(f"tests/{room}/test_{unit}.py" for room, units in UNITS.items() for unit in units.split()),
 )
-DECLARED = "tests/unit/test_catalog_schema.py"
+DECLARED = "tests/workflow/test_editor_schema.py"
 """Judges what modules declare, at an import that no test of the module makes."""
 PHASE = "|"  # between a test and its phase in the name of a context
 

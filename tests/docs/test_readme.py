@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from blocks import Step, Written, blocks, changed, commands, matches, run
 
-CHECKOUT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).parents[2]
 WALKED = {"tutorial.md", "extending.md"}
 """Pages whose blocks rest on each other, and which tests of their own walk through."""
 PAGES = ("README.md", *(f"docs/{path.name}" for path in sorted((CHECKOUT / "docs").glob("*.md"))))

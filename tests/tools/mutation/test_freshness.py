@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from freshness import TIMES, measured_anew
 
-ROOM, TEST = Path("bomgen/fabric/tree.py"), Path("tests/unit/test_tree.py")
+ROOM, TEST = Path("bomgen/fabric/tree.py"), Path("tests/fabric/test_tree.py")
 
 
 class Tests:
@@ -74,7 +74,7 @@ def test_survivors_are_explained_without_another_run(checkout: Path) -> None:
     """What stands beside the tool is no test of a room."""
     tests = Tests()
     assert measured_anew(checkout, checkout / "build", tests)
-    (checkout / "tests" / "mutation").mkdir()
-    (checkout / "tests" / "mutation" / "survivors.yaml").write_text("a: b\n", encoding="utf-8")
+    (checkout / "tests" / "tools" / "mutation").mkdir(parents=True)
+    (checkout / "tests" / "tools" / "mutation" / "survivors.yaml").write_text("a: b\n", encoding="utf-8")
     assert measured_anew(checkout, checkout / "build", tests)
     assert tests.runs == 1

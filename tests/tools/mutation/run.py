@@ -1,4 +1,4 @@
-"""Mutation testing of the pure rooms: `python tests/mutation/run.py` from the top of a checkout.
+"""Mutation testing of the pure rooms: `python tests/tools/mutation/run.py` from the top of a checkout.
 
 Mutants are cosmic-ray's; its way of starting pytest anew for each takes three seconds before the first test, so that
 `worker.py` forks instead. Workers have copies of the checkout, into which they write each mutant. A mutant is killed
@@ -33,7 +33,7 @@ from worker import CONTROL, CONTROL_ANEW, OUTCOMES, SHARE, WITHOUT, Try
 
 from bomgen import __version__
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build" / "mutation"
 SURVIVORS = Path(__file__).with_name("survivors.yaml")
 COPIED = (
@@ -149,7 +149,7 @@ def _report(every: list[Mutant], known: dict[str, str | None], share: float, kee
     score = 100 * (1 - len(survivors) / len(every))
     if keep:
         text = f"Last run: {date.today().isoformat()}, bomgen {__version__}; branches taken {share:.2f} %.\n\n"
-        sys.path.append(str(ROOT / "tests"))
+        sys.path.append(str(ROOT / "tests" / "tools"))
         from between import TRUST, filled
 
         page = filled(TRUST.read_text("utf-8"), "mutation", f"{text}{_table(every, known)}")

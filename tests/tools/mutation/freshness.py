@@ -9,7 +9,7 @@ from pathlib import Path
 TIMES, OF = "times.xml", "times.sha256"
 """What a run of the tests leaves behind, and the digest of the sources that it ran on."""
 SOURCES = ("bomgen", "tests")
-APART = ("tests/mutation",)
+APART = ("tests/tools/mutation",)
 """What neither is tested nor tests a room."""
 
 

@@ -20,7 +20,7 @@ from bomgen.core import schema
 from bomgen.core.yaml_source import Source, read
 from bomgen.plan import schema as plan_schema
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 ROOMS = (

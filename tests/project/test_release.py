@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 from bomgen import __version__
 
-CHECKOUT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).parents[2]
 PROJECT = release.project()
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 RUN = PROJECT["project"]["dependencies"]

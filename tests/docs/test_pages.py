@@ -26,7 +26,7 @@ from bomgen.cli.diff import PASSED
 from bomgen.core.resources import folder
 from bomgen.plan import schema as plan_schema
 
-CHECKOUT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).parents[2]
 WRITTEN = dict(written.pages())
 KEPT = (
     *(CHECKOUT / name for name in ("README.md", "README.zh.md")),
