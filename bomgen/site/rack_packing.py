@@ -95,15 +95,15 @@ def machines_of_rack(rack_units: Number, rack_power_w: Number, height_u: Number,
 
 
 @formula("racks")
-def racks_opened(machines: int, in_open_rack: int, per_rack: int) -> int:
+def racks_opened(machines: int, in_begun_rack: int, of_rack: int) -> int:
     """Further racks that the machines of a kind need beyond the open one."""
-    return ceil((machines - in_open_rack) / per_rack)
+    return ceil((machines - in_begun_rack) / of_rack)
 
 
 @formula("machines")
-def machines_in_last_rack(machines: int, in_open_rack: int, per_rack: int, racks: int) -> int:
+def machines_in_last_rack(machines: int, in_begun_rack: int, of_rack: int, racks: int) -> int:
     """Machines of a kind in the last rack that they open, or in the open rack if they need no further one."""
-    return machines - in_open_rack - (racks - 1) * per_rack if racks else in_open_rack
+    return machines - in_begun_rack - (racks - 1) * of_rack if racks else in_begun_rack
 
 
 @formula("U")

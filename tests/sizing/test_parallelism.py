@@ -375,6 +375,21 @@ def test_a_found_split_says_why_less_does_not_do() -> None:
     assert "sequence parallelism is on" in found.reasons[-1]
 
 
+def test_a_split_over_two_expert_degrees_is_named_with_them() -> None:
+    """Of four GPUs two hold the same experts: the refused split says that it spreads them over two."""
+    with pytest.raises(Infeasible, match=r"tensor 2 x pipeline 1 x expert 2 does not fit"):
+        fit(training(SIX_EXPERTS, zero=0), gpu(60), given_(4), given_(2))
+
+
+def test_a_found_split_is_marked_as_chosen() -> None:
+    """Its degrees are assumptions that a search has found, and not values of the reference that they cite."""
+    found = fit(training(LLAMA_65B, sequence=2048, recompute="selective"), gpu(80), given_(2048), given_(8)).split
+    origins = [
+        degree.origin for degree in (found.tensor, found.pipeline, found.interleave, found.context, found.expert)
+    ]
+    assert [True] * 5 == [isinstance(origin, Assumed) and origin.chosen for origin in origins]
+
+
 def test_a_model_that_one_gpu_holds_is_not_cut() -> None:
     """Nothing is said then: no split was refused, and without tensor parallelism there is no sequence parallelism."""
     small = {"parameters": 10**9, "layers": 16, "hidden": 2048, "heads": 16}

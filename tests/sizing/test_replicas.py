@@ -157,6 +157,13 @@ def test_a_replica_is_as_small_as_will_do() -> None:
     assert (8, 4) == (wide.tensor.value, wide.pipeline.value)
 
 
+def test_a_found_replica_is_marked_as_chosen() -> None:
+    """Its degrees are assumptions that a search has found, and not values of the reference that they cite."""
+    found = choose(inference(LLAMA_70B, context=8192), gpu(), None).replica
+    origins = [degree.origin for degree in (found.tensor, found.pipeline)]
+    assert [True, True] == [isinstance(origin, Assumed) and origin.chosen for origin in origins]
+
+
 def test_tensor_parallelism_divides_heads_and_servers() -> None:
     """Servers of six GPUs and 64 heads leave one or two; a replica goes on over servers from there."""
     found = choose(inference(LLAMA_70B, precision="fp32"), gpu(), given_(6)).replica

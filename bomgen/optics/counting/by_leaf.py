@@ -1,6 +1,6 @@
 """Counting parts that serve several links at leaves: rounded up per leaf, and different parts share no cage.
 
-Other machines are given by kind: `ports` holds the ports of each kind, `kinds` are indices into it, and `separate` are
+Other machines are given by kind: `ports` holds the ports of each kind, `places` are indices into it, and `apart` are
 the kinds whose links are built with other parts than the servers'.
 """
 
@@ -38,9 +38,9 @@ def append_machines(ports: tuple[int, ...], machines: int, each: int) -> tuple[i
 
 
 @formula("places")
-def shared_kinds(ports: tuple[int, ...], separate: tuple[int, ...]) -> tuple[int, ...]:
+def shared_kinds(ports: tuple[int, ...], apart: tuple[int, ...]) -> tuple[int, ...]:
     """The kinds of machines whose links are built like the servers'."""
-    return tuple(kind for kind in range(len(ports)) if kind not in separate)
+    return tuple(place for place in range(len(ports)) if place not in apart)
 
 
 @formula("places")
@@ -53,27 +53,27 @@ EMPTY_KINDS = empty_kinds()
 
 
 @formula("places")
-def append_kind(separate: tuple[int, ...], ports: tuple[int, ...]) -> tuple[int, ...]:
+def append_kind(apart: tuple[int, ...], ports: tuple[int, ...]) -> tuple[int, ...]:
     """Kinds of machines, with the index of the kind that follows the given ports."""
-    return (*separate, len(ports))
+    return (*apart, len(ports))
 
 
 @formula("ends")
-def machine_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> Ends:
+def machine_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
     """Link ends of some kinds of machines by leaf."""
-    return ends_of(seats, fabrics, ports, kinds)
+    return ends_of(seats, fabrics, ports, places)
 
 
 @formula("ends")
-def server_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> Ends:
+def server_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
     """Link ends of the servers and of the machines that are built like them, by leaf."""
-    return ends_of(seats, fabrics, ports, kinds, servers=True)
+    return ends_of(seats, fabrics, ports, places, servers=True)
 
 
 @formula("ends")
-def server_and_reserved_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> Ends:
+def server_and_reserved_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
     """Link ends of the servers, of the machines that are built like them, and reserved ones, by leaf."""
-    return ends_of(seats, fabrics, ports, kinds, servers=True, reserved=True)
+    return ends_of(seats, fabrics, ports, places, servers=True, reserved=True)
 
 
 @formula("pieces")
@@ -88,12 +88,12 @@ def whole_cages(
     fabrics: int,
     ports: tuple[int, ...],
     unknown: tuple[int, ...],
-    separate: tuple[int, ...],
+    apart: tuple[int, ...],
     links_per_cage: int,
 ) -> int:
     """Cages that hold only links whose part is not known; these are plugged in last and fill up a shared cage first."""
     return sum(
-        leaves * cages_filled_alone(leaf, unknown, separate, links_per_cage)
+        leaves * cages_filled_alone(leaf, unknown, apart, links_per_cage)
         for leaf, leaves in leaves_with(seats, fabrics, ports)
     )
 

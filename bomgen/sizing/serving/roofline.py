@@ -333,9 +333,9 @@ def tokens_per_second_of_replica(
 
 
 @formula("tokens/s")
-def tokens_per_second_of_gpu(rate_of_replica: Fraction, gpus: int) -> Fraction:
+def tokens_per_second_of_gpu(of_replica: Fraction, gpus: int) -> Fraction:
     """Tokens/s per GPU."""
-    return Fraction(rate_of_replica) / gpus
+    return Fraction(of_replica) / gpus
 
 
 @formula("tokens/s")

@@ -199,15 +199,15 @@ ZERO_SCORES = zero_scores()
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 2 and table 2: s b h (10 + 24 / t + 5 a s / (h t))")
-def layer_with_tensor_parallel(hidden: int, whole_bytes: int, divided: int, scores: int, tensor: int) -> Fraction:
+def layer_with_tensor_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
     """Activations of a token in one layer on one GPU [bytes]; eq. 1 without tensor parallelism."""
-    return hidden * whole_bytes + Fraction(divided + scores, tensor)
+    return hidden * whole_bytes + Fraction(parted + scores, tensor)
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 4 and table 2: s b h / t (34 + 5 a s / h)")
-def layer_with_sequence_parallel(hidden: int, whole_bytes: int, divided: int, scores: int, tensor: int) -> Fraction:
+def layer_with_sequence_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
     """Activations of a token in one layer on one GPU [bytes], all divided by sequence parallelism."""
-    return Fraction(hidden * whole_bytes + divided + scores, tensor)
+    return Fraction(hidden * whole_bytes + parted + scores, tensor)
 
 
 @formula("bytes", f"{KORTHIKANTI}, table 2: 2 s b h")

@@ -153,9 +153,9 @@ def optimizer_bytes(master_bytes: int, moment_bytes: int) -> int:
 
 
 @formula("bytes")
-def bytes_per_parameter(total: int, parameters: int) -> Fraction:
+def bytes_per_parameter(of_all: int, parameters: int) -> Fraction:
     """Average bytes per parameter of states that differ between parameters."""
-    return Fraction(total) / parameters
+    return Fraction(of_all) / parameters
 
 
 @formula("bytes")
