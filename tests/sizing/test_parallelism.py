@@ -387,7 +387,7 @@ def test_a_found_split_is_marked_as_chosen() -> None:
     origins = [
         degree.origin for degree in (found.tensor, found.pipeline, found.interleave, found.context, found.expert)
     ]
-    assert [True] * 5 == [isinstance(origin, Assumed) and origin.chosen for origin in origins]
+    assert [isinstance(origin, Assumed) and origin.chosen for origin in origins] == [True] * 5
 
 
 def test_a_model_that_one_gpu_holds_is_not_cut() -> None:
