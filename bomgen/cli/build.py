@@ -7,26 +7,21 @@ from pathlib import Path
 
 import click
 
-from bomgen.cli.common import (
-    NOT_WRITTEN,
+from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
+from bomgen.cli.messages import complain, say, show
+from bomgen.cli.options import (
     STANDARD_OUTPUT,
-    WRONG_PLAN,
-    check_names,
-    complain,
     files,
     locked_option,
-    opened,
     plans_argument,
     proposed,
     root_option,
-    say,
     set_option,
-    show,
     talk_options,
-    to_standard_output,
-    worked_out,
 )
+from bomgen.cli.plans import check_names, opened, worked_out
 from bomgen.cli.summary import summary
+from bomgen.cli.writing import to_standard_output
 
 DEFAULT_FORMATS = "md,html,xlsx,json,csv"
 ALL_FORMATS = f"{DEFAULT_FORMATS},cdx,pdf,svg,dot"

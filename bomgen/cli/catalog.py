@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bomgen.cli.common import proposed
+from bomgen.cli.options import proposed
 
 
 @click.command()

@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bomgen.cli.common import (
-    QUIET,
-    WRONG_PLAN,
-    is_set,
-    locked_option,
-    opened,
-    plans_argument,
-    root_option,
-    say,
-    set_option,
-    show,
-    talk_options,
-)
+from bomgen.cli.exit_codes import WRONG_PLAN
+from bomgen.cli.messages import QUIET, is_set, say, show
+from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
+from bomgen.cli.plans import opened
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem

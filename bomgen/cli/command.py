@@ -12,7 +12,6 @@ import click
 from bomgen.cli.build import build
 from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
-from bomgen.cli.common import colour
 from bomgen.cli.compare import compare
 from bomgen.cli.completion import completion, listen
 from bomgen.cli.diff import diff
@@ -21,6 +20,7 @@ from bomgen.cli.explain import explain
 from bomgen.cli.init import init
 from bomgen.cli.lock import lock
 from bomgen.cli.margin import margin
+from bomgen.cli.messages import colour
 from bomgen.cli.prices import prices
 from bomgen.cli.schema import schema
 from bomgen.cli.wiring import wiring

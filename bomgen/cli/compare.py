@@ -7,19 +7,10 @@ from pathlib import Path
 
 import click
 
-from bomgen.cli.common import (
-    WRONG_PLAN,
-    not_itself,
-    opened,
-    output_option,
-    plans_argument,
-    proposed,
-    root_option,
-    set_option,
-    talk_options,
-    worked_out,
-    write_out,
-)
+from bomgen.cli.exit_codes import WRONG_PLAN
+from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
+from bomgen.cli.plans import opened, worked_out
+from bomgen.cli.writing import not_itself, write_out
 
 FORMATS = ("text", "md", "html", "xlsx", "json")
 SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}

@@ -11,18 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bomgen.cli.common import (
-    WRONG_PLAN,
-    WRONG_USAGE,
-    complain,
-    output_option,
-    print_problems,
-    proposed,
-    root_option,
-    set_option,
-    talk_options,
-    write_out,
-)
+from bomgen.cli.exit_codes import WRONG_PLAN, WRONG_USAGE
+from bomgen.cli.messages import complain, print_problems
+from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
+from bomgen.cli.writing import write_out
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem

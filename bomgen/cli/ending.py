@@ -14,7 +14,8 @@ from typing import Any
 
 import click
 
-from bomgen.cli.common import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN, complain, plain
+from bomgen.cli.exit_codes import INTERRUPTED, NOT_WRITTEN, WRONG_PLAN
+from bomgen.cli.messages import complain, plain
 
 BY_SIGNAL = 128
 """What shells add to the number of the signal that ended a program."""

@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.common import (
-    WRONG_PLAN,
-    one_opened,
-    plain,
-    plan_argument,
-    proposed,
-    root_option,
-    set_option,
-    talk_options,
-    to_standard_output,
-    worked_out,
-)
+from bomgen.cli.exit_codes import WRONG_PLAN
+from bomgen.cli.messages import plain
+from bomgen.cli.options import plan_argument, proposed, root_option, set_option, talk_options
+from bomgen.cli.plans import one_opened, worked_out
+from bomgen.cli.writing import to_standard_output
 
 if TYPE_CHECKING:
     from bomgen.report.explain.forms import Line

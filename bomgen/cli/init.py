@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
-from bomgen.cli.common import NOT_WRITTEN, complain, proposed, say, talk_options
+from bomgen.cli.exit_codes import NOT_WRITTEN
+from bomgen.cli.messages import complain, say
+from bomgen.cli.options import proposed, talk_options
 
 
 @click.command()

@@ -6,17 +6,10 @@ import sys
 
 import click
 
-from bomgen.cli.common import (
-    NOT_WRITTEN,
-    WRONG_PLAN,
-    complain,
-    opened,
-    plans_argument,
-    root_option,
-    say,
-    show,
-    talk_options,
-)
+from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
+from bomgen.cli.messages import complain, say, show
+from bomgen.cli.options import plans_argument, root_option, talk_options
+from bomgen.cli.plans import opened
 
 
 @click.command()

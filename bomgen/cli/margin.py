@@ -6,18 +6,11 @@ import sys
 
 import click
 
-from bomgen.cli.common import (
-    WRONG_PLAN,
-    not_itself,
-    one_opened,
-    output_option,
-    plan_argument,
-    root_option,
-    set_option,
-    show,
-    talk_options,
-    write_out,
-)
+from bomgen.cli.exit_codes import WRONG_PLAN
+from bomgen.cli.messages import show
+from bomgen.cli.options import output_option, plan_argument, root_option, set_option, talk_options
+from bomgen.cli.plans import one_opened
+from bomgen.cli.writing import not_itself, write_out
 
 
 @click.command()

@@ -8,20 +8,11 @@ from typing import Any
 
 import click
 
-from bomgen.cli.common import (
-    WRONG_PLAN,
-    files,
-    not_itself,
-    one_opened,
-    output_option,
-    print_problems,
-    proposed,
-    root_option,
-    set_option,
-    talk_options,
-    worked_out,
-    write_out,
-)
+from bomgen.cli.exit_codes import WRONG_PLAN
+from bomgen.cli.messages import print_problems
+from bomgen.cli.options import files, output_option, proposed, root_option, set_option, talk_options
+from bomgen.cli.plans import one_opened, worked_out
+from bomgen.cli.writing import not_itself, write_out
 
 PRICE_FORMS = ("csv", "yaml", "xlsx")
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
-from bomgen.cli.common import WRONG_PLAN, print_problems, proposed
+from bomgen.cli.exit_codes import WRONG_PLAN
+from bomgen.cli.messages import print_problems
+from bomgen.cli.options import proposed
 
 SCHEMAS = ("plan", "bom", "part", "prices", "diff", "base")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bomgen.cli.common import value_text
-
 if TYPE_CHECKING:
     from bomgen.core.provenance import Figure
     from bomgen.plan.types import Plan
@@ -96,3 +94,10 @@ def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
             if low and high:
                 text += f" by estimate (low {value_text(low)}, high {value_text(high)})"
         yield f"  serving    {text}"
+
+
+def value_text(figure: Figure) -> str:
+    """A figure's value with its unit, as a person writes it."""
+    from bomgen.core.language import language
+
+    return language("en").shown(figure)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import click
 
-from bomgen.cli.common import VERBOSE, complain, is_set, on_terminal, plain
+from bomgen.cli.messages import VERBOSE, complain, is_set, on_terminal, plain
 
 ERASE = "\r\x1b[K"
 """To the start of the line, and nothing to its right."""

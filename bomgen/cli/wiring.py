@@ -10,23 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.common import (
-    NOT_WRITTEN,
-    WRONG_PLAN,
-    complain,
-    not_itself,
-    on_terminal,
-    one_opened,
-    output_option,
-    plan_argument,
-    proposed,
-    root_option,
-    say,
-    set_option,
-    show,
-    talk_options,
-    worked_out,
-)
+from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
+from bomgen.cli.messages import complain, on_terminal, say, show
+from bomgen.cli.options import output_option, plan_argument, proposed, root_option, set_option, talk_options
+from bomgen.cli.plans import one_opened, worked_out
+from bomgen.cli.writing import not_itself
 
 if TYPE_CHECKING:
     from bomgen.report.result import Report

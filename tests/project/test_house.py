@@ -37,10 +37,9 @@ THIRD_PARTY = {
     "click": ("cli.*",),
     "numpy": (
         *("fabric.links.*", "site.floor_plan", "cabling.*", "report.elevations.placement"),
-        *("output.wiring.columns", "output.wiring.subnet", "output.wiring.netbox", "output.wiring.dot"),
-        "output.wiring.infragraph",
+        "output.wiring.*",
     ),
-    "pyarrow": ("output.wiring.columns", "output.wiring.csv", "output.wiring.parquet", "output.wiring.xlsx"),
+    "pyarrow": ("output.wiring.parquet",),
 }
 """The modules that may import a third-party library; `room.*` is every module of a room or a folder of it."""
 LITERALS = (0, 1, 2)

@@ -174,7 +174,7 @@ def project(code: int, out: Path) -> dict[str, Any]:
     problems = [match.group("place", "severity", "rule") for line in lines if (match := PROBLEM.fullmatch(line))]
     found: dict[str, Any] = {"exit": code, "problems": sorted(problems)}
     if any(line.startswith("Traceback") for line in lines):
-        found["traceback"] = lines[-1]
+        found["traceback"] = lines[-1].rpartition(": ")[2]  # the name of its module may change
     for file in sorted(out.rglob("bom.json")):
         found[file.parent.name] = project_json(json.loads(file.read_text("utf-8")))
     for file in sorted(out.glob("wiring.*")):

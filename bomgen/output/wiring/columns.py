@@ -1,16 +1,16 @@
-"""The wiring as a table with a row a cable, in the columns of the wiring file, batch by batch.
+"""The wiring as a table with a row per cable, in the columns of the wiring file, batch by batch.
 
-Arrow writes them: its CSV and Parquet writers work on columns, a hundred times as fast as rows of objects would be.
+Columns are NumPy arrays: of numbers, or of the texts that numbers stand for. Texts are looked up for a whole batch at a
+time, which is many times as fast as an object per row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bomgen.cabling.types import NOWHERE, Column, Wiring
@@ -40,19 +40,8 @@ NUMBERED = tuple(name for name in OF_ENDS if name.endswith(("_row", "_rack", "_u
 """Those of them that are whole numbers as long as they are not joined."""
 
 
-def schema(joined: bool) -> pa.Schema:
-    """The columns with their types; joined: some cable has several links, so that numbers of ends are texts."""
-    types = dict.fromkeys(NAMES, pa.string()) | {"length_m": pa.float64(), "rate_gbps": pa.int64()}
-    return pa.schema(types | dict.fromkeys(() if joined else NUMBERED, pa.int64()))
-
-
-LINKS = schema(joined=False)
-"""Of tables with a row a link."""
-
-
-def schema_of(wiring: Wiring) -> pa.Schema:
-    """The columns of the tables of a wiring with a row a cable."""
-    return schema(joined=len(wiring) > wiring.pieces)
+Table = Mapping[str, NDArray[Any]]
+"""A batch of the wiring: the columns `NAMES`, all of one length. Texts and empty values (None) are objects."""
 
 
 class _Words:
@@ -60,16 +49,16 @@ class _Words:
 
     def __init__(self, wiring: Wiring) -> None:
         self.wiring = wiring
-        self.devices = pa.array(wiring.names, pa.string())
-        self.ports = pa.array(wiring.ports, pa.string())
+        self.devices = _objects(wiring.names)
+        self.ports = _objects(wiring.ports)
         ways = wiring.ways
-        self.fabric = _texts([way.fabric for way in ways])
-        self.kind = _texts([way.kind for way in ways])
-        self.medium = _texts([_medium(way.medium) for way in ways])
-        self.rate = pa.array([way.rate_gbps for way in ways], pa.int64())
+        self.fabric = _objects([way.fabric for way in ways])
+        self.kind = _objects([way.kind for way in ways])
+        self.medium = _objects([_medium(way.medium) for way in ways])
+        self.rate = np.array([way.rate_gbps for way in ways], dtype=np.int64)
         self.modules = {
-            "a": _texts([_module(way.medium.lower if way.medium else None) for way in ways]),
-            "b": _texts([_module(way.medium.upper if way.medium else None) for way in ways]),
+            "a": _objects([_module(way.medium.lower if way.medium else None) for way in ways]),
+            "b": _objects([_module(way.medium.upper if way.medium else None) for way in ways]),
         }
         self.first, self.stems, self.digits = self._labels()
 
@@ -94,42 +83,41 @@ class _Words:
         digits = [len(str(most[fabric])) for fabric in fabrics]
         return np.array(firsts, dtype=np.int64), stems, np.array(digits, dtype=np.int64)
 
-    def labels(self, piece: Column) -> pa.Array:
+    def labels(self, piece: Column) -> NDArray[Any]:
         """Labels of pieces."""
         group = np.searchsorted(self.first, piece, side="right") - 1
-        numbers = pc.cast(pa.array(piece - self.first[group] + 1), pa.string())
-        padded = numbers
-        for digits in np.unique(self.digits[group]).tolist():
-            padded = pc.if_else(pa.array(self.digits[group] == digits), pc.utf8_lpad(numbers, digits, "0"), padded)
-        return pc.binary_join_element_wise(pc.take(pa.array(self.stems, pa.string()), pa.array(group)), padded, "")
+        numbers = (piece - self.first[group] + 1).tolist()
+        stems, digits = self.stems, self.digits.tolist()
+        return _objects(
+            [f"{stems[of]}{number:0{digits[of]}}" for of, number in zip(group.tolist(), numbers, strict=True)]
+        )
 
-    def table(self, start: int, stop: int) -> pa.Table:
-        """Links of a range, a row a link."""
+    def table(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Links of a range, a row per link."""
         wiring, rows = self.wiring, slice(start, stop)
-        way = pa.array(wiring.way[rows])
-        columns: dict[str, pa.Array] = {
-            "fabric": pc.take(self.fabric, way),
-            "kind": pc.take(self.kind, way),
-            "medium": pc.take(self.medium, way),
-            "rate_gbps": pc.take(self.rate, way),
+        way, lengths = wiring.way[rows], wiring.length_m[rows]
+        columns: dict[str, NDArray[Any]] = {
+            "fabric": self.fabric[way],
+            "kind": self.kind[way],
+            "medium": self.medium[way],
+            "rate_gbps": self.rate[way],
             "label": self.labels(wiring.piece[rows]),
+            "length_m": lengths,
+            "sku": self._skus(way, lengths),
         }
-        lengths = wiring.length_m[rows]
-        columns["length_m"] = pa.array(lengths)
-        columns["sku"] = self._skus(wiring.way[rows], lengths)
         for end, device, port, cage in (
             ("a", wiring.a_device, wiring.a_port, wiring.a_cage),
             ("b", wiring.b_device, wiring.b_port, wiring.b_cage),
         ):
             numbers = device[rows]
-            columns[f"{end}_device"] = pc.take(self.devices, pa.array(numbers))
-            columns[f"{end}_port"] = pc.take(self.ports, pa.array(port[rows]))
-            columns[f"{end}_module"] = pc.take(self.modules[end], way)
-            columns[f"{end}_cage"] = pa.array(cage[rows] + 1)
+            columns[f"{end}_device"] = self.devices[numbers]
+            columns[f"{end}_port"] = self.ports[port[rows]]
+            columns[f"{end}_module"] = self.modules[end][way]
+            columns[f"{end}_cage"] = cage[rows] + 1
             columns |= self._place(end, numbers)
-        return pa.table([columns[name] for name in NAMES], schema=LINKS)
+        return {name: columns[name] for name in NAMES}
 
-    def _skus(self, way: NDArray[np.int16], lengths: NDArray[np.float64]) -> pa.Array:
+    def _skus(self, way: NDArray[np.int16], lengths: NDArray[np.float64]) -> NDArray[Any]:
         """The part numbers of cables at their lengths; the id of a part without one."""
         pairs, found = np.unique(np.stack((way.astype(np.float64), lengths)), axis=1, return_inverse=True)
         words = []
@@ -138,25 +126,29 @@ class _Words:
             cable = medium.cable if medium else None
             metres = Fraction(str(length))
             words.append((cable_sku(cable, metres) or cable_id(cable, metres)) if cable else None)
-        return pc.take(pa.array(words, pa.string()), pa.array(found.ravel()))
+        return _objects(words)[found.ravel()]
 
-    def _place(self, end: str, device: Column) -> dict[str, pa.Array]:
-        """Site, row, rack and unit of devices; empty where nobody knows."""
+    def _place(self, end: str, device: Column) -> dict[str, NDArray[Any]]:
+        """Site, row, rack and unit of devices; None where nobody knows."""
         places = self.wiring.places
         if places is None:
-            return {
-                name: pa.nulls(len(device), LINKS.field(name).type) for name in (f"{end}_{what}" for what in PLACED)
-            }
-        site = pa.array([self.wiring.site]).take(pa.array(np.zeros(len(device), dtype=np.int64)))
-        found = {f"{end}_site": site}
+            return dict.fromkeys((f"{end}_{what}" for what in PLACED), np.full(len(device), None))
+        found = {f"{end}_site": np.full(len(device), self.wiring.site, dtype=object)}
         for name in PLACED[1:]:
             numbers = getattr(places, name)[device]
-            found[f"{end}_{name}"] = pa.array(numbers, mask=numbers == NOWHERE)
+            known = numbers != NOWHERE
+            if not known.all():
+                numbers = numbers.astype(object)
+                numbers[~known] = None
+            found[f"{end}_{name}"] = numbers
         return found
 
 
-def _texts(values: list[str | None]) -> pa.Array:
-    return pa.array(values, pa.string())
+def _objects(values: Sequence[str | None]) -> NDArray[Any]:
+    """Texts as an array that numbers can index."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
 
 
 def _medium(medium: Medium | None) -> str | None:
@@ -174,8 +166,8 @@ def words_of(wiring: Wiring) -> Iterator[str]:
     """Every word that a table may hold."""
     words = _Words(wiring)
     yield from (wiring.site, *wiring.names, *wiring.ports, *words.stems)
-    for array in (words.fabric, words.kind, words.medium, *words.modules.values()):
-        yield from (word for word in array.to_pylist() if word)
+    for column in (words.fabric, words.kind, words.medium, *words.modules.values()):
+        yield from (word for word in column if word)
     for way in wiring.ways:
         if way.medium and way.medium.cable:
             identity = way.medium.cable.identity
@@ -184,8 +176,13 @@ def words_of(wiring: Wiring) -> Iterator[str]:
             )
 
 
-def batches(wiring: Wiring) -> Iterator[tuple[slice, pa.Table]]:
-    """The links as tables of a row a link, one after the other, each with the rows it stands for; no cable is cut."""
+def has_joined_ends(wiring: Wiring) -> bool:
+    """Whether some cable of a wiring has several links, so that all columns of its ends are texts."""
+    return len(wiring) > wiring.pieces
+
+
+def batches(wiring: Wiring) -> Iterator[tuple[slice, Table]]:
+    """The links as tables of a row per link, each with the rows that it stands for; no cable is split over two."""
     words = _Words(wiring)
     start = 0
     while start < len(wiring):
@@ -196,32 +193,39 @@ def batches(wiring: Wiring) -> Iterator[tuple[slice, pa.Table]]:
         start = stop
 
 
-def tables(wiring: Wiring) -> Iterator[pa.Table]:
-    """The wiring as tables of a row a cable, one after the other; the ends of a cable that has several are joined."""
-    wanted = schema_of(wiring)
+def tables(wiring: Wiring) -> Iterator[Table]:
+    """The wiring as tables of a row per cable, one after the other; the ends of a cable that has several are joined."""
+    joined = has_joined_ends(wiring)
     for rows, table in batches(wiring):
-        piece = wiring.piece[rows]
-        yield table.cast(wanted) if piece[-1] - piece[0] + 1 == len(piece) else _joined(table, piece, wanted)
+        yield _join_ends(table, wiring.piece[rows]) if joined else table
 
 
-def _joined(table: pa.Table, piece: Column, wanted: pa.Schema) -> pa.Table:
-    """A row a cable: the values of its ends are joined, one a link in the order of the links.
+def _join_ends(table: Table, piece: Column) -> Table:
+    """A row per cable: the values of its ends are joined, one per link in the order of the links.
 
     What all links share stands once, ports always one by one. An end that is not known has an empty place.
     """
     begins = np.flatnonzero(np.diff(piece, prepend=-1))
-    first, offsets = pa.array(begins), pa.array(np.append(begins, len(piece)), pa.int32())
+    first, ends = begins.tolist(), [*begins[1:].tolist(), len(piece)]
     columns = {}
-    for name in NAMES:
-        column = table[name].combine_chunks()
+    for name, column in table.items():
         if name not in OF_ENDS:
-            columns[name] = pc.take(column, first)
+            columns[name] = column[begins]
             continue
-        words = pc.cast(column, pa.string())
-        links = pc.binary_join(pa.ListArray.from_arrays(offsets, pc.fill_null(words, "")), SEVERAL)
-        if name not in PORTS:
-            number = pc.dictionary_encode(words, null_encoding="encode").indices.to_numpy()
-            alike = np.minimum.reduceat(number, begins) == np.maximum.reduceat(number, begins)
-            links = pc.if_else(pa.array(alike), pc.take(words, first), links)
-        columns[name] = links
-    return pa.table(columns, schema=wanted)
+        values = [None if value is None else str(value) for value in column.tolist()]
+        columns[name] = _objects(
+            [
+                values[start]
+                if stop - start == 1 and (name not in PORTS or values[start] is not None)
+                else _joined(values[start:stop], once=name not in PORTS)
+                for start, stop in zip(first, ends, strict=True)
+            ]
+        )
+    return columns
+
+
+def _joined(values: Sequence[str | None], once: bool) -> str | None:
+    """The values of the links of a cable as one; with `once` a value that all share stands alone."""
+    if once and all(value == values[0] for value in values):
+        return values[0]
+    return SEVERAL.join(value or "" for value in values)

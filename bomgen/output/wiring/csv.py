@@ -1,13 +1,14 @@
-"""The wiring as CSV: a row a cable."""
+"""The wiring as CSV: a row per cable."""
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-import pyarrow.csv
+import numpy as np
+from numpy.typing import NDArray
 
 from bomgen.cabling.types import Wiring
-from bomgen.output.wiring.columns import NAMES, schema_of, tables, words_of
+from bomgen.output.wiring.columns import NAMES, tables, words_of
 from bomgen.output.wiring.formats import Progress
 
 ABOUT = "A row a cable, for spreadsheets and scripts."
@@ -19,14 +20,39 @@ SPECIAL = set('",\r\n')
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write every cable, all values in quotes if a single one needs them."""
+    """Write every cable, all texts in quotes if a single one needs them."""
     wiring = wiring.each_cable
     out.write((",".join(NAMES) + "\n").encode())
-    style = "needed" if any(SPECIAL & set(word) for word in words_of(wiring)) else "none"
-    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=style)
-    with pyarrow.csv.CSVWriter(
-        pyarrow.PythonFile(out, mode="w"), schema_of(wiring.each_cable), write_options=options
-    ) as writer:
-        for table in tables(wiring):
-            writer.write_table(table)
-            progress(table.num_rows)
+    quoted = any(SPECIAL & set(word) for word in words_of(wiring))
+    for table in tables(wiring):
+        fields = [_fields(column, quoted) for column in table.values()]
+        out.write(("\n".join(map(",".join, zip(*fields, strict=True))) + "\n").encode())
+        progress(len(fields[0]))
+
+
+def _fields(column: NDArray[Any], quoted: bool) -> list[str]:
+    """The values of a column as CSV has them: whole numbers without a point, nothing for None."""
+    if column.dtype != object:
+        return _numbers(column)
+    values: list[Any] = column.tolist()
+    if quoted:
+        return [_quoted(value) for value in values]
+    if None in values:
+        return ["" if value is None else str(value) for value in values]
+    return values
+
+
+def _numbers(column: NDArray[Any]) -> list[str]:
+    """Numbers as text: each that occurs is written once, and looked up for all rows that have it."""
+    different, found = np.unique(column, return_inverse=True)
+    texts = np.array([f"{number:.15g}" for number in different.tolist()], dtype=object)
+    values: list[str] = texts[found].tolist()
+    return values
+
+
+def _quoted(value: str | int | None) -> str:
+    """A text in quotes; numbers and None without."""
+    if isinstance(value, str):
+        doubled = value.replace('"', '""')
+        return f'"{doubled}"'
+    return "" if value is None else str(value)

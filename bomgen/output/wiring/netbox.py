@@ -228,7 +228,7 @@ def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:
     place = np.arange(len(wiring)) - np.searchsorted(wiring.piece, wiring.piece)
     for rows, table in batches(wiring):
         several = of_piece[wiring.piece[rows]]
-        columns = [table[name].to_pylist() for name in ("a_device", "a_port", "b_device", "b_port", "label")]
+        columns = [table[name].tolist() for name in ("a_device", "a_port", "b_device", "b_port", "label")]
         numbers = (wiring.way[rows].tolist(), wiring.length_m[rows].tolist(), several.tolist(), place[rows].tolist())
         for a, a_port, b, b_port, label, way, length, links, link in zip(*columns, *numbers, strict=True):
             kind = types[way]

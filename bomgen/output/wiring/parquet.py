@@ -1,14 +1,12 @@
-"""The wiring as Parquet: the columns of the CSV, for notebooks and databases."""
+"""The wiring as Parquet: the columns of the CSV, for notebooks and databases. It needs the extra `bomgen[parquet]`."""
 
 from __future__ import annotations
 
-from typing import BinaryIO
-
-import pyarrow.parquet
+from typing import Any, BinaryIO
 
 from bomgen.cabling.types import Wiring
-from bomgen.output.wiring.columns import schema_of, tables
-from bomgen.output.wiring.formats import Progress
+from bomgen.output.wiring.columns import NAMES, NUMBERED, has_joined_ends, tables
+from bomgen.output.wiring.formats import Progress, Unsuitable
 
 ABOUT = "The columns of the CSV, for notebooks and databases."
 BINARY = True
@@ -17,8 +15,17 @@ ONE_FABRIC = False
 
 
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
-    """Write every cable, a row group a batch."""
-    with pyarrow.parquet.ParquetWriter(out, schema_of(wiring.each_cable), compression="zstd") as writer:
-        for table in tables(wiring.each_cable):
-            writer.write_table(table)
-            progress(table.num_rows)
+    """Write every cable, a row group per batch. Raises Unsuitable where pyarrow is not installed."""
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+    except ImportError:
+        raise Unsuitable("pyarrow is not installed; install the extra bomgen[parquet], or take csv") from None
+    wiring = wiring.each_cable
+    numbers = () if has_joined_ends(wiring) else NUMBERED
+    types: dict[str, Any] = dict.fromkeys(NAMES, pa.string()) | dict.fromkeys(("rate_gbps", *numbers), pa.int64())
+    schema = pa.schema(types | {"length_m": pa.float64()})
+    with ParquetWriter(out, schema, compression="zstd") as writer:
+        for table in tables(wiring):
+            writer.write_table(pa.table([pa.array(table[name], schema.field(name).type) for name in NAMES], schema))
+            progress(len(table["fabric"]))

@@ -5,12 +5,11 @@ Rows are those of the CSV, with the texts for the flags at both ends and empty c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 from unicodedata import east_asian_width
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Alignment, Font, PatternFill
@@ -20,7 +19,7 @@ from openpyxl.worksheet.properties import PageSetupProperties
 
 from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
-from bomgen.output.wiring.columns import NUMBERED, SEVERAL, tables
+from bomgen.output.wiring.columns import NUMBERED, SEVERAL, Table, tables
 from bomgen.output.wiring.formats import Progress, Unsuitable
 from bomgen.output.xlsx.cells import clean, plain
 from bomgen.output.xlsx.package import pack
@@ -104,7 +103,7 @@ LEGEND = ("column", "meaning")
 COUNTED = ("fabric", "kind", "medium", "sku", "length", "cables")
 COVER_WIDTHS = (16, 18, 16, 40, 10, 10)
 
-Counts = dict[tuple[object, ...], int]
+Counts = Counter[tuple[object, ...]]
 """Cables by fabric, kind, medium, part number and length."""
 
 
@@ -122,13 +121,13 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     pages: list[_Page] = []
     fabric, number = None, 0
     for table in tables(wiring):
-        for of, row in zip(table["fabric"].to_pylist(), _rows(table, shown), strict=True):
+        for of, row in zip(table["fabric"].tolist(), _rows(table, shown), strict=True):
             if of != fabric or pages[-1].used == LAST_ROW:
                 pages.append(_Page(book, of, wiring, shown, widths[of]))
                 fabric = of
             number += 1
             pages[-1].add([number, *row])
-        progress(table.num_rows)
+        progress(len(table["fabric"]))
     for page in pages:
         page.finish(words)
     pack(book, out)
@@ -213,48 +212,51 @@ def _safe(sheet: Any, value: object) -> object:
 def _surveyed(wiring: Wiring, shown: list[Shown]) -> tuple[dict[str, list[int]], Counts]:
     """The longest text of every column by fabric, in letters, and how many cables there are of each kind."""
     widths: dict[str, list[int]] = {}
-    counts: Counts = {}
+    counts: Counts = Counter()
     for table in tables(wiring):
-        for fabric in pc.unique(table["fabric"]).to_pylist():
-            part = table.filter(pc.equal(table["fabric"], fabric))
+        fabrics = table["fabric"]
+        for fabric in dict.fromkeys(fabrics.tolist()):
+            rows = fabrics == fabric
+            part = {name: column[rows] for name, column in table.items()}
             known = widths.setdefault(fabric, [0] * len(shown))
             widths[fabric] = [max(pair) for pair in zip(known, map(len, _longest(part, shown)), strict=True)]
-        for values in table.group_by(list(GROUPED)).aggregate([([], "count_all")]).to_pylist():
-            key = tuple(values[name] for name in GROUPED)
-            counts[key] = counts.get(key, 0) + values["count_all"]
+        counts.update(zip(*(table[name].tolist() for name in GROUPED), strict=True))
     return widths, counts
 
 
-def _longest(table: pa.Table, shown: list[Shown]) -> list[str]:
+def _longest(table: Table, shown: list[Shown]) -> list[str]:
     """The longest text of every column, as far as it is known before the rows are made."""
     found = {}
-    for name in table.column_names:
-        texts = pc.cast(table[name], pa.string())
-        lengths = pc.fill_null(pc.utf8_length(texts), 0)
-        found[name] = texts[pc.index(lengths, pc.max(lengths)).as_py()].as_py() or ""
+    for name, column in table.items():
+        found[name] = max(map(_plain, set(column.tolist())), key=len)
     ends = [" ".join(found[f"{end}{name}"] for name in ON_FLAG) for end in ("a", "b")]
     flag = f"{ends[0]} > {ends[1]}"
     return [found[each.source] if each.source else flag if each.key == FLAG else "" for each in shown]
 
 
-def _rows(table: pa.Table, shown: list[Shown]) -> Iterator[list[object]]:
+def _plain(value: str | float | None) -> str:
+    """A value as the sheet shows it."""
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _rows(table: Table, shown: list[Shown]) -> Iterator[list[object]]:
     """The cells of every cable after its number."""
     given = [_cells(table, each.source) for each in shown if each.source]
     for values, a, b in zip(zip(*given, strict=True), _ends(table, "a"), _ends(table, "b"), strict=True):
         yield [*values, f"{a} > {b}", f"{b} > {a}", None, None]
 
 
-def _cells(table: pa.Table, name: str) -> list[object]:
+def _cells(table: Table, name: str) -> list[object]:
     """The cells of a column; numbers are numbers, as long as they are not those of several links."""
-    values: list[object] = table[name].to_pylist()
+    values: list[object] = table[name].tolist()
     if name not in NUMBERED:
         return values
     return [int(value) if isinstance(value, str) and value.isdigit() else value for value in values]
 
 
-def _ends(table: pa.Table, end: str) -> Iterator[str]:
+def _ends(table: Table, end: str) -> Iterator[str]:
     """What a flag says of one end: rack and unit where they are known, device and port."""
-    columns = ([_once(value) for value in table[f"{end}{name}"].to_pylist()] for name in ON_FLAG)
+    columns = ([_once(value) for value in table[f"{end}{name}"].tolist()] for name in ON_FLAG)
     for rack, unit, device, port in zip(*columns, strict=True):
         place = "-".join(each for each in (rack, unit) if each)
         yield " ".join(each for each in (place, device, port) if each)

@@ -1,0 +1,5 @@
+"""The exit codes of the command, as the documentation promises them."""
+
+from __future__ import annotations
+
+WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, INTERRUPTED = 1, 2, 3, 130

@@ -1,0 +1,85 @@
+"""Options and arguments that several commands have, and what a shell completes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from bomgen.cli.messages import QUIET, VERBOSE, is_set
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+STANDARD_OUTPUT = "-"
+
+
+def proposed(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
+    """What a shell proposes for a parameter: a function of `cli.proposals`, loaded when a shell asks."""
+
+    def propose(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
+        from bomgen.cli import proposals
+
+        found: list[CompletionItem[str]] = getattr(proposals, name)(ctx, typed)
+        return found
+
+    return propose
+
+
+def files(_ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
+    """What a shell proposes for a file or a folder of any name: its own files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(typed, "file")]
+
+
+def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Note for the whole command that an option is given."""
+    if value:
+        ctx.meta[f"bomgen.{parameter.name}"] = True
+        if is_set(QUIET) and is_set(VERBOSE):
+            raise click.UsageError("--quiet and --verbose contradict each other; leave one out")
+
+
+def talk_options(command: Command) -> Command:
+    """Give a command --quiet and --verbose, which `show`, `say` and `watching` keep to."""
+    flag: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _note}
+    verbose = click.option("-v", "--verbose", help="Say what is read and how long each stage takes.", **flag)
+    quiet = click.option("-q", "--quiet", help="Say only errors: no warnings, summaries or names of files.", **flag)
+    return quiet(verbose(command))
+
+
+def _to_standard_output(_ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    return None if value == STANDARD_OUTPUT else value
+
+
+set_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=proposed("settings"),
+    help="Override a value of the plan; dots between keys.",
+)
+output_option = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    callback=_to_standard_output,
+    shell_complete=files,
+    help="Where to write; - is standard output. [default: standard output]",
+)
+root_option = click.option(
+    "--root",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder that the plan's paths must stay below. [default: its checkout]",
+)
+locked_option = click.option(
+    "--locked", is_flag=True, help="Take it for an error when a plan has no lock, or when its lock is stale."
+)
+plans_argument = click.argument("plans", nargs=-1, required=True, metavar="PLAN...", shell_complete=proposed("plans"))
+plan_argument = click.argument("plan", shell_complete=proposed("plans"))

@@ -1,0 +1,45 @@
+"""Results to a file or to standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bomgen.cli.exit_codes import NOT_WRITTEN
+from bomgen.cli.messages import UNSHOWN, complain, plain, say
+
+if TYPE_CHECKING:
+    pass
+
+
+def not_itself(output: str | None, given: str, what: str = "what is read") -> None:
+    """What is read is not written over: wrong usage."""
+    if output is not None and os.path.realpath(output) == os.path.realpath(given):
+        raise click.UsageError(f"{output} is {what}; name another file with -o")
+
+
+def write_out(content: bytes, output: str | None) -> None:
+    """Write to a file and say so, or to standard output."""
+    from bomgen.output.writer import OutputError, write_one
+
+    if output is None:
+        to_standard_output(content)
+        return
+    try:
+        write_one(content, Path(output))
+    except OutputError as error:
+        complain(f"bomgen: not written: {error}")
+        sys.exit(NOT_WRITTEN)
+    say(output)
+
+
+def to_standard_output(content: bytes) -> None:
+    """Write a result: to a program as it is, to a terminal without what would control that."""
+    if sys.stdout.isatty():
+        click.echo(plain(content.decode("utf-8", "replace"), UNSHOWN, "\n\t"), nl=False)
+    else:
+        click.echo(content, nl=False)
