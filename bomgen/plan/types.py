@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bomgen.catalog import parts
 from bomgen.core.provenance import Figure, Mark
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.selection import Wish
+from bomgen.optics.selection import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
 
 ESTIMATE = "estimate"
@@ -296,7 +296,7 @@ class FabricPlan(NamedTuple):
     machine_ports: Figure | None
     """Of an out-of-band fabric: management ports of each other machine, such as a storage server."""
     uplink: Uplink | None
-    links: Mapping[str, Wish]
+    links: Mapping[str, LinkSpec]
     switchless: bool
     """Whether its topology joins nodes directly, without switches."""
     options: Mapping[str, Figure | tuple[Figure, ...]]

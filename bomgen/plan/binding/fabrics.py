@@ -11,7 +11,7 @@ from bomgen.core.diagnostics import Problem, suggestion
 from bomgen.core.provenance import Figure, Mark, first_given
 from bomgen.fabric.registry import Topology, described
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, PanelWish, Wish
+from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import Section
 from bomgen.plan.types import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
 
@@ -250,7 +250,7 @@ def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoic
     )
 
 
-def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
+def _link(links: Section, kind: str, fabric_mark: Mark) -> LinkSpec:
     section = links.below(kind)
     named = section.data.get("module")
     ends = LINK_KINDS[kind]
@@ -263,7 +263,7 @@ def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
     fibre = section.text("fibre")
     if fibre is not None and not _is_known(section.catalog, fibre):
         section.problem("fibre", _unknown_module(section.catalog, fibre), "unknown-part")
-    return Wish(
+    return LinkSpec(
         medium=section.word("medium", "link-medium"),
         modules={end: str(part) for end, part in modules.items()},
         rate_gbps=section.figure("rate", "Gb/s"),
@@ -275,7 +275,7 @@ def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
     )
 
 
-def _panels(section: Section) -> PanelWish | None:
+def _panels(section: Section) -> PanelSpec | None:
     """What the plan says of patch panels; None where it asks for none."""
     if not section.data.get("panels"):
         return None
@@ -294,7 +294,7 @@ def _panels(section: Section) -> PanelWish | None:
                 section.catalog.find(kind, str(below.data[key]))
             except UnknownPart as error:
                 below.problem(key, str(error), "unknown-part")
-    return PanelWish(below.mark, below.text("panel"), below.text("trunk"), below.text("jumper"))
+    return PanelSpec(below.mark, below.text("panel"), below.text("trunk"), below.text("jumper"))
 
 
 def _listed(given: object) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def _server(asked: Asked) -> Reason | None:
     gpu = cluster.gpu.identity
     because = "the plan names it" if place else f"the catalogue marks it as the usual server of {named(gpu)}"
     others = []
-    for record in asked.catalog.naming("server", "gpu", gpu.id):
+    for record in asked.catalog.records_where("server", "gpu", gpu.id):
         if record.id != server.identity.id:
             other = part_records.server(record)
             usual = "the usual one" if record.value("default") else "not the usual one"
@@ -96,7 +96,7 @@ def _per_rack(asked: Asked) -> Reason | None:
     if site is None or server is None or found is None:
         return None
     by, place, because = chosen_by(found)
-    room: rack_packing.Room = racks.room(site, site.pdu, site.pdus_per_rack)
+    room: rack_packing.RackCapacity = racks.rack_capacity(site, site.pdu, site.pdus_per_rack)
     more = found.value + 1
     others = []
     if server.rack_units:
