@@ -13,7 +13,7 @@ from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.enumeration import HOST
 from bomgen.fabric.types import Tier
-from bomgen.plan.types import OUT_OF_BAND, PDUS, RAIL_ONLY, SWITCHES, Hosts, StorageServers
+from bomgen.plan.types import OUT_OF_BAND, PDUS, SWITCHES, Hosts, StorageServers
 
 SERVERS = "server"
 LEAST_DIGITS = 2
@@ -131,7 +131,7 @@ def plane_names(built: BuiltFabric) -> tuple[str, ...]:
     all_of_them = int(built.fabric.planes.value) if built.fabric.planes else 1
     rails = all_of_them // planes
     of_plane = [f"p{number + 1}" if planes > 1 else "" for number in range(planes)]
-    if built.plan.topology.value != RAIL_ONLY:
+    if not built.plan.declared.isolated_rails:
         return tuple(of_plane)
     return tuple(f"{plane}r{rail + 1}" for rail in range(rails) for plane in of_plane)
 

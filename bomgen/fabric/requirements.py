@@ -7,7 +7,9 @@ from math import ceil
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
+from bomgen.fabric.clos.link_kinds import LINK_KINDS
 from bomgen.fabric.clos.search import MAX_TIERS, Numbers
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
@@ -48,7 +50,7 @@ def figures_of(demand: Demand, tiers: int, rails: Figure | None = None) -> dict[
     `rails` are the ports of a server that have leaves of their own; None: leaves are filled one after the other.
     """
     nothing = not_fixed()
-    down_gbps, up_gbps, core_gbps = (demand.rates[kind] for kind in ("server-leaf", "leaf-spine", "spine-core"))
+    down_gbps, up_gbps, core_gbps = (demand.rates[kind.name] for kind in LINK_KINDS)
     leaf, spine, core = demand.leaf, demand.spine, demand.core
     leaf_down, unit = leaf.downlinks, demand.unit if rails else None
     if rails:
@@ -118,7 +120,7 @@ def in_a_row(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> Figure
 
 def one_switch(demand: Demand, topology: str) -> Fabric:
     """All endpoints on one leaf. Raises Infeasible when it has too few ports."""
-    rate = demand.rates["server-leaf"]
+    rate = demand.rates[SERVER_LEAF.name]
     ports = radix(demand.leaf.switch, rate)
     attached, endpoints = attached_of(demand), endpoints_of(demand)
     if endpoints.value > ports.value:
@@ -139,7 +141,7 @@ def one_switch(demand: Demand, topology: str) -> Fabric:
         ports_per_server=demand.ports_per_server,
         tier_count=tier_count(count),
         tiers=(tier,),
-        links=(Links("server-leaf", endpoints, attached, rate, ("server", "leaf")),),
+        links=(Links(SERVER_LEAF.name, endpoints, attached, rate, SERVER_LEAF.ends),),
         switches=count,
         bisection_gbps=formulas.bisection_of_switch(attached, rate),
         hops=formulas.switches_on_the_way(tier_count(count)),

@@ -9,6 +9,9 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Switch
 from bomgen.core.provenance import Figure, known
 
+SERVER = "server"
+"""The device at the lower end of the links of endpoints: a server, or without switches a node."""
+
 
 @dataclass(frozen=True, slots=True)
 class TierChoice:
@@ -32,7 +35,7 @@ class Demand(NamedTuple):
     """Ports of other machines that are attached."""
     reserved_ports: Figure | None
     rates: Mapping[str, Figure]
-    """Rate of each kind of link [Gb/s], by `server-leaf`, `leaf-spine`, `spine-core`."""
+    """Rate of each kind of link that any topology declares [Gb/s], by its name."""
     tiers: Figure | None
     """None: as few as fit."""
     oversubscription: Figure

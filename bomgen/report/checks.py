@@ -138,12 +138,12 @@ def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
     """Links counted from below equal links counted from above: both ends of every cable are owned ports."""
     tiers = built.fabric.tiers
     for lower, upper in pairwise(tiers):
-        kind = f"{lower.name}-{upper.name}"
-        links = next(link.count.value for link in built.fabric.links if link.kind == kind)
+        links = next(link for link in built.fabric.links if link.ends == (lower.name, upper.name))
+        count, kind = links.count.value, links.kind
         below = sum(fitted.count.value * (fitted.up.value if fitted.up else 0) for fitted in lower.fitted)
         above = upper.count.value * upper.down.value
-        message = f"{links} {kind} links: {below} ports below, up to {above} above"
-        yield _passed("ends-meet", links == below <= above, message, f"fabrics.{built.plan.name}.links.{kind}")
+        message = f"{count} {kind} links: {below} ports below, up to {above} above"
+        yield _passed("ends-meet", count == below <= above, message, f"fabrics.{built.plan.name}.links.{kind}")
     beside = [link for link in built.fabric.links if link.beside]
     for tier in tiers:
         ends = 2 * sum(link.count.value for link in beside if tier.name in link.ends)
@@ -186,7 +186,9 @@ def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
         return
     if ratio.value * OVER_BUILT < 1:
         times = float(1 / ratio.value)
-        above = [line for line in quote.lines if line.line.fabric == built.plan.name and _is_above(line.line.role)]
+        above = [
+            line for line in quote.lines if line.line.fabric == built.plan.name and _is_above(built, line.line.role)
+        ]
         priced = [line.amount for line in above if line.amount is not None]
         least = "" if len(priced) == len(above) else "at least "
         cost = f"they and the switches above cost {least}{sum(priced)} {quote.totals.currency}" if priced else ""
@@ -195,17 +197,19 @@ def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
         yield Check("over-built", "warn", message, f"fabrics.{built.plan.name}.oversubscription.leaf")
 
 
-def _is_above(role: str | None) -> bool:
+def _is_above(built: BuiltFabric, role: str | None) -> bool:
     """Whether a line is for switches above the leaves or for links between switches."""
-    return role in ("spine", "core") or (role or "").startswith(("leaf-spine", "spine-core"))
+    tiers = {tier.name for tier in built.fabric.tiers[1:]}
+    kinds = {links.kind for links in built.fabric.links if links.ends[1] in tiers}
+    return (role or "").partition("/")[0] in tiers | kinds
 
 
 def _slow_links(built: BuiltFabric) -> Iterator[Check]:
     """Links between switches that run at half the rate of both their ports, or less, without anybody asking."""
     tiers = built.fabric.tiers
     for lower, upper in pairwise(tiers):
-        kind = f"{lower.name}-{upper.name}"
-        rate = next(link.rate_gbps.value for link in built.fabric.links if link.kind == kind)
+        links = next(each for each in built.fabric.links if each.ends == (lower.name, upper.name))
+        kind, rate = links.kind, links.rate_gbps.value
         ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in (lower, upper))
         if built.plan.links[kind].rate_gbps is None and built.plan.link_gbps is None and rate * 2 <= ports:
             message = (

@@ -9,6 +9,7 @@ from typing import Any
 
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
+from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
 from bomgen.fabric.clos.search import Shape, ports_beside
 from bomgen.fabric.clos.search_formulas import (
     in_numbers,
@@ -21,6 +22,7 @@ from bomgen.fabric.clos.search_formulas import (
     spines_of,
     up_of,
 )
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.requirements import attached_of, endpoints_of, not_fixed
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
@@ -101,7 +103,7 @@ class Builder:
             core = self._core_tier(pods, of_pod, spine_up)
             tiers.append(core)
             core_links = formulas.links_up(spines, spine_up)
-            links.append(Links("spine-core", core_links, core_links, self.rates["spine-core"], ("spine", "core")))
+            links.append(Links(SPINE_CORE.name, core_links, core_links, self.rates[SPINE_CORE.name], SPINE_CORE.ends))
             switches = formulas.sum_of_switches(switches, core.count)
         self._agree(leaves, up, spines, spine_up, tiers)
         above = self._reserved_above(leaves, down)
@@ -176,9 +178,9 @@ class Builder:
         figures, rates = self.figures, self.rates
         ratio = self.demand.oversubscription
         if self._fixed_down() is not None:
-            least = formulas.up_ports_for(self._fixed_down(), rates["server-leaf"], rates["leaf-spine"], ratio)
+            least = formulas.up_ports_for(self._fixed_down(), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
         elif figures["cages"].value == 0:
-            least = formulas.up_ports_for(figures["radix"], rates["server-leaf"], rates["leaf-spine"], ratio)
+            least = formulas.up_ports_for(figures["radix"], rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
         else:
             least = formulas.up_ports(figures["radix"], ratio)
         return least if least.value == self.shape.up else up_of(self._searched)
@@ -256,14 +258,14 @@ class Builder:
             if spine.uplinks:
                 return formulas.even_spread(below, up, ports_left_in_cages(spine.uplinks, *ports))
             rates, ratio = self.rates, self.demand.spine_oversubscription
-            return spines_beside_uplinks(below, up, *ports, rates["leaf-spine"], rates["spine-core"], ratio)
+            return spines_beside_uplinks(below, up, *ports, rates[LEAF_SPINE.name], rates[SPINE_CORE.name], ratio)
         spines = formulas.even_spread(below, up, self._spine_ports_down())
         return spines if spines.value == self.shape.spines else spines_of(self._searched)
 
     def _spine_up(self, down: Figure) -> Figure:
         rates = self.rates
         asked = formulas.up_ports_for(
-            down, rates["leaf-spine"], rates["spine-core"], self.demand.spine_oversubscription
+            down, rates[LEAF_SPINE.name], rates[SPINE_CORE.name], self.demand.spine_oversubscription
         )
         if self.demand.spine.uplinks:
             return self.demand.spine.uplinks
@@ -277,14 +279,14 @@ class Builder:
         if not self.demand.exact or self.demand.leaf.uplinks:
             return ports_in_use.full_build_out(*places)
         ratio = self.demand.oversubscription
-        return ports_in_use.exact_build_out(*places, rates["server-leaf"], rates["leaf-spine"], ratio, spines)
+        return ports_in_use.exact_build_out(*places, rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio, spines)
 
     def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, seats: Figure) -> Tier:
         rates = self.rates
         fitted: tuple[Fitted, ...] = (Fitted(leaves, down, up),)
         if self.demand.exact and seats.value.kinds() != (((down.value, up.value), leaves.value),):
             fitted = tuple(ports_in_use.fitted(ports_in_use.kinds_of_leaves(seats), has_up=True))
-        built = formulas.ratio_built(down, rates["server-leaf"], up, rates["leaf-spine"])
+        built = formulas.ratio_built(down, rates[SERVER_LEAF.name], up, rates[LEAF_SPINE.name])
         return Tier("leaf", self.demand.leaf.switch, leaves, self.figures["radix"], down, up, fitted, built)
 
     def _leaf_links(self, leaves: Figure, up: Figure, seats: Figure) -> Links:
@@ -292,18 +294,18 @@ class Builder:
         count = ports_in_use.links_of_leaves(seats)
         if count.value == all_up.value:
             count = all_up
-        return Links("leaf-spine", count, count, self.rates["leaf-spine"], ("leaf", "spine"))
+        return Links(LEAF_SPINE.name, count, count, self.rates[LEAF_SPINE.name], LEAF_SPINE.ends)
 
     def _server_links(self) -> Links:
-        rate = self.rates["server-leaf"]
-        return Links("server-leaf", endpoints_of(self.demand), self.attached, rate, ("server", "leaf"))
+        rate = self.rates[SERVER_LEAF.name]
+        return Links(SERVER_LEAF.name, endpoints_of(self.demand), self.attached, rate, SERVER_LEAF.ends)
 
     def _spine_tier(
         self, spines: Figure, of_pod: Figure, down: Figure, up: Figure | None, pods: Figure | None, seats: Figure
     ) -> Tier:
         ratio = None
         if up is not None:
-            ratio = formulas.ratio_built(down, self.rates["leaf-spine"], up, self.rates["spine-core"])
+            ratio = formulas.ratio_built(down, self.rates[LEAF_SPINE.name], up, self.rates[SPINE_CORE.name])
         kinds = ports_in_use.kinds_of_spines(seats, pods or single_layer(), of_pod, up or not_fixed())
         fitted: tuple[Fitted, ...] = (Fitted(spines, down, up),)
         [((filled, _), _), *others] = kinds.value
@@ -320,10 +322,10 @@ class Builder:
         return Tier("core", self.demand.core.switch, count, radix, down, None, (Fitted(count, down, None),), None)
 
     def _bisection(self, seats: Figure, pods: Figure | None, of_pod: Figure, spine_up: Figure | None) -> Figure:
-        rates = (self.rates["server-leaf"], self.rates["leaf-spine"])
+        rates = (self.rates[SERVER_LEAF.name], self.rates[LEAF_SPINE.name])
         if pods is None:
             return ports_in_use.bisection_of_leaves(seats, *rates)
         if spine_up is None:
             return ports_in_use.bisection_of_pods(seats, *rates, pods, formulas.no_bisection())
-        pod_gbps = formulas.bandwidth(formulas.uplinks_of_pod(of_pod, spine_up), self.rates["spine-core"])
+        pod_gbps = formulas.bandwidth(formulas.uplinks_of_pod(of_pod, spine_up), self.rates[SPINE_CORE.name])
         return ports_in_use.bisection_of_pods(seats, *rates, pods, pod_gbps)

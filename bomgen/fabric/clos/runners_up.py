@@ -7,6 +7,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.search import MAX_TIERS, Shape, best, divisions, reach
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import endpoints_of, figures_of, numbers_of
 from bomgen.fabric.types import Demand
@@ -28,7 +29,7 @@ def by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tried]:
     """What one, two and three tiers make of a demand; rails have leaves of their own, so that one switch is none."""
     found = []
     if rails is None or rails.value == 1:
-        found.append(Tried(1, None, int(radix(demand.leaf.switch, demand.rates["server-leaf"]).value)))
+        found.append(Tried(1, None, int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)))
     for tiers in range(2, MAX_TIERS + 1):
         try:
             numbers = numbers_of(figures_of(demand._replace(tiers=None), tiers, rails))

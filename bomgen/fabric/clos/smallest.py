@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.build import Builder
+from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
 from bomgen.fabric.clos.search import MAX_TIERS, Numbers, best, divisions, most_servers, reach, spines_of_pod
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import endpoints_of, figures_of, numbers_of, one_switch, spaced
 from bomgen.fabric.types import Demand, Fabric
@@ -27,7 +29,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
     asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand, rails), MAX_TIERS + 1)
     for tiers in asked:
         if tiers == 1:
-            if endpoints_of(demand).value <= radix(demand.leaf.switch, demand.rates["server-leaf"]).value:
+            if endpoints_of(demand).value <= radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value:
                 return one_switch(demand, topology)
             continue
         figures = figures_of(demand, tiers, rails)
@@ -41,7 +43,10 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
 
 def _check_fixed_ports(demand: Demand) -> None:
     """Raise Infeasible when the plan fixes more ports of a switch than it has."""
-    for choice, kinds in ((demand.leaf, ("server-leaf", "leaf-spine")), (demand.spine, ("leaf-spine", "spine-core"))):
+    for choice, kinds in (
+        (demand.leaf, (SERVER_LEAF.name, LEAF_SPINE.name)),
+        (demand.spine, (LEAF_SPINE.name, SPINE_CORE.name)),
+    ):
         for fixed, kind in zip((choice.downlinks, choice.uplinks), kinds, strict=True):
             if fixed:
                 ports = radix(choice.switch, demand.rates[kind])
@@ -110,7 +115,7 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
     if numbers:
         reached = most_servers(numbers, servers, per_server)
     else:
-        ports = radix(demand.leaf.switch, demand.rates["server-leaf"]).value
+        ports = radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
         reached = max((ports - others) // per_server, 0)
     if not reached and others:
         return _crowded(demand, numbers, others)
@@ -127,7 +132,7 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
 def _crowded(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
     """Other machines and reserved ports alone are too many."""
     alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
-    most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates["server-leaf"]).value
+    most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
     because = demand.host_ports or demand.reserved_ports or endpoints_of(demand)
     message = f"{spaced(others)} ports of other machines and reserved ones leave no room for servers"
     return Infeasible(f"{message}; all that the switches reach are {spaced(most)} endpoints", because)

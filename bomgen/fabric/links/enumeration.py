@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.links.endpoints import seated
-from bomgen.fabric.links.switches import between_groups, in_groups, to_cores, to_spines
-from bomgen.fabric.types import Fabric
+from bomgen.fabric.registry import topology
+from bomgen.fabric.types import SERVER, Fabric
 
 Column = NDArray[np.int64]
 
@@ -73,7 +74,7 @@ def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
             parts.setdefault((joint.kind, joint.ends), []).append(columns)
     for (kind, ends), rows in parts.items():
         lower, lower_port, upper, upper_port = (np.concatenate(each) for each in zip(*rows, strict=True))
-        if ends[0] in ("server", HOST):
+        if ends[0] in (SERVER, HOST):
             order = np.lexsort((lower_port, lower))
             lower, lower_port, upper, upper_port = (each[order] for each in (lower, lower_port, upper, upper_port))
         yield Joint(kind, ends, lower, lower_port, upper, upper_port)
@@ -91,7 +92,7 @@ def _plane(plane: Fabric, spread: Spread, servers: int, number: int, tree: int, 
     of_nic = spread.ports_of_nic // spread.planes
     in_plane = seats.port + tree
     port = in_plane // of_nic * spread.ports_of_nic + in_plane % of_nic * spread.planes + number
-    yield Joint("server-leaf", ("server", "leaf"), seats.server, port, seats.leaf, seats.leaf_port)
+    yield Joint(SERVER_LEAF.name, SERVER_LEAF.ends, seats.server, port, seats.leaf, seats.leaf_port)
     rows = trees * seats.rails
     hosts = list[tuple[Any, ...]]()
     for rail, (leaf, leaf_port) in enumerate(seats.hosts):
@@ -102,13 +103,6 @@ def _plane(plane: Fabric, spread: Spread, servers: int, number: int, tree: int, 
         hosts.append((ids, np.zeros_like(ids), leaf[: len(ids)], leaf_port[: len(ids)]))
     columns = [np.concatenate(each) for each in zip(*hosts, strict=True)]
     if len(columns[0]):
-        yield Joint("server-leaf", (HOST, "leaf"), *columns)
-    kinds = {links.kind for links in plane.links}
-    if "leaf-spine" in kinds:
-        yield Joint("leaf-spine", ("leaf", "spine"), *to_spines(plane, seats))
-    if "spine-core" in kinds:
-        yield Joint("spine-core", ("spine", "core"), *to_cores(plane))
-    if "local" in kinds:
-        yield Joint("local", ("leaf", "leaf"), *in_groups(plane))
-    if "global" in kinds:
-        yield Joint("global", ("leaf", "leaf"), *between_groups(plane))
+        yield Joint(SERVER_LEAF.name, (HOST, SERVER_LEAF.ends[1]), *columns)
+    for kind, ends in topology(plane.topology).connect(plane, seats):
+        yield Joint(kind.name, kind.ends, *(np.asarray(column, dtype=np.int64) for column in ends))

@@ -10,6 +10,7 @@ from bomgen.core.provenance import Assumed, formula, known
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.clos.search import ports_beside
 from bomgen.fabric.clos.search_formulas import ports_left_in_cages
+from bomgen.fabric.declaration import SERVER_LEAF, Topology, no_connections
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.requirements import attached_of, endpoints_of, in_a_row, not_fixed, one_tier
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
@@ -67,7 +68,7 @@ def build(demand: Demand) -> Fabric:
     """As many leaves as hold the endpoints. Raises Infeasible when links into the other fabric leave no port."""
     switch, rates = demand.leaf.switch, demand.rates
     uplinks = known(demand.uplinks, "binding lets no access leaves without an up-link pass")
-    down_gbps, up_gbps = rates["server-leaf"], rates["uplink"]
+    down_gbps, up_gbps = rates[SERVER_LEAF.name], rates["uplink"]
     ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
     cages = shared_cages(switch, down_gbps, up_gbps) or not_fixed()
     if isinstance(uplinks.origin, Assumed) and not demand.leaf.downlinks:
@@ -92,7 +93,7 @@ def build(demand: Demand) -> Fabric:
         ports_per_server=demand.ports_per_server,
         tier_count=one_tier(),
         tiers=(tier,),
-        links=(Links("server-leaf", endpoints, attached, down_gbps, ("server", "leaf")),),
+        links=(Links(SERVER_LEAF.name, endpoints, attached, down_gbps, SERVER_LEAF.ends),),
         switches=count,
         bisection_gbps=bisection(attached, down, down_gbps, uplinks, up_gbps),
         hops=None,
@@ -102,3 +103,14 @@ def build(demand: Demand) -> Fabric:
         uplink_gbps=up_gbps,
         seats=in_a_row(demand, count, down, uplinks),
     )
+
+
+TOPOLOGY = Topology(
+    name=NAME,
+    limits=LIMITS,
+    drawing=DRAWING,
+    tiers=("leaf",),
+    link_kinds=(SERVER_LEAF,),
+    build=build,
+    connect=no_connections,
+)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, known
+from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
 from bomgen.fabric.dragonfly import formulas
 from bomgen.fabric.dragonfly.search import (
     LETTERS,
@@ -47,6 +48,17 @@ DRAWING = """\
       servers                servers
 """
 
+LOCAL = LinkKind(
+    *("local", ("leaf", "leaf"), "LL", "Local"),
+    "Topology dragonfly: links between the switches of a group.",
+    {"medium": "transceiver", "length": "5 m"},
+)
+GLOBAL = LinkKind(
+    *("global", ("leaf", "leaf"), "LG", "Global"),
+    "Topology dragonfly: links between groups.",
+    {"medium": "transceiver", "rate": "400G", "length": "50 m"},
+)
+
 
 def _option(title: str, description: str, *examples: int) -> dict[str, Any]:
     return {
@@ -78,6 +90,9 @@ OPTIONS: dict[str, Any] = {
     "additionalProperties": False,
     "examples": [dict(zip(_EXAMPLES, column, strict=True)) for column in zip(*_EXAMPLES.values(), strict=True)],
 }
+
+GROUPS, SIZE, BETWEEN = "groups", "switches_per_group", "links_between_groups"
+"""Dimensions of the fabric."""
 
 
 class Ports(NamedTuple):
@@ -118,7 +133,7 @@ def build(demand: Demand) -> Fabric:
 def _ports(demand: Demand) -> Ports:
     """The ports of a router by kind of link. Raises Infeasible when different rates do not share ports."""
     switch = demand.leaf.switch
-    kinds = [demand.rates[kind] for kind in ("server-leaf", "local", "global")]
+    kinds = [demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL)]
     one, local, outer = (radix(switch, rate) for rate in kinds)
     if len({rate.value for rate in kinds}) == 1:
         return Ports(one, local, outer, not_fixed())
@@ -169,23 +184,23 @@ def _fabric(
         if switches.value:
             room_here = formulas.ports_of_routers(switches, formulas.ports_for_endpoints(*ports, local, global_))
             free = room_here if free is None else formulas.ports_of_all(free, room_here)
-    links = [Links("server-leaf", endpoints, attached, rates["server-leaf"], ("server", "leaf"))]
+    links = [Links(SERVER_LEAF.name, endpoints, attached, rates[SERVER_LEAF.name], SERVER_LEAF.ends)]
     for kind, joined, of_router in (
-        ("local", formulas.local_links(a, g), local),
-        ("global", formulas.global_links(between, g), outer),
+        (LOCAL, formulas.local_links(a, g), local),
+        (GLOBAL, formulas.global_links(between, g), outer),
     ):
         if joined.value:
-            links.append(Links(kind, joined, joined, rates[kind], ("leaf", "leaf"), of_router))
+            links.append(Links(kind.name, joined, joined, rates[kind.name], kind.ends, of_router))
     dimensions = {
         "endpoints_per_switch": p,
-        "switches_per_group": a,
+        SIZE: a,
         "global_links_per_switch": h,
-        "groups": g,
+        GROUPS: g,
     }
     if group_ports.value:
-        dimensions["links_between_groups"] = between
+        dimensions[BETWEEN] = between
         dimensions["group_oversubscription"] = formulas.ratio_of_group(
-            a, p, rates["server-leaf"], group_ports, rates["global"]
+            a, p, rates[SERVER_LEAF.name], group_ports, rates[GLOBAL.name]
         )
     return Fabric(
         topology=NAME,
@@ -196,7 +211,7 @@ def _fabric(
         links=tuple(links),
         switches=count,
         bisection_gbps=formulas.bisection_at_least(
-            attached, p, a, outer, between, rates["server-leaf"], rates["local"], rates["global"]
+            attached, p, a, outer, between, *(rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL))
         ),
         hops=formulas.switches_on_the_way(a, g),
         largest=formulas.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else formulas.largest_balanced(*ports),
@@ -247,7 +262,7 @@ def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, 
     local = a - 1
     if p > room(*values, local, h):
         broke = max((letter for letter in given if letter != "g"), key=lambda letter: given[letter])
-        rate = demand.rates["server-leaf"].value
+        rate = demand.rates[SERVER_LEAF.name].value
         message = f"p + a - 1 + h = {p} + {local} + {h} ports of a router; a {switch} has {values[0]} at {rate} Gb/s"
         rule = "ports"
     elif g > a * h + 1 and "g" in given:
@@ -268,3 +283,27 @@ def _servers(demand: Demand, reached: int) -> int:
     """Whole servers of so many endpoints, beside hosts and reserved ports."""
     others = sum(figure.value for figure in (demand.host_ports, demand.reserved_ports) if figure)
     return max(int((reached - others) // demand.ports_per_server.value), 0)
+
+
+def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
+    """Local links between every two switches of a group, global links between every two groups."""
+    from bomgen.fabric.links.dragonfly import connect_groups, connect_switches_of_groups
+
+    groups, size = (int(plane.dimensions[name].value) for name in (GROUPS, SIZE))
+    if plane.links_of(LOCAL.name):
+        yield LOCAL, connect_switches_of_groups(groups, size)
+    if plane.links_of(GLOBAL.name):
+        yield GLOBAL, connect_groups(groups, size, int(plane.dimensions[BETWEEN].value))
+
+
+TOPOLOGY = Topology(
+    name=NAME,
+    limits=LIMITS,
+    drawing=DRAWING,
+    tiers=("leaf",),
+    link_kinds=(SERVER_LEAF, LOCAL, GLOBAL),
+    build=build,
+    connect=connect,
+    arrangement=SwitchGroups(inside=LOCAL.name, groups=GROUPS, group_size=SIZE),
+    options=OPTIONS,
+)

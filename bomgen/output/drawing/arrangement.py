@@ -7,20 +7,27 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
+from bomgen.fabric.declaration import NodeGrid, SwitchGroups, TierRows
+from bomgen.fabric.registry import topology
 from bomgen.fabric.types import Fabric, Links, Tier
 
-SERVER = "server"
 CORE = "core"
-_AXES = ("x", "y", "z")
-LOCAL = "local"
-"""The links within a group of routers; those of other kinds between routers join groups."""
-_GROUPS, _ROUTERS = ("g", "groups"), ("a", "switches_per_group")
-"""What fabrics call the number of groups, and of the routers of one."""
 
 
 def sideways(fabric: Fabric) -> list[Links]:
     """The links between switches of one tier."""
-    return [links for links in fabric.links if links.ends[0] == links.ends[1]]
+    return [links for links in fabric.links if links.beside]
+
+
+def arrangement_of(fabric: Fabric) -> TierRows | SwitchGroups | NodeGrid:
+    """How the topology of a fabric is drawn."""
+    return topology(fabric.topology).arrangement
+
+
+def is_inside(fabric: Fabric, links: Links) -> bool:
+    """Whether links connect switches of one group."""
+    arrangement = arrangement_of(fabric)
+    return isinstance(arrangement, SwitchGroups) and links.kind == arrangement.inside
 
 
 def between(fabric: Fabric, lower: str, upper: str) -> Links | None:
@@ -77,11 +84,13 @@ class Groups:
 
 
 def groups_of(fabric: Fabric) -> Groups:
-    """The groups of a fabric whose switches are linked side by side; one that says nothing of groups is one."""
-    routers, said = int(fabric.tiers[0].count.value), fabric.dimensions
-    count = next((int(said[name].value) for name in _GROUPS if name in said), 1)
-    size = next((int(said[name].value) for name in _ROUTERS if name in said), -(-routers // count))
-    return Groups(count, size)
+    """The groups of a fabric whose switches are linked side by side, as its topology names their numbers."""
+    routers, arrangement = int(fabric.tiers[0].count.value), arrangement_of(fabric)
+    count = size = None
+    if isinstance(arrangement, SwitchGroups):
+        count, size = (fabric.dimensions.get(name or "") for name in (arrangement.groups, arrangement.group_size))
+    groups = int(count.value) if count else 1
+    return Groups(groups, int(size.value) if size else -(-routers // groups))
 
 
 class Torus(NamedTuple):
@@ -118,7 +127,9 @@ class Torus(NamedTuple):
 
 def torus_of(fabric: Fabric) -> Torus:
     """The grid of a fabric without switches, and whether its count of links is that of closed or of open lines."""
-    sizes = {axis: int(fabric.dimensions[axis].value) for axis in _AXES if axis in fabric.dimensions}
+    arrangement = arrangement_of(fabric)
+    axes = arrangement.axes if isinstance(arrangement, NodeGrid) else ()
+    sizes = {axis: int(fabric.dimensions[axis].value) for axis in axes if axis in fabric.dimensions}
     count = sum(links.count.value for links in fabric.links)
     nodes = prod(sizes.values())
     for wrapped in (True, False):

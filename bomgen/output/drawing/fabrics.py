@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bomgen.core.language import Language
+from bomgen.fabric.declaration import NodeGrid, SwitchGroups
 from bomgen.fabric.types import Fabric
-from bomgen.output.drawing.arrangement import sideways
+from bomgen.output.drawing.arrangement import arrangement_of
 from bomgen.output.drawing.canvas import Canvas
 from bomgen.output.drawing.grid import draw_grid
 from bomgen.output.drawing.groups import draw_groups
@@ -21,6 +22,11 @@ def fabric_svg(fabric: Fabric, name: str, language: Language, servers: int | Non
     """
     wording, canvas = Wording(fabric, name, language, servers), Canvas()
     canvas.header(wording.plane())
-    draw = draw_groups if sideways(wording.drawn) else draw_tiers
-    (draw if wording.drawn.tiers else draw_grid)(canvas, wording)
+    arrangement = arrangement_of(wording.drawn)
+    if isinstance(arrangement, NodeGrid):
+        draw_grid(canvas, wording, arrangement.axes)
+    elif isinstance(arrangement, SwitchGroups):
+        draw_groups(canvas, wording)
+    else:
+        draw_tiers(canvas, wording)
     return canvas.text(name, wording.title(), alone)

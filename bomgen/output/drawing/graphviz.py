@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bomgen.core.language import Language
+from bomgen.fabric.declaration import NodeGrid, SwitchGroups
 from bomgen.fabric.types import Fabric, Links, Tier
-from bomgen.output.drawing.arrangement import CORE, between, pods_of, reachable, share, sideways, uplinks
+from bomgen.output.drawing.arrangement import CORE, arrangement_of, between, pods_of, reachable, share, uplinks
 from bomgen.output.drawing.dot import Graph
 from bomgen.output.drawing.graphviz_flat import add_grid, add_groups
 from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES, add_servers, summary
@@ -27,9 +28,10 @@ def fabric_dot(fabric: Fabric, name: str, language: Language, servers: int | Non
     """
     wording = Wording(fabric, name, language, servers)
     graph = Graph(name, summary(wording))
-    if not wording.drawn.tiers:
+    arrangement = arrangement_of(wording.drawn)
+    if isinstance(arrangement, NodeGrid):
         add_grid(graph, wording)
-    elif sideways(wording.drawn):
+    elif isinstance(arrangement, SwitchGroups):
         add_groups(graph, wording)
     else:
         _add_tiers(graph, wording)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations, product
 
 from bomgen.fabric.types import Links
-from bomgen.output.drawing.arrangement import LOCAL, Torus, groups_of, share, sideways, torus_of
+from bomgen.output.drawing.arrangement import Torus, groups_of, is_inside, share, sideways, torus_of
 from bomgen.output.drawing.dot import Graph
 from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES, add_servers
 from bomgen.output.drawing.wording import Wording
@@ -23,8 +23,8 @@ def add_groups(graph: Graph, wording: Wording) -> None:
     fabric = wording.drawn
     routers, groups = fabric.tiers[0].count.value, groups_of(fabric)
     kinds = [links for links in sideways(fabric) if links.count.value]
-    inside = [links for links in kinds if links.kind == LOCAL]
-    outside = [links for links in kinds if links.kind != LOCAL]
+    inside = [links for links in kinds if is_inside(fabric, links)]
+    outside = [links for links in kinds if not is_inside(fabric, links)]
     if routers <= MOST_SWITCHES and groups.pairs_inside + groups.pairs + routers <= MOST_EDGES:
         _add_routers(graph, wording, inside, outside)
     elif groups.count <= MOST_GROUPS:
@@ -34,7 +34,7 @@ def add_groups(graph: Graph, wording: Wording) -> None:
         graph.node(tier.name, [wording.tier_name(tier.name), wording.switches(tier), wording.groups()])
         for links in kinds:
             label = [*wording.links(links)[:1], *wording.side_by_side(links)]
-            graph.edge(tier.name, tier.name, label, "" if links.kind == LOCAL else _OTHER_SIDE)
+            graph.edge(tier.name, tier.name, label, "" if is_inside(fabric, links) else _OTHER_SIDE)
         add_servers(graph, wording, [(tier.name, routers)])
 
 

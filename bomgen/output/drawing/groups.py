@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import cos, pi, sin
 
-from bomgen.output.drawing.arrangement import LOCAL, groups_of, share, sideways
+from bomgen.output.drawing.arrangement import groups_of, is_inside, share, sideways
 from bomgen.output.drawing.canvas import NUMBER_SIZE, PADDING, Box, Canvas, Row, frames
 from bomgen.output.drawing.tiers import draw_servers, servers_row
 from bomgen.output.drawing.wording import Wording
@@ -34,7 +34,7 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
         label.append(wording.groups())
     above: list[str] = []
     for links in (each for each in sideways(fabric) if each.count.value):
-        (label if links.kind == LOCAL else above).extend([*wording.links(links), *wording.side_by_side(links)])
+        (label if is_inside(fabric, links) else above).extend([*wording.links(links), *wording.side_by_side(links)])
     row = Row(label, above, _FRAME, _ARCS if len(shown) > 1 else 0)
     middle, below = canvas.rows([row, servers_row(wording)])
     top = middle - _FRAME / 2

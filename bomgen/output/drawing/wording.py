@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from bomgen.core.language import Language
-from bomgen.fabric.types import Fabric, Links, Tier
-from bomgen.output.drawing.arrangement import LOCAL, SERVER, between, groups_of, pods_of, reachable, sideways, torus_of
-from bomgen.plan.types import RAIL_OPTIMIZED
+from bomgen.fabric.declaration import SwitchGroups, TierRows
+from bomgen.fabric.types import SERVER, Fabric, Links, Tier
+from bomgen.output.drawing.arrangement import (
+    arrangement_of,
+    between,
+    groups_of,
+    is_inside,
+    pods_of,
+    reachable,
+    torus_of,
+)
 
 _GBPS = "Gb/s"
 
@@ -17,7 +25,8 @@ class Wording:
         self.all, self.name, self.language, self.servers = fabric, name, language, servers
         self.drawn = fabric.plane or fabric
         self.planes = int(fabric.planes.value) if fabric.plane and fabric.planes is not None else 1
-        self.group = "rail-group" if self.drawn.topology == RAIL_OPTIMIZED else "pod"
+        arrangement = arrangement_of(self.drawn)
+        self.group = arrangement.pod if isinstance(arrangement, TierRows) else ""
 
     def title(self) -> str:
         """The fabric's name and its switches."""
@@ -38,7 +47,7 @@ class Wording:
 
     def tier_name(self, tier: str) -> str:
         """What a tier is called; the one tier of a fabric without tiers above holds routers."""
-        key = "router" if sideways(self.drawn) else tier
+        key = "router" if isinstance(arrangement_of(self.drawn), SwitchGroups) else tier
         return self.language.words.get(f"ui-tier-{key}", tier)
 
     def switches(self, tier: Tier, count: int | None = None) -> str:
@@ -106,7 +115,7 @@ class Wording:
     def side_by_side(self, links: Links) -> list[str]:
         """How links within a tier spread: over pairs of routers in a group, or over pairs of groups."""
         groups = groups_of(self.drawn)
-        within = links.kind == LOCAL
+        within = is_inside(self.drawn, links)
         pairs = groups.pairs_inside if within else groups.pairs
         if pairs and links.count.value >= pairs:
             key = "ui-per-pair-router" if within else "ui-per-pair-group"

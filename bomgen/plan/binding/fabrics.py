@@ -9,11 +9,12 @@ from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import Problem, nearest
 from bomgen.core.provenance import Figure, Mark, first_given
-from bomgen.fabric.registry import Topology, described
+from bomgen.fabric.declaration import LinkKind, Topology
+from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, PanelWish, Wish
 from bomgen.plan.binding.section import Section
-from bomgen.plan.types import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
+from bomgen.plan.types import IN_BAND, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
 
 DEFAULT = "default"
 AUTO = "auto"
@@ -80,8 +81,8 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
         pdu_ports=_management_ports(section, role, "pdu"),
         machine_ports=_management_ports(section, role, "machine"),
         uplink=_uplink(section, fabrics),
-        links={kind: _link(section.below("links"), kind, mark) for kind in LINK_KINDS},
-        switchless=kind.switchless,
+        links={kind.name: _link(section.below("links"), kind, mark) for kind in link_kinds().values()},
+        declared=kind,
         options=_options(section, kind),
         host_cage=section.catalog.assumption("host-cage"),
     )
@@ -250,11 +251,10 @@ def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoic
     )
 
 
-def _link(links: Section, kind: str, fabric_mark: Mark) -> Wish:
-    section = links.below(kind)
+def _link(links: Section, kind: LinkKind, fabric_mark: Mark) -> Wish:
+    section = links.below(kind.name)
     named = section.data.get("module")
-    ends = LINK_KINDS[kind]
-    modules = {end: str(named) for end in ends} if isinstance(named, str) else dict(named or {})
+    modules = {end: str(named) for end in kind.ends} if isinstance(named, str) else dict(named or {})
     for end, part in modules.items():
         at = section.below("module") if isinstance(named, dict) else section
         key = end if isinstance(named, dict) else "module"

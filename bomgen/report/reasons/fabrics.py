@@ -16,7 +16,6 @@ from bomgen.fabric.clos.search import Shape
 from bomgen.fabric.planes import dealt
 from bomgen.fabric.types import Demand, Tier, TierChoice
 from bomgen.plan import fabric_demand
-from bomgen.plan.types import RAIL_OPTIMIZED
 from bomgen.report.reasons.types import (
     DEFAULT,
     PLAN,
@@ -31,8 +30,6 @@ from bomgen.report.reasons.types import (
     named,
 )
 
-SEARCHED = ("fat-tree", RAIL_OPTIMIZED)
-"""Topologies whose shape is the smallest that a search finds."""
 SHOWN = 5
 """Runners-up that are named: the nearest say the most."""
 _WORDS = {1: "one tier", 2: "two tiers"}
@@ -49,10 +46,11 @@ def topics(asked: Asked) -> Iterator[Topic]:
     for built in asked.report.design.fabrics:
         base, of = f"fabrics.{built.plan.name}", built.plan.name
         yield Topic(f"{base}.topology", (), partial(_topology, asked, built))
-        if built.plan.topology.value in SEARCHED and built.attachment:
+        if built.plan.declared.searched and built.attachment:
             yield Topic(f"{base}.tiers", (f"{base}.tiers",), partial(_tiers, asked, built))
             if len(built.fabric.tiers) > 1:
-                covers = tuple(f"{base}.{key}" for key in ("ports.leaf", "switches", "links.leaf-spine", "pods"))
+                above_leaves = built.fabric.links[1].kind
+                covers = tuple(f"{base}.{key}" for key in ("ports.leaf", "switches", f"links.{above_leaves}", "pods"))
                 yield Topic(f"{base}.ports.leaf.up", covers, partial(_division, asked, built))
         for tier in built.fabric.tiers:
             covers = (f"{of}.switch.{tier.name}", f"{base}.switches.{tier.name}")
@@ -75,7 +73,7 @@ def _demand(asked: Asked, built: BuiltFabric) -> Demand | None:
 
 
 def _rails(built: BuiltFabric, demand: Demand) -> Figure | None:
-    return demand.ports_per_server if built.plan.topology.value == RAIL_OPTIMIZED else None
+    return demand.ports_per_server if built.plan.declared.has_rails else None
 
 
 def _tiers(asked: Asked, built: BuiltFabric) -> Reason | None:
@@ -168,7 +166,7 @@ def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:
 
 def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
     """Switches of the catalogue with ports as fast and of one protocol: what the fabric would be with them."""
-    if built.plan.topology.value not in SEARCHED or built.attachment is None:
+    if not built.plan.declared.searched or built.attachment is None:
         return
     found = []
     rate = max(group.port_gbps.value for group in tier.switch.groups)
