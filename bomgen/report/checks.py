@@ -30,6 +30,8 @@ OVER_BUILT = 2
 """Up-links with more than twice the bandwidth of the down-links are money for nothing (published over-builds: 16:1)."""
 REDUNDANT_UPLINKS = 2
 """Two up-links a switch are redundancy, whatever their rate."""
+MOST_ENUMERATED = 100_000
+"""Links of a plane up to which a check enumerates them: that takes some hundredths of a second."""
 
 Status = Literal["pass", "warn", "fail"]
 
@@ -219,6 +221,27 @@ def _slow_links(built: BuiltFabric) -> Iterator[Check]:
             yield Check("slow-links", "warn", message, f"fabrics.{built.plan.name}.links.{kind}")
 
 
+def _bisection(built: BuiltFabric) -> Iterator[Check]:
+    """The links that the topology enumerates are those counted, and carry the bisection stated.
+
+    Only what is wrong is reported. Fabrics of very many links are left to `bomgen wiring`, which lists them.
+    """
+    from bomgen.fabric.links.bisection import cut_between_halves
+
+    plane = built.fabric.plane or built.fabric
+    if sum(links.count.value for links in plane.links) > MOST_ENUMERATED:
+        return
+    base, cut = f"fabrics.{built.plan.name}", cut_between_halves(plane)
+    for kind, listed, count in cut.miscounted:
+        message = f"the topology connects {listed} {kind} links and counts {count}"
+        yield Check("connections", "fail", message, f"{base}.links.{kind}")
+    planes = built.fabric.planes.value if built.fabric.planes else 1
+    stated = built.fabric.bisection_gbps.value
+    if stated > planes * cut.gbps:
+        message = f"a bisection of {stated} Gb/s; the links between the halves carry at most {planes * cut.gbps} Gb/s"
+        yield Check("bisection", "fail", message, f"{base}.bisection_gbps")
+
+
 def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
     """Every optical link has an engine at both ends: per device, over all its kinds of link."""
     for device in dict.fromkeys(use.device for use in built.interconnect.modules):
@@ -265,6 +288,7 @@ _FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
     _spread_evenly,
     _ratio_kept,
     _slow_links,
+    _bisection,
     _optical_ends,
     _cables_match,
 )
