@@ -8,6 +8,7 @@ import click
 from text import code, html, table
 
 from bomgen.cli.command import main
+from bomgen.cli.common import FormatsCommand
 
 WIDTH = 100
 
@@ -28,6 +29,9 @@ def pages() -> Iterator[tuple[str, str]]:
         ]
         if rows:
             parts.append(table(("Option", "Meaning"), ((f"<code>{html(a)}</code>", html(b)) for a, b in rows)))
+        if isinstance(command, FormatsCommand):
+            formats = ((f"<code>{html(a)}</code>", html(b)) for a, b in command.formats.described())
+            parts.append(table(("Format", "What it is"), formats))
     yield "reference/commands.md", "\n".join(parts)
 
 

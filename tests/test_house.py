@@ -124,6 +124,37 @@ def test_rooms_import_earlier_rooms_only() -> None:
     assert [] == wrong
 
 
+def module_imports() -> dict[str, set[str]]:
+    """The modules of the package that each module imports, at any depth of its code."""
+    names = {name_of(path) for path in MODULES}
+    return {
+        name_of(path): {
+            imported.removeprefix("bomgen.") for imported, _ in members_of(path) if imported.startswith("bomgen.")
+        }
+        & names - {name_of(path)}
+        for path in MODULES
+    }
+
+
+def members_of(path: Path) -> Iterator[tuple[str, int]]:
+    """What a module imports: modules, and names of modules as `module.name`."""
+    yield from imports_of(path)
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def test_no_modules_import_each_other() -> None:
+    """There is no circle of imports, not even through imports inside functions."""
+    left = module_imports()
+    left["cli.watching"].discard("cli.common")
+    assert sum(map(len, left.values())) > 500
+    while free := [name for name, imported in left.items() if not imported & left.keys()]:
+        for name in free:
+            del left[name]
+    assert {} == {name: imported & left.keys() for name, imported in left.items()}
+
+
 def test_relative_imports_do_not_hide_a_room() -> None:
     """Every import names its module in full."""
     wrong = [

@@ -11,6 +11,7 @@ from bomgen.cli.common import (
     NOT_WRITTEN,
     STANDARD_OUTPUT,
     WRONG_PLAN,
+    FormatsCommand,
     check_names,
     complain,
     files,
@@ -27,15 +28,12 @@ from bomgen.cli.common import (
     worked_out,
 )
 from bomgen.cli.summary import summary
+from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS
 
-DEFAULT_FORMATS = "md,html,xlsx,json,csv"
-ALL_FORMATS = f"{DEFAULT_FORMATS},cdx,pdf,svg,dot"
 DEFAULT_FOLDER = "dist"
-BINARY = ("xlsx", "pdf")
-"""Formats that no terminal can show."""
 
 
-@click.command()
+@click.command(cls=FormatsCommand, formats=DOCUMENTS)
 @plans_argument
 @click.option(
     "-o",
@@ -49,11 +47,11 @@ BINARY = ("xlsx", "pdf")
 @click.option(
     "-f",
     "--formats",
-    default=DEFAULT_FORMATS,
+    default=",".join(DEFAULT_DOCUMENTS),
     show_default=True,
     metavar="LIST",
     shell_complete=proposed("documents"),
-    help="What to write; cdx is CycloneDX, pdf takes Chromium, svg and dot draw every fabric.",
+    help="What to write; see below.",
 )
 @click.option(
     "--template",
@@ -78,21 +76,21 @@ def build(
 ) -> None:
     """Write quote.md, quote.html, quote.xlsx, bom.json and bom.csv into DIR/NAME/ for each plan (- is standard input).
 
-    The format cdx writes the bill as a CycloneDX hardware BOM, bom.cdx.json. The format pdf writes quote.pdf, which
-    Chromium prints: the one in PATH, or the one that BOMGEN_CHROMIUM names. The formats svg and dot (Graphviz) write a
-    drawing of each fabric, fabric-NAME.svg and fabric-NAME.dot.
     Templates of your own, by --template or `templates:` of a plan, are filled in beside them.
 
     Several plans are built each by itself; the worst exit code is returned.
     """
     from bomgen.cli.watching import watched
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.output.writer import DRAWINGS, FORMATS, PRINTED, OutputError, render, write
+    from bomgen.output.writer import OutputError, render, write
 
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
-    unknown = [form for form in wanted if form not in (*FORMATS, *PRINTED, *DRAWINGS)]
+    unknown = [form for form in wanted if form not in DOCUMENTS.names]
     if unknown or not wanted:
-        raise click.UsageError(f"no format '{', '.join(unknown)}'; there are {ALL_FORMATS}")
+        raise click.UsageError(f"no format '{', '.join(unknown)}'; there are {','.join(DOCUMENTS.names)}")
+    for form in wanted:
+        if instead := DOCUMENTS.constant(form, "DEPRECATED"):
+            complain(f"bomgen: warning: -f {form} is deprecated; {instead}")
     piped = output == STANDARD_OUTPUT
     if piped and (len(plans) > 1 or len(wanted) > 1 or templates):
         raise click.UsageError("-o - takes one plan and one format, such as -f json")
@@ -132,6 +130,6 @@ def _to_standard_output(made: dict[str, bytes], form: str) -> None:
     if len(made) != 1:
         raise click.UsageError(f"{len(made)} files, and -o - takes one; name a folder with -o")
     (content,) = made.values()
-    if form in BINARY and sys.stdout.isatty():
+    if DOCUMENTS.constant(form, "BINARY") and sys.stdout.isatty():
         raise click.UsageError(f"{form} goes to a file or a pipe; name a folder with -o")
     to_standard_output(content)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from bomgen.core.diagnostics import Problem
     from bomgen.core.provenance import Figure
+    from bomgen.output.registry import Formats
     from bomgen.report.result import Report
     from bomgen.workflow.inputs import PlanFile
 
@@ -30,6 +31,20 @@ CONTROLS = ("Cc", "Cs", "Zl", "Zp")
 UNSHOWN = "\N{REPLACEMENT CHARACTER}"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class FormatsCommand(click.Command):
+    """A command that writes the formats of a folder, which its help describes at the end."""
+
+    def __init__(self, *arguments: Any, formats: Formats, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.formats = formats
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Add what every format is."""
+        with formatter.section("Formats"):
+            formatter.write_dl(self.formats.described())
+        super().format_epilog(ctx, formatter)
 
 
 def proposed(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:

@@ -22,8 +22,7 @@ from bomgen.cli.common import (
     worked_out,
     write_out,
 )
-
-PRICE_FORMS = ("csv", "yaml", "xlsx")
+from bomgen.output.registry import PRICE_LISTS
 
 
 @click.command()
@@ -36,7 +35,7 @@ PRICE_FORMS = ("csv", "yaml", "xlsx")
     help="List the parts of a plan that have no price yet, to be filled in.",
 )
 @click.option(
-    "-f", "--format", "form", type=click.Choice(PRICE_FORMS), help="[default: by the suffix of FILE, else csv]"
+    "-f", "--format", "form", type=click.Choice(PRICE_LISTS.names), help="[default: by the suffix of FILE, else csv]"
 )
 @output_option
 @set_option
@@ -54,15 +53,15 @@ def prices(
 
     What comes out is a price book again: send the list to a vendor, and name what comes back at quote.price_book.
     """
-    from bomgen.output.price_lists.forms import BINARY, form_of, written
+    from bomgen.output.price_lists.forms import form_of, written
 
     if (book is None) == (plan is None):
         raise click.UsageError("name a price book, or a plan with --for PLAN")
     by_suffix = form_of(output) if output else None
     if output and form is None and by_suffix is None and Path(output).suffix:
         raise click.UsageError(f"no form of price books has the suffix {Path(output).suffix}; name one with -f")
-    wanted = form or by_suffix or PRICE_FORMS[0]
-    if output is None and wanted in BINARY:
+    wanted = form or by_suffix or PRICE_LISTS.names[0]
+    if output is None and PRICE_LISTS.constant(wanted, "BINARY"):
         raise click.UsageError(f"{wanted} goes to a file; name it with -o")
     not_itself(output, book or plan or "")
     if plan:

@@ -81,19 +81,19 @@ def part_kinds(ctx: click.Context, typed: str) -> list[Item]:
 
 def documents(_: click.Context, typed: str) -> list[Item]:
     """The formats of `build`, of which several stand in one word with commas between."""
-    from bomgen.output.writer import DRAWINGS, FORMATS, PRINTED
+    from bomgen.output.registry import DOCUMENTS
 
     before, comma, start = typed.rpartition(",")
     named = before.split(",")
-    left = [form for form in (*FORMATS, *PRINTED, *DRAWINGS) if form not in named]
-    return [Item(f"{before}{comma}{form}") for form in left if form.startswith(start)]
+    left = [form for form in DOCUMENTS.names if form not in named and form.startswith(start)]
+    return [Item(f"{before}{comma}{form}", help=DOCUMENTS.constant(form, "ABOUT")) for form in left]
 
 
 def wirings(_: click.Context, typed: str) -> list[Item]:
     """The formats of `wiring` with what each is."""
-    from bomgen.output.wiring.formats import about, formats
+    from bomgen.output.registry import WIRINGS
 
-    return [Item(form, help=about(form)) for form in formats() if form.startswith(typed)]
+    return [Item(form, help=about) for form, about in WIRINGS.described() if form.startswith(typed)]
 
 
 def fabrics(ctx: click.Context, typed: str) -> list[Item]:

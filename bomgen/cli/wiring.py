@@ -13,6 +13,7 @@ import click
 from bomgen.cli.common import (
     NOT_WRITTEN,
     WRONG_PLAN,
+    FormatsCommand,
     complain,
     not_itself,
     on_terminal,
@@ -27,24 +28,13 @@ from bomgen.cli.common import (
     talk_options,
     worked_out,
 )
+from bomgen.output.registry import WIRINGS
 
 if TYPE_CHECKING:
     from bomgen.report.result import Report
 
 
-class _Wiring(click.Command):
-    """A command whose help ends with the formats that there are."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Add what every format is."""
-        from bomgen.output.wiring.formats import about, formats
-
-        with formatter.section("Formats"):
-            formatter.write_dl([(name, about(name)) for name in formats()])
-        super().format_epilog(ctx, formatter)
-
-
-@click.command(cls=_Wiring)
+@click.command(cls=FormatsCommand, formats=WIRINGS)
 @plan_argument
 @click.option(
     "-f",
@@ -91,17 +81,17 @@ def wiring(
     """
     from bomgen.cli.watching import watched
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.output.wiring.formats import Unsuitable, format_of, formats
+    from bomgen.output.wiring.formats import Unsuitable
     from bomgen.output.writer import OutputError, write_wiring
     from bomgen.workflow.pipeline import compute_fabric, wired
 
-    if form not in formats():
+    if form not in WIRINGS.names:
         from bomgen.core.diagnostics import nearest
 
-        close = nearest(form, formats())
-        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(formats())}"
+        close = nearest(form, WIRINGS.names)
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(WIRINGS.names)}"
         raise click.UsageError(f"unknown format: {form}; {hint}")
-    module = format_of(form)
+    module = WIRINGS.module(form)
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{form} goes to a file; name it with -o")
     file = one_opened(plan, root)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,26 +12,14 @@ from typing import TYPE_CHECKING
 
 from bomgen.core import progress as telling
 from bomgen.output import atomic_write
+from bomgen.output.registry import DOCUMENTS, WIRINGS
+from bomgen.output.source import Source
 from bomgen.output.user_templates import templates
 from bomgen.report.result import Report, given_to_templates
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.core.document import Drawing
     from bomgen.core.language import Language
-
-FORMATS = {
-    **{"md": "quote.md", "html": "quote.html", "xlsx": "quote.xlsx", "json": "bom.json", "csv": "bom.csv"},
-    "cdx": "bom.cdx.json",
-}
-"""The formats of one file that bomgen writes of itself, each with its file name."""
-PRINTED = {"pdf": "quote.pdf"}
-"""The format that a browser prints, with its file name."""
-DRAWINGS = {"svg": "fabric-{name}.svg", "dot": "fabric-{name}.dot"}
-"""The formats that have a file for every fabric, by the fabric's name."""
-TAKEN = [re.compile(re.escape(name)) for name in (*FORMATS.values(), *PRINTED.values())]
-TAKEN += [re.compile(re.escape(name).replace(r"\{name\}", ".*")) for name in DRAWINGS.values()]
-"""The names of files that are bomgen's own, of every plan."""
 
 
 class OutputError(Exception):
@@ -45,71 +32,19 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     Raises PlanErrors when a template fails, OutputError when there is no browser that prints the PDF.
     """
     files: dict[str, bytes] = {}
-    readers = [form for form in formats if form in ("md", "html", "xlsx", "pdf")]
-    if readers:
-        telling.stage("chapters and drawings")
-        from bomgen.core.language import language
-        from bomgen.report.chapters.contents import document
-
-        words = language(report.plan.quote.language)
-        pools = {each.plan.pool: each for each in report.each_pool}
-        drawings = {name: tuple(_fabrics_drawn(each, words, "svg" in formats)) for name, each in pools.items()}
-        of_racks = {name: _racks_drawn(each, words) for name, each in pools.items()}
-        page = document(report, words, drawings, of_racks, _costs_drawn(report, words))
+    source = Source(report, formats)
     for form in formats:
-        telling.stage(form)
-        if form == "md":
-            from bomgen.output.markdown_html import markdown
-
-            files[FORMATS[form]] = markdown(page, words)
-        elif form == "html":
-            from bomgen.output.markdown_html import html
-
-            files[FORMATS[form]] = html(page, words)
-        elif form == "pdf":
-            from bomgen.output.markdown_html import html
-            from bomgen.output.pdf import NotPrinted, pdf
-
-            try:
-                files[PRINTED[form]] = pdf(files.get(FORMATS["html"]) or html(page, words))
-            except NotPrinted as error:
-                raise OutputError(f"{PRINTED[form]}: {error}") from error
-        elif form == "xlsx":
-            from bomgen.output.xlsx.workbook import workbook
-
-            files[FORMATS[form]] = workbook(page, words)
-        elif form in DRAWINGS:
-            files |= _drawings(report, form)
-        elif form == "cdx":
-            from bomgen.output.cyclonedx import bom_cdx
-
-            files[FORMATS[form]] = bom_cdx(report)
-        else:
-            from bomgen.output.json_csv import bom_csv, bom_json
-
-            files[FORMATS[form]] = bom_json(report) if form == "json" else bom_csv(report)
+        module = DOCUMENTS.module(form)
+        source.begin(form)
+        written = module.write(source)
+        files |= {
+            module.FILE.format(name=name): content
+            for name, content in (written if isinstance(written, dict) else {"": written}).items()
+        }
     if report.templates:
         telling.stage("templates")
         files |= templates.filled(report.templates, given_to_templates(report), report.plan.quote.language)
     return files
-
-
-def _fabrics_drawn(report: Report, words: Language, as_files: bool) -> Iterator[Drawing]:
-    """The drawings of the fabrics of one cluster; `as_files` says that each is a file of its own as well."""
-    from bomgen.core.document import Drawing
-    from bomgen.output.drawing.fabrics import fabric_svg
-
-    servers = _servers(report)
-    for built in report.design.fabrics:
-        name = _drawn_name(report, built.plan.name)
-        title = words.word("drawing-title", name=name)
-        svg = fabric_svg(built.fabric, name, words, servers)
-        yield Drawing(f"drawing-{name}", title, svg, title, DRAWINGS["svg"].format(name=name) if as_files else None)
-
-
-def _drawn_name(report: Report, fabric: str) -> str:
-    """What the drawing of a fabric is called: the fabric, behind its cluster where there are several."""
-    return f"{report.plan.pool}.{fabric}" if report.plan.pool else fabric
 
 
 def render_comparison(reports: Sequence[Report], words: Language, form: str, alternatives: bool = False) -> bytes:
@@ -133,78 +68,13 @@ def render_comparison(reports: Sequence[Report], words: Language, form: str, alt
     return html(page, words) if form == "html" else markdown(page, words)
 
 
-def _costs_drawn(report: Report, words: Language) -> Drawing | None:
-    """What each category of the bill costs; None where nothing has a price."""
-    from bomgen.core.document import Drawing
-    from bomgen.output.drawing.costs import cost_svg
-    from bomgen.pricing.breakdown import by_category
-
-    parts = by_category(report.quote.lines)
-    if not parts:
-        return None
-    title = words.word("drawing-costs")
-    return Drawing(
-        "costs", title, cost_svg(parts, report.quote.totals.currency, words, title), words.word("drawing-costs-text")
-    )
-
-
-def _racks_drawn(report: Report, words: Language) -> tuple[Drawing, ...]:
-    """The floor, and racks from the front; the first of them says which racks are not drawn."""
-    found, site = report.elevations, report.plan.site
-    if found is None or site is None:
-        return ()
-    from bomgen.core.document import Drawing
-    from bomgen.output.drawing.floor import floor_svg
-    from bomgen.output.drawing.racks import drawn_of, rack_svgs
-    from bomgen.report.elevations.types import left_out
-
-    floor, text = words.word("drawing-floor"), words.word("drawing-racks-text")
-    if missing := left_out(found, drawn_of(found)):
-        text = words.word("drawing-racks-some", text=text, racks=missing)
-    name, of_floor = _drawn_name(report, "racks"), _drawn_name(report, "floor")
-    fronts = (
-        Drawing(f"{name}-{number}", title, svg, text if number == 1 else title)
-        for number, (title, svg) in enumerate(rack_svgs(found, words, name), 1)
-    )
-    plan = floor_svg(found, site, words, of_floor)
-    return (Drawing(of_floor, floor, plan, words.word("drawing-floor-text")), *fronts)
-
-
-def _servers(report: Report) -> int | None:
-    """The servers that hang on the fabrics."""
-    servers = report.design.sizing.servers
-    return None if servers is None else int(servers.value)
-
-
-def _drawings(report: Report, form: str) -> dict[str, bytes]:
-    """A file for every fabric."""
-    from bomgen.core.language import language
-    from bomgen.output.drawing.fabrics import fabric_svg
-    from bomgen.output.drawing.graphviz import fabric_dot
-
-    words, files = language(report.plan.quote.language), {}
-    for each in report.each_pool:
-        servers = _servers(each)
-        for built in each.design.fabrics:
-            fabric, name = built.fabric, _drawn_name(each, built.plan.name)
-            text = (
-                fabric_dot(fabric, name, words, servers)
-                if form == "dot"
-                else fabric_svg(fabric, name, words, servers, True)
-            )
-            files[DRAWINGS[form].format(name=name)] = text.encode("utf-8")
-    return files
-
-
 def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Callable[[int], None]) -> list[FilePath]:
     """Write a wiring in a format, its files whole or not at all; to standard output where no file is named.
 
     Formats of several files lay the others beside the one that is named. What a link points to is written, and a pipe
     or a device is written to. Raises OutputError when a file cannot be written.
     """
-    from bomgen.output.wiring.formats import format_of
-
-    module = format_of(form)
+    module = WIRINGS.module(form)
     if out is None:
         module.write(wiring, sys.stdout.buffer, progress)
         sys.stdout.buffer.flush()

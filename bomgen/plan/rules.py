@@ -1,4 +1,4 @@
-"""Cross-field checks of a bound plan, one function each: what the schema cannot say."""
+"""Cross-field checks of a bound plan, one function each under `@rule`: what the schema cannot say."""
 
 from __future__ import annotations
 
@@ -23,10 +23,20 @@ MOST_CARBON = 2
 LAST_YEAR = 2100
 """A quote of a later date is a slip."""
 
+Rule = Callable[[Plan, Source], Iterator[Problem]]
+RULES: list[Rule] = []
+"""Every rule, in the order of the module."""
+
+
+def rule(function: Rule) -> Rule:
+    """Register a rule: a function that gives the problems it finds in a plan."""
+    RULES.append(function)
+    return function
+
 
 def check(plan: Plan, source: Source) -> list[Problem]:
     """Every problem that the rules find in a plan, in the order of the file."""
-    problems = [problem for rule in _RULES for problem in rule(plan, source)]
+    problems = [problem for find in RULES for problem in find(plan, source)]
     return sorted(problems, key=lambda problem: problem.mark)
 
 
@@ -35,6 +45,15 @@ def _at(plan: Plan, figure: Figure | None, message: str, rule: str, path: str, s
     return Problem(mark, severity, message, rule, path)
 
 
+@rule
+def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
+    """No device of Windows is named: a folder of such a name cannot be made there."""
+    if plan.name in DEVICES:
+        message = f"'{plan.name}' is a device of Windows, where no folder can have that name; take another"
+        yield Problem(source.mark(("name",)), "error", message, "pattern", "name")
+
+
+@rule
 def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
     """At most one of mfu, achieved_tflops and tokens_per_second_per_gpu says how fast a GPU is."""
     training = plan.training
@@ -51,13 +70,7 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
         yield _at(plan, given[name], message, "one-of", f"workload.training.{name}")
 
 
-def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
-    """No device of Windows is named: a folder of such a name cannot be made there."""
-    if plan.name in DEVICES:
-        message = f"'{plan.name}' is a device of Windows, where no folder can have that name; take another"
-        yield Problem(source.mark(("name",)), "error", message, "pattern", "name")
-
-
+@rule
 def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
     """The cluster's size is given in GPUs or in servers, not in both."""
     if plan.cluster.gpus and plan.cluster.servers:
@@ -65,6 +78,7 @@ def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
         yield _at(plan, plan.cluster.servers, message, "one-of", "cluster.servers")
 
 
+@rule
 def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
     """The server holds the GPU that the plan names."""
     server, gpu = plan.cluster.server, plan.cluster.gpu
@@ -76,6 +90,7 @@ def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
         yield Problem(source.mark(("cluster", "server")), "error", message, "gpu-of-server", "cluster.server")
 
 
+@rule
 def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """Utilisation, efficiency, goodput and the share of a GPU's memory are shares of at most 100 %."""
     if plan.inference:
@@ -93,6 +108,7 @@ def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Proble
         yield _at(plan, share, message, "range", path)
 
 
+@rule
 def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """Tax and discounts are shares of at most 100 %."""
     yield from _at_most_one(plan, plan.quote.tax, "quote.tax")
@@ -105,6 +121,30 @@ def money_shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
         yield from _at_most_one(plan, plan.operation.use, "operation.use")
 
 
+@rule
+def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No more parameters work on a token than there are."""
+    for block, workload in (("training", plan.training), ("inference", plan.inference)):
+        if workload is None:
+            continue
+        model = workload.model
+        if model.active_parameters.value > model.parameters.value:
+            message = f"{model.active_parameters.value} active parameters of {model.parameters.value}; at most all"
+            yield _at(plan, model.active_parameters, message, "range", f"workload.{block}.model.active_parameters")
+
+
+@rule
+def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No grid stands for more than some kilogrammes of CO2 a kWh: a larger number is in grammes."""
+    carbon = plan.site.carbon if plan.site else None
+    if carbon and carbon.value > MOST_CARBON:
+        message = (
+            f"{float(carbon.value):g} kg of CO2 a kWh are more than any grid has; write '{float(carbon.value):g} g/kWh'"
+        )
+        yield _at(plan, carbon, message, "range", "site.carbon")
+
+
+@rule
 def effectiveness_above_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """A facility draws no less than its machines."""
     pue = plan.site.pue if plan.site else None
@@ -112,6 +152,7 @@ def effectiveness_above_one(plan: Plan, _: Source) -> Iterator[Problem]:
         yield _at(plan, pue, f"a PUE of {float(pue.value):g}; 1 or more", "range", "site.pue")
 
 
+@rule
 def height_of_racks(plan: Plan, _: Source) -> Iterator[Problem]:
     """No rack holds more than its part is high."""
     site = plan.site
@@ -123,6 +164,7 @@ def height_of_racks(plan: Plan, _: Source) -> Iterator[Problem]:
         yield _at(plan, site.rack_units, message, "rack-units", "site.rack.units")
 
 
+@rule
 def racks_have_room(plan: Plan, _: Source) -> Iterator[Problem]:
     """Racks side by side, and rows one behind the other, do not stand in each other."""
     rack = plan.site.rack if plan.site else None
@@ -142,27 +184,7 @@ def racks_have_room(plan: Plan, _: Source) -> Iterator[Problem]:
             yield Problem(first_given(pitch) or layout.mark, "error", message, "layout", f"site.layout.{key}")
 
 
-def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
-    """No grid stands for more than some kilogrammes of CO2 a kWh: a larger number is in grammes."""
-    carbon = plan.site.carbon if plan.site else None
-    if carbon and carbon.value > MOST_CARBON:
-        message = (
-            f"{float(carbon.value):g} kg of CO2 a kWh are more than any grid has; write '{float(carbon.value):g} g/kWh'"
-        )
-        yield _at(plan, carbon, message, "range", "site.carbon")
-
-
-def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
-    """No more parameters work on a token than there are."""
-    for block, workload in (("training", plan.training), ("inference", plan.inference)):
-        if workload is None:
-            continue
-        model = workload.model
-        if model.active_parameters.value > model.parameters.value:
-            message = f"{model.active_parameters.value} active parameters of {model.parameters.value}; at most all"
-            yield _at(plan, model.active_parameters, message, "range", f"workload.{block}.model.active_parameters")
-
-
+@rule
 def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
     """No sequence and no request is longer than the model's context."""
     block = "fine_tuning" if plan.training and plan.training.tuning else "training"
@@ -178,6 +200,7 @@ def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
             yield _at(plan, tokens, message, "range", f"workload.{path}")
 
 
+@rule
 def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
     """A request has a prompt beside its answer, and a rate of requests says how long an answer is."""
     inference = plan.inference
@@ -196,6 +219,7 @@ def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
         yield _at(plan, inference.requests_per_minute, message, "missing-key", path)
 
 
+@rule
 def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
     """What a plan fixes of a tier must belong to the topology and number of tiers it asks for."""
     for fabric in plan.fabrics:
@@ -212,6 +236,7 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
                 yield _at(plan, figure, message, "tiers", f"fabrics.{fabric.name}.{name}")
 
 
+@rule
 def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
     """What says the same of a leaf is given once: its servers, its down-links, or the servers of a unit."""
     for fabric in plan.fabrics:
@@ -230,6 +255,7 @@ def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
             yield _at(plan, leaf.downlinks, message, "ports", f"fabrics.{fabric.name}.leaf.downlinks")
 
 
+@rule
 def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
     """Machines on a fabric are told apart by their names, also from what an out-of-band fabric joins by itself."""
     for fabric in plan.fabrics:
@@ -243,15 +269,7 @@ def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
             taken.add(slug(hosts.name))
 
 
-def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Leaves that are linked into another fabric have their links up from `uplink` alone."""
-    for fabric in plan.fabrics:
-        leaf = fabric.tier_plans.get("leaf")
-        if fabric.uplink and leaf and leaf.uplinks:
-            message = "leaf.uplinks and uplink.ports both give the links up of a leaf; keep uplink.ports"
-            yield _at(plan, leaf.uplinks, message, "one-of", f"fabrics.{fabric.name}.leaf.uplinks")
-
-
+@rule
 def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
     """Fabrics that are linked into each other do not stand in a ring, and end in one with switches."""
     fabrics = {fabric.name: fabric for fabric in plan.fabrics}
@@ -269,6 +287,17 @@ def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
             yield Problem(fabric.uplink.mark, "error", message, "uplink", f"fabrics.{fabric.name}.uplink")
 
 
+@rule
+def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Leaves that are linked into another fabric have their links up from `uplink` alone."""
+    for fabric in plan.fabrics:
+        leaf = fabric.tier_plans.get("leaf")
+        if fabric.uplink and leaf and leaf.uplinks:
+            message = "leaf.uplinks and uplink.ports both give the links up of a leaf; keep uplink.ports"
+            yield _at(plan, leaf.uplinks, message, "one-of", f"fabrics.{fabric.name}.leaf.uplinks")
+
+
+@rule
 def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
     """Switches of a fabric, the NICs on it and the fabric that it is linked into speak the same protocol."""
     for fabric in plan.fabrics:
@@ -294,6 +323,24 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
                 break
 
 
+@rule
+def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
+    """The date of the quote is in the calendar."""
+    if plan.quote.date:
+        try:
+            day = date.fromisoformat(plan.quote.date)
+        except ValueError:
+            mark = plan.quote.date_mark or source.mark(("quote",))
+            yield Problem(mark, "error", f"{plan.quote.date} is no date; write YYYY-MM-DD", "date", "quote.date")
+            return
+        if day.year > LAST_YEAR:
+            mark = plan.quote.date_mark or source.mark(("quote",))
+            yield Problem(
+                mark, "error", f"{plan.quote.date} is too far off; a date of this century", "date", "quote.date"
+            )
+
+
+@rule
 def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
     """Exchange rates are more than nought; their dates are in the calendar, and not after the quote."""
     for currency, exchange in plan.quote.exchange.items():
@@ -314,6 +361,7 @@ def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
             yield Problem(exchange.mark, "error", message, "date", path)
 
 
+@rule
 def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
     """Alternatives are told apart by their names."""
     seen: set[str] = set()
@@ -324,22 +372,7 @@ def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
         seen.add(each.name)
 
 
-def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
-    """The date of the quote is in the calendar."""
-    if plan.quote.date:
-        try:
-            day = date.fromisoformat(plan.quote.date)
-        except ValueError:
-            mark = plan.quote.date_mark or source.mark(("quote",))
-            yield Problem(mark, "error", f"{plan.quote.date} is no date; write YYYY-MM-DD", "date", "quote.date")
-            return
-        if day.year > LAST_YEAR:
-            mark = plan.quote.date_mark or source.mark(("quote",))
-            yield Problem(
-                mark, "error", f"{plan.quote.date} is too far off; a date of this century", "date", "quote.date"
-            )
-
-
+@rule
 def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
     """A part described in the plan is no orderable part."""
     identities = [plan.cluster.gpu.identity]
@@ -360,6 +393,7 @@ def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
             yield Problem(identity.mark or plan.mark, "warning", message, "inline-part", identity.kind)
 
 
+@rule
 def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
     """Parts that are no longer sold, or not yet, are pointed out."""
     used = [(plan.cluster.gpu.identity, plan.cluster.mark, "cluster.gpu")]
@@ -387,6 +421,7 @@ def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
             yield Problem(mark, "warning", message, "availability", path)
 
 
+@rule
 def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
     """Storage servers are counted, or say what one holds or carries."""
     named = plan.storage.servers
@@ -395,6 +430,7 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
         yield Problem(named.mark, "error", message, "missing-key", "storage.servers")
 
 
+@rule
 def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
     """Links to tiers that a single switch does not have are not described."""
     for fabric in plan.fabrics:
@@ -407,6 +443,7 @@ def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
                     yield Problem(mark, "error", message, "tiers", f"fabrics.{fabric.name}.links.{kind}")
 
 
+@rule
 def panels_have_a_floor(plan: Plan, _: Source) -> Iterator[Problem]:
     """Patch panels stand in racks whose places are known."""
     if plan.site is not None and plan.site.layout.given:
@@ -418,34 +455,3 @@ def panels_have_a_floor(plan: Plan, _: Source) -> Iterator[Problem]:
                 yield Problem(
                     wish.panels.mark, "error", message, "layout", f"fabrics.{fabric.name}.links.{kind}.panels"
                 )
-
-
-_RULES: tuple[Callable[[Plan, Source], Iterator[Problem]], ...] = (
-    name_of_a_folder,
-    one_utilisation,
-    one_size,
-    gpu_of_server,
-    shares_up_to_one,
-    money_shares_up_to_one,
-    active_of_all,
-    carbon_of_grids,
-    effectiveness_above_one,
-    height_of_racks,
-    racks_have_room,
-    context_of_model,
-    requests_are_whole,
-    whole_tiers,
-    fixed_leaf,
-    names_of_hosts,
-    uplinks_end,
-    one_number_of_uplinks,
-    one_protocol,
-    real_date,
-    real_rates,
-    names_of_alternatives,
-    inline_parts,
-    unavailable_parts,
-    countable_storage,
-    link_kinds_in_use,
-    panels_have_a_floor,
-)

@@ -1,4 +1,4 @@
-"""What bomgen checks on its own result before it writes anything, one function a rule.
+"""What bomgen checks on its own result before it writes anything, one function a rule, under `@rule`.
 
 Most rules are mistakes seen in published bills. A check that fails is a mistake of the program, not of the plan:
 nothing is written then. A warning is something that the reader must know.
@@ -45,19 +45,36 @@ class Check(NamedTuple):
     path: str
 
 
+Rule = Callable[..., Iterator[Check]]
+RULES: dict[tuple[str, ...], list[Rule]] = {
+    ("built",): [],
+    ("built", "quote"): [],
+    ("design", "bill"): [],
+    ("quote",): [],
+}
+"""Every rule by the parameters that it takes, in the order of the module."""
+
+
+def rule(function: Rule) -> Rule:
+    """Register a rule. What it takes says what it is about: a fabric, a fabric with its prices, the bill, or money."""
+    RULES[function.__code__.co_varnames[: function.__code__.co_argcount]].append(function)
+    return function
+
+
 def checks(design: Design, bill: Bill, quote: Quote) -> tuple[Check, ...]:
-    """Every check on what was designed and billed, in the order of the rules; those of money are `of_money`."""
-    found = [check for fabric in design.fabrics for rule in _FABRIC_RULES for check in rule(fabric)]
-    found += [check for fabric in design.fabrics for check in _not_over_built(fabric, quote)]
-    return (*found, *_bill_equals_design(design, bill))
+    """Every check on what was designed and billed; those of money are `check_money`."""
+    fabrics = design.fabrics
+    found = [check for built in fabrics for find in RULES["built",] for check in find(built)]
+    found += [check for built in fabrics for find in RULES["built", "quote"] for check in find(built, quote)]
+    return (*found, *(check for find in RULES["design", "bill"] for check in find(design, bill)))
 
 
-def of_money(quote: Quote) -> tuple[Check, ...]:
+def check_money(quote: Quote) -> tuple[Check, ...]:
     """The checks on what a bill comes to."""
-    return (*_totals_add_up(quote), *_prices_complete(quote))
+    return tuple(check for find in RULES["quote",] for check in find(quote))
 
 
-def of_problems(problems: Sequence[Problem]) -> tuple[Check, ...]:
+def checks_from_problems(problems: Sequence[Problem]) -> tuple[Check, ...]:
     """Warnings found on the way, as checks."""
     return tuple(Check(problem.rule, "warn", problem.message, problem.path) for problem in problems)
 
@@ -66,6 +83,7 @@ def _passed(id: str, holds: bool, message: str, path: str) -> Check:
     return Check(id, "pass" if holds else "fail", message, path)
 
 
+@rule
 def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
     """Links on a device never exceed its ports: those of each rate find ports that carry it, cage by cage."""
     for tier in built.fabric.tiers:
@@ -113,6 +131,7 @@ def _links_per_cage(group: PortGroup, rate: Figure) -> Fraction:
     return Fraction(group_radix(group, rate).value * group.ports_per_cage.value, group.ports.value)
 
 
+@rule
 def _cards_suffice(built: BuiltFabric) -> Iterator[Check]:
     """The line cards of a chassis have room for the links of every switch, and there are slots for them."""
     for fitted in built.chassis:
@@ -136,6 +155,7 @@ def _cards_suffice(built: BuiltFabric) -> Iterator[Check]:
         yield _passed("line-cards", used <= room and (not slots or cards.value <= slots.value), message, path)
 
 
+@rule
 def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
     """Links counted from below equal links counted from above: both ends of every cable are owned ports."""
     tiers = built.fabric.tiers
@@ -155,6 +175,7 @@ def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
             yield _passed("ends-meet", ends == ports, message, f"fabrics.{built.plan.name}.links")
 
 
+@rule
 def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
     """Every leaf has the same whole number of links to each spine above it."""
     plane = built.fabric.plane or built.fabric
@@ -167,6 +188,7 @@ def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
     yield _passed("even-spread", leaf.up.value % of_pod == 0, message, path)
 
 
+@rule
 def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
     """A built oversubscription never exceeds the one asked, unless the plan fixes the ports itself."""
     asked = {"leaf": built.plan.oversubscription, "spine": built.plan.spine_oversubscription}
@@ -180,6 +202,7 @@ def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
         yield Check("oversubscription", status, message, f"fabrics.{built.plan.name}.oversubscription.{tier.name}")
 
 
+@rule
 def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
     """Up-links with far more bandwidth than the down-links are reported, with what they cost as far as it is known."""
     leaf = built.fabric.tier("leaf")
@@ -206,6 +229,7 @@ def _is_above(built: BuiltFabric, role: str | None) -> bool:
     return (role or "").partition("/")[0] in tiers | kinds
 
 
+@rule
 def _slow_links(built: BuiltFabric) -> Iterator[Check]:
     """Links between switches that run at half the rate of both their ports, or less, without anybody asking."""
     tiers = built.fabric.tiers
@@ -221,6 +245,7 @@ def _slow_links(built: BuiltFabric) -> Iterator[Check]:
             yield Check("slow-links", "warn", message, f"fabrics.{built.plan.name}.links.{kind}")
 
 
+@rule
 def _bisection(built: BuiltFabric) -> Iterator[Check]:
     """The links that the topology enumerates are those counted, and carry the bisection stated.
 
@@ -242,6 +267,7 @@ def _bisection(built: BuiltFabric) -> Iterator[Check]:
         yield Check("bisection", "fail", message, f"{base}.bisection_gbps")
 
 
+@rule
 def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
     """Every optical link has an engine at both ends: per device, over all its kinds of link."""
     for device in dict.fromkeys(use.device for use in built.interconnect.modules):
@@ -252,6 +278,7 @@ def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
         yield _passed("optical-ends", engines >= links, message, f"fabrics.{built.plan.name}.transceivers.{device}")
 
 
+@rule
 def _cables_match(built: BuiltFabric) -> Iterator[Check]:
     """One cable a link, fewer where one carries several."""
     for kind in dict.fromkeys(use.kind for use in built.interconnect.cables):
@@ -281,19 +308,6 @@ def _over_panels(built: BuiltFabric, kind: str, links: int) -> Iterator[Check]:
     yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{kind}")
 
 
-_FABRIC_RULES: tuple[Callable[[BuiltFabric], Iterator[Check]], ...] = (
-    _ports_fit,
-    _cards_suffice,
-    _ends_meet,
-    _spread_evenly,
-    _ratio_kept,
-    _slow_links,
-    _bisection,
-    _optical_ends,
-    _cables_match,
-)
-
-
 def _pluggable(built: BuiltFabric) -> tuple[ModuleUse | AdapterUse, ...]:
     """The modules of a fabric, and the adapters that some sit in."""
     return (*built.interconnect.modules, *built.interconnect.adapters)
@@ -304,6 +318,7 @@ def _cabling(built: BuiltFabric) -> tuple[CableUse | PanelUse, ...]:
     return (*built.interconnect.cables, *built.interconnect.panels)
 
 
+@rule
 def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
     """The bill has exactly the NICs, switches with their cards, modules, cables and storage servers of the design."""
     built, stored = design.fabrics, design.sizing.stored
@@ -320,6 +335,7 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
         yield _passed("bill-equals-design", billed == wanted, f"{billed} pieces of {category} billed", "lines")
 
 
+@rule
 def _totals_add_up(quote: Quote) -> Iterator[Check]:
     """The totals are what pieces, prices, discounts and tax give, worked out once more from the lines."""
     totals = quote.totals
@@ -334,6 +350,7 @@ def _totals_add_up(quote: Quote) -> Iterator[Check]:
     yield _passed("totals", holds, "list less discount plus tax is the total", "totals")
 
 
+@rule
 def _prices_complete(quote: Quote) -> Iterator[Check]:
     """Lines without a price are reported, and make the total a lower bound."""
     missing = [line.line.id for line in quote.lines if line.amount is None]

@@ -1,8 +1,8 @@
-"""Warnings about what was designed, each at its place in the plan."""
+"""Warnings about what was designed, each at its place in the plan: one function a subject, under `@rule`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil
 
@@ -30,28 +30,28 @@ BOLD_MFU = Fraction(7, 10)
 """Published runs reach 65 % at most (MaxText, Llama 2 70B on 512 TPU v5p), and 51 % over their whole length."""
 
 
+Rule = Callable[[Design], Iterator[Problem]]
+RULES: list[Rule] = []
+"""What gives warnings about a design, in the order of the module."""
+
+
+def rule(function: Rule) -> Rule:
+    """Register a function that gives the warnings it has about a design."""
+    RULES.append(function)
+    return function
+
+
 def remarks(designed: Design) -> list[Problem]:
     """Warnings about what was designed: links, racks, memory, days."""
-    plan = designed.plan
-    found = [
-        Problem(
-            problem.mark, problem.severity, problem.message, problem.rule, f"fabrics.{built.plan.name}.{problem.path}"
-        )
-        for built in designed.fabrics
-        for problem in built.interconnect.problems
-    ]
-    found += _bought_cards(designed)
-    found += _of_machines(designed)
-    found += _chassis(designed)
-    found += _gpu_links(designed)
-    found += _of_training(designed)
-    found += _of_target(designed)
-    place = plan.site.mark if plan.site else plan.cluster.mark
-    found += [Problem(place, "warning", message, rule, "site") for message, rule in designed.facility.warnings]
-    found += _unmet(designed)
-    found += _of_serving(designed)
-    found += _storage(designed)
-    return found
+    return [problem for find in RULES for problem in find(designed)]
+
+
+@rule
+def _links(designed: Design) -> Iterator[Problem]:
+    """What was found while modules and cables were chosen."""
+    for built in designed.fabrics:
+        for problem in built.interconnect.problems:
+            yield problem._replace(path=f"fabrics.{built.plan.name}.{problem.path}")
 
 
 def _enough(designed: Design, required: Figure) -> str:
@@ -62,6 +62,105 @@ def _enough(designed: Design, required: Figure) -> str:
     return f"{count} GPUs would do" if count <= MAX_GPUS else "no cluster that was ever built would do"
 
 
+@rule
+def _bought_cards(designed: Design) -> Iterator[Problem]:
+    """Cards that are bought in place of a server's own: the server must be ordered without its own."""
+    server = designed.plan.cluster.server
+    own = server.compute if server else None
+    for built in designed.fabrics:
+        if built.bought_nic and server and own and built.plan.role == COMPUTE:
+            message = (
+                f"{built.bought_nic.identity.name} is bought beside the {own.count.value} NICs that "
+                f"{server.identity.name} comes with; order the server without its own"
+            )
+            yield Problem(built.plan.mark, "warning", message, "own-nics", f"fabrics.{built.plan.name}.nic")
+
+
+@rule
+def _of_machines(designed: Design) -> Iterator[Problem]:
+    """Machines beside the servers, or chips of a pod, that are not joined as a reader may think."""
+    plan = designed.plan
+    for built in designed.fabrics:
+        path = f"fabrics.{built.plan.name}.hosts"
+        if built.plan.role == STORAGE and not built.hosts:
+            message = (
+                "no storage is attached to it; describe it with `storage: {servers: ...}`, or as `hosts:` of the fabric"
+            )
+            yield Problem(built.plan.mark, "warning", message, "no-storage", path)
+        if built.plan.role == STORAGE and built.plan.hosts and plan.storage.servers:
+            message = (
+                f"{plan.storage.servers.identity.name} is attached beside the hosts that the fabric lists; leave out "
+                "those that are the same machines"
+            )
+            yield Problem(built.plan.mark, "warning", message, "twice", path)
+        for hosts in built.plan.hosts:
+            rails = built.fabric.planes.value if built.fabric.planes else 1
+            if built.plan.declared.isolated_rails and hosts.ports.value < rails:
+                message = (
+                    f"{hosts.name} with {hosts.ports.value} ports reach as many of {rails} rails, which meet only "
+                    "inside the servers; give them a port on each"
+                )
+                yield Problem(first_given(hosts.ports) or built.plan.mark, "warning", message, "rails", path)
+        chips, gpus = plan.cluster.gpu.pod_chips, designed.sizing.gpus.value
+        if built.plan.switchless and chips and gpus % chips.value:
+            what = f"{gpus} chips are less than a pod of {chips.value}, whose links may not all wrap around"
+            if gpus > chips.value:
+                what = f"{gpus} chips do not fill whole pods of {chips.value}"
+            message = f"{what}: its links are counted as those of whole tori; ask for whole pods"
+            yield Problem(built.plan.mark, "warning", message, "whole-pods", f"fabrics.{built.plan.name}.links")
+
+
+@rule
+def _chassis(designed: Design) -> Iterator[Problem]:
+    """Cards of modular switches of which the part or the number is not known."""
+    for built in designed.fabrics:
+        found: dict[tuple[str, str], None] = {}
+        for fitted in built.chassis:
+            name = fitted.switch.name
+            nameless = [WORDS[use.kind] for use in fitted.uses if use.identity is None and use.quantity.value]
+            unnumbered = [WORDS[use.kind] for use in fitted.uses if use.identity and use.identity.part_number is None]
+            uncounted = [WORDS[use.kind] for use in fitted.uses if use.each is None]
+            if nameless:
+                message = (
+                    f"no part known for {_listed(nameless)} of {name}; describe them under `chassis:` of the switch"
+                )
+                found["no-part-known", message] = None
+            if unnumbered:
+                message = f"{_listed(unnumbered)} of {name} have no `part_number`; give it to order them"
+                found["inline-part", message] = None
+            if uncounted:
+                message = (
+                    f"how many {_listed(uncounted, 'or')} the {name} takes is not known: the bill has a set for each "
+                    "chassis; ask the vendor, or give `count` under `chassis:` of the switch"
+                )
+                found["unknown-count", message] = None
+        for code, message in found:
+            yield Problem(built.plan.mark, "warning", message, code, f"fabrics.{built.plan.name}.chassis")
+
+
+@rule
+def _gpu_links(designed: Design) -> Iterator[Problem]:
+    """A network that starves the GPUs, or GPUs whose PCIe starves the network."""
+    for built in designed.fabrics:
+        if built.per_gpu is None or built.per_gpu.pcie_gbps is None:
+            continue
+        network, pcie = built.per_gpu.network_gbps.value, built.per_gpu.pcie_gbps.value
+        name, shown = designed.plan.cluster.gpu.identity.name, f"{float(network):g} Gb/s of network"
+        if network > pcie:
+            message = f"{shown} a GPU; the PCIe of {name} carries {pcie} Gb/s; let GPUs share NICs, or take slower ones"
+        elif network < pcie * STARVED:
+            message = (
+                f"{shown} a GPU, less than half of the {pcie} Gb/s that the PCIe of {name} carries; fewer GPUs to a "
+                "NIC, or faster ones, would use it"
+            )
+        else:
+            continue
+        yield Problem(
+            built.plan.mark, "warning", message, "nic-ratio", f"fabrics.{built.plan.name}.per_gpu.network_gbps"
+        )
+
+
+@rule
 def _of_training(designed: Design) -> Iterator[Problem]:
     """What a reader should doubt of a training run: its speed, its batch, how it is cut up."""
     training, sizing = designed.plan.training, designed.sizing
@@ -98,6 +197,28 @@ def _of_training(designed: Design) -> Iterator[Problem]:
         yield Problem(designed.plan.storage.mark, "warning", message, "no-goodput", "workload.lost_time.goodput")
 
 
+@rule
+def _of_target(designed: Design) -> Iterator[Problem]:
+    """Computing power that a cluster given by the plan does not reach."""
+    compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
+    if compute and target and reached and reached.value < target.target.value:
+        message = (
+            f"{designed.sizing.gpus.value} GPUs reach {float(reached.value / PETA):.4g} PFLOPS, "
+            f"{float(target.target.value / PETA):g} are asked for; {_enough(designed, target.gpus_required)}"
+        )
+        place = first_given(compute.target) or compute.mark
+        yield Problem(place, "warning", message, "target-missed", "workload.peak_flops")
+
+
+@rule
+def _site(designed: Design) -> Iterator[Problem]:
+    """What was found while racks, power and cooling were worked out."""
+    plan = designed.plan
+    place = plan.site.mark if plan.site else plan.cluster.mark
+    yield from (Problem(place, "warning", message, code, "site") for message, code in designed.facility.warnings)
+
+
+@rule
 def _unmet(designed: Design) -> Iterator[Problem]:
     """What a training run does not reach: the memory of its GPUs, or its target."""
     training, sizing = designed.plan.training, designed.sizing
@@ -116,18 +237,26 @@ def _unmet(designed: Design) -> Iterator[Problem]:
         yield Problem(first_given(target) or training.mark, "warning", message, "target-missed", "workload.days")
 
 
-def _of_target(designed: Design) -> Iterator[Problem]:
-    """Computing power that a cluster given by the plan does not reach."""
-    compute, target, reached = designed.plan.compute, designed.sizing.target, designed.sizing.peak_flops
-    if compute and target and reached and reached.value < target.target.value:
-        message = (
-            f"{designed.sizing.gpus.value} GPUs reach {float(reached.value / PETA):.4g} PFLOPS, "
-            f"{float(target.target.value / PETA):g} are asked for; {_enough(designed, target.gpus_required)}"
-        )
-        place = first_given(compute.target) or compute.mark
-        yield Problem(place, "warning", message, "target-missed", "workload.peak_flops")
+def _listed(words: list[str], last: str = "and") -> str:
+    """Words as a sentence lists them."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
+@rule
+def _of_serving(designed: Design) -> Iterator[Problem]:
+    """A replica given by hand that does not hold the model, and what else must be known of what is served."""
+    inference, serving = designed.plan.inference, designed.sizing.serving
+    if inference is None or serving is None:
+        return
+    if shortage := serving.need.shortage:
+        mark = inference.degrees.mark if inference.degrees else inference.mark
+        yield Problem(mark, "warning", str(shortage), "memory", "workload.memory.per_gpu.total")
+    for caution in serving.cautions:
+        mark = first_given(caution.about) or inference.mark
+        yield Problem(mark, "warning", caution.message, caution.rule, caution.path)
+
+
+@rule
 def _storage(designed: Design) -> Iterator[Problem]:
     """Storage that does not do what is asked of it."""
     storage, stored, lost = designed.plan.storage, designed.sizing.stored, designed.sizing.lost
@@ -155,118 +284,6 @@ def _storage(designed: Design) -> Iterator[Problem]:
                 f"{float(need.value / scale):g} are needed; {ceil(Fraction(need.value) / of_one.value)} would do"
             )
             yield Problem(named.mark, "warning", message, "storage-short", "storage.servers")
-
-
-def _of_serving(designed: Design) -> Iterator[Problem]:
-    """A replica given by hand that does not hold the model, and what else must be known of what is served."""
-    inference, serving = designed.plan.inference, designed.sizing.serving
-    if inference is None or serving is None:
-        return
-    if shortage := serving.need.shortage:
-        mark = inference.degrees.mark if inference.degrees else inference.mark
-        yield Problem(mark, "warning", str(shortage), "memory", "workload.memory.per_gpu.total")
-    for caution in serving.cautions:
-        mark = first_given(caution.about) or inference.mark
-        yield Problem(mark, "warning", caution.message, caution.rule, caution.path)
-
-
-def _bought_cards(designed: Design) -> Iterator[Problem]:
-    """Cards that are bought in place of a server's own: the server must be ordered without its own."""
-    server = designed.plan.cluster.server
-    own = server.compute if server else None
-    for built in designed.fabrics:
-        if built.bought_nic and server and own and built.plan.role == COMPUTE:
-            message = (
-                f"{built.bought_nic.identity.name} is bought beside the {own.count.value} NICs that "
-                f"{server.identity.name} comes with; order the server without its own"
-            )
-            yield Problem(built.plan.mark, "warning", message, "own-nics", f"fabrics.{built.plan.name}.nic")
-
-
-def _chassis(designed: Design) -> Iterator[Problem]:
-    """Cards of modular switches of which the part or the number is not known."""
-    for built in designed.fabrics:
-        found: dict[tuple[str, str], None] = {}
-        for fitted in built.chassis:
-            name = fitted.switch.name
-            nameless = [WORDS[use.kind] for use in fitted.uses if use.identity is None and use.quantity.value]
-            unnumbered = [WORDS[use.kind] for use in fitted.uses if use.identity and use.identity.part_number is None]
-            uncounted = [WORDS[use.kind] for use in fitted.uses if use.each is None]
-            if nameless:
-                message = (
-                    f"no part known for {_listed(nameless)} of {name}; describe them under `chassis:` of the switch"
-                )
-                found["no-part-known", message] = None
-            if unnumbered:
-                message = f"{_listed(unnumbered)} of {name} have no `part_number`; give it to order them"
-                found["inline-part", message] = None
-            if uncounted:
-                message = (
-                    f"how many {_listed(uncounted, 'or')} the {name} takes is not known: the bill has a set for each "
-                    "chassis; ask the vendor, or give `count` under `chassis:` of the switch"
-                )
-                found["unknown-count", message] = None
-        for rule, message in found:
-            yield Problem(built.plan.mark, "warning", message, rule, f"fabrics.{built.plan.name}.chassis")
-
-
-def _listed(words: list[str], last: str = "and") -> str:
-    """Words as a sentence lists them."""
-    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
-def _gpu_links(designed: Design) -> Iterator[Problem]:
-    """A network that starves the GPUs, or GPUs whose PCIe starves the network."""
-    for built in designed.fabrics:
-        if built.per_gpu is None or built.per_gpu.pcie_gbps is None:
-            continue
-        network, pcie = built.per_gpu.network_gbps.value, built.per_gpu.pcie_gbps.value
-        name, shown = designed.plan.cluster.gpu.identity.name, f"{float(network):g} Gb/s of network"
-        if network > pcie:
-            message = f"{shown} a GPU; the PCIe of {name} carries {pcie} Gb/s; let GPUs share NICs, or take slower ones"
-        elif network < pcie * STARVED:
-            message = (
-                f"{shown} a GPU, less than half of the {pcie} Gb/s that the PCIe of {name} carries; fewer GPUs to a "
-                "NIC, or faster ones, would use it"
-            )
-        else:
-            continue
-        yield Problem(
-            built.plan.mark, "warning", message, "nic-ratio", f"fabrics.{built.plan.name}.per_gpu.network_gbps"
-        )
-
-
-def _of_machines(designed: Design) -> Iterator[Problem]:
-    """Machines beside the servers, or chips of a pod, that are not joined as a reader may think."""
-    plan = designed.plan
-    for built in designed.fabrics:
-        path = f"fabrics.{built.plan.name}.hosts"
-        if built.plan.role == STORAGE and not built.hosts:
-            message = (
-                "no storage is attached to it; describe it with `storage: {servers: ...}`, or as `hosts:` of the fabric"
-            )
-            yield Problem(built.plan.mark, "warning", message, "no-storage", path)
-        if built.plan.role == STORAGE and built.plan.hosts and plan.storage.servers:
-            message = (
-                f"{plan.storage.servers.identity.name} is attached beside the hosts that the fabric lists; leave out "
-                "those that are the same machines"
-            )
-            yield Problem(built.plan.mark, "warning", message, "twice", path)
-        for hosts in built.plan.hosts:
-            rails = built.fabric.planes.value if built.fabric.planes else 1
-            if built.plan.declared.isolated_rails and hosts.ports.value < rails:
-                message = (
-                    f"{hosts.name} with {hosts.ports.value} ports reach as many of {rails} rails, which meet only "
-                    "inside the servers; give them a port on each"
-                )
-                yield Problem(first_given(hosts.ports) or built.plan.mark, "warning", message, "rails", path)
-        chips, gpus = plan.cluster.gpu.pod_chips, designed.sizing.gpus.value
-        if built.plan.switchless and chips and gpus % chips.value:
-            what = f"{gpus} chips are less than a pod of {chips.value}, whose links may not all wrap around"
-            if gpus > chips.value:
-                what = f"{gpus} chips do not fill whole pods of {chips.value}"
-            message = f"{what}: its links are counted as those of whole tori; ask for whole pods"
-            yield Problem(built.plan.mark, "warning", message, "whole-pods", f"fabrics.{built.plan.name}.links")
 
 
 def without_effect(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -209,12 +208,10 @@ def logo_of(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:
     return found, [Input(given, content)]
 
 
-def templates_of(
-    file: PlanFile, plan: Plan, options: Sequence[str], taken: Sequence[re.Pattern[str]]
-) -> tuple[list[Template], list[Input]]:
+def templates_of(file: PlanFile, plan: Plan, options: Sequence[str]) -> tuple[list[Template], list[Input]]:
     """The templates that the plan names, below its root, and those of the command line, wherever these lie.
 
-    `taken` are names of files that no template may write. Raises PlanErrors for templates that are wrong.
+    Raises PlanErrors for templates that are wrong.
     """
     named = [(str(FilePath(file.name).parent / given), given, given, mark) for given, mark in plan.templates]
     marks = [Mark(own_templates.OPTION, number, 1) for number in range(1, len(options) + 1)]
@@ -229,7 +226,7 @@ def templates_of(
             continue
         templates.append(template)
         inputs.append(Input(input, content))
-    problems += own_templates.clashes(templates, taken)
+    problems += own_templates.clashes(templates)
     if problems:
         raise PlanErrors(problems)
     return templates, inputs

@@ -13,11 +13,13 @@ from html import escape
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.language import Language, language
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
+from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS
 from bomgen.report.metrics import dotted
 from bomgen.report.result import Report, numbers_of, plain, result
 from bomgen.workflow import inputs, pipeline
@@ -28,7 +30,6 @@ Plan = str | PathLike[str] | Mapping[str, Any]
 Settings = Mapping[str, Any] | Sequence[str]
 """Values laid over a plan: by dotted key, or as `KEY=VALUE`."""
 
-DEFAULT_FORMATS = ("md", "html", "xlsx", "json", "csv")
 TEXT_NAME, DATA_NAME = "<text>", "<data>"
 """What problems call a plan that is no file."""
 SUGGESTED = 3
@@ -128,15 +129,16 @@ class Result:
             raise KeyError(str(error)) from None
 
     def files(self, *formats: str) -> dict[str, bytes]:
-        """The files of a quote by name, in the formats that are named: md, html, xlsx, json, csv, cdx, pdf, svg, dot.
+        """The files of a quote by name, in the formats that are named, as `bomgen build -f` names them.
 
         Those that the plan's own templates give are always among them. Raises ValueError for an unknown format,
         PlanErrors for a template that is broken, OutputError where there is no browser that prints a PDF.
         """
-        known = (*writer.FORMATS, *writer.PRINTED, *writer.DRAWINGS)
         for each in formats:
-            if each not in known:
-                raise ValueError(f"no format '{each}'; there are {', '.join(known)}")
+            if each not in DOCUMENTS.names:
+                raise ValueError(f"no format '{each}'; there are {', '.join(DOCUMENTS.names)}")
+            if instead := DOCUMENTS.constant(each, "DEPRECATED"):
+                warn(f"the format {each} is deprecated; {instead}", DeprecationWarning, stacklevel=2)
         return writer.render(self._report, formats)
 
     def write(self, folder: str | PathLike[str], *formats: str) -> list[Path]:
@@ -144,7 +146,7 @@ class Result:
 
         Raises what `files` does, and OutputError when a file cannot be written.
         """
-        return writer.write(self.files(*(formats or DEFAULT_FORMATS)), Path(folder))
+        return writer.write(self.files(*(formats or DEFAULT_DOCUMENTS)), Path(folder))
 
     def __repr__(self) -> str:
         return f"<bomgen.Result of {self.name}: {len(self._report.quote.lines)} lines>"

@@ -17,7 +17,6 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.work_budget import MAX_STEPS, TooMuch, limited
 from bomgen.core.yaml_source import Source, keys_of
 from bomgen.output.user_templates import templates as own_templates
-from bomgen.output.writer import TAKEN
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
@@ -33,7 +32,7 @@ from bomgen.workflow.stages import BrokenResult, take_cables, worked_out
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.output.price_lists.forms import Entry
+    from bomgen.output.price_lists.entries import Entry
     from bomgen.pricing.books.book import PriceBook
     from bomgen.pricing.margin import Margin
     from bomgen.report.reasons.topics import Reason
@@ -98,11 +97,11 @@ def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin
 
 def to_price(report: Report) -> list[Entry]:
     """The parts of a result and of its alternatives that have no price yet, as prices to fill in."""
-    from bomgen.output.price_lists.forms import to_fill_in
+    from bomgen.output.price_lists.entries import unpriced_entries
 
     found: dict[str, Entry] = {}
     for each in (report, *report.alternatives):
-        for entry in to_fill_in(each.quote.lines, report.plan.quote.currency):
+        for entry in unpriced_entries(each.quote.lines, report.plan.quote.currency):
             found.setdefault(entry["part"], entry)
     return list(found.values())
 
@@ -142,7 +141,7 @@ def _work_out(file: PlanFile, source: Source, settings: Sequence[str], templates
     keys = keys_of(settings)
     report, books = worked_out(file, source, catalog, settings, lock, keys)
     picture, of_picture = logo_of(file, report.plan)
-    own, of_templates = templates_of(file, report.plan, templates, TAKEN)
+    own, of_templates = templates_of(file, report.plan, templates)
     own_inputs = (*report.inputs, *of_picture, *of_templates)
     others = [
         _alternative(file, source, catalog, report, place, lock, keys)

@@ -24,7 +24,7 @@ from bomgen.pricing.bill import Bill, bill, pool_path
 from bomgen.pricing.books.book import PriceBook
 from bomgen.pricing.quote import Quote, of_pool, part_price, quote, without_rate
 from bomgen.pricing.running_costs import Running, running
-from bomgen.report.checks import Check, checks, of_money, of_problems
+from bomgen.report.checks import Check, check_money, checks, checks_from_problems
 from bomgen.report.result import Input, Report
 from bomgen.report.warnings import remarks, without_effect
 from bomgen.sizing.cluster_size import size
@@ -82,7 +82,11 @@ def worked_out(
         quote=priced,
         books=tuple(books),
         running=running(designs, priced),
-        checks=(*(check for each in found for check in each.checks), *of_money(priced), *of_problems(priced.problems)),
+        checks=(
+            *(check for each in found for check in each.checks),
+            *check_money(priced),
+            *checks_from_problems(priced.problems),
+        ),
         problems=problems,
     )
     if not found[0].plan.pool:
@@ -161,7 +165,9 @@ def _of_pool(
         books=(),
         running=Running({}, frozenset()),
         elevations=elevated,
-        checks=tuple(check._replace(path=".".join((*place, check.path))) for check in (*outcome, *of_problems(noted))),
+        checks=tuple(
+            check._replace(path=".".join((*place, check.path))) for check in (*outcome, *checks_from_problems(noted))
+        ),
         problems=_ordered([problem._replace(path=".".join((*place, problem.path))) for problem in problems]),
     )
 

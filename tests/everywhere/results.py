@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from bomgen.cli.command import main
-from bomgen.output.wiring.formats import formats
+from bomgen.output.registry import WIRINGS
 
 DOCUMENTS = "md,html,xlsx,json,csv,cdx,svg,dot"
 """Every format but PDF: Chromium writes the time of printing and an id of its own into each."""
@@ -69,7 +69,7 @@ def make(checkout: Path, out: Path) -> None:
     for plan, name in zip(plans, names, strict=True):
         result = out / "build" / plan.stem.lower() / "bom.json"
         small = result.is_file() and links(json.loads(result.read_text("utf-8"))) <= MOST_LINKS
-        for form in formats() if small else ():
+        for form in WIRINGS.names if small else ():
             place = out / "wiring" / plan.stem / form / f"wiring.{form}"
             run(out, f"wiring/{plan.stem}/{form}/said", "wiring", "-q", name, "-f", form, "-o", str(place))
     chosen = [name for name in names if "llama65b" in name]

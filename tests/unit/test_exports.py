@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from openpyxl import load_workbook
 
 from bomgen.cli.command import main
+from bomgen.output.registry import WIRINGS
 from bomgen.output.wiring import xlsx
-from bomgen.output.wiring.formats import about, format_of, formats
 from bomgen.output.writer import render, write_wiring
 from bomgen.workflow.inputs import PlanFile, open_plan
 from bomgen.workflow.pipeline import wired, work_out
@@ -76,7 +76,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize("form", formats())
+@pytest.mark.parametrize("form", WIRINGS.names)
 def test_two_runs_write_the_same_bytes(form, tmp_path):
     """A format is a function of the plan: nothing of clocks, memory addresses or the order of sets is in it."""
     plan = _plan(tmp_path, SMALL)
@@ -88,7 +88,7 @@ def test_two_runs_write_the_same_bytes(form, tmp_path):
     assert all(_files(tmp_path / "one").values())
 
 
-@pytest.mark.parametrize("form", formats())
+@pytest.mark.parametrize("form", WIRINGS.names)
 def test_hostile_names_stay_names(form, tmp_path):
     """Quotes, commas and equals signs in the names of parts and machines break no format."""
     _run(_plan(tmp_path, HOSTILE), "-f", form, "-o", str(tmp_path / "out" / "wiring"))
@@ -129,7 +129,7 @@ def test_hostile_names_stay_names(form, tmp_path):
         assert '"3-odd-names-01 compute1"' in out.read_text("utf-8")
 
 
-@pytest.mark.parametrize("form", [form for form in formats() if form not in OF_ONE_FABRIC])
+@pytest.mark.parametrize("form", [form for form in WIRINGS.names if form not in OF_ONE_FABRIC])
 def test_a_plan_without_fabrics_has_no_cables(form, tmp_path):
     """Without a fabric there are headers and no rows."""
     _run(_plan(tmp_path, NOTHING), "-f", form, "-o", str(tmp_path / "out" / "wiring"))
@@ -359,7 +359,7 @@ def test_labels_are_spelt_as_devices_are(tmp_path):
     assert "out-of-band-SL-01" in {row["label"] for row in _rows(tmp_path / "cables.csv")}
 
 
-@pytest.mark.parametrize("form", formats())
+@pytest.mark.parametrize("form", WIRINGS.names)
 def test_nothing_is_left_where_nothing_can_be_written(form, tmp_path):
     """An output that cannot be written is exit code 3; a file that was there before is as it was."""
     (tmp_path / "file").write_text("before", encoding="utf-8")
@@ -381,8 +381,8 @@ def test_help_says_what_every_format_is() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
     said = " ".join(done.stdout.split())
-    for form in formats():
-        module = format_of(form)
-        assert about(form) == module.ABOUT
+    for form in WIRINGS.names:
+        module = WIRINGS.module(form)
+        assert WIRINGS.constant(form, "ABOUT") == module.ABOUT
         assert f"{form} {' '.join(module.ABOUT.split())}" in said
         assert {type(module.BINARY), type(module.SEVERAL_FILES), type(module.ONE_FABRIC)} == {bool}

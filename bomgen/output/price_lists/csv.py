@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from bomgen.core.csv_fields import FORMULA_STARTS
-from bomgen.output.price_lists.forms import Entry, named
+from bomgen.output.price_lists.entries import Entry, column_names
 
+SUFFIXES = (".csv",)
+BINARY = False
 SPECIAL = set('",;\t\r\n')
 """What a field without quotes may not hold, whatever separates fields."""
 
 
-def table(entries: Sequence[Entry]) -> str:
+def write(entries: Sequence[Entry], _: str | None = None) -> bytes:
     """The rows below their header; text that a spreadsheet would run as a formula is kept text by an apostrophe."""
-    names = named(entries)
+    names = column_names(entries)
     rows = [names, *([_field(entry.get(name)) for name in names] for entry in entries)]
-    return "".join(",".join(row) + "\r\n" for row in rows)
+    return "".join(",".join(row) + "\r\n" for row in rows).encode()
 
 
 def _field(value: str | int | bool | Decimal | None) -> str:

@@ -12,10 +12,12 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
-from bomgen.output.price_lists.forms import Entry, named
+from bomgen.output.price_lists.entries import Entry, column_names
 from bomgen.output.xlsx.package import package
 from bomgen.pricing.books.table import DATES, DESCRIPTION
 
+SUFFIXES = (".xlsx",)
+BINARY = True
 SHEET = "prices"
 BOLD = Font(name="Calibri", bold=True, size=11)
 WIDTHS = {"part": 26, DESCRIPTION: 44, "source": 44}
@@ -28,11 +30,11 @@ TEXT, DATE = "@", "yyyy-mm-dd"
 """Formats that keep a spreadsheet from guessing."""
 
 
-def workbook(entries: Sequence[Entry]) -> bytes:
+def write(entries: Sequence[Entry], _: str | None = None) -> bytes:
     """The workbook; its bytes depend on nothing but the prices."""
     book = Workbook(write_only=True)
     sheet: Any = book.create_sheet(SHEET)
-    names = named(entries)
+    names = column_names(entries)
     for at, name in enumerate(names, 1):
         sheet.column_dimensions[get_column_letter(at)].width = WIDTHS.get(name, WIDTH)
     sheet.freeze_panes = "B2"

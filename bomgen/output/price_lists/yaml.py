@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from bomgen.output.price_lists.forms import Entry
+from bomgen.output.price_lists.entries import Entry
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
 from bomgen.pricing.books.table import DESCRIPTION
 
+SUFFIXES = (".yaml", ".yml")
+BINARY = False
 SHARED = ("currency", "date", "source", "estimate")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/()+-]*(?: [A-Za-z0-9._/()+-]+)*")
 _RESERVED = ("null", "true", "false")
@@ -18,7 +20,7 @@ _SHORT, _LONG = 0xFF, 0xFFFF
 """The last characters that have escapes of two and of four digits."""
 
 
-def text(entries: Sequence[Entry], name: str | None = None) -> str:
+def write(entries: Sequence[Entry], name: str | None = None) -> bytes:
     """The book. A description is a comment behind its price."""
     shared = {
         key: entries[0][key]
@@ -32,7 +34,7 @@ def text(entries: Sequence[Entry], name: str | None = None) -> str:
         own = (f"{key}: {scalar(entry[key])}" for key in entry if key not in shared and key != DESCRIPTION)
         comment = "".join(letter if letter.isprintable() else " " for letter in entry.get(DESCRIPTION, ""))
         lines.append(f"  - {{{', '.join(own)}}}" + (f" # {comment}" if comment else ""))
-    return "\n".join(lines) + "\n"
+    return ("\n".join(lines) + "\n").encode()
 
 
 def scalar(value: str | int | bool | Decimal | None) -> str:

@@ -13,9 +13,8 @@ from math import ceil
 from types import FrameType
 from typing import Any, NoReturn
 
-from bomgen.output.user_templates.process import HEAD, Answer, Fault, Limits, too_slow
+from bomgen.output.user_templates.process import HEAD, LIMIT, Answer, Fault, Limits, too_slow
 from bomgen.output.user_templates.sandbox import Slow, render, writer
-from bomgen.output.user_templates.templates import LIMIT
 
 REFUSED = ("ctypes.", "import", "open", "os.", "shutil.", "signal.", "socket.", "subprocess.", "winreg.")
 """Beginnings of the audit events of what no template needs: files, processes, the network, code from elsewhere."""

@@ -19,8 +19,9 @@ from threading import Event, Timer
 from typing import IO, Any, NamedTuple
 
 from bomgen.core.signals import held_back
-from bomgen.output.user_templates.templates import LIMIT
 
+LIMIT = "template-limit"
+"""The rule of a template that takes more than it may."""
 CPU_SECONDS = 4
 """Processor time of all templates of a plan together, without the start of their process: one that groups and lists
 10 000 lines takes 0.7 s."""

@@ -23,8 +23,7 @@ from jinja2.utils import Cycler, Joiner, missing
 from bomgen.core.csv_fields import kept_text
 from bomgen.core.diagnostics import nearest
 from bomgen.core.language import Language, language
-from bomgen.output.user_templates.process import Fault, Limits, too_large, too_long, too_slow
-from bomgen.output.user_templates.templates import LIMIT
+from bomgen.output.user_templates.process import LIMIT, Fault, Limits, too_large, too_long, too_slow
 
 PRELOADED = (difflib, html, pprint, textwrap, *map(codecs.lookup, ("ascii", "unicode-escape", "utf-8")))
 """What Jinja2 and messages load when they come to use it: in a process that has given up, nothing can be loaded."""

@@ -15,6 +15,7 @@ from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.unicode_safety import DEVICES
 from bomgen.core.yaml_source import decoded
+from bomgen.output.registry import is_file_of_bomgen
 from bomgen.report.user_template import Template
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ OPTION = "<template>"
 _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 """Letters and digits of any script, with dots, dashes and spaces inside: a name on any file system, hidden on none."""
 PATH, RULE = "templates", "template-name"
-LIMIT = "template-limit"
-"""The rule of a template that takes more than it may."""
 
 
 def opened(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
@@ -68,15 +67,15 @@ def _name(given: str, mark: Mark) -> str:
     return name
 
 
-def clashes(templates: Sequence[Template], taken: Sequence[re.Pattern[str]]) -> Iterator[Problem]:
-    """A problem for each template that writes over a result of bomgen, whose names are `taken`, or of another template.
+def clashes(templates: Sequence[Template]) -> Iterator[Problem]:
+    """A problem for each template that writes over a result of bomgen or of another template.
 
     Upper and lower case are alike: some file systems do not tell them apart.
     """
     first: dict[str, Template] = {}
     for template in templates:
         key = template.name.casefold()
-        if any(pattern.fullmatch(key) for pattern in taken):
+        if is_file_of_bomgen(key):
             message = f"bomgen writes {template.name} itself; give the template another name"
             yield Problem(template.mark, "error", message, RULE, PATH)
         elif key in first:

@@ -1,7 +1,7 @@
 """One side of a comparison: the data of a bom.json, checked as far as a comparison uses it.
 
 A plan and a bom.json are treated alike, because a plan is worked out to the same data first. Only what is compared is
-checked: a bill has megabytes of derivations that nobody reads here.
+checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.money import ANY_AMOUNT
 from bomgen.core.provenance import Mark
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.report.diff.bom_json import DERIVATIONS, LARGEST, SECTIONS, Units, data_of
+from bomgen.report.diff.bom_json import DERIVATIONS, LARGEST, SECTIONS, data_of, units_of
 
 if TYPE_CHECKING:
     from bomgen.core.yaml_source import Source
@@ -95,7 +95,7 @@ class Side(NamedTuple):
     totals: Money
     numbers: Mapping[str, Any]
     """Numbers and words of the design by their path in bom.json."""
-    units: Units
+    units: Mapping[str, str]
     """Of those that a derivation is known of."""
     fabrics: Mapping[str, str]
     """The role of each fabric by its name, of several clusters with the name of its cluster and a dot in front."""
@@ -177,7 +177,7 @@ class _Reader:
             items=items,
             totals=self.money(self.mapping(data, "totals"), "totals"),
             numbers=dict(self.numbers(data)),
-            units=Units(data.get(DERIVATIONS)),
+            units=units_of(data.get(DERIVATIONS)),
             fabrics=self.roles(data),
             warnings=tuple(self.warnings(data)),
             alternatives=dict(self.alternatives(data)),

@@ -18,10 +18,14 @@ from uuid import NAMESPACE_URL, uuid5
 from bomgen import __version__
 from bomgen.catalog.files import Record
 from bomgen.core.provenance import Figure
+from bomgen.output.source import Source
 from bomgen.plan.commercial_terms import SERVICE, SOFTWARE
 from bomgen.pricing.bill import Line
 from bomgen.report.result import Report, digest, one_line, plain
 
+ABOUT = "The bill as a CycloneDX hardware BOM."
+FILE = "bom.cdx.json"
+BINARY = False
 VERSION = "1.6"
 """Of CycloneDX: the newest that the programs which read it take without being updated; it is valid as 1.7 too."""
 FUNCTIONS = {
@@ -42,6 +46,11 @@ _ADDRESS = re.compile(
 """An address that may stand as a link: of RFC 3986, and of the web, so that no link runs anything."""
 
 Data = dict[str, Any]
+
+
+def write(source: Source) -> bytes:
+    """The bill as CycloneDX JSON."""
+    return bom_cdx(source.report)
 
 
 def bom_cdx(report: Report) -> bytes:

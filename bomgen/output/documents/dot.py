@@ -1,0 +1,18 @@
+"""fabric-NAME.dot: each fabric as a Graphviz graph."""
+
+from __future__ import annotations
+
+from bomgen.output.drawing.graphviz import fabric_dot
+from bomgen.output.source import Source
+
+ABOUT = "Each fabric as a Graphviz graph; deprecated."
+FILE = "fabric-{name}.dot"
+BINARY = False
+DEPRECATED = "svg draws each fabric, and bomgen wiring -f dot has every device"
+
+
+def write(source: Source) -> dict[str, bytes]:
+    """The graphs by the names of the fabrics."""
+    return {
+        each.name: fabric_dot(each.fabric, each.name, source.language, each.servers).encode() for each in source.fabrics
+    }

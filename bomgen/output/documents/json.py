@@ -1,0 +1,17 @@
+"""bom.json: the result for programs."""
+
+from __future__ import annotations
+
+import json
+
+from bomgen.output.source import Source
+from bomgen.report.result import result
+
+ABOUT = "The whole result for programs; bomgen schema bom describes it."
+FILE = "bom.json"
+BINARY = False
+
+
+def write(source: Source) -> bytes:
+    """The result as JSON, UTF-8, in a fixed order."""
+    return (json.dumps(result(source.report), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()

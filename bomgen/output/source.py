@@ -1,0 +1,125 @@
+"""What documents are made of: a report with its chapters and drawings, which formats of one build share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from bomgen.core import progress as telling
+from bomgen.core.document import Document, Drawing
+from bomgen.core.language import Language, language
+from bomgen.fabric.types import Fabric
+from bomgen.output.registry import DOCUMENTS
+from bomgen.report.result import Report
+
+
+class NamedFabric(NamedTuple):
+    """A fabric as a drawing shows it."""
+
+    name: str
+    """Of the fabric in the plan, behind its cluster where there are several."""
+    fabric: Fabric
+    servers: int | None
+    """The servers that attach to it; None where nobody knows."""
+
+
+class Source:
+    """A report that is written in several formats. What two of them need is made once, when the first asks for it."""
+
+    def __init__(self, report: Report, formats: Sequence[str]) -> None:
+        self.report = report
+        self._formats, self._stage = formats, ""
+
+    def begin(self, form: str) -> None:
+        """Note that a format begins, for progress and timing."""
+        self._stage = form
+        telling.stage(form)
+
+    @cached_property
+    def language(self) -> Language:
+        """The language of the quote."""
+        return language(self.report.plan.quote.language)
+
+    @property
+    def fabrics(self) -> Iterator[NamedFabric]:
+        """The fabrics of every cluster."""
+        return (fabric for each in self.report.each_pool for fabric in _fabrics(each))
+
+    @cached_property
+    def page(self) -> Document:
+        """The chapters of the quote with their drawings."""
+        from bomgen.report.chapters.contents import document
+
+        telling.stage("chapters and drawings")
+        clusters = {each.plan.pool: each for each in self.report.each_pool}
+        fabrics = {name: tuple(self._fabric_drawings(each)) for name, each in clusters.items()}
+        racks = {name: _rack_drawings(each, self.language) for name, each in clusters.items()}
+        page = document(self.report, self.language, fabrics, racks, _cost_drawing(self.report, self.language))
+        telling.stage(self._stage)
+        return page
+
+    @cached_property
+    def html(self) -> bytes:
+        """The quote as one page for a browser."""
+        from bomgen.output.markdown_html import html
+
+        return html(self.page, self.language)
+
+    def _fabric_drawings(self, report: Report) -> Iterator[Drawing]:
+        """The drawings of the fabrics of one cluster, each with its file where `svg` writes one."""
+        from bomgen.output.drawing.fabrics import fabric_svg
+
+        file = DOCUMENTS.constant("svg", "FILE") if "svg" in self._formats else None
+        for each in _fabrics(report):
+            title = self.language.word("drawing-title", name=each.name)
+            svg = fabric_svg(each.fabric, each.name, self.language, each.servers)
+            yield Drawing(f"drawing-{each.name}", title, svg, title, file.format(name=each.name) if file else None)
+
+
+def _fabrics(report: Report) -> Iterator[NamedFabric]:
+    """The fabrics of one cluster."""
+    servers = report.design.sizing.servers
+    for built in report.design.fabrics:
+        name = _name_in_cluster(report, built.plan.name)
+        yield NamedFabric(name, built.fabric, None if servers is None else int(servers.value))
+
+
+def _name_in_cluster(report: Report, name: str) -> str:
+    """A name of a cluster, behind that of the cluster where there are several."""
+    return f"{report.plan.pool}.{name}" if report.plan.pool else name
+
+
+def _cost_drawing(report: Report, words: Language) -> Drawing | None:
+    """What each category of the bill costs; None where nothing has a price."""
+    from bomgen.output.drawing.costs import cost_svg
+    from bomgen.pricing.breakdown import by_category
+
+    parts = by_category(report.quote.lines)
+    if not parts:
+        return None
+    title = words.word("drawing-costs")
+    return Drawing(
+        "costs", title, cost_svg(parts, report.quote.totals.currency, words, title), words.word("drawing-costs-text")
+    )
+
+
+def _rack_drawings(report: Report, words: Language) -> tuple[Drawing, ...]:
+    """The floor, and racks from the front; the first of them says which racks are not drawn."""
+    found, site = report.elevations, report.plan.site
+    if found is None or site is None:
+        return ()
+    from bomgen.output.drawing.floor import floor_svg
+    from bomgen.output.drawing.racks import drawn_of, rack_svgs
+    from bomgen.report.elevations.types import left_out
+
+    floor, text = words.word("drawing-floor"), words.word("drawing-racks-text")
+    if missing := left_out(found, drawn_of(found)):
+        text = words.word("drawing-racks-some", text=text, racks=missing)
+    name, of_floor = _name_in_cluster(report, "racks"), _name_in_cluster(report, "floor")
+    fronts = (
+        Drawing(f"{name}-{number}", title, svg, text if number == 1 else title)
+        for number, (title, svg) in enumerate(rack_svgs(found, words, name), 1)
+    )
+    plan = floor_svg(found, site, words, of_floor)
+    return (Drawing(of_floor, floor, plan, words.word("drawing-floor-text")), *fronts)
