@@ -115,6 +115,8 @@ class Topology:
     """Whether every rail is a fabric of its own: rails meet only inside the servers."""
     scalable_units: bool = False
     """Whether the servers of a scalable unit share a set of leaves."""
+    uplinked: bool = False
+    """Whether its leaves are linked into another fabric, which plans name under `uplink:`."""
     searched: bool = False
     """Whether its shape is the smallest folded Clos that a search over all divisions of ports finds."""
 

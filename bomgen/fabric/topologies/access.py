@@ -113,4 +113,5 @@ TOPOLOGY = Topology(
     link_kinds=(SERVER_LEAF,),
     build=build,
     connect=no_connections,
+    uplinked=True,
 )

@@ -18,8 +18,6 @@ from bomgen.plan.types import IN_BAND, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Pl
 
 DEFAULT = "default"
 AUTO = "auto"
-ACCESS = "access"
-"""The topology whose leaves are linked into another fabric."""
 ASSUMED = "x-assumption"
 """Names the assumption that stands in for an option of a topology."""
 
@@ -80,7 +78,7 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
         switch_ports=_management_ports(section, role, "switch"),
         pdu_ports=_management_ports(section, role, "pdu"),
         machine_ports=_management_ports(section, role, "machine"),
-        uplink=_uplink(section, fabrics),
+        uplink=_uplink(section, fabrics, kind),
         links={kind.name: _link(section.below("links"), kind, mark) for kind in link_kinds().values()},
         declared=kind,
         options=_options(section, kind),
@@ -167,16 +165,19 @@ def _management_ports(section: Section, role: str, device: str) -> Figure | None
     return ports if ports.value else None
 
 
-def _uplink(section: Section, fabrics: Section) -> Uplink | None:
+def _uplink(section: Section, fabrics: Section, topology: Topology) -> Uplink | None:
     """The fabric that the leaves are linked into."""
     below = section.below("uplink")
     name = below.text("fabric")
     if name is None:
-        if section.data.get("topology") == ACCESS:
-            section.problem("topology", "access leaves have no spines; add `uplink: {fabric: ...}`", "uplink")
+        if topology.uplinked:
+            message = f"{topology.name} leaves have no spines; add `uplink: {{fabric: ...}}`"
+            section.problem("topology", message, "uplink")
         return None
-    if section.data.get("topology") != ACCESS:
-        below.problem("fabric", "only leaves of topology access are linked into another fabric; leave it out", "uplink")
+    if not topology.uplinked:
+        linked = " or ".join(each.name for each in described() if each.uplinked)
+        message = f"only leaves of topology {linked} are linked into another fabric; leave it out"
+        below.problem("fabric", message, "uplink")
     if section.origin is not None:
         name = next((each for each in fabrics.data if _role(fabrics, each) == IN_BAND), name)
     known = [each for each in fabrics.data if each != ".".join(str(step) for step in section.path[1:])]
