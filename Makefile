@@ -67,7 +67,7 @@ same: $(INSTALLED_DEV) ## compare the results of this tree with those of revisio
 	$(BIN)/python tests/tools/same.py $(BASE)
 
 mutation: $(INSTALLED_DEEP) ## change the pure rooms in thousands of ways, and see that a test fails each time
-	$(BIN)/python tests/mutation/run.py
+	$(BIN)/python tests/tools/mutation/run.py
 
 everywhere: $(INSTALLED_DEV) ## build all plans in other locales and with newer Pythons (root, mmdebstrap), compare bytes
 	$(BIN)/python tests/everywhere/rerun.py --debian trixie --debian sid

@@ -29,10 +29,10 @@ from bomgen.cabling.wiring import wire
 from bomgen.catalog.parts import Cable, Panel
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Cited, Figure, Given, Reference
-from bomgen.design.assembly import BuiltFabric, Design, raise_errors, reconnected
+from bomgen.design.assembly import BuiltFabric, Design, raise_errors, rebuild_links
 from bomgen.optics.compatibility import Unbuildable
-from bomgen.optics.counting.connect import TRUNKED, Alike, CableUse, Interconnect, PanelUse
-from bomgen.optics.selection import FIBRE, Stock, Wish, metres, patched
+from bomgen.optics.counting.connect import TRUNKED, CableUse, Interconnect, LinkGroup, PanelUse
+from bomgen.optics.selection import FIBRE, LinkSpec, PartsLookup, metres, select_patch
 from bomgen.plan.types import Site
 from bomgen.site.floor_plan import Floor
 
@@ -42,7 +42,7 @@ Lengths = Mapping[tuple[str, str], Figure]
 """The longest way of kinds of link, by fabric and kind."""
 
 
-def laid(design: Design, parts: Stock) -> Design:
+def laid(design: Design, parts: PartsLookup) -> Design:
     """The design with its cables as long as their ways, where the plan has a layout and racks are known.
 
     A length that the plan gives for a kind of link stands. Raises PlanErrors for a named part that does not reach,
@@ -84,8 +84,8 @@ def _bare(design: Design) -> Design:
     """The design with links of which only the ends are known: where these stand does not depend on what joins them."""
     fabrics = []
     for built in design.fabrics:
-        links = tuple(Alike(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)
-        fabrics.append(built._replace(interconnect=Interconnect((), (), (), alike=links)))
+        links = tuple(LinkGroup(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)
+        fabrics.append(built._replace(interconnect=Interconnect((), (), (), link_groups=links)))
     return design._replace(fabrics=tuple(fabrics))
 
 
@@ -99,7 +99,7 @@ def _refuse_panels(design: Design) -> None:
                 raise PlanErrors([Problem(wish.panels.mark, "error", message, "layout", path)])
 
 
-def _chosen(design: Design, lengths: Lengths, parts: Stock) -> Design:
+def _chosen(design: Design, lengths: Lengths, parts: PartsLookup) -> Design:
     """The design with its links built for other lengths, and the parts of those over panels."""
     fabrics = []
     for built in design.fabrics:
@@ -108,19 +108,19 @@ def _chosen(design: Design, lengths: Lengths, parts: Stock) -> Design:
             kind: wish._replace(length_m=lengths[name, kind]) if (name, kind) in lengths else wish
             for kind, wish in built.plan.links.items()
         }
-        fabrics.append(_over_panels(reconnected(design, built, wishes, parts), parts))
+        fabrics.append(_over_panels(rebuild_links(design, built, wishes, parts), parts))
     return design._replace(fabrics=tuple(fabrics))
 
 
-def _over_panels(built: BuiltFabric, parts: Stock) -> BuiltFabric:
+def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
     """A fabric with the parts for links over panels. Raises PlanErrors for those that cannot go over any."""
     if not any(wish.panels for wish in built.plan.links.values()):
         return built
-    found = tuple(_with_patch(built, each, parts) for each in built.interconnect.alike)
-    return built._replace(interconnect=built.interconnect._replace(alike=found))
+    found = tuple(_with_patch(built, each, parts) for each in built.interconnect.link_groups)
+    return built._replace(interconnect=built.interconnect._replace(link_groups=found))
 
 
-def _with_patch(built: BuiltFabric, alike: Alike, parts: Stock) -> Alike:
+def _with_patch(built: BuiltFabric, alike: LinkGroup, parts: PartsLookup) -> LinkGroup:
     """Links with the parts for panels; those of other machines that are built so that no panel takes them stay direct.
 
     All that is cut to its way counts by route.
@@ -129,7 +129,7 @@ def _with_patch(built: BuiltFabric, alike: Alike, parts: Stock) -> Alike:
     if wish.panels is None:
         return alike
     try:
-        return alike._replace(patch=patched(wish.panels, alike.medium, parts))
+        return alike._replace(patch=select_patch(wish.panels, alike.medium, parts))
     except (Unbuildable, LookupError) as error:
         if alike.others is not None:
             return alike
@@ -198,12 +198,14 @@ def _ways(
     return routes_of(Figure(ends, "ways", Cited(what, (LISTED,), "high")), *floor_figures(site), otherwise_m)
 
 
-def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Mapping[str, Wish]) -> BuiltFabric:
+def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]) -> BuiltFabric:
     """A fabric with its cables in the lengths that are sold and needed; `asked` is what the plan wants of its links."""
     connected, wishes = built.interconnect, built.plan.links
     found = tuple(
-        each._replace(by_route=_follows(each, wishes[each.kind]), otherwise_m=Fraction(asked[each.kind].length_m.value))
-        for each in connected.alike
+        each._replace(
+            measured=_follows(each, wishes[each.kind]), fallback_length_m=Fraction(asked[each.kind].length_m.value)
+        )
+        for each in connected.link_groups
     )
     problems = list(connected.problems)
     table, cables = wiring.each_cable, list[CableUse]()
@@ -214,23 +216,25 @@ def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Ma
         if ways and use.cable:
             cables += _lengths(use.kind, use.cable, ways)
             problems += _doubts(use.kind, use.cable, ways, asked[use.kind])
-        elif not _all_over_panels(connected.alike, use):
+        elif not _all_over_panels(connected.link_groups, use):
             cables.append(use)
     cables += _of_panels(built, table, site, racks, asked)
     panels = tuple(_panels(built, wiring))
     return built._replace(
-        interconnect=connected._replace(cables=tuple(cables), alike=found, panels=panels, problems=tuple(problems))
+        interconnect=connected._replace(
+            cables=tuple(cables), link_groups=found, panels=panels, problems=tuple(problems)
+        )
     )
 
 
-def _all_over_panels(alike: tuple[Alike, ...], use: CableUse) -> bool:
+def _all_over_panels(alike: tuple[LinkGroup, ...], use: CableUse) -> bool:
     """Whether every link that a cable is for goes over panels, where a fibre from end to end is none of them."""
     own = [each for each in alike if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
     return bool(own) and all(each.patch for each in own)
 
 
 def _of_panels(
-    built: BuiltFabric, table: Wiring, site: Site, racks: Floor, asked: Mapping[str, Wish]
+    built: BuiltFabric, table: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]
 ) -> Iterator[CableUse]:
     """Jumpers and trunks of a fabric by kind of link, part and length."""
     known: dict[tuple[str, str, str], Cable] = {}
@@ -259,19 +263,19 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
         yield PanelUse(panel, panels_of_racks(ports, panel.ports), carried)
 
 
-def _follows(alike: Alike, wish: Wish) -> bool:
+def _follows(alike: LinkGroup, wish: LinkSpec) -> bool:
     """Whether the cables of links are as long as their ways, or their jumpers and trunks."""
     cable = alike.medium.cable if alike.medium else None
     return bool(cable and (_is_cut(cable, wish) or (alike.patch and _by_route(wish))))
 
 
-def _is_cut(cable: Cable, wish: Wish) -> bool:
+def _is_cut(cable: Cable, wish: LinkSpec) -> bool:
     """Whether every cable is as long as its way: unless its length is named, or one length of fibre is asked for."""
     alike = cable.named_length_m is not None or (wish.one_fibre_length and cable.medium == FIBRE)
     return bool(cable.lengths_m) and _by_route(wish) and not alike
 
 
-def _by_route(wish: Wish) -> bool:
+def _by_route(wish: LinkSpec) -> bool:
     """Whether the length of a wish was measured on the floor."""
     return any(name == "ways" for name, _ in wish.length_m.inputs)
 
@@ -283,11 +287,11 @@ def _lengths(kind: str, cable: Cable, ways: Figure, role: str = "") -> Iterator[
         length = Figure(metres_sold, "m", Cited(cable.identity.name, (SOLD,), "high"))
         pieces = pieces_up_to(ways, below, length)
         if pieces.value:
-            yield CableUse(kind, cable, length.value, pieces, by_route=True, role=role)
+            yield CableUse(kind, cable, length.value, pieces, measured=True, role=role)
         below = length
 
 
-def _doubts(kind: str, cable: Cable, ways: Figure, asked: Wish) -> Iterator[Problem]:
+def _doubts(kind: str, cable: Cable, ways: Figure, asked: LinkSpec) -> Iterator[Problem]:
     """Warnings about cables whose way is not known, and about those that are longer than any that is sold."""
     table, ends = ways.value, dict(ways.inputs)["ends"].value
     every = sum(count for _, count in table.centimetres)

@@ -23,7 +23,7 @@ from bomgen.optics.selection import Medium, Patch
 from bomgen.plan.types import Site
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import Floor
-from bomgen.site.racks import room
+from bomgen.site.racks import rack_capacity
 
 RACK_DIGITS, PANEL_DIGITS = 3, 2
 """Least digits of a rack and of a panel in it, in the name of a panel."""
@@ -283,8 +283,8 @@ def _room(wiring: Wiring, site: Site, racks: Floor) -> tuple[Column, Column]:
     """
     units = ceil(site.rack_units.value)
     top = np.full(len(racks.row), units, dtype=np.int64)
-    top[racks.compute] = ceil(room(site, site.pdu, site.pdus_per_rack).units.value)
-    top[racks.management] = ceil(room(site, site.management_pdu, site.management_pdus).units.value)
+    top[racks.compute] = ceil(rack_capacity(site, site.pdu, site.pdus_per_rack).units.value)
+    top[racks.management] = ceil(rack_capacity(site, site.management_pdu, site.management_pdus).units.value)
     free_from = np.ones(len(racks.row), dtype=np.int64)
     if wiring.places is None:
         return top, free_from

@@ -15,8 +15,8 @@ from bomgen.core.provenance import Figure
 from bomgen.design.assembly import Design
 from bomgen.plan.types import PDUS, Site
 from bomgen.site import floor_plan
-from bomgen.site.floor_plan import Floor, Place, Standing
-from bomgen.site.racks import room
+from bomgen.site.floor_plan import Floor, MachineGroup, Place
+from bomgen.site.racks import rack_capacity
 
 
 def ground(design: Design) -> Floor | None:
@@ -27,7 +27,7 @@ def ground(design: Design) -> Floor | None:
     site, installed = design.plan.site, design.facility
     if site is None or (installed.compute_racks is None and installed.management_racks is None):
         return None
-    return floor_plan.floor(site, _number(installed.compute_racks), _number(installed.management_racks))
+    return floor_plan.arrange_floor(site, _number(installed.compute_racks), _number(installed.management_racks))
 
 
 def places(design: Design, machines: Machines, site: Site, racks: Floor) -> Places:
@@ -51,7 +51,7 @@ def _servers(design: Design, machines: Machines, racks: Floor) -> Iterator[tuple
     height = _number(kind.height_u) or None
     spare, each = machines.spare, int(of_rack.value)
     before = ceil(kind.number / each) * each if server.trays else kind.number
-    filled = floor_plan.in_order(racks.compute, before + (spare.number if spare else 0), each, height)
+    filled = floor_plan.place_in_order(racks.compute, before + (spare.number if spare else 0), each, height)
     yield kind, Place(filled.rack[: kind.number], filled.unit[: kind.number])
     if spare:
         yield spare, Place(filled.rack[before:], filled.unit[before:])
@@ -61,7 +61,7 @@ class Stack(NamedTuple):
     """What is packed into the racks of everything but servers, and what one of these racks offers."""
 
     kinds: tuple[DeviceKind, ...]
-    standing: tuple[Standing, ...]
+    standing: tuple[MachineGroup, ...]
     units: int
     power_w: int
 
@@ -74,16 +74,16 @@ def stack(design: Design, machines: Machines, site: Site) -> Stack:
     of_hosts = (kind for _, kind in hosts)
     kinds = tuple(kind for kind in (*machines.tiers.values(), *of_hosts) if kind.height_u and kind.number)
     standing = tuple(
-        Standing(ceil(kind.number / kind.of_box), _number(kind.height_u), _number(kind.power_w)) for kind in kinds
+        MachineGroup(ceil(kind.number / kind.of_box), _number(kind.height_u), _number(kind.power_w)) for kind in kinds
     )
-    offered = room(site, site.management_pdu, site.management_pdus)
+    offered = rack_capacity(site, site.management_pdu, site.management_pdus)
     return Stack(kinds, standing, _number(offered.units), int(offered.power_w.value))
 
 
 def _others(design: Design, machines: Machines, site: Site, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
     """Switches and other machines."""
     packed = stack(design, machines, site)
-    found = floor_plan.stacked(racks.management, packed.standing, packed.units, packed.power_w)
+    found = floor_plan.stack_machines(racks.management, packed.standing, packed.units, packed.power_w)
     for kind, place in zip(packed.kinds, found, strict=True):
         box = np.arange(kind.number, dtype=np.int64) // kind.of_box
         yield kind, Place(place.rack[box], place.unit[box])

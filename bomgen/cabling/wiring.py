@@ -19,7 +19,7 @@ from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.endpoints import counted
 from bomgen.fabric.links.enumeration import HOST, Joint, Spread, joined
 from bomgen.fabric.types import Links, Tier, ports_of
-from bomgen.optics.counting.connect import Alike, part_above
+from bomgen.optics.counting.connect import LinkGroup, upper_cage_part
 from bomgen.optics.selection import Medium
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.site.floor_plan import Floor
@@ -158,12 +158,12 @@ class _Wirer:
         """
         sockets_down = self.rooms[built.plan.name]["leaf", joint.kind]
         per_cage, room = sockets_down.links_per_cage, len(sockets_down.sockets)
-        main = built.interconnect.of_servers(joint.kind)
-        own = part_above(main.medium) if main else None
+        main = built.interconnect.server_group(joint.kind)
+        own = upper_cage_part(main.medium) if main else None
         group = np.zeros(joint.links, dtype=np.int64)
         for number, (way, rows) in enumerate(self._ways(built, joint), start=1):
-            if part_above(way.medium) != own:
-                group[rows] = number if part_above(way.medium) else LAST
+            if upper_cage_part(way.medium) != own:
+                group[rows] = number if upper_cage_part(way.medium) else LAST
         if not np.any(group):
             return joint
         port = joint.upper_port.copy()
@@ -183,7 +183,7 @@ class _Wirer:
     def _links(self, built: BuiltFabric, kind: str, joints: list[Joint], server_end: Room) -> None:
         """The rows of one kind of link, those that are built alike together: they may share cables of several links."""
         ends: dict[int, list[tuple[End, End]]] = {}
-        ways = built.interconnect.of_kind(kind)
+        ways = built.interconnect.groups_of_kind(kind)
         for joint in joints:
             lower, upper = joint.ends
             room = self.rooms[built.plan.name][upper, kind]
@@ -240,21 +240,21 @@ class _Wirer:
     def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, room: Room) -> End:
         return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, room)
 
-    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[Alike, Column]]:
+    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[LinkGroup, Column]]:
         """The ways that links of a kind are built, each with its rows."""
         rest = np.ones(joint.links, dtype=bool)
         if joint.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
-            for way in built.interconnect.of_kind(joint.kind):
+            for way in built.interconnect.groups_of_kind(joint.kind):
                 for place in way.others or ():
                     own = (joint.lower >= bounds[place]) & (joint.lower < bounds[place + 1])
                     rest &= ~own
                     yield way, np.flatnonzero(own)
-        main = built.interconnect.of_servers(joint.kind)
+        main = built.interconnect.server_group(joint.kind)
         if main is not None:
             yield main, np.flatnonzero(rest)
 
-    def _add(self, built: BuiltFabric, kind: str, way: Alike, below: End, above: End) -> None:
+    def _add(self, built: BuiltFabric, kind: str, way: LinkGroup, below: End, above: End) -> None:
         links = next(links for links in built.fabric.links if links.kind == kind)
         number = len(self.ways)
         protocol = tier_of(built, links.ends[1]).switch.protocol
@@ -262,9 +262,9 @@ class _Wirer:
         rate = int(way.rate_gbps.value)
         self.ways.append(
             WireWay(
-                *(built.plan.name, kind, way.medium, rate, per_cage, protocol, way.by_route),
+                *(built.plan.name, kind, way.medium, rate, per_cage, protocol, way.measured),
                 patch=way.patch,
-                otherwise_m=way.otherwise_m,
+                otherwise_m=way.fallback_length_m,
             )
         )
         order, piece = pieces(way.medium, below, above)
@@ -288,7 +288,7 @@ def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None
     each = int(cable.links.value) if cable else 1
     if each == 1:
         return None, np.arange(len(below.device), dtype=np.int64)
-    at = below if medium and medium.begins_below else above
+    at = below if medium and medium.splits_at_lower_end else above
     order = np.lexsort((at.lane, at.cage, at.device))
     plug = np.stack((at.device, at.cage, at.lane // each))[:, order]
     begins = np.concatenate(([0], np.any(plug[:, 1:] != plug[:, :-1], axis=0).astype(np.int64)))
@@ -328,7 +328,7 @@ def _wanted(built: BuiltFabric, tier: Tier) -> Iterator[Wanted]:
 
 def _part(built: BuiltFabric, links: Links, end: int) -> str | None:
     """What is plugged into a switch at an end of a kind of link; None where it is a part a port, or none is known."""
-    main = built.interconnect.of_servers(links.kind)
+    main = built.interconnect.server_group(links.kind)
     medium = main.medium if main else None
     if medium is None:
         return None

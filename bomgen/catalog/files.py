@@ -226,7 +226,7 @@ class Catalog:
         wanted = name.lower()
         key = (kind, wanted)
         if key not in self._records:
-            self._records[key] = self._by_id(kind, wanted) or self._by_alias(kind, wanted, name)
+            self._records[key] = self._find_by_id(kind, wanted) or self._find_by_alias(kind, wanted, name)
         return self._records[key]
 
     def read(self) -> tuple[Record, ...]:
@@ -295,7 +295,7 @@ class Catalog:
     def _places(self, kind: str) -> list[Path]:
         return [place / kind for place in (*self.folders, folder("data")) if (place / kind).is_dir()]
 
-    def _by_id(self, kind: str, id: str) -> Record | None:
+    def _find_by_id(self, kind: str, id: str) -> Record | None:
         if not _ID.fullmatch(id):
             return None
         family = LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id
@@ -327,7 +327,7 @@ class Catalog:
             raise PlanErrors(problems)
         return Record(kind, id, source, (), built_in=False)
 
-    def _by_alias(self, kind: str, wanted: str, name: str) -> Record:
+    def _find_by_alias(self, kind: str, wanted: str, name: str) -> Record:
         names: dict[str, set[str]] = {}
         for place in self._places(kind):
             for path in _files(place):
@@ -368,12 +368,12 @@ def _names(record: Record) -> Iterator[str]:
             yield str(number).lower()
 
 
-def inline(kind: str, source: Source, steps: Steps) -> Record:
+def inline_record(kind: str, source: Source, steps: Steps) -> Record:
     """The record of a part that a plan describes by a mapping, which the plan's schema has checked."""
     return Record(kind, INLINE, source, steps, built_in=False)
 
 
-def at_length(id: str, length_m: Fraction | int | float) -> str:
+def id_at_length(id: str, length_m: Fraction | int | float) -> str:
     """The id of a cable family's part of one length: `mfp7e10-nxxx` at 30 m is `mfp7e10-n030`; others stay as they are.
 
     Lengths are whole or half metres (`01a` is 1.5 m).
@@ -383,7 +383,7 @@ def at_length(id: str, length_m: Fraction | int | float) -> str:
     return id.replace(ANY_LENGTH, code)
 
 
-def length_of(id: str, wanted: str) -> Fraction | None:
+def named_length(id: str, wanted: str) -> Fraction | None:
     """The length [m] that the name of a cable asks for, when it names one length of the family `id`."""
     match = LENGTH_CODE.search(wanted.lower())
     if match is None or id == wanted.lower() or ANY_LENGTH not in id:

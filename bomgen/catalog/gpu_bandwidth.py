@@ -16,7 +16,7 @@ _GENERATIONS = {3: 8, 4: 16, 5: 32, 6: 64}
 """GT/s of a lane, each transfer a bit, by generation."""
 
 
-class GpuLinks(NamedTuple):
+class GpuBandwidth(NamedTuple):
     """What joins one GPU to others [Gb/s, one way]; None is not known."""
 
     network_gbps: Figure
@@ -25,24 +25,24 @@ class GpuLinks(NamedTuple):
 
 
 @formula("Gb/s", source="PCI-SIG, PCI Express Base Specification: raw rate of the lanes, before encoding and headers")
-def pcie_rate(lanes: int, lane_gbps: int) -> int:
+def pcie_bandwidth(lanes: int, lane_gbps: int) -> int:
     """What the lanes of a PCIe connection carry one way."""
     return lanes * lane_gbps
 
 
 @formula("Gb/s")
-def one_direction(scale_up: int) -> Fraction:
+def scale_up_bandwidth(scale_up: int) -> Fraction:
     """What a GPU sends to its neighbours: data sheets add both directions, in bytes a second."""
     return Fraction(scale_up * BITS_A_BYTE) / (2 * GIGA)
 
 
 @formula("Gb/s")
-def network_of_gpu(ports_per_server: int, link_gbps: int, gpus_per_server: int) -> Fraction:
+def network_bandwidth(ports_per_server: int, link_gbps: int, gpus_per_server: int) -> Fraction:
     """A GPU's share of the network that its server is plugged into."""
     return Fraction(ports_per_server * link_gbps) / gpus_per_server
 
 
-def pcie(text: str, origin: Origin) -> Figure | None:
+def parse_pcie(text: str, origin: Origin) -> Figure | None:
     """The rate of a PCIe connection written like `PCIe 4.0 x16`, whose text has `origin`; None for any other text."""
     match = _PCIE.fullmatch(text.strip())
     if match is None:
@@ -51,10 +51,10 @@ def pcie(text: str, origin: Origin) -> Figure | None:
     document = Reference(f"PCI-SIG, PCI Express Base Specification, revision {generation}.0")
     of = f"PCIe {generation}.0, rate of a lane"
     lane = Figure(_GENERATIONS[generation], "Gb/s", Cited(of, (document,), "high"))
-    return pcie_rate(Figure(lanes, "count", origin), lane)
+    return pcie_bandwidth(Figure(lanes, "count", origin), lane)
 
 
-def of_gpu(gpu: Gpu, gpus_per_server: Figure, ports_per_server: Figure, link_gbps: Figure) -> GpuLinks:
+def bandwidth_per_gpu(gpu: Gpu, gpus_per_server: Figure, ports_per_server: Figure, link_gbps: Figure) -> GpuBandwidth:
     """What joins a GPU to others whose server has so many ports on the network."""
-    network = network_of_gpu(ports_per_server, link_gbps, gpus_per_server)
-    return GpuLinks(network, gpu.pcie_gbps, one_direction(gpu.scale_up) if gpu.scale_up else None)
+    network = network_bandwidth(ports_per_server, link_gbps, gpus_per_server)
+    return GpuBandwidth(network, gpu.pcie_gbps, scale_up_bandwidth(gpu.scale_up) if gpu.scale_up else None)

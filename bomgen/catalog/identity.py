@@ -28,7 +28,7 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
     )
 
 
-def named(called: parts.Identity, description: str) -> parts.Identity:
+def name_part(called: parts.Identity, description: str) -> parts.Identity:
     """The identity of a part, with a name made from its figures when the plan gives none."""
     name = called.name or f"unnamed {description}"
     if not called.inline:

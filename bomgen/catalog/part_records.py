@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bomgen.catalog import gpu_bandwidth, parts
 from bomgen.catalog.files import Catalog, Record
-from bomgen.catalog.identity import identity, named, slug
+from bomgen.catalog.identity import identity, name_part, slug
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.rack_records import metres_of, panel, pdu, rack, supplies
 from bomgen.catalog.switch_records import fitted_with, switch
@@ -39,9 +39,9 @@ MAX_GPUS = 1024
 
 def gpu(record: Record) -> parts.Gpu:
     """A record of kind gpu as data."""
-    sparse = _by_precision(record, "_sparse_tflops")
-    dense = {name: figure for name, figure in _by_precision(record, "_tflops").items() if not name.endswith("_sparse")}
-    called = named(identity(record), "GPU")
+    sparse = _peaks(record, "_sparse_tflops")
+    dense = {name: figure for name, figure in _peaks(record, "_tflops").items() if not name.endswith("_sparse")}
+    called = name_part(identity(record), "GPU")
     return parts.Gpu(
         identity=called,
         dense=dense,
@@ -65,10 +65,10 @@ def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
 
 def _pcie(record: Record) -> Figure | None:
     text = record.value("pcie")
-    return gpu_bandwidth.pcie(str(text), record.origin("pcie")) if text else None
+    return gpu_bandwidth.parse_pcie(str(text), record.origin("pcie")) if text else None
 
 
-def _by_precision(record: Record, suffix: str) -> dict[str, Figure]:
+def _peaks(record: Record, suffix: str) -> dict[str, Figure]:
     found = {key.removesuffix(suffix): record.figure(key, "TFLOP/s") for key in record.data if key.endswith(suffix)}
     return {name: figure for name, figure in found.items() if figure is not None and not name.startswith("measured")}
 
@@ -100,7 +100,7 @@ def nic(record: Record) -> parts.Nic:
     """A record of kind nic as data. Raises PlanErrors when ports or rate are unknown."""
     ports, rate = record.need("ports", "count"), record.need("port_gbps", "Gb/s")
     return parts.Nic(
-        identity=named(identity(record), f"NIC {ports.value} x {rate.value}G"),
+        identity=name_part(identity(record), f"NIC {ports.value} x {rate.value}G"),
         ports=ports,
         port_gbps=rate,
         cage=str(record.value("cage") or parts.ANY),
@@ -117,7 +117,7 @@ def server(record: Record) -> parts.Server:
         mark = record.source.mark((*record.steps, "gpus"))
         raise PlanErrors([Problem(mark, "error", f"{gpus.value} GPUs in a server; at most {MAX_GPUS}", "range")])
     return parts.Server(
-        identity=named(identity(record), f"server with {gpus.value} GPUs"),
+        identity=name_part(identity(record), f"server with {gpus.value} GPUs"),
         gpu=record.value("gpu"),
         gpus=gpus,
         gpus_included=record.value("gpus_included") is not False,
@@ -136,7 +136,7 @@ def server(record: Record) -> parts.Server:
 def appliance(record: Record) -> parts.Appliance:
     """A record of kind appliance as data."""
     return parts.Appliance(
-        identity=named(identity(record), "appliance"),
+        identity=name_part(identity(record), "appliance"),
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
         cage=str(record.value("cage") or parts.ANY),
@@ -252,9 +252,9 @@ def model(record: Record) -> parts.Model:
     """
     shape = {key: record.figure(key, _UNIT.get(key, "count"), zero=key in _NOUGHT) for key in SHAPE}
     described = parts.Model(
-        identity=named(identity(record), "model"),
-        parameters=counts.none(),
-        active_parameters=counts.none(),
+        identity=name_part(identity(record), "model"),
+        parameters=counts.ZERO_PARAMETERS,
+        active_parameters=counts.ZERO_PARAMETERS,
         moe=record.value("type") == "moe" or record.value("experts") is not None,
         shape={key: figure for key, figure in shape.items() if figure is not None},
         tied=bool(record.value("tied")),

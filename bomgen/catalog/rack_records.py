@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from bomgen.catalog import parts
 from bomgen.catalog.files import Record
-from bomgen.catalog.identity import identity, named
+from bomgen.catalog.identity import identity, name_part
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import formula
 
@@ -40,7 +40,7 @@ def supplies(record: Record) -> parts.PowerSupplies | None:
 def rack(record: Record) -> parts.Rack:
     """A record of kind rack as data."""
     return parts.Rack(
-        identity=named(identity(record), "rack"),
+        identity=name_part(identity(record), "rack"),
         rack_units=record.figure("rack_units", "U"),
         width_mm=record.figure("width_mm", "mm"),
         depth_mm=record.figure("depth_mm", "mm"),
@@ -52,7 +52,7 @@ def rack(record: Record) -> parts.Rack:
 def panel(record: Record) -> parts.Panel:
     """A record of kind panel as data. Raises PlanErrors when its ports or its height are unknown."""
     return parts.Panel(
-        identity=named(identity(record), "patch panel"),
+        identity=name_part(identity(record), "patch panel"),
         ports=record.need("ports", "count"),
         connectors=tuple(record.value("connectors") or ()),
         rack_units=record.need("rack_units", "U"),
@@ -65,7 +65,7 @@ def pdu(record: Record) -> parts.Pdu:
     known = record.value("outlets") or {}
     outlets = {form: record.figure(form, "count", "outlets", zero=True) for form in OUTLETS if form in known}
     return parts.Pdu(
-        identity=named(identity(record), "rack PDU"),
+        identity=name_part(identity(record), "rack PDU"),
         power_w=record.figure("power", "W"),
         outlets={form: figure for form, figure in outlets.items() if figure is not None},
         rack_units=record.figure("rack_units", "U", zero=True),

@@ -8,7 +8,7 @@ from bomgen.catalog import chassis as chassis_cards
 from bomgen.catalog import parts
 from bomgen.catalog.chassis import FABRIC_CARDS, LINE_CARDS, POWER_SUPPLIES, SUPERVISORS
 from bomgen.catalog.files import CHASSIS, Record
-from bomgen.catalog.identity import identity, named, slug
+from bomgen.catalog.identity import identity, name_part, slug
 from bomgen.catalog.rack_records import supplies
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure
@@ -37,7 +37,7 @@ def switch(record: Record) -> parts.Switch:
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
     return parts.Switch(
-        identity=named(identity(record), f"switch {description}"),
+        identity=name_part(identity(record), f"switch {description}"),
         protocol=record.value("protocol"),
         groups=groups,
         switches_per_unit=shared,

@@ -202,7 +202,7 @@ def _return_expression(file: str, first_line: int) -> str:
     return ast.unparse(_Plain().visit(returned.value))
 
 
-def known(value: Known | None, otherwise: str) -> Known:
+def require(value: Known | None, otherwise: str) -> Known:
     """A value that an earlier stage made sure of. Raises ValueError, which says what it would be `otherwise`."""
     if value is None:
         raise ValueError(otherwise)

@@ -1,4 +1,4 @@
-"""One design out of sizing, fabrics, interconnect and facility: everything that is built, without money."""
+"""Assembling one design from sizing, fabrics, interconnects and facility: everything that is built, without money."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import cache
 from typing import NamedTuple
 
 from bomgen.catalog import gpu_bandwidth, part_records
-from bomgen.catalog.files import Catalog, length_of
-from bomgen.catalog.gpu_bandwidth import GpuLinks
+from bomgen.catalog.files import Catalog, named_length
+from bomgen.catalog.gpu_bandwidth import GpuBandwidth
 from bomgen.catalog.parts import ANY, Cable, Module, Nic
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, first_given, formula
 from bomgen.core.work_budget import OF_FABRIC, OF_HOST, take
-from bomgen.design.attached_hosts import Other, boxes_of, hosts_beside
+from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric import line_cards as chassis
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.line_cards import FittedTier
@@ -21,8 +21,8 @@ from bomgen.fabric.types import Fabric, Tier
 from bomgen.optics.compatibility import SERVER, Cage
 from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.counting import connect as interconnect
-from bomgen.optics.counting.connect import Interconnect, Machines
-from bomgen.optics.selection import RJ45, Stock, Wish
+from bomgen.optics.counting.connect import AttachedHosts, Interconnect
+from bomgen.optics.selection import RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
@@ -31,40 +31,40 @@ from bomgen.site.facility import Facility
 from bomgen.sizing.cluster_size import Sizing
 
 MAX_ROUNDS = 10
-"""Racks, PDUs and management ports depend on each other in a ring, which settles in two or three rounds."""
+"""Racks, PDUs and management ports depend on each other in a cycle, which settles in two or three rounds."""
 
 
 class BuiltFabric(NamedTuple):
-    """A fabric of the plan, built."""
+    """A fabric of the plan as it is built."""
 
     plan: FabricPlan
     attachment: Attachment | None
-    """None: nodes are linked directly, without NICs that would be counted."""
+    """None: nodes are linked directly, without NICs to count."""
     fabric: Fabric
     interconnect: Interconnect
     nics: Figure
     """NICs of all servers on this fabric."""
     hosts: tuple[Hosts, ...]
-    """The machines on it beside the servers."""
+    """The other machines attached to it."""
     chassis: tuple[FittedTier, ...]
     """What its modular switches are fitted with, by tier."""
-    per_gpu: GpuLinks | None
-    """What joins one GPU to others; None unless the fabric is one of role compute."""
+    per_gpu: GpuBandwidth | None
+    """Bandwidth of one GPU to others; None unless the fabric has role compute."""
 
     @property
     def assumes_cages(self) -> bool:
-        """Whether cages of other machines are taken for the servers'; all plugs of copper pairs are alike."""
+        """Whether other machines are assumed to have the servers' cages; RJ45 ports need no such assumption."""
         known = self.attachment is None or self.attachment.cage in (ANY, RJ45)
         return not known and any(hosts.plug is None for hosts in self.hosts)
 
     @property
     def bought_nic(self) -> Nic | None:
-        """The NIC that is bought for it."""
+        """The NIC that is bought for the fabric; None: the servers' own."""
         return self.attachment.bought if self.attachment else None
 
 
 class Design(NamedTuple):
-    """The cluster that is proposed."""
+    """A cluster as it is built: sizing, fabrics and facility."""
 
     plan: Plan
     sizing: Sizing
@@ -72,7 +72,7 @@ class Design(NamedTuple):
     nics: Figure | None
     """NICs of all fabrics of role compute."""
     power_w: Figure | None
-    """Servers at maximum."""
+    """Maximum power of the servers."""
     facility: Facility
 
 
@@ -83,8 +83,8 @@ def nics_of_servers(servers: int, nics_per_server: int) -> int:
 
 
 @formula("NICs")
-def no_nics() -> int:
-    """Links of their own take no NICs."""
+def zero_nics() -> int:
+    """NICs of nodes that are linked directly."""
     return 0
 
 
@@ -102,23 +102,23 @@ def sum_of_pdus(pdus: int, more_pdus: int) -> int:
 
 def _cable(catalog: Catalog, name: str) -> Cable:
     record = catalog.find("cable", name)
-    return part_records.cable(record, catalog)._replace(named_length_m=length_of(record.id, name))
+    return part_records.cable(record, catalog)._replace(named_length_m=named_length(record.id, name))
 
 
-def stock(catalog: Catalog) -> Stock:
-    """The catalogue's modules and cables, each record turned into data once, when it is asked for."""
-    of_modules, of_cables = (catalog.stood_for(kind) for kind in ("transceiver", "cable"))
+def parts_lookup(catalog: Catalog) -> PartsLookup:
+    """The parts of a catalogue; each record is read once, when it is first looked up."""
+    replaced_modules, replaced_cables = (catalog.stood_for(kind) for kind in ("transceiver", "cable"))
 
-    def of_module(id: str) -> Module:
+    def load_module(id: str) -> Module:
         found = part_records.module(catalog.find("transceiver", id), catalog)
-        return found._replace(stands_for=of_modules.get(found.identity.id))
+        return found._replace(stands_for=replaced_modules.get(found.identity.id))
 
-    def of_cable(id: str) -> Cable:
+    def load_cable(id: str) -> Cable:
         found = _cable(catalog, id)
-        return found._replace(stands_for=of_cables.get(found.identity.id))
+        return found._replace(stands_for=replaced_cables.get(found.identity.id))
 
-    module, cable = cache(of_module), cache(of_cable)
-    return Stock(
+    module, cable = cache(load_module), cache(load_cable)
+    return PartsLookup(
         module=module,
         cable=cable,
         modules=cache(
@@ -133,11 +133,12 @@ def stock(catalog: Catalog) -> Stock:
     )
 
 
-def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Attachment]) -> Design:
-    """Everything that is built for a plan of that size.
+def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str, Attachment]) -> Design:
+    """The design of a plan: its fabrics with their interconnects, its NICs and its facility.
 
-    Raises PlanErrors for parts that do not fit together and Infeasible for fabrics that cannot be built. Where the plan
-    has a layout, what fits together is only known with the lengths of the cables: `laying` raises it then.
+    `attached` says how servers attach to each fabric, by its name. Raises PlanErrors for parts that do not fit together
+    and Infeasible for fabrics that cannot be built. Where the plan has a layout, whether parts fit depends on the
+    lengths of cables, and is checked when these are known.
     """
     power = _power_of_servers(plan, sizing)
     built: tuple[BuiltFabric, ...] = ()
@@ -146,10 +147,12 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
         before = built
         built = _build_all(plan, sizing, parts, attached, before, pdus)
         installed = _install(plan, sizing, built, power)
-        found = _pdus(installed)
-        if not _depends(plan):
+        found = _count_pdus(installed)
+        if not _fabrics_interdepend(plan):
             break
-        if _counts(before) == _counts(built) and (found.value if found else 0) == (pdus.value if pdus else 0):
+        if _fabric_counts(before) == _fabric_counts(built) and (found.value if found else 0) == (
+            pdus.value if pdus else 0
+        ):
             break
         pdus = found
     else:
@@ -164,25 +167,25 @@ def design(plan: Plan, sizing: Sizing, parts: Stock, attached: Mapping[str, Atta
     return Design(plan, sizing, built, nics, power, installed)
 
 
-def _depends(plan: Plan) -> bool:
-    """Whether a fabric joins switches, PDUs or leaves of another one."""
+def _fabrics_interdepend(plan: Plan) -> bool:
+    """Whether a fabric connects switches, PDUs or leaves of another fabric."""
     return any(fabric.role == OUT_OF_BAND or fabric.uplink for fabric in plan.fabrics)
 
 
-def _counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
-    """Endpoints and switches of every fabric: when they no longer change, nothing does, and all rests on the last."""
+def _fabric_counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
+    """Endpoints and switches per tier of every fabric; when these no longer change, the design has settled."""
     return [[each.fabric.endpoints.value, *(tier.count.value for tier in each.fabric.tiers)] for each in built]
 
 
-def _pdus(installed: Facility) -> Figure | None:
-    """All PDUs; None when none are counted."""
+def _count_pdus(installed: Facility) -> Figure | None:
+    """The number of all PDUs; None when none are counted."""
     if installed.compute_pdus and installed.management_pdus:
         return sum_of_pdus(installed.compute_pdus, installed.management_pdus)
     return installed.compute_pdus or installed.management_pdus
 
 
 def _power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
-    """What the servers draw at most; None where that is not known."""
+    """Maximum power of the servers; None when it is not known."""
     servers, server = sizing.servers, plan.cluster.server
     if servers is None or server is None or server.power_w is None:
         return None
@@ -192,13 +195,13 @@ def _power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
 def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...], power: Figure | None) -> Facility:
     servers, server = sizing.servers, plan.cluster.server
     cards = tuple(
-        facility.Machines(each.bought_nic.identity.name, each.nics, each.bought_nic.power_w, None, in_server=True)
+        facility.Equipment(each.bought_nic.identity.name, each.nics, each.bought_nic.power_w, None, in_server=True)
         for each in built
         if each.bought_nic
     )
-    appliances = tuple(_appliances(hosts) for each in built for hosts in each.plan.hosts if hosts.part)
-    switches = tuple(_switches(tier) for each in built for tier in each.fabric.tiers)
-    machines = cards + switches + appliances + _storage(plan, sizing)
+    appliances = tuple(_appliance_equipment(hosts) for each in built for hosts in each.plan.hosts if hosts.part)
+    switches = tuple(_switch_equipment(tier) for each in built for tier in each.fabric.tiers)
+    machines = cards + switches + appliances + _storage_equipment(plan, sizing)
     in_racks, spare = servers, plan.cluster.spare_servers
     if servers and spare:
         in_racks = facility.bought_servers(servers, spare)
@@ -206,32 +209,34 @@ def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...], power: 
             whole = facility.sum_of_racks(facility.units_bought(servers, server), facility.units_bought(spare, server))
             in_racks = facility.trays_of_racks(whole, server.trays)
     gpu = plan.cluster.gpu
-    gpus = facility.Machines(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
+    gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
     return facility.install(plan.site, server, in_racks, power, machines, sizing.days, gpus)
 
 
 def _build_all(
     plan: Plan,
     sizing: Sizing,
-    parts: Stock,
+    parts: PartsLookup,
     attached: Mapping[str, Attachment],
     before: tuple[BuiltFabric, ...],
     pdus: Figure | None,
 ) -> tuple[BuiltFabric, ...]:
-    """Every fabric once, with the machines that hang on it beside the servers.
+    """Build every fabric once, with the machines attached to it.
 
-    A fabric that others are linked into comes after them, and out-of-band fabrics, which join the switches of all
-    others, last; what is not yet known is taken from `before`.
+    A fabric with uplinks from others comes after them; out-of-band fabrics, which connect the switches of all others,
+    come last. What is not built yet is taken from `before`, the round before.
     """
     known = {each.plan.name: each for each in before}
-    order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, _links_below(plan, fabric.name)))
+    order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, _uplink_depth(plan, fabric.name)))
     for fabric in order:
-        others = [Other(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name]
+        others = [
+            OtherFabric(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name
+        ]
         stored = sizing.stored.servers if sizing.stored else None
         take(OF_FABRIC + OF_HOST * len(fabric.hosts))
-        hosts = (*fabric.hosts, *hosts_beside(fabric, plan, stored, others, pdus))
+        hosts = (*fabric.hosts, *hosts_on_fabric(fabric, plan, stored, others, pdus))
         try:
-            known[fabric.name] = _built(fabric, plan, sizing, parts, attached, hosts)
+            known[fabric.name] = _build_fabric(fabric, plan, sizing, parts, attached, hosts)
         except Infeasible as error:
             if first_given(error.because):
                 raise
@@ -240,24 +245,24 @@ def _build_all(
     return tuple(known[fabric.name] for fabric in plan.fabrics)
 
 
-def _links_below(plan: Plan, name: str) -> int:
-    """The longest row of fabrics that are linked one into the other and at last into this one."""
-    return max((1 + _links_below(plan, each.name) for each in plan.fabrics if _target(each) == name), default=0)
+def _uplink_depth(plan: Plan, name: str) -> int:
+    """Length of the longest chain of uplinks that ends in this fabric."""
+    return max((1 + _uplink_depth(plan, each.name) for each in plan.fabrics if _uplink_target(each) == name), default=0)
 
 
-def _target(fabric: FabricPlan) -> str | None:
+def _uplink_target(fabric: FabricPlan) -> str | None:
     return fabric.uplink.fabric if fabric.uplink else None
 
 
-def _built(
+def _build_fabric(
     fabric: FabricPlan,
     plan: Plan,
     sizing: Sizing,
-    parts: Stock,
+    parts: PartsLookup,
     attached: Mapping[str, Attachment],
     hosts: tuple[Hosts, ...],
 ) -> BuiltFabric:
-    """A fabric over the servers, or, without switches, over them or the chips of pods."""
+    """Build a fabric over the servers; one without switches over the servers or over the chips of pods."""
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
     if nodes is None:
@@ -265,8 +270,8 @@ def _built(
         raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
     if fabric.switchless:
         direct = fabric_demand.build_direct(fabric, cluster, nodes)
-        return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), no_nics(), (), (), None)
-    above = next((each for each in plan.fabrics if each.name == _target(fabric)), None)
+        return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), zero_nics(), (), (), None)
+    above = next((each for each in plan.fabrics if each.name == _uplink_target(fabric)), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     return _build(fabric, plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
 
@@ -275,13 +280,13 @@ def _build(
     fabric: FabricPlan,
     plan: Plan,
     servers: Figure,
-    parts: Stock,
+    parts: PartsLookup,
     attached: Attachment,
     hosts: tuple[Hosts, ...],
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
     built = fabric_demand.build(fabric, attached, servers, hosts, uplink_gbps)
-    connected = _connected(built, plan, fabric, attached, servers, hosts, fabric.links, parts)
+    connected = _connect(built, plan, fabric, attached, servers, hosts, fabric.links, parts)
     fitted = chassis.fitted(built, fabric.tier_plans)
     return BuiltFabric(
         fabric,
@@ -295,72 +300,76 @@ def _build(
     )
 
 
-def _connected(
+def _connect(
     built: Fabric,
     plan: Plan,
     fabric: FabricPlan,
     attached: Attachment,
     servers: Figure,
     hosts: tuple[Hosts, ...],
-    wishes: Mapping[str, Wish],
-    parts: Stock,
+    specs: Mapping[str, LinkSpec],
+    parts: PartsLookup,
 ) -> Interconnect:
-    """The modules and cables of a fabric whose links are wished so."""
+    """The modules and cables of a fabric for the given link specs."""
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
-    return interconnect.connect(built, servers, cage, [_machines(each) for each in hosts], rows, wishes, parts)
+    return interconnect.connect(built, servers, cage, [_attached_hosts(each) for each in hosts], rows, specs, parts)
 
 
-def reconnected(designed: Design, built: BuiltFabric, wishes: Mapping[str, Wish], parts: Stock) -> BuiltFabric:
-    """A fabric of a design with its links built as other wishes ask for, such as those of other lengths.
+def rebuild_links(
+    designed: Design, built: BuiltFabric, specs: Mapping[str, LinkSpec], parts: PartsLookup
+) -> BuiltFabric:
+    """A fabric of a design with its links rebuilt for other specs, such as other lengths.
 
     Raises PlanErrors for parts that do not fit together.
     """
     servers = designed.sizing.servers
     if built.attachment is None or servers is None:
         return built
-    wanted = built.plan._replace(links=wishes)
-    connected = _connected(built.fabric, designed.plan, wanted, built.attachment, servers, built.hosts, wishes, parts)
+    wanted = built.plan._replace(links=specs)
+    connected = _connect(built.fabric, designed.plan, wanted, built.attachment, servers, built.hosts, specs, parts)
     raise_errors(connected)
     return built._replace(plan=wanted, interconnect=connected)
 
 
 def raise_errors(*connected: Interconnect) -> None:
-    """Raise PlanErrors with what does not fit together."""
+    """Raise PlanErrors with all errors of some interconnects, if there are any."""
     errors = [problem for each in connected for problem in each.problems if problem.severity == "error"]
     if errors:
         raise PlanErrors(errors)
 
 
-def _machines(hosts: Hosts) -> Machines:
-    """How machines beside the servers hang on a fabric."""
+def _attached_hosts(hosts: Hosts) -> AttachedHosts:
+    """How other machines attach to a fabric."""
     plug = hosts.plug
     cage = Cage(SERVER, plug.cage, int(plug.ports_per_cage.value), None, hosts.name) if plug else None
-    return Machines(hosts.pieces, hosts.ports, cage, plug.port_gbps if plug else None)
+    return AttachedHosts(hosts.pieces, hosts.ports, cage, plug.port_gbps if plug else None)
 
 
-def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuLinks | None:
-    """What joins one GPU to others; None unless the fabric is one of role compute."""
+def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabric) -> GpuBandwidth | None:
+    """Bandwidth of one GPU to others; None unless the fabric has role compute."""
     server = plan.cluster.server
     if server is None or fabric.role != COMPUTE:
         return None
-    return gpu_bandwidth.of_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, built.links[0].rate_gbps)
+    return gpu_bandwidth.bandwidth_per_gpu(
+        plan.cluster.gpu, server.gpus, attached.ports_per_server, built.links[0].rate_gbps
+    )
 
 
-def _appliances(hosts: Hosts) -> facility.Machines:
+def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
     part = hosts.part
     if part is None:
         raise ValueError(f"nothing is bought for {hosts.name}")
     name, weight = part.identity.name, part.weight_kg
-    return facility.Machines(name, hosts.pieces, part.power_w, part.rack_units, weight_kg=weight)
+    return facility.Equipment(name, hosts.pieces, part.power_w, part.rack_units, weight_kg=weight)
 
 
-def _switches(tier: Tier) -> facility.Machines:
-    """The boxes of a tier; their typical power where no maximum is published."""
+def _switch_equipment(tier: Tier) -> facility.Equipment:
+    """The switches of a tier as equipment; their typical power where no maximum is published."""
     switch = tier.switch
     power = switch.power_w or switch.typical_power_w
-    return facility.Machines(
+    return facility.Equipment(
         switch.identity.name,
         boxes_of(tier),
         power,
@@ -370,14 +379,14 @@ def _switches(tier: Tier) -> facility.Machines:
     )
 
 
-def _storage(plan: Plan, sizing: Sizing) -> tuple[facility.Machines, ...]:
-    """The storage servers, where the plan names any."""
+def _storage_equipment(plan: Plan, sizing: Sizing) -> tuple[facility.Equipment, ...]:
+    """The storage servers as equipment, where the plan names any."""
     named = plan.storage.servers
     if named is None or sizing.stored is None or sizing.stored.servers is None:
         return ()
     count, name = sizing.stored.servers, named.identity.name
     weight = named.weight_kg
-    return (facility.Machines(name, count, named.power_w, named.rack_units, of_storage=True, weight_kg=weight),)
+    return (facility.Equipment(name, count, named.power_w, named.rack_units, of_storage=True, weight_kg=weight),)
 
 
 def _server_name(plan: Plan) -> str:

@@ -1,4 +1,4 @@
-"""What hangs on a fabric beside the servers and what the plan lists: storage, management ports, links of others."""
+"""Machines on a fabric that the plan does not list: storage servers, management ports, leaves of other fabrics."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bomgen.fabric.types import Fabric, Tier
 from bomgen.plan.types import OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug
 
 
-class Other(NamedTuple):
-    """Another fabric of the cluster as it stands."""
+class OtherFabric(NamedTuple):
+    """Another fabric of the cluster, as built so far."""
 
     plan: FabricPlan
     fabric: Fabric
@@ -22,7 +22,7 @@ class Other(NamedTuple):
 
 @formula("boxes")
 def boxes(switches: int, switches_per_unit: int) -> int:
-    """Boxes that are bought, where several switches share one."""
+    """Boxes that are bought where several switches share one."""
     return ceil(switches / switches_per_unit)
 
 
@@ -33,21 +33,21 @@ def sum_of_boxes(boxes: int, more_boxes: int) -> int:
 
 
 def boxes_of(tier: Tier) -> Figure:
-    """What is bought and racked for a tier: its switches, or the boxes that hold several each."""
+    """Units bought and racked for a tier: its switches, or boxes that hold several switches each."""
     shared = tier.switch.switches_per_unit
     return boxes(tier.count, shared) if shared.value > 1 else tier.count
 
 
-def plug_up(switch: Switch) -> Plug | None:
-    """The cages that a switch is linked into another fabric with: those of its fastest ports, where they are known."""
+def uplink_plug(switch: Switch) -> Plug | None:
+    """The cages of a switch for uplinks into another fabric: those of its fastest ports; None: not known."""
     fastest = max(switch.groups, key=lambda group: group.port_gbps.value)
     return None if fastest.cage == ANY else Plug(fastest.cage, fastest.ports_per_cage, fastest.port_gbps)
 
 
-def hosts_beside(
-    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[Other], pdus: Figure | None
+def hosts_on_fabric(
+    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
-    """The machines on a fabric beside its servers and the hosts that the plan lists, kind by kind."""
+    """The machines on a fabric other than its servers and the hosts that the plan lists, kind by kind."""
     named = plan.storage.servers
     if fabric.role == STORAGE and named and storage_servers:
         yield Hosts(named.identity.name, storage_servers, named.ports, plug=named.plug)
@@ -56,16 +56,16 @@ def hosts_beside(
             leaf = other.fabric.tiers[-1]
             ports = leaf.up or other.plan.uplink.ports
             yield Hosts(
-                f"{other.plan.name} leaf", leaf.count, ports, None, plug_up(leaf.switch), leaves_of=other.plan.name
+                f"{other.plan.name} leaf", leaf.count, ports, None, uplink_plug(leaf.switch), leaves_of=other.plan.name
             )
     if fabric.role == OUT_OF_BAND:
-        yield from _managed(fabric, plan, storage_servers, others, pdus)
+        yield from _management_hosts(fabric, plan, storage_servers, others, pdus)
 
 
-def _managed(
-    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[Other], pdus: Figure | None
+def _management_hosts(
+    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
-    """Whatever has a management port beside the servers: switches of other fabrics, PDUs, the machines on them."""
+    """Everything but servers with a management port: switches of other fabrics, PDUs, and machines on these fabrics."""
     switches: Figure | None = None
     for other in others:
         for tier in other.fabric.tiers if other.plan.role != OUT_OF_BAND else ():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Switch
-from bomgen.core.provenance import Figure, known
+from bomgen.core.provenance import Figure, require
 
 SERVER = "server"
 """The device at the lower end of the links of endpoints: a server, or without switches a node."""
@@ -116,7 +116,7 @@ class Links:
 def ports_of(tier: Tier, links: Links) -> int:
     """Ports that a kind of link has on a fully connected switch of a tier at one of its ends."""
     ports = links.ports if links.beside else tier.down if links.ends[1] == tier.name else tier.up
-    return int(known(ports, f"{links.kind} links end at a {tier.name}").value)
+    return int(require(ports, f"{links.kind} links end at a {tier.name}").value)
 
 
 class Fabric(NamedTuple):

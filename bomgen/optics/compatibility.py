@@ -1,6 +1,6 @@
-"""What may be plugged and joined: which module goes into which cage, and which modules light each other.
+"""Compatibility: which module fits which cage, which modules interoperate, which cable fits which cages.
 
-The tables stand in `data/connection/`; here is how they are read. What is refused has a reason code.
+The functions apply the tables in `data/connection/`. Each returns a Reason with a code, or None when the parts fit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Cage(NamedTuple):
     """Links that one cage carries."""
     protocol: str | None
     name: str
-    """What the device is called."""
+    """Name of the device."""
 
     @property
     def described(self) -> str:
@@ -34,7 +34,7 @@ class Cage(NamedTuple):
 
 
 class Adapter(NamedTuple):
-    """What lets a plug sit in a cage of another form, one link a cage."""
+    """An adapter for a plug in a cage of another form, one link per cage."""
 
     plug: str
     cage: str
@@ -44,12 +44,12 @@ class Adapter(NamedTuple):
 
     @property
     def identity(self) -> Identity:
-        """What it is called on a bill."""
+        """Its identity on the bill."""
         return Identity("transceiver", self.part_number.lower(), self.name, self.vendor, self.part_number)
 
 
 class Splitter(NamedTuple):
-    """Engines that serve several links of a part of their rate over a splitter fibre."""
+    """Optical engines that serve several slower links over a splitter fibre."""
 
     optics: tuple[str, ...]
     lane_gbps: int
@@ -57,7 +57,7 @@ class Splitter(NamedTuple):
 
 
 class NicReach(NamedTuple):
-    """How far a link reaches at most whose NIC has a single-port module of an optic and lane rate."""
+    """Maximum reach of a link whose NIC has a single-port module of an optic and lane rate."""
 
     optic: str
     lane_gbps: int
@@ -65,37 +65,37 @@ class NicReach(NamedTuple):
 
 
 class PlanningFibre(NamedTuple):
-    """The ids of the cables that go with generic modules."""
+    """Ids of the cables for generic modules."""
 
     trunk: str
     fan_out: str
-    """Start of the id; the number of links follows."""
+    """Prefix of the id; the number of links follows."""
 
 
 class Rules(NamedTuple):
     """The tables of the connection rules."""
 
     plugs: Mapping[str, tuple[str, ...]]
-    """By form of cage the forms of plug that it takes."""
+    """By form of cage: the forms of plug that it accepts."""
     adapters: tuple[Adapter, ...]
     nic_cages: tuple[str, ...]
-    """Forms whose modules of one port are not for switches."""
+    """Forms whose single-port modules do not go into switches."""
     receptacles: int
-    """Of a module, at most."""
+    """Most receptacles of a module."""
     partners: Mapping[str, tuple[str, ...]]
-    """By optic those that it lights."""
+    """By optic: the optics that it interoperates with."""
     lane_fibres: Mapping[int, tuple[str, ...]]
-    """By lane rate [Gb/s] the fibres that it needs; others run over any."""
+    """By lane rate [Gb/s]: the fibres that it requires; other rates run over any."""
     polarities: Mapping[str, str]
-    """By connector the polarity that a fibre needs."""
+    """By connector: the polarity that a fibre requires."""
     in_a_row: Mapping[tuple[str, ...], str]
-    """By the polarities of fibres one behind the other, what they are together."""
+    """By the polarities of fibres in series: their combined polarity."""
     nic_reach: NicReach
     splitter: Splitter
     planning: Mapping[str, PlanningFibre]
-    """By fibre, the first that is tried first."""
+    """By fibre, in the order tried."""
     order: tuple[str, ...]
-    """Media, the preferred first, where no prices tell."""
+    """Media, the preferred first, where no prices decide."""
 
 
 class Reason(NamedTuple):
@@ -106,7 +106,7 @@ class Reason(NamedTuple):
 
 
 class Unbuildable(Exception):
-    """A named medium or part that cannot work, with the reason code."""
+    """A named medium or part cannot work; `rule` is the reason code."""
 
     def __init__(self, message: str, rule: str) -> None:
         super().__init__(message)
@@ -114,31 +114,31 @@ class Unbuildable(Exception):
 
 
 def refuse(reason: Reason | None) -> None:
-    """Raise Unbuildable for a named module that a rule forbids."""
+    """Raise Unbuildable if there is a reason against a named module."""
     if reason:
         raise Unbuildable(f"{reason.message}; name another module, or leave it to `medium: auto`", reason.code)
 
 
 def accepts(cage: str, plug: str, rules: Rules) -> bool:
-    """Whether a cage takes a plug; an end that is not described takes anything."""
+    """Whether a cage accepts a plug; an end that is not described accepts anything."""
     return ANY in (cage, plug) or plug == cage or plug in rules.plugs.get(cage, ())
 
 
 def adapter_for(cage: Cage, plug: str, rules: Rules) -> Adapter | None:
-    """The adapter that a plug needs in a cage of one link; None when it needs none, or there is none."""
+    """The adapter that a plug needs in a cage of one link; None when it needs none or none exists."""
     if accepts(cage.form, plug, rules) or cage.links > 1:
         return None
     return next((each for each in rules.adapters if (each.plug, each.cage) == (plug, cage.form)), None)
 
 
-def fills(module: Module, cage: Cage, rate: int) -> bool:
-    """Whether a generic module stands for the whole cage, all links of which it carries."""
+def fills_cage(module: Module, cage: Cage, rate: int) -> bool:
+    """Whether a generic module stands for a whole cage and carries all its links of a rate [Gb/s]."""
     whole = module.identity.generic and module.cage == ANY and cage.form != ANY
     return whole and cage.links > 1 and module.engine_gbps == rate * cage.links
 
 
-def legs(module: Module, rate: int, rules: Rules) -> int:
-    """Links of a rate that one engine of a module serves over a splitter fibre; one without, nought when it cannot."""
+def links_per_engine(module: Module, rate: int, rules: Rules) -> int:
+    """Links of a rate [Gb/s] that one engine of a module serves: several over a splitter fibre, 0 when it cannot."""
     if module.engine_gbps == rate:
         return 1
     splitter = rules.splitter
@@ -147,31 +147,33 @@ def legs(module: Module, rate: int, rules: Rules) -> int:
 
 
 def _slows_down(module: Module, cage: Cage, rate: int, rules: Rules) -> bool:
-    """Whether it is a module of a NIC that runs at a part of its rate, as one leg of a splitter fibre."""
-    return cage.device == SERVER and module.ports.value == 1 and legs(module, rate, rules) > 1
+    """Whether a NIC's module runs below its full rate, as one leg of a splitter fibre."""
+    return cage.device == SERVER and module.ports.value == 1 and links_per_engine(module, rate, rules) > 1
 
 
 @formula("count")
 def links_of_module(module_gbps: int, link_gbps: int) -> int:
-    """Links that a module carries, from its rate: all of a cage that it stands for, or those of its splitter fibres."""
+    """Links that a module carries, from its total rate."""
     return module_gbps // link_gbps
 
 
-def in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Module:
-    """A module as it works in a cage, with the links that it carries there as its ports."""
+def module_in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Module:
+    """A module with the links that it carries in a cage as its ports."""
     gbps = int(rate.value)
     splits = (
-        not module.identity.generic and legs(module, gbps, rules) > 1 and not _slows_down(module, cage, gbps, rules)
+        not module.identity.generic
+        and links_per_engine(module, gbps, rules) > 1
+        and not _slows_down(module, cage, gbps, rules)
     )
-    if not (fills(module, cage, gbps) or splits):
+    if not (fills_cage(module, cage, gbps) or splits):
         return module
     return module._replace(ports=links_of_module(module.rate_gbps, rate))
 
 
-def fits(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
-    """Why a module does not work in a cage at a rate; None when it does."""
+def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
+    """Why a module does not work in a cage at a rate [Gb/s]; None when it does."""
     name = module.identity.id
-    if fills(module, cage, rate):
+    if fills_cage(module, cage, rate):
         return None
     if module.identity.generic and module.cage == ANY:
         wrong = module.engine_gbps != rate and not _slows_down(module, cage, rate, rules)
@@ -180,9 +182,11 @@ def fits(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
         return Reason("cage", f"{name} is {module.cage}, the cage of the {cage.device} ({cage.name}) {cage.form}")
     if cage.device != SERVER and module.ports.value == 1 and module.cage in rules.nic_cages:
         return Reason("cage", f"{name} is a module for NICs, not for switches such as {cage.name}")
-    if not legs(module, rate, rules):
-        return _of_rate(module, rate)
-    carried = 1 if _slows_down(module, cage, rate, rules) else module.ports.value * legs(module, rate, rules)
+    if not links_per_engine(module, rate, rules):
+        return _rate_reason(module, rate)
+    carried = (
+        1 if _slows_down(module, cage, rate, rules) else module.ports.value * links_per_engine(module, rate, rules)
+    )
     if cage.form != ANY and carried != cage.links:
         message = f"{name} carries {carried} links, a cage of the {cage.device} ({cage.name}) {cage.links}"
         return Reason("ports", message)
@@ -191,8 +195,8 @@ def fits(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:
     return None
 
 
-def _of_rate(module: Module, rate: int) -> Reason:
-    """Why a module carries no links of a rate: they are too fast, or its lanes do not slow down to them."""
+def _rate_reason(module: Module, rate: int) -> Reason:
+    """Why a module carries no links of a rate [Gb/s]: they are too fast, or its lanes cannot run that slowly."""
     name, lane = module.identity.id, module.lane_gbps
     if lane and module.engine_gbps > rate:
         message = f"{name} carries links of {module.engine_gbps} Gb/s over lanes of {lane}, which do not slow down to"
@@ -200,8 +204,8 @@ def _of_rate(module: Module, rate: int) -> Reason:
     return Reason("rate", f"{name} carries links of {module.engine_gbps} Gb/s, not {rate}")
 
 
-def mismatch(lower: Module, upper: Module, rules: Rules) -> Reason | None:
-    """Why two modules do not light each other, or None."""
+def pair_reason(lower: Module, upper: Module, rules: Rules) -> Reason | None:
+    """Why two modules do not interoperate; None when they do."""
     names = lower.identity.id, upper.identity.id
     for module in (lower, upper):
         allowed = rules.lane_fibres.get(module.lane_gbps or 0)
@@ -223,22 +227,22 @@ def mismatch(lower: Module, upper: Module, rules: Rules) -> Reason | None:
 
 
 def _differ(one: str | None, other: str | None) -> bool:
-    """Whether two known words are not the same."""
+    """Whether two values are both known and different."""
     return bool(one and other) and ANY not in (one, other) and one != other
 
 
 def reach(lower: Module, upper: Module, rules: Rules) -> Fraction | None:
-    """How far a link between two modules reaches [m]: as far as the shorter; None when neither says."""
-    known = [Fraction(module.reach_m.value) for module in (lower, upper) if module.reach_m]
+    """Reach of a link between two modules [m]: the shorter of both; None when neither is known."""
+    reaches = [Fraction(module.reach_m.value) for module in (lower, upper) if module.reach_m]
     limit = rules.nic_reach
     single = lower.cage in rules.nic_cages and lower.ports.value == 1
     if single and (lower.optic, lower.lane_gbps) == (limit.optic, limit.lane_gbps):
-        known.append(limit.reach_m)
-    return min(known, default=None)
+        reaches.append(limit.reach_m)
+    return min(reaches, default=None)
 
 
 def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reason | None:
-    """Why a fibre does not join a module to its partners, `links` to a fibre; None when it does."""
+    """Why a fibre with `links` links does not fit a module; None when it does."""
     name, of = cable.identity.id, module.identity.id
     if _differ(cable.fibre, module.fibre):
         return Reason("medium", f"{name} is {cable.fibre}, {of} {module.fibre}")
@@ -252,8 +256,8 @@ def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reas
     return None
 
 
-def over_panels(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
-    """Why a jumper, a trunk and a jumper in a row do not join what the jumper alone joins; None when they do."""
+def trunk_reason(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
+    """Why jumper, trunk and jumper in series do not replace the jumper alone; None when they do."""
     name, of = trunk.identity.id, jumper.identity.id
     if _differ(trunk.fibre, jumper.fibre):
         return Reason("medium", f"{name} is {trunk.fibre}, {of} {jumper.fibre}")
@@ -267,26 +271,26 @@ def over_panels(jumper: Cable, trunk: Cable, rules: Rules) -> Reason | None:
     return None
 
 
-def plugs_in(end: CableEnd | None, cage: Cage, rules: Rules) -> bool:
-    """Whether a plug fits a cage; none is known to fit a cage that nobody describes."""
+def plug_fits(end: CableEnd | None, cage: Cage, rules: Rules) -> bool:
+    """Whether a cable's plug fits a cage; False when either is not described."""
     if end is None or cage.form == ANY:
         return False
     return accepts(cage.form, end.cage, rules) and (end.cage == ANY or end.ports == cage.links)
 
 
 def cable_reason(cable: Cable, lower: Cage, upper: Cage, rate: int, rules: Rules) -> Reason | None:
-    """Why a cable with both ends does not join two cages at a rate; its single plug goes to the upper device."""
+    """Why a cable does not connect two cages at a rate [Gb/s]; None when it does. Its single plug is the upper one."""
     name = cable.identity.id
     if cable.link_gbps is not None and cable.link_gbps != rate:
         return Reason("rate", f"{name} carries links of {cable.link_gbps} Gb/s, not {rate}")
     if upper.protocol and cable.protocols and upper.protocol not in cable.protocols:
         return Reason("protocol", f"{name} speaks {', '.join(cable.protocols)}, the {upper.name} {upper.protocol}")
-    if not (plugs_in(cable.a, upper, rules) and plugs_in(cable.b, lower, rules)):
+    if not (plug_fits(cable.a, upper, rules) and plug_fits(cable.b, lower, rules)):
         message = f"{name} does not fit a {upper.form} cage of {upper.name} and a {lower.form} cage of {lower.name}"
         return Reason("cage", f"{message} at {rate} Gb/s")
     return None
 
 
 def joins_two_cages(cable: Cable) -> bool:
-    """Whether all links of a cable run between the same two cages."""
+    """Whether a cable has several links, all between the same two cages."""
     return cable.links.value > 1 and cable.a is not None and cable.b is not None and cable.a.ends == cable.b.ends == 1

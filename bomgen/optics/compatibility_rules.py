@@ -12,7 +12,7 @@ from bomgen.optics.compatibility import Adapter, NicReach, PlanningFibre, Rules,
 
 
 def rules(catalog: Catalog) -> Rules:
-    """All connection rules of a catalogue; of a table that stands in several files those keys win that come last."""
+    """All connection rules of a catalogue; where several files give a table, later keys win."""
     tables: dict[str, Any] = {}
     for record in catalog.all("connection"):
         for key, table in record.data.items():
@@ -36,5 +36,5 @@ def rules(catalog: Catalog) -> Rules:
 
 
 def _lists(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """A table of lists, each plain or with a source of its own."""
+    """A table of lists; each list is plain or has its own source."""
     return {key: tuple(each["value"] if isinstance(each, dict) else each) for key, each in table.items()}

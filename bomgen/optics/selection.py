@@ -1,7 +1,7 @@
-"""How a kind of link is built: modules that fit their cages and light each other, or a cable with both ends.
+"""Choosing how a kind of link is built: modules that fit their cages and interoperate, or a cable with fixed ends.
 
-As the plan names it, or the best of the ways that can be ordered and reach: the cheapest where prices are known, else
-the first in order of preference. Generic parts stand for whatever fits.
+The plan's choice wins. Otherwise the best option that can be ordered and reaches is chosen: the cheapest where prices
+are known, else the first in order of preference. Generic parts stand for whatever fits.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bomgen.optics.compatibility import Cage
-from bomgen.optics.named_parts import asked_modules, named_cable, named_modules
-from bomgen.optics.options import cables, cost_of, transceivers, ways
-from bomgen.optics.patching import patched
+from bomgen.optics.named_parts import fitting_modules, named_cable, named_modules
+from bomgen.optics.options import cables, link_cost, list_options, transceivers
+from bomgen.optics.patching import select_patch
 from bomgen.optics.types import (
     AOC,
     AUTO,
@@ -24,13 +24,13 @@ from bomgen.optics.types import (
     SHARING,
     TRANSCEIVER,
     Choice,
+    LinkSpec,
     Medium,
-    PanelWish,
+    MediumOption,
+    PanelSpec,
+    PartsLookup,
     Patch,
     Span,
-    Stock,
-    Way,
-    Wish,
     metres,
 )
 
@@ -46,73 +46,74 @@ __all__ = [
     "SHARING",
     "TRANSCEIVER",
     "Choice",
+    "LinkSpec",
     "Medium",
-    "PanelWish",
+    "MediumOption",
+    "PanelSpec",
+    "PartsLookup",
     "Patch",
     "Span",
-    "Stock",
-    "Way",
-    "Wish",
     "cables",
     "choose",
     "metres",
-    "patched",
+    "select_patch",
     "transceivers",
 ]
 
 
-def choose(wish: Wish, span: Span, stock: Stock) -> Choice:
-    """How a kind of link is built: as the plan names it, else the best of all ways.
+def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> Choice:
+    """Choose how a kind of link is built: as the plan specifies, else the best option.
 
-    Raises Unbuildable for a named medium or module that cannot work, LookupError for an unknown part.
+    Raises Unbuildable for a named medium or part that cannot work, LookupError for an unknown part.
     """
-    if wish.medium.value == TRANSCEIVER or (wish.medium.value == AUTO and (wish.modules or wish.fibre)):
-        if wish.modules:
-            return _told(named_modules(wish, span, stock), "named", stock)
-        return _told(asked_modules(wish, span, stock), "asked", stock)
-    if wish.medium.value != AUTO:
-        return _told(named_cable(wish, span, stock), "named" if wish.modules else "asked", stock)
+    if spec.medium.value == TRANSCEIVER or (spec.medium.value == AUTO and (spec.modules or spec.fibre)):
+        if spec.modules:
+            return _plan_choice(named_modules(spec, span, parts), "named", parts)
+        return _plan_choice(fitting_modules(spec, span, parts), "asked", parts)
+    if spec.medium.value != AUTO:
+        return _plan_choice(named_cable(spec, span, parts), "named" if spec.modules else "asked", parts)
     if RJ45 in (span.lower.form, span.upper.form):
         plain = span._replace(lower=_rj45(span.lower), upper=_rj45(span.upper))
-        return _told(next(cables(COPPER_PAIRS, plain, stock), None), "only", stock)
-    return _best(ways(span, stock), wish)
+        return _plan_choice(next(cables(COPPER_PAIRS, plain, parts), None), "only", parts)
+    return _choose_best(list_options(span, parts), spec)
 
 
-def _told(medium: Medium | None, reason: str, stock: Stock) -> Choice:
-    """A choice that was none."""
-    return Choice(medium, reason if medium else "no-part", cost_of(medium, stock) if medium else None)
+def _plan_choice(medium: Medium | None, reason: str, parts: PartsLookup) -> Choice:
+    """The choice where the plan has decided: the only candidate, or none."""
+    return Choice(medium, reason if medium else "no-part", link_cost(medium, parts) if medium else None)
 
 
-def _best(found: Sequence[Way], wish: Wish) -> Choice:
-    """The cheapest way, if the one preferred without prices has one too; else that one."""
-    unwanted = {way.name: "cages" for way in found if wish.share_cages and way.name not in wish.share_cages}
-    unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in wish.prefer else {}
-    unwanted |= dict.fromkeys((*COPPER, AOC), "panels") if wish.panels else {}
-    usable = [way for way in found if way.medium and way.name not in unwanted]
+def _choose_best(found: Sequence[MediumOption], spec: LinkSpec) -> Choice:
+    """The cheapest option, if the option preferred without prices has a price too; else the preferred one."""
+    allowed = spec.allowed_options
+    unwanted = {option.name: "cages" for option in found if allowed and option.name not in allowed}
+    unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in spec.prefer else {}
+    unwanted |= dict.fromkeys((*COPPER, AOC), "panels") if spec.panels else {}
+    usable = [option for option in found if option.medium and option.name not in unwanted]
     if not usable:
-        return Choice(None, "no-part", others=tuple(_beside(way, None, unwanted) for way in found))
+        return Choice(None, "no-part", others=tuple(_reject(option, None, unwanted) for option in found))
     best, reason = usable[0], "preferred" if len(usable) > 1 else "only"
-    priced = [way for way in usable if way.cost is not None]
-    if PREFER_COPPER in wish.prefer and best.name in COPPER:
+    priced = [option for option in usable if option.cost is not None]
+    if PREFER_COPPER in spec.prefer and best.name in COPPER:
         reason = PREFER_COPPER
     elif best.cost is None:
         reason = "unpriced" if priced else reason
     elif len(priced) > 1:
-        best, reason = min(priced, key=lambda way: way.cost or 0), "cheapest"
-    others = tuple(_beside(way, best, unwanted) for way in found if way is not best)
+        best, reason = min(priced, key=lambda option: option.cost or 0), "cheapest"
+    others = tuple(_reject(option, best, unwanted) for option in found if option is not best)
     return Choice(best.medium, reason, best.cost, others)
 
 
-def _beside(way: Way, best: Way | None, unwanted: Mapping[str, str]) -> Way:
-    """A way that was not taken, with the reason."""
-    if way.medium is None:
-        return way
-    if way.name in unwanted:
-        return way._replace(reason=unwanted[way.name])
-    dearer = best is not None and best.cost is not None and way.cost is not None and way.cost >= best.cost
-    if best is not None and best.cost is not None and way.cost is None:
-        return way._replace(reason="unpriced")
-    return way._replace(reason="dearer" if dearer else "later")
+def _reject(option: MediumOption, best: MediumOption | None, unwanted: Mapping[str, str]) -> MediumOption:
+    """An option that was not chosen, with the reason."""
+    if option.medium is None:
+        return option
+    if option.name in unwanted:
+        return option._replace(reason=unwanted[option.name])
+    dearer = best is not None and best.cost is not None and option.cost is not None and option.cost >= best.cost
+    if best is not None and best.cost is not None and option.cost is None:
+        return option._replace(reason="unpriced")
+    return option._replace(reason="dearer" if dearer else "later")
 
 
 def _rj45(cage: Cage) -> Cage:

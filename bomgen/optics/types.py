@@ -1,4 +1,4 @@
-"""What a kind of link has to join, what the plan wants of it, and how it may be built, as data."""
+"""The records of a link: what it connects, what the plan specifies, and the options for building it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ RJ45 = "rj45"
 COPPER_PAIRS = "copper"
 """Patch cables for RJ45: any vendor's can be ordered."""
 SHARING = (("multimode", "single-mode"), ("single-mode",))
-"""Ways whose modules can stand side by side in the cages of a switch, whichever kinds of link they are for."""
+"""Options whose modules can share the cages of a switch, whichever kinds of link they serve."""
 PREFER_COPPER, OPTICS_ONLY, ONE_FIBRE_LENGTH = "copper", "optics-only", "one-fibre-length"
 """Policies that a plan may name for a kind of link."""
 
 
-class PanelWish(NamedTuple):
-    """Ids of the parts that the plan names for links over patch panels; None: any that fit."""
+class PanelSpec(NamedTuple):
+    """Part ids that the plan names for links over patch panels; None: any part that fits."""
 
     mark: Mark
     panel: str | None
@@ -36,15 +36,15 @@ class PanelWish(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """What links over patch panels are built of, beside their modules."""
+    """The parts of links over patch panels, without their modules."""
 
     panel: Panel
     trunk: Cable
     jumper: Cable
 
 
-class Wish(NamedTuple):
-    """What the plan wants of one kind of link. `modules` holds a part id for each kind of device where it names one."""
+class LinkSpec(NamedTuple):
+    """What the plan specifies for one kind of link; `modules` maps a kind of device to the part id named for it."""
 
     medium: Figure
     modules: Mapping[str, str]
@@ -55,60 +55,63 @@ class Wish(NamedTuple):
     """Policies: `copper`, `optics-only`, `one-fibre-length`."""
     fibre: str | None = None
     """Id of the fibre between modules, where the plan names it."""
-    share_cages: tuple[str, ...] = ()
-    """The only ways left, because others would need more cages than a switch has; empty: all."""
-    panels: PanelWish | None = None
+    allowed_options: tuple[str, ...] = ()
+    """The only options allowed, because others need more cages than a switch has; empty: all."""
+    panels: PanelSpec | None = None
     """Patch panels between racks; None: every link is one cable."""
 
     @property
     def one_fibre_length(self) -> bool:
-        """Whether all fibres of this kind of link are to be as long as the longest."""
+        """Whether all fibres of this kind of link have the length of the longest one."""
         return ONE_FIBRE_LENGTH in self.prefer
 
 
-def _no_panel(name: str) -> Panel:
+def _unknown_panel(name: str) -> Panel:
     raise LookupError(f"no panel '{name}'")
 
 
-def _no_panels() -> list[Panel]:
+def _empty_panels() -> list[Panel]:
     return []
 
 
-def _no_price(_: Module | Cable, __: Fraction | None) -> Fraction | None:
+def _unpriced(_: Module | Cable, __: Fraction | None) -> Fraction | None:
     return None
 
 
-class Stock(NamedTuple):
-    """Where parts come from. The loaders raise LookupError for an unknown id."""
+class PartsLookup(NamedTuple):
+    """Functions that look up modules, cables, panels, connection rules and prices.
+
+    `module`, `cable` and `panel` raise LookupError for an unknown id.
+    """
 
     module: Callable[[str], Module]
     cable: Callable[[str], Cable]
     modules: Callable[[str, int], list[Module]]
-    """All modules for a form of cage, of a rate in all [Gb/s]."""
+    """All modules for a form of cage and a total rate [Gb/s]."""
     cables: Callable[[str], list[Cable]]
     """All cables of a medium."""
     rules: Callable[[], Rules]
     """The connection rules."""
-    price: Callable[[Module | Cable, Fraction | None], Fraction | None] = _no_price
-    """Price of a part, of a cable at a length [m]; None where nobody says."""
-    panel: Callable[[str], Panel] = _no_panel
-    panels: Callable[[], list[Panel]] = _no_panels
+    price: Callable[[Module | Cable, Fraction | None], Fraction | None] = _unpriced
+    """Price of a part, for a cable at a length [m]; None: no price is known."""
+    panel: Callable[[str], Panel] = _unknown_panel
+    panels: Callable[[], list[Panel]] = _empty_panels
     """All patch panels."""
 
 
 class Span(NamedTuple):
-    """What a kind of link has to join: two cages at a rate over a length."""
+    """What a kind of link connects: two cages at a rate over a length."""
 
     lower: Cage
     upper: Cage
     rate: Figure
     length_m: Fraction
     together: int = 1
-    """Links that surely run between the same two devices, or a multiple of them."""
+    """Links that always run between the same two devices; the actual number is a multiple."""
     single: bool = False
-    """Whether every link needs a cable of its own, because no two of a cage lead to devices in one place."""
+    """Whether every link needs its own cable, because the links of one cage lead to different places."""
     over_panels: bool = False
-    """Whether a trunk does the most of the way, so that the fibre is a jumper, of any length that is sold."""
+    """Whether a trunk spans the distance, so that the fibre is a jumper of any length that is sold."""
 
     @property
     def gbps(self) -> int:
@@ -117,7 +120,7 @@ class Span(NamedTuple):
 
 
 class Medium(NamedTuple):
-    """A way to build a link: modules at both ends and a fibre, or one cable with both ends."""
+    """How a link is built: a module at each end and a fibre, or one cable with fixed ends."""
 
     lower: Module | None
     upper: Module | None
@@ -125,43 +128,43 @@ class Medium(NamedTuple):
     length_m: Fraction
 
     @property
-    def way(self) -> str:
-        """What it is called: the medium of the cable, or the fibre that the modules light."""
+    def option(self) -> str:
+        """Its name: the medium of the cable, or the fibre of the modules."""
         if self.lower is None or self.upper is None:
             return self.cable.medium if self.cable else TRANSCEIVER
         fibre = self.upper.fibre if self.lower.fibre == ANY else self.lower.fibre
         return TRANSCEIVER if fibre == ANY else fibre
 
     @property
-    def begins_below(self) -> bool:
-        """Whether one module at the lower end carries several links whose upper ends have one each."""
+    def splits_at_lower_end(self) -> bool:
+        """Whether one module at the lower end splits into several links with a module each at the upper end."""
         return bool(self.lower and self.upper and self.lower.ports.value > self.upper.ports.value)
 
 
-class Way(NamedTuple):
-    """One way to build a kind of link, or why it cannot be built so."""
+class MediumOption(NamedTuple):
+    """One option for building a kind of link, or the reason why it is not possible."""
 
     name: str
     medium: Medium | None
     reason: str = ""
-    """Code of why not."""
+    """Code of the reason; empty: it is possible."""
     detail: str = ""
-    """How far it would reach, or which part it would be."""
+    """Maximum reach, or the part in question."""
     cost: Fraction | None = None
-    """Of a link; None: not all parts have a price."""
+    """Per link; None: not all parts have a price."""
 
 
 class Choice(NamedTuple):
-    """How a kind of link is built, and why not otherwise."""
+    """How a kind of link is built, with the rejected options."""
 
     medium: Medium | None
     """None: no part is known."""
     reason: str
-    """Code of why this way."""
+    """Code of the reason for this option."""
     cost: Fraction | None = None
-    others: tuple[Way, ...] = ()
+    others: tuple[MediumOption, ...] = ()
 
 
 def metres(length: Fraction) -> str:
-    """A length as messages show it."""
+    """A length [m] as text for messages."""
     return f"{float(length):g}"

@@ -9,7 +9,7 @@ from bomgen.catalog import parts
 from bomgen.core.provenance import Figure, Mark
 from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.selection import Wish
+from bomgen.optics.selection import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
 
 ESTIMATE = "estimate"
@@ -286,7 +286,7 @@ class FabricPlan(NamedTuple):
     machine_ports: Figure | None
     """Of an out-of-band fabric: management ports of each other machine, such as a storage server."""
     uplink: Uplink | None
-    links: Mapping[str, Wish]
+    links: Mapping[str, LinkSpec]
     declared: Topology
     """What its topology declares."""
     options: Mapping[str, Figure | tuple[Figure, ...]]

@@ -149,7 +149,7 @@ def _cable(use: CableUse, fabric: str) -> Line:
     metres = f"{float(use.length_m):g} m"
     path = f"fabrics.{fabric}.cables.{use.kind}.{cable_id(use.cable, use.length_m)}"
     line_id = f"{fabric}.cable.{use.kind}" + (f".{use.role}" if use.role else "")
-    if use.by_route:
+    if use.measured:
         length = "" if use.cable and cable_id(use.cable, use.length_m) != use.cable.identity.id else f"-{metres}"
         line_id += f".{cable_id(use.cable, use.length_m)}{length.replace(' ', '')}"
     if use.cable is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.catalog.files import at_length
+from bomgen.catalog.files import id_at_length
 from bomgen.catalog.parts import Cable, Identity, Module
 from bomgen.core.provenance import Figure
 from bomgen.plan.clusters import KEY
@@ -74,7 +74,7 @@ def pool_path(pool: str) -> tuple[str, ...]:
 
 def cable_id(cable: Cable | None, length_m: Fraction) -> str:
     """The id of a cable at its length, or what stands for one that nobody knows."""
-    return at_length(cable.identity.id, length_m) if cable else "unknown"
+    return id_at_length(cable.identity.id, length_m) if cable else "unknown"
 
 
 def names_of(part: Module | Cable, length_m: Fraction | None) -> list[str]:
@@ -82,7 +82,7 @@ def names_of(part: Module | Cable, length_m: Fraction | None) -> list[str]:
     identity = part.identity
     names = [identity.id, identity.part_number, identity.ordering_number]
     if isinstance(part, Cable) and length_m is not None:
-        names = [at_length(identity.id, length_m), *(cable_sku(part, length_m) or "").split(" / "), *names]
+        names = [id_at_length(identity.id, length_m), *(cable_sku(part, length_m) or "").split(" / "), *names]
     return _lower(names)
 
 
@@ -90,7 +90,7 @@ def cable_sku(cable: Cable, length_m: Fraction) -> str | None:
     """Part number with the length in it, and the ordering number of that length where it is known."""
     if cable.identity.part_number is None:
         return None
-    number = at_length(cable.identity.part_number, length_m).upper()
+    number = id_at_length(cable.identity.part_number, length_m).upper()
     ordering = cable.ordering_numbers.get(f"{float(length_m):g}")
     return f"{number} / {ordering}" if ordering else number
 

@@ -238,18 +238,18 @@ def given_to_templates(report: Report) -> dict[str, Any]:
 def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
     """How a kind of link is built, why so, and why not otherwise."""
     return {
-        "way": chosen.way,
+        "way": chosen.option,
         "reason": chosen.reason,
         "parts": list(chosen.parts),
         "cost_per_link": cost_text(chosen.cost, currency),
         "others": [
             {
-                "way": way.name,
-                "reason": way.reason,
-                "detail": way.detail or None,
-                "cost_per_link": cost_text(way.cost, currency),
+                "way": option.name,
+                "reason": option.reason,
+                "detail": option.detail or None,
+                "cost_per_link": cost_text(option.cost, currency),
             }
-            for way in chosen.others
+            for option in chosen.others
         ],
     }
 
@@ -442,8 +442,8 @@ def _choices_of(report: Report) -> Iterator[Figure]:
         if built.assumes_cages:
             yield built.plan.host_cage
         for use in built.interconnect.cables:
-            wish = built.plan.links[use.kind]
-            yield from (wish.medium, wish.length_m)
+            spec = built.plan.links[use.kind]
+            yield from (spec.medium, spec.length_m)
 
 
 def sources_text(origin: Assumed | Cited) -> str:

@@ -1,4 +1,4 @@
-"""What a facility must know: racks, power, weight, heat, and how the racks are supplied."""
+"""The facility: racks, power, energy, weight, heat, and the power supply of the racks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Server
 from bomgen.core.provenance import Figure
 from bomgen.plan.types import Site
-from bomgen.site.machines import Machines
+from bomgen.site.equipment import Equipment
 from bomgen.site.power import (
     carbon_of_energy,
     cost_of_energy,
@@ -16,10 +16,10 @@ from bomgen.site.power import (
     energy_of_run,
     known_power,
     power_of,
+    power_of_facility,
     sum_of_power,
-    with_cooling,
 )
-from bomgen.site.power_supply import NO_SUPPLY, Supply, doubts, supply
+from bomgen.site.power_supply import NO_SUPPLY, Supply, supply, supply_warnings
 from bomgen.site.racks import (
     bought_servers,
     management_racks,
@@ -31,11 +31,11 @@ from bomgen.site.racks import (
     trays_of_racks,
     units_bought,
 )
-from bomgen.site.weight_and_heat import NO_LOAD, Load, Standing, loads
+from bomgen.site.weight_and_heat import NO_LOAD, Load, SiteContents, site_load
 
 __all__ = [
+    "Equipment",
     "Facility",
-    "Machines",
     "bought_servers",
     "install",
     "power_of",
@@ -43,15 +43,15 @@ __all__ = [
     "trays_of_racks",
     "units_bought",
 ]
-OF_ALL = (
+TOTAL_POWER_FIGURES = (
     *("power_w", "facility_power_w", "energy_kwh_per_year", "energy_cost_per_year", "carbon_kg_per_year"),
     *("run_energy_kwh", "run_energy_cost", "run_carbon_kg", "heat_btu_per_hour", "feed_power_w"),
 )
-"""Figures of a site that rest on the power of all machines."""
+"""Figures of a site that depend on the power of all machines."""
 
 
 class Facility(NamedTuple):
-    """Racks, PDUs, power and energy; None is what the plan does not ask for or the catalogue does not know."""
+    """Racks, PDUs, power and energy; a figure is None when the plan does not ask for it or it is not known."""
 
     racks: Figure | None
     compute_racks: Figure | None
@@ -60,9 +60,9 @@ class Facility(NamedTuple):
     compute_pdus: Figure | None
     management_pdus: Figure | None
     gpu_power_w: Figure | None
-    """The GPUs alone: a part of what the servers draw."""
+    """The GPUs alone, as part of the servers."""
     network_power_w: Figure | None
-    """Switches, and cards that are bought."""
+    """Switches and NICs that are bought."""
     storage_power_w: Figure | None
     power_w: Figure | None
     facility_power_w: Figure | None
@@ -77,17 +77,17 @@ class Facility(NamedTuple):
     warnings: tuple[tuple[str, str], ...]
     """Message and rule."""
     unpowered: Mapping[str, int]
-    """Machines whose power is not known: how many, by name."""
+    """Number of machines whose power is not known, by name."""
     lower_bounds: frozenset[str]
-    """The figures that leave something out because it is not known, by name."""
+    """Names of the figures that are lower bounds, because something is not known."""
 
 
-def _lower_bounds(machines: Iterable[Machines], any_unknown: bool) -> frozenset[str]:
-    """The figures that leave machines out, by name."""
+def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset[str]:
+    """Names of the figures that leave out machines of unknown power."""
     found = {
         "storage_power_w" if machine.of_storage else "network_power_w" for machine in machines if not machine.power_w
     }
-    return frozenset(found | (set(OF_ALL) if any_unknown else set()))
+    return frozenset(found | (set(TOTAL_POWER_FIGURES) if any_unknown else set()))
 
 
 def install(
@@ -95,20 +95,20 @@ def install(
     server: Server | None,
     servers: Figure | None,
     server_power_w: Figure | None,
-    machines: tuple[Machines, ...],
+    machines: tuple[Equipment, ...],
     run_days: Figure | None,
-    accelerators: Machines,
+    accelerators: Equipment,
 ) -> Facility:
-    """The racks and power of servers, spare ones with them, and of other machines.
+    """The facility for the servers, spare ones included, and all other equipment.
 
-    `server_power_w` is what the servers in use draw at most; where that is not known, their GPUs count alone.
-    Racks are worked out where the plan describes a site; power wherever it is known.
+    `server_power_w` is the maximum power of the servers in use; where it is not known, their GPUs alone count. Racks
+    are counted where the plan describes a site, power wherever it is known.
     """
     warnings: list[tuple[str, str]] = []
-    of_gpus = power_of(accelerators.count, accelerators.power_w) if accelerators.power_w else None
+    gpu_power = power_of(accelerators.count, accelerators.power_w) if accelerators.power_w else None
     network = known_power(machine for machine in machines if not machine.of_storage)
     storage = known_power(machine for machine in machines if machine.of_storage)
-    power = server_power_w or of_gpus
+    power = server_power_w or gpu_power
     for more in (network, storage):
         power = sum_of_power(power, more) if power and more else power
     unknown = [machine.name for machine in machines if machine.power_w is None]
@@ -119,7 +119,7 @@ def install(
     if server_power_w is None:
         name = server.identity.name if server else accelerators.name
         unpowered = {name: int((servers if server and servers else accelerators.count).value), **unpowered}
-    if server_power_w is None and of_gpus is None:
+    if server_power_w is None and gpu_power is None:
         unknown.insert(0, server.identity.name if server else accelerators.name)
     elif server_power_w is None:
         named = f"the power of {server.identity.name}" if server else "the server, and so its power,"
@@ -139,7 +139,7 @@ def install(
     elif servers and per_rack:
         compute = racks_of_servers(servers, per_rack)
     management = management_racks(site, machines, warnings) if site else None
-    facility_power = with_cooling(power, site.pue) if site and site.pue and power else None
+    facility_power = power_of_facility(power, site.pue) if site and site.pue and power else None
     price = site.electricity if site else None
     drawn = facility_power or power
     energy = energy_of_run(drawn, run_days) if drawn and run_days else None
@@ -150,11 +150,11 @@ def install(
     other_pdus = pdus_of_racks(management, site.management_pdus) if site and management else None
     load, supplied = NO_LOAD, NO_SUPPLY
     if site:
-        standing = Standing(server, servers, per_rack, compute, management, pdus, other_pdus)
-        load = loads(site, standing, machines, power)
+        contents = SiteContents(server, servers, per_rack, compute, management, pdus, other_pdus)
+        load = site_load(site, contents, machines, power)
         warnings.extend(load.warnings)
         supplied = supply(site, server, per_rack, power, load.compute_rack_power_w)
-        warnings.extend(doubts(site, server, per_rack, load.compute_rack_power_w, supplied))
+        warnings.extend(supply_warnings(site, server, per_rack, load.compute_rack_power_w, supplied))
     return Facility(
         racks=racks,
         compute_racks=compute,
@@ -162,7 +162,7 @@ def install(
         servers_per_rack=per_rack,
         compute_pdus=pdus,
         management_pdus=other_pdus,
-        gpu_power_w=of_gpus,
+        gpu_power_w=gpu_power,
         network_power_w=network,
         storage_power_w=storage,
         power_w=power,

@@ -1,8 +1,8 @@
-"""The floor: which rack of which row every device stands in, at which height, and how far it is from one to another.
+"""The floor plan: row, rack and height of every machine, and the routes between machines.
 
-Servers fill their racks in order, other machines are packed into racks of their own. Where the plan draws no rows, the
-racks of switches stand in the middle of the servers' racks, which keeps the longest cables short, and the row is cut
-where it is full. Cables run inside a rack, through the side into the next one, or up, over the trays and down again.
+Servers fill their racks in order, other machines are packed into racks of their own. Where the plan gives no rows, the
+management racks stand in the middle of the servers' racks, which keeps the longest cables short, and rows break where
+they are full. Cables run inside a rack, through the side into the next rack, or up, over the trays and down again.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.plan.types import RACK_KINDS, Site
-from bomgen.site.rack_packing import Run, packed
+from bomgen.site.rack_packing import RackRun, pack_racks
 
 Column = NDArray[np.int64]
 NOWHERE = -1
 COMPUTE, MANAGEMENT = RACK_KINDS
 
 
-class Standing(NamedTuple):
-    """Equal machines that stand in racks: how many, the height [U] and power [W] of one."""
+class MachineGroup(NamedTuple):
+    """Equal machines in racks: how many, and the height [U] and power [W] of one."""
 
     pieces: int
     height_u: int
@@ -31,27 +31,27 @@ class Standing(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where machines stand, a row a machine: the number of the rack over all rows, and the lowest unit, from 1."""
+    """Where machines stand, one entry per machine: rack number over all rows, and lowest unit, from 1."""
 
     rack: Column
     unit: Column
 
 
 class Floor(NamedTuple):
-    """The racks on the floor, a row a rack in the order of the rows."""
+    """The racks on the floor, one entry per rack, row by row."""
 
     row: Column
     """From 1."""
     position: Column
     """In the row, from 0."""
     compute: Column
-    """The racks of servers, in the order that they are filled."""
+    """Numbers of the racks for servers, in the order they are filled."""
     management: Column
-    """The racks of everything else."""
+    """Numbers of the racks for everything else."""
 
 
-def floor(site: Site, compute_racks: int, management_racks: int) -> Floor:
-    """The racks of a plan on its floor. Raises ValueError when its rows have room for fewer."""
+def arrange_floor(site: Site, compute_racks: int, management_racks: int) -> Floor:
+    """Arrange racks in the rows of a plan. Raises ValueError when the rows have too few racks of a kind."""
     rows = site.layout.rows
     if rows is None:
         of_row = int(site.layout.racks_per_row.value)
@@ -74,19 +74,19 @@ def floor(site: Site, compute_racks: int, management_racks: int) -> Floor:
     )
 
 
-def in_order(racks: Column, machines: int, of_rack: int, height_u: int | None) -> Place:
-    """Machines that fill racks one after the other, from the bottom; without a unit where their height is not known."""
+def place_in_order(racks: Column, machines: int, per_rack: int, height_u: int | None) -> Place:
+    """Place machines rack by rack, from the bottom up; without a unit when their height is not known."""
     number = np.arange(machines, dtype=np.int64)
-    unit = number % of_rack * height_u + 1 if height_u else np.full(machines, NOWHERE, dtype=np.int64)
-    return Place(racks[number // of_rack], unit)
+    unit = number % per_rack * height_u + 1 if height_u else np.full(machines, NOWHERE, dtype=np.int64)
+    return Place(racks[number // per_rack], unit)
 
 
-def stacked(racks: Column, kinds: Sequence[Standing], units: int, power_w: int) -> list[Place]:
-    """Machines of several kinds packed into racks, each kind from where the one before it ends.
+def stack_machines(racks: Column, kinds: Sequence[MachineGroup], units: int, power_w: int) -> list[Place]:
+    """Pack machines of several kinds into racks; each kind continues where the one before it ends.
 
-    Where there are more racks than they need, every rack is filled less high. Machines that find no rack are nowhere.
+    Where there are more racks than needed, all racks are filled less high. Machines without a rack are at NOWHERE.
     """
-    runs = _packed(kinds, units, power_w, len(racks))
+    runs = _pack_lowest(kinds, units, power_w, len(racks))
     used = np.zeros(max((run.first + run.racks for of_kind in runs for run in of_kind), default=0), dtype=np.int64)
     places = []
     for kind, of_kind in zip(kinds, runs, strict=True):
@@ -102,24 +102,26 @@ def stacked(racks: Column, kinds: Sequence[Standing], units: int, power_w: int) 
     return places
 
 
-def _packed(kinds: Sequence[Standing], units: int, power_w: int, racks: int) -> tuple[tuple[Run, ...], ...]:
-    """The lowest filling of racks that are all there, or what does not fit them."""
+def _pack_lowest(
+    kinds: Sequence[MachineGroup], units: int, power_w: int, racks: int
+) -> tuple[tuple[RackRun, ...], ...]:
+    """The packing that fills the given racks least high; if none fits, the packing into as many racks as it takes."""
     items = [(kind.height_u, kind.power_w, kind.pieces) for kind in kinds]
     height = sum(kind.height_u * kind.pieces for kind in kinds)
     lowest = max([ceil(height / racks) if racks else units, *(kind.height_u for kind in kinds)], default=units)
     for limit in range(min(lowest, units), units + 1):
-        found = packed(items, limit, power_w)
-        if _racks(found) <= racks:
+        found = pack_racks(items, limit, power_w)
+        if _count_racks(found) <= racks:
             return found
-    return packed(items, units, power_w)
+    return pack_racks(items, units, power_w)
 
 
-def racks_needed(kinds: Sequence[Standing], units: int, power_w: int) -> int:
-    """The racks of so many units and so much power that machines of several kinds fill."""
-    return _racks(packed([(kind.height_u, kind.power_w, kind.pieces) for kind in kinds], units, power_w))
+def racks_needed(kinds: Sequence[MachineGroup], units: int, power_w: int) -> int:
+    """Number of racks of `units` and `power_w` that machines of several kinds fill."""
+    return _count_racks(pack_racks([(kind.height_u, kind.power_w, kind.pieces) for kind in kinds], units, power_w))
 
 
-def _racks(runs: Sequence[Sequence[Run]]) -> int:
+def _count_racks(runs: Sequence[Sequence[RackRun]]) -> int:
     return max((run.first + run.racks for of_kind in runs for run in of_kind), default=0)
 
 
@@ -128,13 +130,13 @@ def _column(parts: Sequence[NDArray[np.int64]]) -> Column:
 
 
 class Route(NamedTuple):
-    """The ways between the ends of cables, a row a cable: what their lengths are worked out from."""
+    """The routes of cables, one entry per cable, from which their lengths are calculated."""
 
     racks_apart: Column
-    """Places between them along the row; over rows, from one column of racks to the other."""
+    """Rack positions between both ends along the row."""
     rows_apart: Column
     units: Column
-    """Between them where they stand in one rack or in neighbours; else up to the top of both racks."""
+    """Units between both ends within a rack or between neighbours; else up to the top of both racks."""
     over_trays: NDArray[np.bool_]
 
     def __str__(self) -> str:
@@ -146,7 +148,7 @@ class Route(NamedTuple):
 
 
 def routes(ground: Floor, units: int, a_rack: Column, a_unit: Column, b_rack: Column, b_unit: Column) -> Route:
-    """The ways between places. A machine of which only the rack is known counts from the middle of it."""
+    """The routes between places a and b. A machine whose unit is not known counts from the middle of its rack."""
     a_unit, b_unit = (np.where(unit == NOWHERE, units // 2, unit) for unit in (a_unit, b_unit))
     rows = np.abs(ground.row[a_rack] - ground.row[b_rack])
     along = np.abs(ground.position[a_rack] - ground.position[b_rack])

@@ -1,4 +1,4 @@
-"""Power and energy: what machines draw at most, and what that costs over a run and a year."""
+"""Power and energy: what machines draw at their maximum, and what it costs over a run and per year."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from fractions import Fraction
 
 from bomgen.core.provenance import Figure, formula
 from bomgen.core.units import HOURS_A_DAY
-from bomgen.site.machines import Machines
+from bomgen.site.equipment import Equipment
 
 WATTS_A_KILOWATT = 1000
 DAYS_A_YEAR = 365
 
 
 @formula("W")
-def no_power() -> int:
-    """Nothing known of power."""
+def unknown_power() -> int:
+    """Power of machines whose power is not known."""
     return 0
+
+
+UNKNOWN_POWER = unknown_power()
 
 
 @formula("W")
 def power_of(count: int, each_w: int) -> int:
-    """Power of equal machines at their maximum."""
+    """Power of equal machines, all at their maximum."""
     return count * each_w
 
 
@@ -32,37 +35,37 @@ def sum_of_power(power_w: int, more_power_w: int) -> int:
 
 
 @formula("W")
-def with_cooling(power_w: int, pue: Fraction) -> Fraction:
-    """Power of the facility: that of the machines times its power usage effectiveness."""
+def power_of_facility(power_w: int, pue: Fraction) -> Fraction:
+    """Power of the facility: power of the machines times power usage effectiveness (PUE)."""
     return power_w * pue
 
 
 @formula("kWh")
 def energy_of_run(facility_power_w: Fraction, run_days: Fraction) -> Fraction:
-    """Energy of the facility over the run, all machines at their maximum: an upper bound."""
+    """Energy of the facility over the run, an upper bound: all machines run at their maximum."""
     return Fraction(facility_power_w) / WATTS_A_KILOWATT * run_days * HOURS_A_DAY
 
 
 @formula("kWh")
 def energy_of_a_year(facility_power_w: Fraction) -> Fraction:
-    """Energy of the facility in a year, all machines at their maximum: an upper bound."""
+    """Energy of the facility per year, an upper bound: all machines run at their maximum."""
     return Fraction(facility_power_w) / WATTS_A_KILOWATT * HOURS_A_DAY * DAYS_A_YEAR
 
 
 @formula("money")
 def cost_of_energy(energy_kwh: Fraction, electricity: Fraction) -> Fraction:
-    """Price of energy, in the currency of the quote."""
+    """Cost of energy in the currency of the quote; `electricity` is a price per kWh."""
     return energy_kwh * electricity
 
 
 @formula("kg", source="Touvron et al. 2023, LLaMA, arXiv 2302.13971, section 6")
 def carbon_of_energy(energy_kwh: Fraction, carbon: Fraction) -> Fraction:
-    """CO2 equivalent of energy."""
+    """CO2 equivalent of energy; `carbon` is in kg per kWh."""
     return energy_kwh * carbon
 
 
-def known_power(machines: Iterable[Machines]) -> Figure | None:
-    """The power of machines as far as it is known."""
+def known_power(machines: Iterable[Equipment]) -> Figure | None:
+    """The total power of machines as far as it is known; None when it is known of none."""
     power: Figure | None = None
     for machine in machines:
         if machine.power_w:

@@ -1,4 +1,4 @@
-"""Power supply of racks: outlets, PDUs on feeds, and what they carry when a feed is lost."""
+"""Power supply of racks: outlets, PDUs and feeds, and the load when feeds are lost."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 
 ALL, ONE_MORE = "n", "n+1"
-"""Words of redundancy beside 2n: nothing may be lost, or one feed."""
+"""Levels of redundancy besides 2n: no feed may be lost, or one."""
 OUTLET = {"c14": "c13", "c20": "c19"}
-"""The outlet that the cord of an inlet is plugged into (IEC 60320-1)."""
+"""The outlet for the cord of an inlet (IEC 60320-1)."""
 EITHER = "either"
 
 
 class Supply(NamedTuple):
-    """Power supply of the site; None is what nobody asks for or knows."""
+    """Power supply of the site; a figure is None when it is not asked for or not known."""
 
     outlets: Mapping[str, Figure]
     """Outlets that the servers of a full compute rack need, by form."""
     pdu_outlets: Mapping[str, Figure]
-    """Outlets that its PDUs have, by form."""
+    """Outlets that the PDUs of a compute rack have, by form."""
     feeds: Figure | None
     compute_rack_feeds: Mapping[str, Figure]
     """PDUs of a compute rack on each feed."""
     pdu_load_w: Figure | None
-    """What a PDU of a compute rack must carry when as much is lost as may be."""
+    """Load of a PDU of a compute rack when as many feeds are lost as the redundancy allows."""
     feed_power_w: Figure | None
-    """What a feed must carry then, of all machines."""
+    """Load of a feed by all machines in that case."""
 
 
 NO_SUPPLY = Supply({}, {}, None, {}, None, None)
 
 
 @formula("outlets")
-def outlets_of(servers: int, supplies: int) -> int:
-    """Outlets that the servers of a rack need: one a power supply."""
+def outlets_of_servers(servers: int, supplies: int) -> int:
+    """Outlets that the servers of a rack need, one per power supply."""
     return servers * supplies
 
 
@@ -52,62 +52,65 @@ def outlets_of_pdus(pdus: int, outlets_of_pdu: int) -> int:
 
 @formula("feeds")
 def feeds_of_pdus(pdus: int, feeds_per_pdu: int) -> int:
-    """Feeds where each PDU of a rack hangs on one of its own."""
+    """Feeds where each PDU of a rack has its own."""
     return pdus * feeds_per_pdu
 
 
 @formula("feeds", source="Uptime Institute, Tier Standard: Topology (N, N+1, 2N)")
 def feeds_lost(redundancy: str, feeds: int) -> int:
-    """Feeds that may be lost: with n none, with n+1 one, with 2n half of them."""
+    """Feeds that may be lost: none with n, one with n+1, half of them with 2n."""
     return 0 if redundancy == ALL else 1 if redundancy == ONE_MORE else feeds - feeds // 2
 
 
 @formula("pieces")
 def pieces_lost(pieces: int, feeds: int, lost: int) -> int:
-    """Of pieces dealt out to the feeds in turn, those on the feeds lost, which are the fullest."""
+    """Pieces on the lost feeds, which are the fullest; pieces are assigned to the feeds in turn."""
     return min(lost, feeds) * (pieces // feeds) + min(lost, pieces % feeds)
 
 
 @formula("pieces")
-def next_feed(pdus: int, feeds: int) -> int:
-    """PDUs of a rack on the next feed, of those and of the feeds that are left."""
+def pdus_of_next_feed(pdus: int, feeds: int) -> int:
+    """PDUs of a rack on the next feed, out of the remaining PDUs and feeds."""
     return ceil(pdus / feeds)
 
 
 @formula("pieces")
 def pdus_left(pdus: int, dealt: int) -> int:
-    """PDUs for the feeds that come after."""
+    """PDUs that remain for the next feeds."""
     return pdus - dealt
 
 
 @formula("feeds")
 def feeds_left(feeds: int) -> int:
-    """Feeds that come after."""
+    """Feeds that remain."""
     return feeds - 1
 
 
 @formula("W")
 def load_of_pdu(rack_power_w: int, pdus: int, lost: int) -> Fraction:
-    """What each PDU that is left carries of a full rack."""
+    """Load of each remaining PDU of a full rack."""
     return Fraction(rack_power_w) / (pdus - lost)
 
 
 @formula("W")
 def load_of_feed(power_w: int, feeds: int, lost: int) -> Fraction:
-    """What each feed that is left carries of all machines."""
+    """Load of each remaining feed by all machines."""
     return Fraction(power_w) / (feeds - lost)
 
 
 def supply(
     site: Site, server: Server | None, per_rack: Figure | None, power_w: Figure | None, rack_power_w: Figure | None
 ) -> Supply:
-    """Outlets and feeds: `per_rack` servers a compute rack, which draw `rack_power_w`; all machines draw `power_w`."""
+    """The power supply of a site.
+
+    A compute rack has `per_rack` servers that draw `rack_power_w`; all machines draw `power_w`.
+    """
     pdus, counted = site.pdus_per_rack, bool(per_rack and site.pdus_per_rack.value)
     feeds = site.feeds or (feeds_of_pdus(pdus, site.feeds_per_pdu) if pdus.value else None)
     lost = feeds_lost(site.redundancy, feeds) if feeds else None
     outlets, pdu_outlets, pdu_load = {}, {}, None
     if server and server.supplies and per_rack:
-        outlets = {OUTLET[server.supplies.inlet]: outlets_of(per_rack, server.supplies.pieces)}
+        outlets = {OUTLET[server.supplies.inlet]: outlets_of_servers(per_rack, server.supplies.pieces)}
     if counted and site.pdu:
         pdu_outlets = {form: outlets_of_pdus(pdus, each) for form, each in site.pdu.outlets.items()}
     if counted and feeds and lost and rack_power_w:
@@ -117,7 +120,7 @@ def supply(
         outlets=outlets,
         pdu_outlets=pdu_outlets,
         feeds=feeds,
-        compute_rack_feeds=_dealt(pdus, feeds) if counted and feeds else {},
+        compute_rack_feeds=_deal_pdus(pdus, feeds) if counted and feeds else {},
         pdu_load_w=pdu_load,
         feed_power_w=(
             load_of_feed(power_w, feeds, lost) if power_w and feeds and lost and lost.value < feeds.value else None
@@ -125,13 +128,13 @@ def supply(
     )
 
 
-def _dealt(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
-    """The PDUs of a rack on feeds A, B and so on, as even as they go; none where letters do not suffice."""
+def _deal_pdus(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
+    """The PDUs of a rack on feeds A, B and so on, evenly spread; empty when there are more feeds than letters."""
     found: dict[str, Figure] = {}
     if feeds.value > len(ascii_uppercase):
         return found
     for letter in ascii_uppercase[: feeds.value]:
-        found[letter] = next_feed(pdus, feeds)
+        found[letter] = pdus_of_next_feed(pdus, feeds)
         pdus, feeds = pdus_left(pdus, found[letter]), feeds_left(feeds)
         if not pdus.value:
             break
@@ -139,48 +142,48 @@ def _dealt(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
 
 
 def feed_letter(number: int, feeds: Figure | None) -> str | None:
-    """The feed of a PDU of a rack by its number from 0, dealt out in turn; None where letters do not suffice."""
+    """The feed of a PDU by its number in the rack, from 0; None when there are more feeds than letters."""
     if feeds is None or feeds.value > len(ascii_uppercase):
         return None
     return ascii_uppercase[number % int(feeds.value)]
 
 
-class Fed(NamedTuple):
-    """A rack whose power supply is looked at."""
+class SuppliedRack(NamedTuple):
+    """A rack whose power supply is checked."""
 
     name: str
-    of_machines: str
-    """What its machines are called."""
+    machines: str
+    """Name of its machines in messages."""
     power_w: Figure | None
     outlets: Mapping[str, Figure]
-    """That its machines need, by form."""
+    """Outlets that its machines need, by form."""
     pdu: Pdu | None
     pdus: int
     room_u: int | None
-    """Height that its machines leave to PDUs that lie in it; None where it is not known."""
+    """Rack units that its machines leave for PDUs; None: not known."""
     own_feeds: int
-    """Feeds, however many PDUs it gets; 0: their number grows with its PDUs."""
+    """Number of feeds, whatever the number of PDUs; 0: it grows with the PDUs."""
     fewer: str
-    """What helps where no more PDUs have room."""
+    """Remedy where no more PDUs fit."""
 
     def hint(self, pdus: int) -> str:
-        """So many PDUs, where they have room."""
+        """The remedy: `pdus` PDUs, if they fit."""
         height = self.pdu.rack_units.value if self.pdu and self.pdu.rack_units else 0
         if height and self.room_u is not None and pdus * height > self.room_u:
             return f"a larger PDU or {self.fewer} would do"
         return f"{pdus} PDUs would do"
 
 
-def doubts(
+def supply_warnings(
     site: Site, server: Server | None, per_rack: Figure | None, rack_power_w: Figure | None, found: Supply
 ) -> Iterator[tuple[str, str]]:
     """Warnings about the power supply of a full compute rack: message and rule."""
     if per_rack is None:
         return
     high = server.rack_units if server else None
-    rack = Fed(
+    rack = SuppliedRack(
         name="a compute rack",
-        of_machines="the servers of a rack",
+        machines="the servers of a rack",
         power_w=rack_power_w,
         outlets=found.outlets,
         pdu=site.pdu,
@@ -189,14 +192,14 @@ def doubts(
         own_feeds=int(site.feeds.value) if site.feeds else 0,
         fewer="fewer servers a rack",
     )
-    yield from of_outlets(rack)
-    yield from of_power(site, rack, found.feeds)
+    yield from outlet_warnings(rack)
+    yield from pdu_warnings(site, rack, found.feeds)
     if server:
-        yield from of_supplies(site, rack, found.feeds, server.identity.name, server.supplies)
+        yield from power_supply_warnings(site, rack, found.feeds, server.identity.name, server.supplies)
 
 
-def of_outlets(rack: Fed) -> Iterator[tuple[str, str]]:
-    """Whether the PDUs of a rack have the outlets that its machines need."""
+def outlet_warnings(rack: SuppliedRack) -> Iterator[tuple[str, str]]:
+    """Warnings where the PDUs of a rack lack outlets for its machines."""
     if not rack.pdus or rack.pdu is None or not rack.pdu.outlets:
         return
     each = {form: int(figure.value) for form, figure in rack.pdu.outlets.items()}
@@ -206,57 +209,57 @@ def of_outlets(rack: Fed) -> Iterator[tuple[str, str]]:
             continue
         has = f"{rack.pdus} x {rack.pdu.identity.name} have {fitting * rack.pdus}"
         would = rack.hint(ceil(needed.value / fitting)) if fitting else "another PDU is needed"
-        yield f"{rack.of_machines} need {needed.value} {form.upper()} outlets; {has}: {would}", "outlets"
+        yield f"{rack.machines} need {needed.value} {form.upper()} outlets; {has}: {would}", "outlets"
 
 
-def _lost(site: Site, feeds: Figure) -> tuple[int, str]:
-    """Feeds that may be lost, and that case in words."""
+def _describe_loss(site: Site, feeds: Figure) -> tuple[int, str]:
+    """The number of feeds that may be lost, and that case in words."""
     redundancy = str(site.redundancy.value)
     lost = int(feeds_lost.plain(redundancy, feeds.value))
     return lost, f"with {lost} of {feeds.value} feeds lost ({redundancy})" if lost else "with all feeds there (n)"
 
 
-def _left(pdus: int, feeds: int, lost: int) -> int:
-    """PDUs of a rack that are left."""
+def _count_left(pdus: int, feeds: int, lost: int) -> int:
+    """PDUs of a rack that remain when feeds are lost."""
     return pdus - int(pieces_lost.plain(pdus, feeds, lost))
 
 
-def of_power(site: Site, rack: Fed, feeds: Figure | None) -> Iterator[tuple[str, str]]:
-    """Whether the PDUs that are left carry a rack."""
+def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterator[tuple[str, str]]:
+    """Warnings where the remaining PDUs do not carry a rack."""
     if feeds is None or rack.power_w is None or not rack.pdus:
         return
-    lost, case = _lost(site, feeds)
-    pdu, drawn, left = rack.pdu, rack.power_w.value, _left(rack.pdus, int(feeds.value), lost)
+    lost, case = _describe_loss(site, feeds)
+    pdu, drawn, left = rack.pdu, rack.power_w.value, _count_left(rack.pdus, int(feeds.value), lost)
     if not left:
         message = f"{case} no PDU of {rack.name} is left, which draws {drawn} W"
         yield f"{message}; give it more PDUs and feeds, or `redundancy: n`", "redundancy"
     elif pdu and pdu.power_w and left * pdu.power_w.value < drawn:
         carried = float(left * pdu.power_w.value)
-        would = _enough(site, rack, pdu.power_w)
+        would = _fewest_pdus(site, rack, pdu.power_w)
         hint = rack.hint(would) if would else "more feeds are needed"
         message = f"{case} {left} of {rack.pdus} PDUs carry {carried:g} W of {rack.name}, which draws {drawn} W: {hint}"
         yield message, "redundancy"
 
 
-def _enough(site: Site, rack: Fed, pdu_power_w: Figure) -> int | None:
-    """The fewest PDUs that carry a rack when as much is lost as may be; None where no number does."""
+def _fewest_pdus(site: Site, rack: SuppliedRack, pdu_power_w: Figure) -> int | None:
+    """The fewest PDUs that carry a rack when feeds are lost; None when no number does."""
     drawn = rack.power_w.value if rack.power_w else 0
     least = ceil(Fraction(drawn) / Fraction(pdu_power_w.value))
     for pdus in range(max(1, least), 2 * least + rack.own_feeds + 2):
         feeds = rack.own_feeds or pdus * int(site.feeds_per_pdu.value)
-        if _left(pdus, feeds, int(feeds_lost.plain(site.redundancy.value, feeds))) >= least:
+        if _count_left(pdus, feeds, int(feeds_lost.plain(site.redundancy.value, feeds))) >= least:
             return pdus
     return None
 
 
-def of_supplies(
-    site: Site, rack: Fed, feeds: Figure | None, name: str, supplies: PowerSupplies | None
+def power_supply_warnings(
+    site: Site, rack: SuppliedRack, feeds: Figure | None, name: str, supplies: PowerSupplies | None
 ) -> Iterator[tuple[str, str]]:
-    """Whether enough power supplies of a machine are left, dealt out to the feeds that reach its rack."""
+    """Warnings where too few power supplies of a machine remain on the feeds of its rack."""
     if feeds is None or not rack.pdus or supplies is None or supplies.needed is None:
         return
-    lost, case = _lost(site, feeds)
-    if not _left(rack.pdus, int(feeds.value), lost):
+    lost, case = _describe_loss(site, feeds)
+    if not _count_left(rack.pdus, int(feeds.value), lost):
         return
     count, needed = int(supplies.pieces.value), int(supplies.needed.value)
     left = count - int(pieces_lost.plain(count, min(int(feeds.value), rack.pdus), lost))

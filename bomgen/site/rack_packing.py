@@ -1,8 +1,8 @@
-"""Machines dealt out to racks, none of them cut: kind by kind in the order given, into the last rack that was begun.
+"""Packing machines into racks: item by item in the order given, next-fit.
 
-Next-fit: a machine goes into the rack begun last if its height and its power are free there, else into a new one. What
-is equal is counted together, so that 200 000 machines of three kinds take as long as three. A machine that is too much
-for an empty rack still gets one, of its own: whoever asks says so.
+A machine goes into the rack opened last if its height and its power are free there, else into a new one. Equal machines
+are counted together, so that 200 000 machines of three kinds take as long as three. A machine that exceeds an empty
+rack still gets one of its own; the caller warns about it.
 """
 
 from __future__ import annotations
@@ -14,92 +14,96 @@ from typing import NamedTuple
 from bomgen.core.provenance import Figure, Number, formula
 
 
-class Run(NamedTuple):
-    """Equal racks in a row that hold equally many machines of one kind."""
+class RackRun(NamedTuple):
+    """Consecutive racks that each hold the same number of machines of one kind."""
 
     first: int
     """Number of the first rack, from 0."""
     racks: int
     machines: int
-    """In each of them."""
+    """Per rack."""
 
 
-class Kind(NamedTuple):
-    """Equal machines that stand in racks."""
+class RackItem(NamedTuple):
+    """Equal machines to be packed into racks."""
 
     height_u: Figure
     power_w: Figure
-    """Nought where it is not known."""
+    """0 where it is not known."""
     pieces: Figure
 
 
-class Room(NamedTuple):
+class RackCapacity(NamedTuple):
     """What an empty rack offers, or what is left of one."""
 
     units: Figure
     power_w: Figure
 
 
-def fit(free_units: Number, free_power_w: Number, height_u: Number, power_w: Number, machines: int) -> int:
-    """So many of the machines as find room, by height and by power; 0 of either asks for none of it."""
+def machines_that_fit(
+    free_units: Number, free_power_w: Number, height_u: Number, power_w: Number, machines: int
+) -> int:
+    """How many of the machines fit, by height [U] and by power [W]; a machine of 0 U or 0 W needs none of it."""
     by_height = free_units // height_u if height_u else machines
     by_power = free_power_w // power_w if power_w else machines
     return max(0, min(machines, int(by_height), int(by_power)))
 
 
-def packed(
+def pack_racks(
     items: Sequence[tuple[Number, Number, int]], rack_units: Number, rack_power_w: Number
-) -> tuple[tuple[Run, ...], ...]:
-    """The racks of each kind of machine (height [U], power [W], count), all racks alike.
+) -> tuple[tuple[RackRun, ...], ...]:
+    """The racks of each item (height [U], power [W], count); all racks are equal.
 
-    A kind has three runs at most: what finds room in the rack begun before it, full racks, and the last one.
+    An item has at most three runs: what fits into the open rack, full racks, and the last one.
     """
-    begun = 0
+    opened = 0
     units: Number = 0
     power: Number = 0
     found = []
     for height_u, power_w, count in items:
         runs = []
-        first = fit(units, power, height_u, power_w, count) if begun else 0
+        first = machines_that_fit(units, power, height_u, power_w, count) if opened else 0
         if first:
-            runs.append(Run(begun - 1, 1, first))
+            runs.append(RackRun(opened - 1, 1, first))
             units, power = units - first * height_u, power - first * power_w
         if rest := count - first:
-            of_rack = max(1, fit(rack_units, rack_power_w, height_u, power_w, rest))
-            full, last = divmod(rest, of_rack)
+            per_rack = max(1, machines_that_fit(rack_units, rack_power_w, height_u, power_w, rest))
+            full, last = divmod(rest, per_rack)
             if full:
-                runs.append(Run(begun, full, of_rack))
+                runs.append(RackRun(opened, full, per_rack))
             if last:
-                runs.append(Run(begun + full, 1, last))
-            begun += full + (last > 0)
-            held = last or of_rack
+                runs.append(RackRun(opened + full, 1, last))
+            opened += full + (last > 0)
+            held = last or per_rack
             units, power = rack_units - held * height_u, rack_power_w - held * power_w
         found.append(tuple(runs))
     return tuple(found)
 
 
 @formula("machines")
-def in_begun_rack(free_units: Number, free_power_w: Number, height_u: Number, power_w: Number, machines: int) -> int:
-    """Machines of a kind that find room in the rack begun before it."""
-    return fit(free_units, free_power_w, height_u, power_w, machines)
+def machines_in_open_rack(
+    free_units: Number, free_power_w: Number, height_u: Number, power_w: Number, machines: int
+) -> int:
+    """Machines of a kind that fit into the open rack: the one that the kind before it started last."""
+    return machines_that_fit(free_units, free_power_w, height_u, power_w, machines)
 
 
 @formula("machines")
 def machines_of_rack(rack_units: Number, rack_power_w: Number, height_u: Number, power_w: Number, machines: int) -> int:
-    """Machines of a kind in a rack of their own; one that is too much for it still gets one."""
-    return max(1, fit(rack_units, rack_power_w, height_u, power_w, machines))
+    """Machines of a kind in an empty rack: at least one, even where it exceeds the rack."""
+    return max(1, machines_that_fit(rack_units, rack_power_w, height_u, power_w, machines))
 
 
 @formula("racks")
-def racks_begun(machines: int, in_begun_rack: int, of_rack: int) -> int:
-    """Further racks that the machines of a kind begin: no machine is cut."""
-    return ceil((machines - in_begun_rack) / of_rack)
+def racks_opened(machines: int, in_open_rack: int, per_rack: int) -> int:
+    """Further racks that the machines of a kind need beyond the open one."""
+    return ceil((machines - in_open_rack) / per_rack)
 
 
 @formula("machines")
-def in_last_rack(machines: int, in_begun_rack: int, of_rack: int, racks: int) -> int:
-    """Machines of a kind in the last rack that they begin, or in the one begun before them if that is all."""
-    return machines - in_begun_rack - (racks - 1) * of_rack if racks else in_begun_rack
+def machines_in_last_rack(machines: int, in_open_rack: int, per_rack: int, racks: int) -> int:
+    """Machines of a kind in the last rack that they open, or in the open rack if they need no further one."""
+    return machines - in_open_rack - (racks - 1) * per_rack if racks else in_open_rack
 
 
 @formula("U")
@@ -115,31 +119,37 @@ def power_left(rack_power_w: Number, machines: int, power_w: Number) -> Number:
 
 
 @formula("machines")
-def none_before() -> int:
-    """No rack is begun yet."""
+def empty_rack() -> int:
+    """Machines in the open rack where there is none yet."""
     return 0
 
 
+EMPTY = empty_rack()
+
+
 @formula("racks")
-def sum_of_begun(racks: int, more_racks: int) -> int:
-    """Racks that several kinds begin one after the other."""
+def sum_of_racks_opened(racks: int, more_racks: int) -> int:
+    """Racks that several kinds open one after the other."""
     return racks + more_racks
 
 
-def racks_of(kinds: Sequence[Kind], rack: Room) -> Figure | None:
-    """The racks that `packed` fills, as a figure that explains itself kind by kind; None without machines."""
+def count_racks(items: Sequence[RackItem], rack: RackCapacity) -> Figure | None:
+    """The number of racks that `pack_racks` fills, as a figure that explains itself item by item.
+
+    None when there are no machines.
+    """
     racks: Figure | None = None
-    left: Room | None = None
-    for kind in kinds:
-        if not kind.pieces.value:
+    left: RackCapacity | None = None
+    for item in items:
+        if not item.pieces.value:
             continue
-        asked = (kind.height_u, kind.power_w, kind.pieces)
-        first = in_begun_rack(*left, *asked) if left else none_before()
-        of_rack = machines_of_rack(*rack, *asked)
-        more = racks_begun(kind.pieces, first, of_rack)
-        last = in_last_rack(kind.pieces, first, of_rack, more)
+        wanted = (item.height_u, item.power_w, item.pieces)
+        first = machines_in_open_rack(*left, *wanted) if left else EMPTY
+        per_rack = machines_of_rack(*rack, *wanted)
+        more = racks_opened(item.pieces, first, per_rack)
+        last = machines_in_last_rack(item.pieces, first, per_rack, more)
         free = rack if more.value or left is None else left
-        left = Room(units_left(free.units, last, kind.height_u), power_left(free.power_w, last, kind.power_w))
+        left = RackCapacity(units_left(free.units, last, item.height_u), power_left(free.power_w, last, item.power_w))
         if more.value:
-            racks = more if racks is None else sum_of_begun(racks, more)
+            racks = more if racks is None else sum_of_racks_opened(racks, more)
     return racks

@@ -1,4 +1,4 @@
-"""Racks: how many of them servers and other machines fill, by height, power and cooling."""
+"""Racks: how many servers and other machines fill, by height, power and cooling."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from bomgen.catalog.parts import Pdu, Server
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 from bomgen.site import rack_packing
-from bomgen.site.machines import Machines
-from bomgen.site.power import no_power
+from bomgen.site.equipment import Equipment
+from bomgen.site.power import UNKNOWN_POWER
 
 Warnings = list[tuple[str, str]]
 """Message and rule."""
@@ -18,13 +18,13 @@ Warnings = list[tuple[str, str]]
 
 @formula("servers")
 def servers_that_fit(rack_units: int, rack_power_w: int, server_units: int, server_power_w: int) -> int:
-    """Servers of a rack, by its height and by its power."""
+    """Servers per rack, by height and power."""
     return min(rack_units // server_units, rack_power_w // server_power_w)
 
 
 @formula("servers")
-def servers_by_height(rack_units: int, server_units: int) -> int:
-    """Servers of a rack by its height, where their power is not known."""
+def servers_that_fit_height(rack_units: int, server_units: int) -> int:
+    """Servers per rack by height, where their power is not known."""
     return rack_units // server_units
 
 
@@ -36,7 +36,7 @@ def racks_of_servers(servers: int, servers_per_rack: int) -> int:
 
 @formula("racks")
 def racks_of_systems(servers: int, trays: int) -> int:
-    """Racks of a rack-scale system: each is one."""
+    """Racks of a rack-scale system, each of which is one rack."""
     return ceil(servers / trays)
 
 
@@ -60,44 +60,47 @@ def pdus_of_racks(racks: int, pdus_per_rack: int) -> int:
 
 @formula("servers")
 def bought_servers(servers: int, spare_servers: int) -> int:
-    """Servers in use and spare ones: both stand in racks."""
+    """Servers in use and spare servers, which both stand in racks."""
     return servers + spare_servers
 
 
 def units_bought(servers: Figure, server: Server) -> Figure:
-    """What is bought for so many servers: as many, or whole racks of a rack-scale system."""
+    """Units bought for a number of servers: the servers, or whole racks of a rack-scale system."""
     return racks_of_systems(servers, server.trays) if server.trays else servers
 
 
 @formula("W")
-def least_of(rack_power_w: int, rack_cooling_w: int) -> int:
-    """What the machines of a rack may draw: no more than it is fed, and no more than can be cooled."""
+def usable_power(rack_power_w: int, rack_cooling_w: int) -> int:
+    """Power that the machines of a rack may draw: limited by its feed and by its cooling."""
     return min(rack_power_w, rack_cooling_w)
 
 
 @formula("U")
-def units_beside(rack_units: int, pdus: int, pdu_units: int) -> int:
-    """Height left beside PDUs that lie in a rack."""
+def usable_units(rack_units: int, pdus: int, pdu_units: int) -> int:
+    """Rack units left by PDUs that take rack units."""
     return max(0, rack_units - pdus * pdu_units)
 
 
-def room(site: Site, pdu: Pdu | None, pdus: Figure) -> rack_packing.Room:
-    """What a rack offers to machines: its height without PDUs that lie in it, its power as far as it is cooled."""
+def rack_capacity(site: Site, pdu: Pdu | None, pdus: Figure) -> rack_packing.RackCapacity:
+    """What a rack offers to machines: its units without those of PDUs, and its power as far as it is cooled."""
     units, power = site.rack_units, site.rack_power_w
     if pdu and pdu.rack_units and pdu.rack_units.value and pdus.value:
-        units = units_beside(units, pdus, pdu.rack_units)
+        units = usable_units(units, pdus, pdu.rack_units)
     if site.rack_cooling_w:
-        power = least_of(power, site.rack_cooling_w)
-    return rack_packing.Room(units, power)
+        power = usable_power(power, site.rack_cooling_w)
+    return rack_packing.RackCapacity(units, power)
 
 
 def servers_of_rack(site: Site, server: Server, warnings: Warnings) -> Figure | None:
-    """Servers of a rack: as given, else as many as fit; None for systems that are racks, and where none fits."""
+    """Servers per rack: as given, else as many as fit. Adds to `warnings`.
+
+    None for rack-scale systems, when no server fits, and when the height of a server is not known.
+    """
     if server.trays:
         return None
-    units, power, offered = server.rack_units, server.power_w, room(site, site.pdu, site.pdus_per_rack)
+    units, power, offered = server.rack_units, server.power_w, rack_capacity(site, site.pdu, site.pdus_per_rack)
     if site.servers_per_rack:
-        warnings.extend(_crowded(site, site.servers_per_rack, server, offered))
+        warnings.extend(_overfilled_rack_warnings(site, site.servers_per_rack, server, offered))
         return site.servers_per_rack
     if units is None:
         message = f"the height of {server.identity.name} is not known: no racks are counted; give `rack_units`"
@@ -106,7 +109,7 @@ def servers_of_rack(site: Site, server: Server, warnings: Warnings) -> Figure | 
     if power is None:
         message = f"the power of {server.identity.name} is not known: racks by height only; give `power`"
         warnings.append((message, "unknown-power"))
-        fits = servers_by_height(offered.units, units)
+        fits = servers_that_fit_height(offered.units, units)
     else:
         fits = servers_that_fit(offered.units, offered.power_w, units, power)
     if fits.value == 0:
@@ -117,8 +120,10 @@ def servers_of_rack(site: Site, server: Server, warnings: Warnings) -> Figure | 
     return fits
 
 
-def _crowded(site: Site, per_rack: Figure, server: Server, offered: rack_packing.Room) -> Iterator[tuple[str, str]]:
-    """Warnings about servers a rack, given by hand, that are more than its power, cooling or height allows."""
+def _overfilled_rack_warnings(
+    site: Site, per_rack: Figure, server: Server, offered: rack_packing.RackCapacity
+) -> Iterator[tuple[str, str]]:
+    """Warnings about a given number of servers per rack that exceeds its power, cooling or height."""
     drawn = per_rack.value * server.power_w.value if server.power_w else 0
     if drawn > site.rack_power_w.value:
         yield f"{per_rack.value} servers draw up to {drawn} W; a rack has {site.rack_power_w.value} W", "rack-power"
@@ -130,27 +135,32 @@ def _crowded(site: Site, per_rack: Figure, server: Server, offered: rack_packing
         yield f"{per_rack.value} servers are {height} U high; a rack has {offered.units.value} U", "rack-units"
 
 
-def management_racks(site: Site, machines: Iterable[Machines], warnings: Warnings) -> Figure | None:
-    """Racks of everything but servers: as given, else packed in the order given, by height and by known power."""
+def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnings) -> Figure | None:
+    """Racks of everything but servers: as given, else packed in the order of `machines`, by height and known power.
+
+    Adds to `warnings`. None without machines of known height.
+    """
     if site.management_racks:
         return site.management_racks
-    standing = [machine for machine in machines if not machine.in_server]
-    unknown = [machine.name for machine in standing if machine.height_u is None]
+    racked = [machine for machine in machines if not machine.in_server]
+    unknown = [machine.name for machine in racked if machine.height_u is None]
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         warnings.append((f"the height of {names} is not known: no rack is counted; ask the vendor", "unknown-height"))
-    offered = room(site, site.management_pdu, site.management_pdus)
-    kinds = []
-    for machine in standing:
+    offered = rack_capacity(site, site.management_pdu, site.management_pdus)
+    items = []
+    for machine in racked:
         if machine.height_u and machine.count.value:
-            power = machine.power_w or no_power()
-            kinds.append(rack_packing.Kind(machine.height_u, power, machine.count))
-            warnings.extend(_too_much(offered, machine.name, machine.height_u, power))
-    return rack_packing.racks_of(kinds, offered)
+            power = machine.power_w or UNKNOWN_POWER
+            items.append(rack_packing.RackItem(machine.height_u, power, machine.count))
+            warnings.extend(_oversized_machine_warnings(offered, machine.name, machine.height_u, power))
+    return rack_packing.count_racks(items, offered)
 
 
-def _too_much(offered: rack_packing.Room, name: str, height_u: Figure, power_w: Figure) -> Iterator[tuple[str, str]]:
-    """Warnings about a machine that is too high for an empty rack, or draws more than one has."""
+def _oversized_machine_warnings(
+    offered: rack_packing.RackCapacity, name: str, height_u: Figure, power_w: Figure
+) -> Iterator[tuple[str, str]]:
+    """Warnings about a machine that exceeds the height or power of an empty rack."""
     units, watts = offered.units.value, offered.power_w.value
     if height_u.value > units:
         yield f"{name} is {height_u.value} U high; a rack has {units} U: one each is counted", "rack-units"

@@ -54,21 +54,21 @@ CONVENTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The heads of a model's attention, and how far they see."""
+    """The attention heads of a model and their windows."""
 
     layers: Figure
     count: Figure
     width: Figure
     value_width: Figure
-    """Of their values; as wide as the rest except in latent attention."""
+    """Width of the values, which differs only in latent attention."""
     window: Figure | None
-    """None: every layer sees all tokens."""
+    """Sliding window in tokens; None: every layer attends to all tokens."""
     window_layers: Figure
-    """Layers that see no further than the window, where there is one."""
+    """Layers with the sliding window, where there is one."""
 
 
-def heads_of(model: Model) -> Heads | None:
-    """The heads of a model; None when its shape is not known."""
+def attention_heads(model: Model) -> Heads | None:
+    """The attention heads of a model; None when its shape is not known."""
     layers, heads, width = model.shape.get("layers"), model.shape.get("heads"), matrices.head_dim(model)
     if layers is None or heads is None or width is None:
         return None
@@ -83,7 +83,7 @@ def heads_of(model: Model) -> Heads | None:
 
 
 def positions(heads: Heads, convention: Figure, sequence: Figure) -> Figure:
-    """Positions of context that a token of a sequence meets, over all layers, by a convention."""
+    """Positions that a token of a sequence attends to, summed over all layers, by a convention."""
     if heads.window is None:
         return positions_met(convention, heads.layers, sequence)
     return positions_met_in_windows(convention, heads.layers, sequence, heads.window_layers, heads.window)
@@ -91,13 +91,13 @@ def positions(heads: Heads, convention: Figure, sequence: Figure) -> Figure:
 
 @formula("positions")
 def positions_met(attention: str, layers: int, sequence: int) -> Fraction:
-    """Positions of context that a token meets, over all layers."""
+    """Positions that a token attends to, summed over all layers."""
     return ATTENTION_SHARES[attention] * layers * sequence
 
 
 @formula("positions")
 def positions_met_in_windows(attention: str, layers: int, sequence: int, window_layers: int, window: int) -> Fraction:
-    """Positions of context that a token meets, over all layers, where some see no further than a window."""
+    """Positions that a token attends to, summed over all layers, of which some have a sliding window."""
     return ATTENTION_SHARES[attention] * (layers - window_layers) * sequence + window_layers * (
         min(window, sequence) - (attention == "causal") * Fraction(min(window, sequence) ** 2, 2 * sequence)
     )
@@ -113,13 +113,13 @@ def attention_flops(
 
 @formula("FLOPs")
 def recomputed_share(attention_part: int, share: Fraction) -> Fraction:
-    """FLOPs of attention computed a second time: by recomputation, or by the kernel."""
+    """Attention FLOPs that are recomputed, by recomputation of activations or by the kernel."""
     return attention_part * share
 
 
 @formula("share")
-def both_shares(forward: Fraction, kernel: Fraction) -> Fraction:
-    """What recomputation and FlashAttention compute a second time."""
+def sum_of_shares(forward: Fraction, kernel: Fraction) -> Fraction:
+    """Share of attention FLOPs that recomputation and FlashAttention recompute."""
     return forward + kernel
 
 
@@ -129,14 +129,15 @@ def mfu_of_convention(mfu: Fraction, model_flops: int, flops_of_convention: int)
     return Fraction(mfu) * flops_of_convention / model_flops
 
 
-def recomputed(training: Training, attention_part: Figure) -> Figure | None:
-    """FLOPs of attention that a run computes a second time; None: nothing is.
+def recomputed_attention(training: Training, attention_part: Figure) -> Figure | None:
+    """Attention FLOPs that a run recomputes; None: none.
 
-    Either mode of recomputation runs its forward pass again, the backward pass of FlashAttention the scores.
+    Both modes of recomputation repeat the forward pass of attention; the backward pass of FlashAttention repeats the
+    scores.
     """
     again = training.recompute.value != NONE
     if training.flash_attention.value == "yes":
-        share = both_shares(FORWARD_SHARE, KERNEL_SHARE) if again else KERNEL_SHARE
+        share = sum_of_shares(FORWARD_SHARE, KERNEL_SHARE) if again else KERNEL_SHARE
     elif again:
         share = FORWARD_SHARE
     else:
@@ -144,18 +145,18 @@ def recomputed(training: Training, attention_part: Figure) -> Figure | None:
     return recomputed_share(attention_part, share)
 
 
-def known(training: Training) -> bool:
-    """Whether attention can be counted, and by a length of sequence that somebody asked for."""
+def can_count_attention(training: Training) -> bool:
+    """Whether attention FLOPs can be counted for a sequence length that the plan gives."""
     sequence = training.sequence
-    return sequence is not None and isinstance(sequence.origin, Given) and heads_of(training.model) is not None
+    return sequence is not None and isinstance(sequence.origin, Given) and attention_heads(training.model) is not None
 
 
-def flops(training: Training, convention: Figure) -> Figure:
+def attention_flops_of_run(training: Training, convention: Figure) -> Figure:
     """Attention FLOPs of a run by a convention: causal or full.
 
     Raises Infeasible when the model's shape or the sequence is not known.
     """
-    heads = heads_of(training.model)
+    heads = attention_heads(training.model)
     if training.sequence is None or heads is None:
         message = (
             f"attention FLOPs of {training.model.identity.name} need layers, heads, head_dim and `sequence`; "

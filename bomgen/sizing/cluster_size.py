@@ -1,4 +1,4 @@
-"""How many GPUs and servers a workload takes, how long they take, and whether the model fits."""
+"""The size of a cluster: GPUs and servers for a workload, its duration, and whether the model fits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bomgen.sizing import peak_flops as peak
 from bomgen.sizing import storage
 from bomgen.sizing.peak_flops import Target
 from bomgen.sizing.second_opinions import Opinions, opinions
-from bomgen.sizing.servers import MAX_GPUS, counts, given_gpus, pods_of_chips, servers_for_gpus
+from bomgen.sizing.servers import MAX_GPUS, count_servers, given_gpus, pods_of_chips, servers_for_gpus
 from bomgen.sizing.storage import Contents, Stored
 from bomgen.sizing.training import interruptions, parallelism, states
 from bomgen.sizing.training import run as training
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from bomgen.sizing.serving.service import Serving
 
 STEPS = 8
-"""The search for a cluster that makes up for what it loses grows by an eighth at a time."""
+"""The search for a cluster that makes up for its lost time grows by an eighth per step."""
 MAX_ROUNDS = 20
-"""Rounding up may make a cluster worth less than is needed; the next size is tried so many times."""
+"""Rounding up may leave a cluster with less goodput than needed; this many next sizes are tried."""
 
 
 class Sizing(NamedTuple):
-    """The size of the cluster, and what the workload makes of it."""
+    """The size of a cluster and the results for its workload."""
 
     servers: Figure | None
     """Whole servers, or trays of a rack-scale system; None when no server is known for the GPU."""
@@ -43,52 +43,52 @@ class Sizing(NamedTuple):
     tokens_per_second: Figure | None = None
     fit: Fit | None = None
     opinions: Callable[[], Opinions] | None = None
-    """What others say of a pre-training run; worked out when it is asked for."""
+    """Second opinions on a pre-training run, calculated when called."""
     trainable_parameters: Figure | None = None
-    """Of a fine-tuning run."""
+    """Of a fine-tuning run; None otherwise."""
     lost: LostTime | None = None
-    """Time that a training run loses to interruptions and checkpoints."""
+    """Time that a training run loses to interruptions and checkpoints; None for other workloads."""
     serving: Serving | None = None
     target: Target | None = None
     pods: Figure | None = None
-    """Of accelerators that are rented by the pod, whose links are their own: the plan ends with sizing."""
+    """Pods of accelerators that are rented by the pod and linked directly; None for other accelerators."""
     peak_flops: Figure | None = None
-    """Of all GPUs, for a target of computing power [FLOP/s]."""
+    """Peak of all GPUs [FLOP/s], where the plan has a target of computing power."""
     stored: Stored | None = None
     """None: the plan asks for no storage."""
 
 
 def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
-    """The size of the plan's cluster, whose servers hang on its fabrics as `attached` says.
+    """The size of the plan's cluster; `attached` says how its servers attach to each fabric, by the fabric's name.
 
-    Raises PlanErrors when the plan says too little, Infeasible when no cluster meets it.
+    Raises PlanErrors when the plan says too little, Infeasible when no cluster satisfies it.
     """
-    sized = _of_workload(plan, attached)
+    sized = _size_workload(plan, attached)
     checkpoint = sized.lost.checkpoint if sized.lost else None
     return sized._replace(stored=storage.size(plan.storage, checkpoint, sized.gpus, sized.servers))
 
 
-def _of_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
+def _size_workload(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     if plan.training:
-        found = _of_training(plan, plan.training, attached)
+        found = _size_training(plan, plan.training, attached)
     elif plan.inference:
-        found = _of_inference(plan, plan.inference, attached)
+        found = _size_inference(plan, plan.inference, attached)
     else:
-        found = _of_target(plan, attached)
+        found = _size_target(plan, attached)
     chips = plan.cluster.gpu.pod_chips
     return found._replace(pods=pods_of_chips(found.gpus, chips)) if chips else found
 
 
-def _of_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
+def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
     """The size of a cluster for a target of computing power, or of one whose size is given."""
     target = peak.size(plan.compute, plan.cluster.gpu) if plan.compute else None
-    servers, gpus = counts(plan, target.gpus_required if target else None, attached)
+    servers, gpus = count_servers(plan, target.gpus_required if target else None, attached)
     reached = peak.peak_of_cluster(gpus, target.peak_flops_per_gpu) if target else None
     return Sizing(target=target, servers=servers, gpus=gpus, peak_flops=reached)
 
 
-def _of_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    run, servers, gpus, lost = _settled(plan, workload, attached)
+def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+    run, servers, gpus, lost = _size_run(plan, workload, attached)
     days = training.days(workload, run, gpus)
     asked = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
     return Sizing(
@@ -100,44 +100,44 @@ def _of_training(plan: Plan, workload: Training, attached: Mapping[str, Attachme
         days=days,
         tokens_per_second=training.tokens_per_second(workload, run, gpus),
         fit=_fit(workload, plan.cluster, gpus),
-        lost=interruptions.over(days, lost),
+        lost=interruptions.add_interruptions(days, lost),
     )
 
 
-def _settled(
+def _size_run(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment]
 ) -> tuple[Run, Figure | None, Figure, LostTime]:
-    """A run with the cluster that finishes it, whose goodput, where it is to be estimated, is that of its own size."""
+    """A run with servers, GPUs and lost time of its cluster; an estimated goodput is that of the cluster's size."""
     top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
     contents = storage.contents(workload)
     if workload.goodput.value != ESTIMATE:
         run = training.size(workload, top, workload.goodput)
-        servers, gpus = counts(plan, _whole(plan, workload, run.gpus_required), attached)
+        servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, run.gpus_required), attached)
         return run, servers, gpus, interruptions.lost_time(contents, plan.storage, gpus, servers)
-    unhindered = training.size(workload, top, interruptions.NOTHING_LOST)
+    unhindered = training.size(workload, top, interruptions.FULL_GOODPUT)
     if given_gpus(plan.cluster) is not None or unhindered.gpus_required is None:
-        servers, gpus = counts(plan, unhindered.gpus_required, attached)
+        servers, gpus = count_servers(plan, unhindered.gpus_required, attached)
         lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
         if lost.goodput.value == 0:
-            raise _no_goodput(plan, workload)
+            raise _goodput_error(plan, workload)
         return training.size(workload, top, lost.goodput), servers, gpus, lost
-    return _estimated(plan, workload, attached, unhindered, contents, top)
+    return _search_size(plan, workload, attached, unhindered, contents, top)
 
 
-def _estimated(
+def _search_size(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: Run, contents: Contents, top: Figure
 ) -> tuple[Run, Figure | None, Figure, LostTime]:
-    """The smallest cluster whose GPUs, less the time that they lose, are as many as are needed where none is lost.
+    """The smallest cluster whose GPUs times goodput reach the GPUs needed without lost time.
 
-    Larger clusters lose more to interruptions and write checkpoints faster, so that their worth rises up to a size and
-    falls from there: it is searched in growing steps, then exactly, and once more in steps of what it is rounded up to.
+    Larger clusters are interrupted more often and write checkpoints faster, so that this product rises up to some size
+    and falls from there. The search takes growing steps, then bisects, then goes on in steps of the rounding unit.
     """
-    needed = training.needed(workload, unhindered)
-    of_server = plan.cluster.server.gpus if plan.cluster.server else None
+    needed = training.gpus_needed(workload, unhindered)
+    per_server = plan.cluster.server.gpus if plan.cluster.server else None
 
     def lost_by(count: int) -> LostTime:
-        gpus = interruptions.tried(count)
-        servers = servers_for_gpus(gpus, of_server) if of_server else None
+        gpus = interruptions.candidate_size(count)
+        servers = servers_for_gpus(gpus, per_server) if per_server else None
         return interruptions.lost_time(contents, plan.storage, gpus, servers)
 
     def enough(count: int) -> bool:
@@ -148,7 +148,7 @@ def _estimated(
     while not enough(count):
         too_few, count = count, count + max(1, count // STEPS)
         if count > MAX_GPUS:
-            raise _no_goodput(plan, workload)
+            raise _goodput_error(plan, workload)
     while count - too_few > 1:
         middle = (too_few + count) // 2
         too_few, count = (too_few, middle) if enough(middle) else (middle, count)
@@ -156,18 +156,18 @@ def _estimated(
         goodput = lost_by(count).goodput
         if not goodput.value:
             break
-        wanted = interruptions.gpus_that_lose(needed, goodput, interruptions.tried(count))
-        servers, gpus = counts(plan, _whole(plan, workload, wanted), attached)
+        wanted = interruptions.gpus_that_lose(needed, goodput, interruptions.candidate_size(count))
+        servers, gpus = count_servers(plan, _round_up_to_replicas(plan, workload, wanted), attached)
         if enough(gpus.value):
             lost = interruptions.lost_time(contents, plan.storage, gpus, servers)
             run = training.size(workload, top, lost.goodput)
             return run._replace(gpus_required=wanted), servers, gpus, lost
         count = max(gpus.value, count) + 1
-    raise _no_goodput(plan, workload)
+    raise _goodput_error(plan, workload)
 
 
-def _whole(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
-    """GPUs rounded up to whole replicas of degrees given by hand, on whole servers; None: none are required."""
+def _round_up_to_replicas(plan: Plan, workload: Training, required: Figure | None) -> Figure | None:
+    """GPUs rounded up to whole replicas of the given degrees, on whole servers; None: none are required."""
     given, server = workload.parallelism, plan.cluster.server
     if given is None or required is None:
         return required
@@ -175,8 +175,8 @@ def _whole(plan: Plan, workload: Training, required: Figure | None) -> Figure | 
     return parallelism.whole_replicas(required, size, server.gpus) if server else required
 
 
-def _no_goodput(plan: Plan, workload: Training) -> Infeasible:
-    """Why a run whose goodput is to be estimated cannot be: it trains no time, or too little on any cluster."""
+def _goodput_error(plan: Plan, workload: Training) -> Infeasible:
+    """The error of a run with estimated goodput that trains no time, or too little on any cluster."""
     remedy = "faster storage, a shorter `restart`, rarer interruptions, or a goodput that was measured"
     if plan.storage.checkpoint_every:
         remedy = f"more frequent checkpoints (without `checkpoint_every` they come when they cost least), {remedy}"
@@ -189,30 +189,30 @@ def _no_goodput(plan: Plan, workload: Training) -> Infeasible:
     return Infeasible(message + remedy, because=workload.target_days, rule="no-goodput")
 
 
-def _of_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
+def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Attachment]) -> Sizing:
     from bomgen.sizing.serving import service as serving
 
     server = plan.cluster.server
     given = given_gpus(plan.cluster)
     need = serving.size(workload, plan.cluster.gpu, server.gpus if server else None, given)
-    servers, gpus = counts(plan, need.gpus_required, attached)
+    servers, gpus = count_servers(plan, need.gpus_required, attached)
     served = serving.serve(workload, need, plan.cluster.gpu, gpus, given is not None)
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
 def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit:
-    """How the run is cut up. A length of sequence that nobody asked for refuses nothing: it is left out with a warning.
+    """How the run is split over GPUs. A default sequence length that does not fit is left out with a warning.
 
     Raises Infeasible when nothing fits that the plan asks for.
     """
-    of_server = cluster.server.gpus if cluster.server else None
+    per_server = cluster.server.gpus if cluster.server else None
     try:
-        return parallelism.fit(workload, cluster.gpu, gpus, of_server)
+        return parallelism.fit(workload, cluster.gpu, gpus, per_server)
     except Infeasible as error:
         length = workload.sequence
         if length is None or isinstance(length.origin, Given):
             raise
-        without = parallelism.fit(workload._replace(sequence=None), cluster.gpu, gpus, of_server)
+        without = parallelism.fit(workload._replace(sequence=None), cluster.gpu, gpus, per_server)
         message = (
             f"activations are left out: at the model's whole context of {length.value} tokens {error.message}. "
             "Give the `sequence` that the run trains with"

@@ -16,7 +16,7 @@ SPARSE = "sparse"
 
 
 class Target(NamedTuple):
-    """Peak computing power that is asked for, and what it takes."""
+    """A target of peak computing power, and the GPUs it takes."""
 
     target: Figure
     """FLOP/s."""
@@ -27,7 +27,7 @@ class Target(NamedTuple):
 
 @formula("FLOP/s")
 def peak_flops(peak_tflops: Fraction) -> Fraction:
-    """Peak of a GPU."""
+    """Peak of a GPU in FLOP/s."""
     return peak_tflops * TERA
 
 
@@ -46,12 +46,12 @@ def peak_of_cluster(gpus: int, peak: Fraction) -> Fraction:
 def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: bool = False) -> Figure:
     """The peak of a GPU at a precision [TFLOP/s], dense unless `sparse`.
 
-    `path` is the block of the plan that asks, `fallback` where it stands. Raises PlanErrors when the catalogue does not
-    know the peak, naming the precisions that it does.
+    `path` is the block of the plan that asks and `fallback` its place. Raises PlanErrors when the catalogue does not
+    know the peak, naming the precisions that it knows.
     """
     peaks, kind = (gpu.sparse, SPARSE) if sparse else (gpu.dense, "dense")
     if precision.value not in peaks:
-        # A record may tell fp64 on tensor cores (fp64_tensor) apart, which is no precision of a plan.
+        # A record may list fp64 on tensor cores (fp64_tensor) separately, which is not a precision of plans.
         known = ", ".join(sorted(name for name in peaks if "_" not in name))
         right = f"`precision:` may be {known}" if known else "write `sparsity: dense`" if sparse else "describe the GPU"
         message = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; {right}"
@@ -61,7 +61,7 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
 
 
 def size(compute: Compute, gpu: Gpu) -> Target:
-    """What a target of computing power takes. Raises PlanErrors when the GPU's peak is not known."""
+    """The GPUs that a target of computing power takes. Raises PlanErrors when the GPU's peak is not known."""
     sparse = compute.sparsity.value == SPARSE
     peak = peak_flops(peak_of_gpu(gpu, compute.precision, "workload.compute", compute.mark, sparse))
     return Target(compute.target, peak, gpus_for_target(compute.target, peak))

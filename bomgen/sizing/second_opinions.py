@@ -1,4 +1,4 @@
-"""What others say of a run of that size: a rule of thumb as a second opinion, and published runs to compare with."""
+"""Second opinions on a training run: a rule of thumb, and published runs to compare with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bomgen.sizing.training.run import SECONDS_A_DAY, Run, parameter_flops
 
 SECONDS_AN_HOUR = SECONDS_A_DAY // HOURS_A_DAY
 SHOWN = 4
-"""Published runs that a report shows: the nearest by active parameters."""
+"""Number of published runs that a report shows: the nearest by active parameters."""
 
 RULE = Figure(
     Fraction("13.3"),
@@ -48,19 +48,19 @@ A100_TFLOPS = Figure(
 
 
 class SecondOpinion(NamedTuple):
-    """What the rule of thumb gives, in A100 GPUs of 80 GB, whatever the GPU of the plan."""
+    """The result of the rule of thumb for A100 GPUs of 80 GB, whatever the GPU of the plan."""
 
     gpu_hours: Figure
     gpus_required: Figure | None
     """For the target days."""
     days: Figure
-    """On as many A100 as the cluster has GPUs."""
+    """On as many A100 GPUs as the cluster has GPUs."""
     days_by_peak: Figure
-    """On the cluster's own GPUs, if they are as much faster as their dense bf16 peak is higher."""
+    """On the cluster's own GPUs, scaled by their dense bf16 peak."""
 
 
 class Comparison(NamedTuple):
-    """A published run, and what the plan's run would take at its utilisation."""
+    """A published run, and the duration of the plan's run at its utilisation."""
 
     run: PublishedRun
     mfu: Figure
@@ -69,13 +69,13 @@ class Comparison(NamedTuple):
 
 
 class Opinions(NamedTuple):
-    """All that others say."""
+    """All second opinions on a run."""
 
     second: SecondOpinion
     runs: tuple[Comparison, ...]
     """The nearest by active parameters first."""
     effective_mfu: Figure
-    """The plan's own, of 6 N D over wall-clock time, which compares with those of whole runs."""
+    """MFU of the plan's run: 6 N D over wall-clock time, comparable with that of published runs."""
 
 
 @formula("GPU-hours", source="rule of thumb: tokens x epochs x parameters x 13.3, both in billions")
@@ -86,13 +86,13 @@ def hours_by_rule(active_parameters: int, tokens: int, epochs: int, rule: Fracti
 
 @formula("GPUs")
 def gpus_by_rule(gpu_hours: Fraction, target_days: Fraction) -> int:
-    """Whole A100 that finish in the target time."""
+    """Whole A100 GPUs that finish in the target time."""
     return ceil(gpu_hours / (target_days * HOURS_A_DAY))
 
 
 @formula("days")
 def days_by_rule(gpu_hours: Fraction, gpus: int) -> Fraction:
-    """Days on so many A100."""
+    """Days on a number of A100 GPUs."""
     return gpu_hours / (gpus * HOURS_A_DAY)
 
 
@@ -106,27 +106,27 @@ def scaled_by_peak(a100_days: Fraction, a100_peak: Fraction, peak: Fraction) -> 
 def mfu_of_run(
     flops_per_parameter_token: int, active_parameters: int, tokens: int, gpu_hours: int, peak: int
 ) -> Fraction:
-    """The share of the dense peak that a whole run put into 6 N D."""
+    """MFU of a whole published run: the share of the dense peak that went into 6 N D."""
     return Fraction(flops_per_parameter_token * active_parameters * tokens) / (gpu_hours * SECONDS_AN_HOUR * peak)
 
 
 @formula("days")
 def days_at_mfu(parameter_flops: int, gpus: int, peak: int, mfu: Fraction) -> Fraction:
-    """Days that the plan's run would take at the utilisation of a published one."""
+    """Days of the plan's run at the utilisation of a published one."""
     return Fraction(parameter_flops) / (gpus * peak * mfu * SECONDS_A_DAY)
 
 
 @formula("share")
 def mfu_of_wall_clock(parameter_flops: int, gpus: int, peak: int, run_days: Fraction) -> Fraction:
-    """The share of the dense bf16 peak that a run puts into 6 N D over all of the time that passes."""
+    """MFU over wall-clock time: the share of the dense bf16 peak that a run puts into 6 N D."""
     return Fraction(parameter_flops) / (gpus * peak * run_days * SECONDS_A_DAY)
 
 
 def opinions(training: Training, run: Run, gpu: Gpu, gpus: Figure, run_days: Figure) -> Opinions:
-    """What others say of a training run on so many GPUs; reads the catalogue's published runs.
+    """Second opinions on a training run on a number of GPUs; reads the catalogue's published runs.
 
-    Published utilisations are shares of the dense bf16 peak, and so is everything that is compared with them; of a GPU
-    without one the peak that the run uses stands in.
+    Published utilisations are shares of the dense bf16 peak, and so is everything compared with them; for a GPU without
+    a bf16 peak, the peak that the run uses stands in.
     """
     bf16 = gpu.dense.get(REFERENCE_PRECISION)
     peak = peak_flops(bf16) if bf16 else run.peak_flops_per_gpu
@@ -150,7 +150,7 @@ def opinions(training: Training, run: Run, gpu: Gpu, gpus: Figure, run_days: Fig
 
 
 def _distance(published: PublishedRun, active: Figure) -> Fraction:
-    """How many times larger or smaller the model of a published run is."""
+    """The factor by which the model of a published run is larger or smaller."""
     ratio: Fraction = Fraction(published.active_parameters.value) / active.value
     return max(ratio, 1 / ratio)
 

@@ -12,19 +12,19 @@ from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Plan
 
 MAX_GPUS = 10**7
-"""GPUs beyond which a plan is a slip."""
+"""More GPUs than this are taken for a mistake in the plan."""
 MAX_ROUNDS = 8
-"""Rounding up to a leaf may change the leaf; it settles in two rounds, or the demand grows past the largest fabric."""
+"""Rounding up to a leaf may change the leaf; this settles in two rounds or exceeds the largest fabric."""
 
 
 @formula("servers")
 def servers_for_gpus(gpus: int, gpus_per_server: int) -> int:
-    """Whole servers that hold the GPUs."""
+    """Whole servers for the GPUs."""
     return ceil(gpus / gpus_per_server)
 
 
 @formula("servers")
-def rounded_up(servers: int, unit: int) -> int:
+def round_up_servers(servers: int, unit: int) -> int:
     """Servers rounded up to whole units."""
     return ceil(servers / unit) * unit
 
@@ -37,12 +37,12 @@ def gpus_of_servers(servers: int, gpus_per_server: int) -> int:
 
 @formula("pods")
 def pods_of_chips(chips: int, chips_of_pod: int) -> int:
-    """Pods that hold the accelerators."""
+    """Whole pods for the accelerators."""
     return ceil(chips / chips_of_pod)
 
 
 def given_gpus(cluster: Cluster) -> int | None:
-    """The GPUs that the plan gives, in GPUs or in servers; None when it gives neither."""
+    """The GPUs that the plan gives, as GPUs or as servers; None when it gives neither."""
     if cluster.gpus:
         return int(cluster.gpus.value)
     if cluster.servers and cluster.server:
@@ -50,10 +50,12 @@ def given_gpus(cluster: Cluster) -> int | None:
     return None
 
 
-def counts(plan: Plan, required: Figure | None, attached: Mapping[str, Attachment]) -> tuple[Figure | None, Figure]:
-    """Servers (None: no server is known for the GPU) and GPUs: as given, or the GPUs required, rounded up.
+def count_servers(
+    plan: Plan, required: Figure | None, attached: Mapping[str, Attachment]
+) -> tuple[Figure | None, Figure]:
+    """Servers (None: no server is known for the GPU) and GPUs: as given, else `required` GPUs rounded up.
 
-    Raises PlanErrors when nothing gives a size, Infeasible for one that cannot be.
+    Raises PlanErrors when nothing gives a size, Infeasible for a size that is not possible.
     """
     cluster = plan.cluster
     server = cluster.server
@@ -100,15 +102,15 @@ def _unknown_server(cluster: Cluster) -> PlanErrors:
 
 
 def _round_up(plan: Plan, servers: Figure, attached: Mapping[str, Attachment]) -> Figure:
-    """Servers rounded up to what the plan asks for, and to whole racks of a rack-scale system."""
+    """Servers rounded up as the plan asks, and to whole racks of a rack-scale system."""
     cluster = plan.cluster
     unit = cluster.round_up_to
     if unit.unit != "word":
-        servers = rounded_up(servers, unit)
+        servers = round_up_servers(servers, unit)
     elif unit.value in ("leaf", "scalable_unit"):
         servers = _round_up_to_leaf(plan, servers, attached)
     if cluster.server and cluster.server.trays:
-        servers = rounded_up(servers, cluster.server.trays)
+        servers = round_up_servers(servers, cluster.server.trays)
     return servers
 
 
@@ -119,12 +121,12 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
         message = f"round_up_to: {unit.value} needs a compute fabric whose leaves are to be filled; add one"
         raise Infeasible(message, because=unit, rule="no-fabric")
     if unit.value == "scalable_unit" and fabric.scalable_unit:
-        return rounded_up(servers, fabric.scalable_unit)
+        return round_up_servers(servers, fabric.scalable_unit)
     for _ in range(MAX_ROUNDS):
         filled = fabric_demand.leaf_servers(fabric, attached[fabric.name], servers)
         if servers.value % filled.value == 0:
             return servers
-        servers = rounded_up(servers, filled)
+        servers = round_up_servers(servers, filled)
     message = f"rounding {servers.value} servers up to whole leaves does not settle; give `round_up_to: {{servers: n}}`"
     raise Infeasible(message, because=unit, rule="rounding")
 

@@ -1,7 +1,7 @@
-"""Storage: bandwidth of all servers together, room for checkpoints and data, and the storage servers that this takes.
+"""Storage: bandwidth of all servers together, capacity for checkpoints and data, and the storage servers needed.
 
-A checkpoint holds what a run needs to go on: weights and optimizer states, 14 bytes a parameter with Adam in mixed
-precision (2 for the weight, 4 for its master copy, 8 for the moments), 12 when the 16-bit weights are left out.
+A checkpoint holds what a run needs to resume: weights and optimizer states, 14 bytes per parameter with Adam in mixed
+precision (2 for the weight, 4 for its master copy, 8 for the moments), 12 without the 16-bit weights.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class Bandwidth(NamedTuple):
     """Bandwidth of storage [bytes/s]."""
 
     read_per_server: Figure
-    """As the plan gives it, or what a single server may draw at the level."""
+    """As the plan gives it, or the maximum of a single server at the level."""
     write_per_server: Figure
     read: Figure
-    """Of all servers at a time."""
+    """Of all servers together."""
     write: Figure
 
 
 class Contents(NamedTuple):
-    """What one checkpoint of a run holds [bytes]."""
+    """Size of one checkpoint of a run [bytes]."""
 
     all: Figure
     without_copy: Figure | None
-    """Without the weights that their master copy restores; None where there is no such copy."""
+    """Without the weights that their master copy restores; None when there is no such copy."""
 
 
 class Checkpoint(NamedTuple):
@@ -50,7 +50,7 @@ class Checkpoint(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What a level of bandwidth gives the cluster [bytes/s]."""
+    """Bandwidth of the cluster at a level [bytes/s]."""
 
     name: str
     read: Figure
@@ -58,29 +58,29 @@ class Level(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The storage of a cluster; None is what nobody knows, or what the plan does not name."""
+    """The storage of a cluster; a figure is None when it is not known or not asked for."""
 
     bandwidth: Bandwidth
     levels: tuple[Level, ...]
-    """Every level at the size of the cluster."""
+    """Every level, for the size of the cluster."""
     checkpoint: Checkpoint | None
     kept: Figure | None
     checkpoint_capacity_bytes: Figure | None
     dataset_bytes: Figure | None
     capacity_bytes: Figure | None
-    """Of what is known of checkpoints and data."""
+    """For checkpoints and data, as far as they are known."""
     servers: Figure | None
 
 
 @formula("bytes/s")
 def bandwidth_of_servers(servers: int, of_server: Fraction) -> Fraction:
-    """Bandwidth of all servers at a time."""
+    """Bandwidth of all servers together."""
     return servers * of_server
 
 
 @formula("bytes/s", LEVELS)
 def bandwidth_of_level(servers: int, unit_servers: int, of_server: int, of_four_units: int) -> int:
-    """Bandwidth of begun scalable units in whole GB/s, or of the servers where all together draw less."""
+    """Bandwidth of scalable units, rounded up to whole units and down to whole GB/s, at most that of all servers."""
     return min(servers * of_server, ceil(servers / unit_servers) * of_four_units // UNITS_IN_TABLE // GIGA * GIGA)
 
 
@@ -92,32 +92,35 @@ def checkpoint_bytes(weights: int, optimizer: int) -> int:
 
 @formula("s")
 def write_seconds(checkpoint_bytes: int, write: Fraction) -> Fraction:
-    """Time that a checkpoint takes to write with all servers; the training stops as long."""
+    """Time to write a checkpoint with all servers, during which training stops."""
     return Fraction(checkpoint_bytes) / write
 
 
 @formula("bytes")
 def capacity_of_checkpoints(checkpoint_bytes: int, kept: int) -> int:
-    """Room for the checkpoints held at a time."""
+    """Capacity for the checkpoints kept at a time."""
     return checkpoint_bytes * kept
 
 
 @formula("bytes")
 def capacity_of_all(dataset_bytes: int, checkpoint_capacity_bytes: int) -> int:
-    """Room for data and checkpoints."""
+    """Capacity for data and checkpoints."""
     return dataset_bytes + checkpoint_capacity_bytes
 
 
 @formula("servers")
 def servers_for(need: int, of_one: int) -> int:
-    """Storage servers that hold or carry so much."""
+    """Storage servers that meet a need for capacity or bandwidth."""
     return ceil(Fraction(need) / of_one)
 
 
 @formula("servers")
-def no_servers() -> int:
-    """Storage servers for a need that is not known, or that the plan does not say how one meets."""
+def zero_servers() -> int:
+    """Storage servers for a need that is not known, or that the plan gives no capacity for."""
     return 0
+
+
+ZERO_SERVERS = zero_servers()
 
 
 @formula("servers")
@@ -127,7 +130,7 @@ def storage_servers(for_capacity: int, for_read: int, for_write: int) -> int:
 
 
 def contents(training: Training) -> Contents:
-    """What one checkpoint of a run holds: all that it trains, which frozen weights are not."""
+    """The size of one checkpoint of a run: everything it trains, without frozen weights."""
     parameters = states.trainable_parameters(training)
     weight, _, of_optimizer = states.state_bytes(training)
     optimizer = states.optimizer_states(parameters, of_optimizer)
@@ -136,7 +139,7 @@ def contents(training: Training) -> Contents:
 
 
 def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwidth:
-    """The bandwidth of a cluster's storage: as the plan gives it for a server, else by level."""
+    """The bandwidth of a cluster's storage: as the plan gives it per server, else by level."""
     known = servers or servers_for_gpus(gpus, storage.server_gpus)
     level = storage.levels[str(storage.level.value)]
     read, write = storage.read_per_server, storage.write_per_server
@@ -154,9 +157,9 @@ def bandwidth(storage: Storage, gpus: Figure, servers: Figure | None) -> Bandwid
 
 
 def size(storage: Storage, checkpoint: Checkpoint | None, gpus: Figure, servers: Figure | None) -> Stored | None:
-    """The storage of a cluster; None where the plan asks for none.
+    """The storage of a cluster; None when the plan asks for none.
 
-    Raises Infeasible when the number of storage servers hangs on a capacity that nothing gives.
+    Raises Infeasible when the number of storage servers depends on a capacity that nothing gives.
     """
     if not storage.given:
         return None
@@ -183,11 +186,11 @@ def _level(storage: Storage, name: str, gpus: Figure, servers: Figure | None) ->
 
 
 def _servers(named: StorageServers, carried: Bandwidth, capacity: Figure | None) -> Figure:
-    """How many of the storage servers that the plan names are bought."""
+    """The number of storage servers that the plan names: as given, else what the needs take."""
     if named.pieces:
         return named.pieces
     needs = ((capacity, named.capacity_bytes), (carried.read, named.read), (carried.write, named.write))
-    found = [servers_for(need, of_one) if need and of_one else no_servers() for need, of_one in needs]
+    found = [servers_for(need, of_one) if need and of_one else ZERO_SERVERS for need, of_one in needs]
     if named.capacity_bytes and not any(figure.value for figure in found):
         message = (
             f"nothing says how many of {named.identity.name} are needed: what is stored is not known; give `dataset` "

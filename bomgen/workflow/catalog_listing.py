@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import KINDS, Catalog, Record, length_of
+from bomgen.catalog.files import KINDS, Catalog, Record, named_length
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.fabric import registry
 from bomgen.fabric.declaration import Topology
@@ -91,7 +91,7 @@ def part(catalog: Catalog, kind: str, name: str) -> Iterator[str]:
     """
     record = catalog.find(kind, name)
     yield f"{kind} {record.id}"
-    if length := length_of(record.id, name):
+    if length := named_length(record.id, name):
         yield f"  {'length':{WIDTH}} {float(length):g} m"
     for key, raw in (record.data | _counted(record)).items():
         if key != "sources":

@@ -12,8 +12,8 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import first_given
 from bomgen.core.work_budget import take
 from bomgen.core.yaml_source import Source
-from bomgen.design.assembly import Design, design, stock
-from bomgen.optics.selection import Stock
+from bomgen.design.assembly import Design, design, parts_lookup
+from bomgen.optics.selection import PartsLookup
 from bomgen.plan import rules
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
@@ -122,7 +122,7 @@ def _designed(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Desig
         progress.stage("sizes")
         attached = attachments(plan, catalog.assumption("bmc-port-rate"))
         sizing = size(plan, attached)
-        parts = stock(catalog)._replace(price=part_price(plan.quote, books))
+        parts = parts_lookup(catalog)._replace(price=part_price(plan.quote, books))
         progress.stage("fabrics and racks")
         return _on_floor(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
@@ -192,7 +192,7 @@ def _without_costs(setting: str) -> str:
     return f"{key}=..." if COST_BOOK[-1] in value else setting
 
 
-def _on_floor(designed: Design, parts: Stock) -> Design:
+def _on_floor(designed: Design, parts: PartsLookup) -> Design:
     """The design with its cables as long as their ways, where the plan has a layout.
 
     Raises TooMuch when nobody has so many racks, machines or cables.

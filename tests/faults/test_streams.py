@@ -58,7 +58,7 @@ def test_standard_output_that_is_full(command: str, work: Path) -> None:
 
 @pytest.mark.parametrize("command", PRINTING if DEEP else ["built", "check", "prices", "lock", "init", "margin"])
 def test_standard_output_whose_reader_has_gone(command: str, work: Path) -> None:
-    """The program ends as by SIGPIPE, and says nothing; tests/test_terminal.py has it of other commands."""
+    """The program ends as by SIGPIPE, and says nothing; tests/cli/test_terminal.py has it of other commands."""
     reading, writing = os.pipe()
     os.close(reading)
     done = with_stream(work, command, 1, writing)

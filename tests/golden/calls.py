@@ -1,8 +1,8 @@
 """What functions of plain numbers give, call by call: `python tests/golden/calls.py` writes the values anew.
 
 A file of `calls/` has the calls of one module of the pure rooms that told its mutants from the program, found by
-`python tests/mutation/telling.py`: at the bounds where a number one more or less makes a difference, which plans seldom
-meet. As with outcomes, a value proves that nothing changed, not that it is right.
+`python tests/tools/mutation/telling.py`: at the bounds where a number one more or less makes a difference, which plans
+seldom meet. As with outcomes, a value proves that nothing changed, not that it is right.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.catalog.files import Catalog
-from bomgen.design.assembly import stock
+from bomgen.design.assembly import parts_lookup
 from bomgen.report.result import Report
 
 BLOCKS = {"server-leaf": ("server", "leaf"), "leaf-spine": ("leaf", "spine"), "spine-core": ("spine", "core")}
@@ -101,7 +101,7 @@ def fabric_has(fabric: Any, kind: str) -> bool:
 @given(plans())
 def test_both_ends_light_the_same_fibre(worked: Worked, plan: dict[str, Any]) -> None:
     """The modules at the two ends of a kind of link speak the same signal over the same fibre, as far as it reaches."""
-    parts = stock(Catalog())
+    parts = parts_lookup(Catalog())
     for built in worked(plan).design.fabrics:
         for kind in BLOCKS:
             ends = [use.module for use in built.interconnect.modules if use.kind == kind]
@@ -120,7 +120,7 @@ def test_both_ends_light_the_same_fibre(worked: Worked, plan: dict[str, Any]) ->
 @given(plans())
 def test_every_link_has_its_cable(built: Built, plan: dict[str, Any]) -> None:
     """Cables, and the links that they carry, are the links of the fabric less the reserved ones."""
-    bom, parts = built(plan), stock(Catalog())
+    bom, parts = built(plan), parts_lookup(Catalog())
     for name, fabric in bom["fabrics"].items():
         for kind, cables in fabric["cables"].items():
             links = fabric["links"][kind]

@@ -51,7 +51,7 @@ class Case(NamedTuple):
 def switch_of(radix: int) -> Switch:
     """A switch described in a plan: so many ports of 400G, one a cage, which split into two links."""
     plan = read(f"switch: {{ports: {radix}, port_gbps: 400, split: 2}}", "plan.yaml")
-    return part_records.switch(catalog.inline("switch", plan, ("switch",)))
+    return part_records.switch(catalog.inline_record("switch", plan, ("switch",)))
 
 
 def fabric_of(case: Case) -> Fabric:

@@ -98,7 +98,7 @@ def switch_of(radix: int, split: bool = False) -> Switch:
     """A switch described in a plan: so many ports of 400G, one a cage, not split; or of 800G that split in four."""
     ports = "port_gbps: 800, split: 4" if split else "port_gbps: 400"
     plan = read(f"switch: {{ports: {radix}, {ports}}}", "plan.yaml")
-    return part_records.switch(catalog.inline("switch", plan, ("switch",)))
+    return part_records.switch(catalog.inline_record("switch", plan, ("switch",)))
 
 
 def demand(case: Case) -> Demand:

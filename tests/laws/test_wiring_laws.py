@@ -66,7 +66,7 @@ def modules_of(report: Report, rows: Rows) -> Counter[tuple[str, str]]:
     single = {
         (module.identity.part_number or module.identity.id, str(way.rate_gbps.value))
         for built in report.design.fabrics
-        for way in built.interconnect.alike
+        for way in built.interconnect.link_groups
         for module in ((way.medium.lower, way.medium.upper) if way.medium else ())
         if module and module.ports.value == 1
     }

@@ -61,7 +61,7 @@ def active_parameters(model: Model, parameters: Figure) -> Figure | None:
     if not model.moe or not {"layers", "hidden", "experts", "topk", "ffn_expert"} <= model.shape.keys():
         return None
     up = experts(model)[-2]
-    return without_idle(parameters, _matrices_of_block(model), up.inputs, up.outputs, up.count, up.active)
+    return subtract_idle_experts(parameters, _matrices_of_block(model), up.inputs, up.outputs, up.count, up.active)
 
 
 def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
@@ -72,10 +72,10 @@ def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
         rest = (kept, shape["kv_lora_rank"], expanded, found["o_proj"].inputs)
         if "q_proj" in found:
             return latent_weights(layers, hidden, found["q_proj"].outputs, *rest)
-        return latent_weights_throughout(layers, hidden, shape["q_lora_rank"], found["q_b_proj"].outputs, *rest)
+        return latent_weights_with_query_rank(layers, hidden, shape["q_lora_rank"], found["q_b_proj"].outputs, *rest)
     queries, keys = found["q_proj"].outputs, found["k_proj"].outputs
     weights = attention_weights(layers, hidden, queries, keys)
-    return with_relative_positions(weights, layers, hidden, queries) if model.relative_positions else weights
+    return add_relative_positions(weights, layers, hidden, queries) if model.relative_positions else weights
 
 
 def _matrices_of_block(model: Model) -> Figure:
@@ -84,14 +84,14 @@ def _matrices_of_block(model: Model) -> Figure:
 
 def _block_weights(model: Model, found: tuple[Matrix, ...]) -> Figure:
     if not found:
-        return none()
+        return ZERO_PARAMETERS
     down = found[-1]
     return block_weights(_matrices_of_block(model), down.outputs, down.inputs, down.count)
 
 
 def _router_weights(model: Model) -> Figure:
     if not model.moe:
-        return none()
+        return ZERO_PARAMETERS
     weights = biased_router_weights if model.router_bias else router_weights
     return weights(layers_with_experts(model), model.shape["hidden"], model.shape["experts"])
 
@@ -99,7 +99,7 @@ def _router_weights(model: Model) -> Figure:
 def _embeddings(model: Model) -> Figure:
     shape = model.shape
     tokens = (tied_embedding if model.tied else embeddings)(shape["vocab"], shape["hidden"])
-    return with_positions(tokens, shape["positions"], shape["hidden"]) if "positions" in shape else tokens
+    return add_position_embedding(tokens, shape["positions"], shape["hidden"]) if "positions" in shape else tokens
 
 
 def _norms(model: Model) -> Figure:
@@ -108,23 +108,23 @@ def _norms(model: Model) -> Figure:
     kind = layer_norms if model.norm == LAYER else rms_norms
     norms = kind(layers, shape.get("norms_per_layer", NORMS_PER_LAYER), outer, shape["hidden"])
     if model.mla and "q_lora_rank" in shape:
-        norms = with_latent_norms(norms, layers, shape["q_lora_rank"], shape["kv_lora_rank"])
+        norms = add_latent_norms(norms, layers, shape["q_lora_rank"], shape["kv_lora_rank"])
     elif model.mla:
-        norms = with_latent_norm(norms, layers, shape["kv_lora_rank"])
-    return with_qk_norms(norms, layers, width_of_head(model)) if model.qk_norm else norms
+        norms = add_latent_norm(norms, layers, shape["kv_lora_rank"])
+    return add_qk_norms(norms, layers, width_of_head(model)) if model.qk_norm else norms
 
 
 def _biases(model: Model, found: Mapping[str, Matrix]) -> Figure:
-    layers, hidden, biases = model.shape["layers"], model.shape["hidden"], none()
+    layers, hidden, biases = model.shape["layers"], model.shape["hidden"], ZERO_PARAMETERS
     if model.bias != NO_BIAS:
-        back = hidden if model.bias == BIAS_OF_ALL else none()
+        back = hidden if model.bias == BIAS_OF_ALL else ZERO_PARAMETERS
         biases = attention_biases(layers, found["q_proj"].outputs, found["k_proj"].outputs, back)
     if model.bias == BIAS_OF_ALL:
         for block in filter(None, (feed_forward(model), experts(model))):
             down = block[-1]
-            biases = with_block_biases(biases, down.count, _matrices_of_block(model), down.inputs, hidden)
+            biases = add_block_biases(biases, down.count, _matrices_of_block(model), down.inputs, hidden)
     if model.relative_positions and not model.mla:
-        biases = with_position_biases(biases, layers, found["q_proj"].outputs)
+        biases = add_position_biases(biases, layers, found["q_proj"].outputs)
     return biases
 
 
@@ -132,9 +132,12 @@ def _biases(model: Model, found: Mapping[str, Matrix]) -> Figure:
 
 
 @formula("parameters")
-def none() -> int:
-    """Parameters of what a model does not have."""
+def zero_parameters() -> int:
+    """Parameters of a component that a model does not have."""
     return 0
+
+
+ZERO_PARAMETERS = zero_parameters()
 
 
 @formula("parameters")
@@ -144,7 +147,7 @@ def attention_weights(layers: int, hidden: int, queries: int, keys: int) -> int:
 
 
 @formula("parameters", _TRANSFORMER_XL)
-def with_relative_positions(attention: int, layers: int, hidden: int, queries: int) -> int:
+def add_relative_positions(attention: int, layers: int, hidden: int, queries: int) -> int:
     """Weights of attention with those that project relative positions."""
     return attention + layers * hidden * queries
 
@@ -158,7 +161,7 @@ def latent_weights(
 
 
 @formula("parameters", DEEPSEEK_V2)
-def latent_weights_throughout(
+def latent_weights_with_query_rank(
     layers: int,
     hidden: int,
     q_lora_rank: int,
@@ -205,7 +208,7 @@ def tied_embedding(vocab: int, hidden: int) -> int:
 
 
 @formula("parameters")
-def with_positions(embeddings: int, positions: int, hidden: int) -> int:
+def add_position_embedding(embeddings: int, positions: int, hidden: int) -> int:
     """Weights of the embeddings with that of learned positions."""
     return embeddings + positions * hidden
 
@@ -223,19 +226,19 @@ def layer_norms(layers: int, norms_per_layer: int, outer_norms: int, hidden: int
 
 
 @formula("parameters", DEEPSEEK_V2)
-def with_latent_norms(norms: int, layers: int, q_lora_rank: int, kv_lora_rank: int) -> int:
+def add_latent_norms(norms: int, layers: int, q_lora_rank: int, kv_lora_rank: int) -> int:
     """Weights of the norms with those of the latent vectors of queries and of keys and values."""
     return norms + layers * (q_lora_rank + kv_lora_rank)
 
 
 @formula("parameters", DEEPSEEK_V2)
-def with_latent_norm(norms: int, layers: int, kv_lora_rank: int) -> int:
+def add_latent_norm(norms: int, layers: int, kv_lora_rank: int) -> int:
     """Weights of the norms with that of the latent vector of keys and values."""
     return norms + layers * kv_lora_rank
 
 
 @formula("parameters")
-def with_qk_norms(norms: int, layers: int, head_dim: int) -> int:
+def add_qk_norms(norms: int, layers: int, head_dim: int) -> int:
     """Weights of the norms with those of queries and keys, which all heads of a layer share."""
     return norms + layers * 2 * head_dim
 
@@ -247,13 +250,13 @@ def attention_biases(layers: int, queries: int, keys: int, output: int) -> int:
 
 
 @formula("parameters")
-def with_block_biases(biases: int, count: int, matrices: int, width: int, hidden: int) -> int:
+def add_block_biases(biases: int, count: int, matrices: int, width: int, hidden: int) -> int:
     """Biases with those of feed-forward blocks: all but the last matrix of a block lead inwards."""
     return biases + count * ((matrices - 1) * width + hidden)
 
 
 @formula("parameters", f"{_TRANSFORMER_XL}: u and v")
-def with_position_biases(biases: int, layers: int, queries: int) -> int:
+def add_position_biases(biases: int, layers: int, queries: int) -> int:
     """Biases with the two that take the place of a query's position."""
     return biases + layers * 2 * queries
 
@@ -267,6 +270,6 @@ def all_parameters(
 
 
 @formula("parameters")
-def without_idle(parameters: int, matrices: int, hidden: int, width: int, count: int, active: int) -> int:
+def subtract_idle_experts(parameters: int, matrices: int, hidden: int, width: int, count: int, active: int) -> int:
     """Parameters that work on a token: all but those of the experts it leaves out."""
     return parameters - matrices * hidden * width * (count - active)

@@ -13,7 +13,7 @@ from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.core.provenance import known
+from bomgen.core.provenance import require
 from bomgen.core.work_budget import OF_SHAPE, take
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.ports import links_in_cage
@@ -159,7 +159,7 @@ def carries(numbers: Numbers) -> bool:
 
 def best_of(numbers: Numbers) -> Shape:
     """The smallest fabric where there is one."""
-    return known(best(numbers), "no fabric carries the demand")
+    return require(best(numbers), "no fabric carries the demand")
 
 
 def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, formula, known
+from bomgen.core.provenance import Assumed, formula, require
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.clos.search import ports_beside
 from bomgen.fabric.clos.search_formulas import ports_left_in_cages
@@ -67,7 +67,7 @@ def between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int) -> 
 def build(demand: Demand) -> Fabric:
     """As many leaves as hold the endpoints. Raises Infeasible when links into the other fabric leave no port."""
     switch, rates = demand.leaf.switch, demand.rates
-    uplinks = known(demand.uplinks, "binding lets no access leaves without an up-link pass")
+    uplinks = require(demand.uplinks, "binding lets no access leaves without an up-link pass")
     down_gbps, up_gbps = rates[SERVER_LEAF.name], rates["uplink"]
     ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
     cages = shared_cages(switch, down_gbps, up_gbps) or not_fixed()

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, known
+from bomgen.core.provenance import Figure, require
 from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
 from bomgen.fabric.dragonfly import formulas
 from bomgen.fabric.dragonfly.search import (
@@ -155,7 +155,7 @@ def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> Shap
         h = (
             formulas.global_of_group(a)
             if a
-            else formulas.global_of_endpoints(known(p, "a group without endpoints has links"))
+            else formulas.global_of_endpoints(require(p, "a group without endpoints has links"))
         )
     p = p or formulas.endpoints_of_global(h)
     a = a or formulas.routers_of_group(p, h)
@@ -215,7 +215,7 @@ def _fabric(
         ),
         hops=formulas.switches_on_the_way(a, g),
         largest=formulas.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else formulas.largest_balanced(*ports),
-        free_ports={"leaf": formulas.free_ports(known(free, "ports that no cage shares are not counted"), endpoints)},
+        free_ports={"leaf": formulas.free_ports(require(free, "ports that no cage shares are not counted"), endpoints)},
         growth=formulas.room_to_grow(count, p, endpoints),
         dimensions=dimensions,
         seats=in_a_row(demand, count, p, up),

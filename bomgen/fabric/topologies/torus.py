@@ -14,7 +14,7 @@ from math import ceil, prod
 from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, Given, formula, known
+from bomgen.core.provenance import Figure, Given, formula, require
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.fabric.declaration import Connections, LinkKind, NodeGrid, Topology
 from bomgen.fabric.types import SERVER, DirectDemand, Fabric, Links
@@ -250,7 +250,7 @@ def _dimensions(demand: DirectDemand) -> tuple[Figure, ...]:
     if isinstance(given, tuple):
         _check(demand, given)
         return given
-    rank = known(asked if isinstance(asked, Figure) else None, "the rank is one number")
+    rank = require(asked if isinstance(asked, Figure) else None, "the rank is one number")
     nodes = demand.nodes
     if demand.pod_dimensions and not isinstance(rank.origin, Given):
         if pod and nodes.value >= pod.value:

@@ -1,1 +1,1 @@
-"""How many modules, cables and adapters the links of a fabric take: every device rounds up for itself."""
+"""Counting the modules, cables and adapters of the links of a fabric, rounded up per device."""

@@ -1,4 +1,8 @@
-"""Parts of several links at leaves: every leaf rounds up for itself, and what differs shares no cage."""
+"""Counting parts that serve several links at leaves: rounded up per leaf, and different parts share no cage.
+
+Other machines are given by kind: `ports` holds the ports of each kind, `kinds` are indices into it, and `separate` are
+the kinds whose links are built with other parts than the servers'.
+"""
 
 from __future__ import annotations
 
@@ -10,62 +14,71 @@ from bomgen.fabric.clos.occupancy import Occupancy
 
 
 @formula("fabrics")
-def one_fabric() -> int:
-    """No equal fabrics stand beside it."""
+def single_fabric() -> int:
+    """Equal fabrics side by side where there is but one."""
     return 1
 
 
+SINGLE_FABRIC = single_fabric()
+
+
 @formula("ports")
-def no_machines() -> tuple[int, ...]:
-    """No other machines yet."""
+def empty_ports() -> tuple[int, ...]:
+    """Ports of other machines before the first kind is added."""
     return ()
 
 
+EMPTY_PORTS = empty_ports()
+
+
 @formula("ports")
-def and_machines(ports: tuple[int, ...], machines: int, each: int) -> tuple[int, ...]:
-    """Ports of other machines kind by kind, with one kind more."""
+def append_machines(ports: tuple[int, ...], machines: int, each: int) -> tuple[int, ...]:
+    """Ports of other machines by kind, with one more kind."""
     return (*ports, machines * each)
 
 
 @formula("places")
-def places_beside(ports: tuple[int, ...], apart: tuple[int, ...]) -> tuple[int, ...]:
-    """The kinds of machines whose links are not built apart."""
-    return tuple(place for place in range(len(ports)) if place not in apart)
+def shared_kinds(ports: tuple[int, ...], separate: tuple[int, ...]) -> tuple[int, ...]:
+    """The kinds of machines whose links are built like the servers'."""
+    return tuple(kind for kind in range(len(ports)) if kind not in separate)
 
 
 @formula("places")
-def none_apart() -> tuple[int, ...]:
-    """No kind of machine whose links are built apart."""
+def empty_kinds() -> tuple[int, ...]:
+    """Kinds of machines before the first one is added."""
     return ()
 
 
+EMPTY_KINDS = empty_kinds()
+
+
 @formula("places")
-def and_next(apart: tuple[int, ...], ports: tuple[int, ...]) -> tuple[int, ...]:
-    """Kinds of machines, with the one that follows those whose ports are given."""
-    return (*apart, len(ports))
+def append_kind(separate: tuple[int, ...], ports: tuple[int, ...]) -> tuple[int, ...]:
+    """Kinds of machines, with the index of the kind that follows the given ports."""
+    return (*separate, len(ports))
 
 
 @formula("ends")
-def ends_of_machines(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
-    """Ends of links of some kinds of machines by leaf."""
-    return ends_of(seats, fabrics, ports, places)
+def machine_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> Ends:
+    """Link ends of some kinds of machines by leaf."""
+    return ends_of(seats, fabrics, ports, kinds)
 
 
 @formula("ends")
-def ends_with_servers(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
-    """Ends of links of the servers and of the machines that plug in alike, by leaf."""
-    return ends_of(seats, fabrics, ports, places, servers=True)
+def server_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> Ends:
+    """Link ends of the servers and of the machines that are built like them, by leaf."""
+    return ends_of(seats, fabrics, ports, kinds, servers=True)
 
 
 @formula("ends")
-def ends_with_reserved(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
-    """Ends of links of the servers, of the machines that plug in alike, and reserved ones, by leaf."""
-    return ends_of(seats, fabrics, ports, places, servers=True, reserved=True)
+def server_and_reserved_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> Ends:
+    """Link ends of the servers, of the machines that are built like them, and reserved ones, by leaf."""
+    return ends_of(seats, fabrics, ports, kinds, servers=True, reserved=True)
 
 
 @formula("pieces")
 def pieces_by_leaf(ends: Ends, links_per_piece: int) -> int:
-    """Parts that carry several links each: every leaf rounds up for itself."""
+    """Parts that carry several links each, rounded up per leaf."""
     return sum(leaves * ceil(count / links_per_piece) for count, leaves in ends.leaves)
 
 
@@ -75,45 +88,46 @@ def whole_cages(
     fabrics: int,
     ports: tuple[int, ...],
     unknown: tuple[int, ...],
-    apart: tuple[int, ...],
+    separate: tuple[int, ...],
     links_per_cage: int,
 ) -> int:
-    """Cages that only links fill for which no part is known; they are plugged in last, a half empty cage is shared."""
+    """Cages that hold only links whose part is not known; these are plugged in last and fill up a shared cage first."""
     return sum(
-        leaves * filled_alone(leaf, unknown, apart, links_per_cage)
+        leaves * cages_filled_alone(leaf, unknown, separate, links_per_cage)
         for leaf, leaves in leaves_with(seats, fabrics, ports)
     )
 
 
-def filled_alone(leaf: Leaf, unknown: tuple[int, ...], apart: tuple[int, ...], per_cage: int) -> int:
-    """Whole cages of a leaf that only the links of some machines fill, which are plugged in behind all others."""
-    ends = sum(leaf.others[place] for place in unknown)
-    different = [leaf.others[place] for place in apart if leaf.others[place]]
+def cages_filled_alone(leaf: Leaf, unknown: tuple[int, ...], separate: tuple[int, ...], per_cage: int) -> int:
+    """Cages of a leaf that hold only the links of the `unknown` kinds, which are plugged in after all others."""
+    ends = sum(leaf.others[kind] for kind in unknown)
+    different = [leaf.others[kind] for kind in separate if leaf.others[kind]]
     alike = leaf.servers + sum(leaf.others) - sum(different) - ends
     shared = (different[-1] if different else alike) % per_cage
     return max((shared + ends) // per_cage - ceil(shared / per_cage), 0) if ends else 0
 
 
 @formula("pieces")
-def without_others(modules: int, cages_of_others: int) -> int:
-    """Modules of leaves without those in whose cages something else is plugged."""
+def subtract_cages(modules: int, cages_of_others: int) -> int:
+    """Modules of leaves, without those whose cages hold something else."""
     return modules - cages_of_others
 
 
-def overfull(
-    seats: Occupancy, fabrics: int, ports: tuple[int, ...], apart: tuple[int, ...], down: int, per_cage: int
+def cage_shortage(
+    seats: Occupancy, fabrics: int, ports: tuple[int, ...], separate: tuple[int, ...], down: int, per_cage: int
 ) -> tuple[int, int] | None:
-    """The cages that the links of the fullest leaf fill when each kind apart has cages of its own, and those it has.
+    """The cages that the fullest leaf needs and the cages it has, when each separate kind takes cages of its own.
 
-    None where they suffice. A cage that links up begin in is no place for something else.
+    `down` is the number of ports facing down. None when the cages are enough. A cage that also holds uplinks takes no
+    other part.
     """
     room = ceil(down / per_cage)
     most = 0
     for leaf, _ in leaves_with(seats, fabrics, ports):
-        others = [leaf.others[place] for place in apart if leaf.others[place]]
+        others = [leaf.others[kind] for kind in separate if leaf.others[kind]]
         if not others:
             continue
         alike = leaf.servers + leaf.reserved + sum(leaf.others) - sum(others)
-        begun = 1 if down % per_cage else 0
-        most = max(most, ceil(alike / per_cage) + sum(ceil(ends / per_cage) for ends in others) + begun)
+        mixed = 1 if down % per_cage else 0
+        most = max(most, ceil(alike / per_cage) + sum(ceil(ends / per_cage) for ends in others) + mixed)
     return (most, room) if most > room else None

@@ -1,4 +1,4 @@
-"""The cages of switches: what they carry, how many are filled, and which links lead from one to one other."""
+"""The cages of switches: what they hold, how many are filled, and how many links run in parallel."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SPINE = "spine"
 
 
 def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
-    """The cage of a switch that links of a rate are plugged into."""
+    """The cage of a switch for links of a rate."""
     group = next(group for group in switch.groups if serves(group, rate))
     return Cage(device, group.cage, links_per_cage(group, rate), switch.protocol, switch.identity.name)
 
 
 class Plugged(NamedTuple):
-    """What a kind of link has in the cages of a device: a module or the plug of a cable, and the links it carries.
+    """What a kind of link has in the cages of a device: a module or a cable's plug, and the links it carries.
 
-    `part` is None where no part is known, or a planning part fits anywhere.
+    `part` is None when no part is known or a planning part fits anywhere.
     """
 
     links: Links
@@ -32,10 +32,11 @@ class Plugged(NamedTuple):
     carried: int
 
 
-def cages_filled(tier: Tier, plugged: Iterable[Plugged]) -> tuple[int, int] | None:
-    """The cages that the links of a fully connected switch fill, and those that it has.
+def count_filled_cages(tier: Tier, plugged: Iterable[Plugged]) -> tuple[int, int] | None:
+    """The cages that the links of a fully connected switch fill, and the cages it has.
 
-    Different parts do not share a cage. None where nobody can tell: parts are not known, or ports are of several kinds.
+    Different parts do not share a cage. None when it cannot be told: parts are not known, ports are of several kinds,
+    or all links have the same part.
     """
     by_part: dict[tuple[str, int], int] = {}
     for each in plugged:
@@ -50,8 +51,8 @@ def cages_filled(tier: Tier, plugged: Iterable[Plugged]) -> tuple[int, int] | No
     return filled, int(group.ports.value // group.ports_per_cage.value)
 
 
-def links_together(fabric: Fabric, links: Links) -> int:
-    """Links between switches of two tiers that surely run between the same two, or a multiple of them.
+def parallel_links(fabric: Fabric, links: Links) -> int:
+    """Links that run in parallel between the same two switches of two tiers; the actual number is a multiple.
 
     Every leaf has the same number of links to each spine of its pod; a spine reaches as many cores as it can.
     """

@@ -1,4 +1,4 @@
-"""Formulas that count modules, cables and ends of links: every device rounds up for itself."""
+"""Formulas that count modules, cables and link ends; parts are rounded up per device."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from bomgen.core.provenance import formula
 
 @formula("pieces")
 def modules_of_switches(switches: int, ports: int, ports_per_module: int) -> int:
-    """Modules of equal switches: every switch rounds up for itself."""
+    """Modules of equal switches, rounded up per switch."""
     return switches * ceil(ports / ports_per_module)
 
 
 @formula("pieces")
-def modules_beside(switches: int, ports: int, other_ports: int, ports_per_module: int) -> int:
-    """Modules of equal switches beside those of their other links, which may leave half a twin-port module over."""
+def modules_after_others(switches: int, ports: int, other_ports: int, ports_per_module: int) -> int:
+    """Modules of equal switches beyond those of their other links, which may leave a twin-port module half used."""
     return switches * (ceil((ports + other_ports) / ports_per_module) - ceil(other_ports / ports_per_module))
 
 
 @formula("pieces")
-def modules_behind(switches: int, ports: int, first: int, ports_per_module: int) -> int:
-    """Modules of equal switches from one port on, where the cage that it lies in holds nothing yet."""
+def modules_from_port(switches: int, ports: int, first: int, ports_per_module: int) -> int:
+    """Modules of equal switches for ports that start at port `first`, whose cage is still empty."""
     return switches * (ceil((first + ports) / ports_per_module) - first // ports_per_module)
 
 
 @formula("ports")
-def ports_together(ports: int, more_ports: int) -> int:
-    """Ports of a switch whose links are built with the same module."""
+def sum_of_ports(ports: int, more_ports: int) -> int:
+    """Ports of a switch that use the same module."""
     return ports + more_ports
 
 
 @formula("ports")
-def ports_of_last(up: int, others: int) -> int:
-    """Ports to other switches that are left for the last kind of link between them."""
+def remaining_ports(up: int, others: int) -> int:
+    """Ports to other switches that remain for the last kind of link between them."""
     return up - others
 
 
 @formula("pieces")
 def modules_of_servers(servers: int, ports: int, ports_per_module: int) -> int:
-    """Modules of equal servers: every server rounds up for itself."""
+    """Modules of equal servers, rounded up per server."""
     return servers * ceil(ports / ports_per_module)
 
 
 @formula("pieces")
-def modules_of_reserved(reserved_ports: int, ports_per_module: int) -> int:
-    """Modules of reserved ports that stand side by side on a spine."""
+def reserved_modules(reserved_ports: int, ports_per_module: int) -> int:
+    """Modules of reserved ports that are adjacent on a spine."""
     return ceil(reserved_ports / ports_per_module)
 
 
 @formula("pieces")
 def sum_of_modules(modules: int, more_modules: int) -> int:
-    """Modules of switches with different ports in use."""
+    """Modules of several groups of switches."""
     return modules + more_modules
 
 
@@ -69,13 +69,13 @@ def sum_of_links(links: int, more_links: int) -> int:
 
 @formula("links")
 def links_left(links: int, others: int) -> int:
-    """Links without those that are built otherwise."""
+    """Links without those that are built differently."""
     return links - others
 
 
 @formula("ports")
 def ends_of_links(links: int, ends: int) -> int:
-    """Ends of links that are plugged into one kind of device."""
+    """Link ends that are plugged into one kind of device."""
     return links * ends
 
 
@@ -86,20 +86,20 @@ def sum_of_cables(cables: int, more_cables: int) -> int:
 
 
 @formula("Gb/s")
-def slower_end(port_gbps: int, link_gbps: int) -> int:
-    """A link of a slow machine runs at the rate of its port."""
+def slower_rate(port_gbps: int, link_gbps: int) -> int:
+    """Rate of a link between ports of different rates."""
     return min(port_gbps, link_gbps)
 
 
 @formula("pieces")
 def cables_of_links(links: int) -> int:
-    """One cable a link."""
+    """One cable per link."""
     return links
 
 
 @formula("pieces")
 def cables_of_devices(links: int, links_per_device: int, links_per_cable: int) -> int:
-    """Cables that carry several links from one device: every device rounds up for itself."""
+    """Cables that carry several links from one device, rounded up per device."""
     return links // links_per_device * ceil(links_per_device / links_per_cable) + ceil(
         links % links_per_device / links_per_cable
     )
@@ -107,5 +107,8 @@ def cables_of_devices(links: int, links_per_device: int, links_per_cable: int) -
 
 @formula("ends")
 def both_ends() -> int:
-    """A link between two switches of one tier has both ends there."""
+    """Ends that a link between two switches of one tier has in that tier."""
     return 2
+
+
+BOTH_ENDS = both_ends()

@@ -1,4 +1,4 @@
-"""Links that are built alike: what is said of them, and what is plugged in at their ends."""
+"""Groups of link ends that are built the same way: what they are built of and what is plugged in at both ends."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from bomgen.catalog.parts import ANY, Identity, Module
-from bomgen.core.provenance import Figure, known
+from bomgen.core.provenance import Figure, require
 from bomgen.fabric.types import Links
 from bomgen.optics.compatibility import Cage, Unbuildable
 from bomgen.optics.counting.cages import Plugged
 from bomgen.optics.counting.formulas import modules_of_servers, sum_of_modules
 from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.selection import AUTO, RJ45, Choice, Medium, Span, Stock, Wish, choose
+from bomgen.optics.selection import AUTO, RJ45, Choice, LinkSpec, Medium, PartsLookup, Span, choose
 
 FIXED = ("mpo", RJ45)
-"""What takes a plug without a module."""
+"""Forms of cage that take a plug without a module."""
 
 
-class Share(NamedTuple):
-    """The links of one kind that are built alike: those of the servers or, with cages of their own, of others."""
+class EndpointGroup(NamedTuple):
+    """The links of one kind that are built the same way: of the servers, or of hosts with other cages."""
 
     links: Figure
     lower: Cage
     rate: Figure
     machines: tuple[tuple[Figure, Figure], ...]
-    """At the server end: how many, and the ports of each."""
+    """At the server end: (number of machines, ports per machine) for each kind."""
     medium: Medium | None
     others: tuple[int, ...] | None = None
-    """The other machines that they belong to, by their place among all; None: servers, and whatever plugs in alike."""
+    """Indices of the attached hosts that they belong to; None: the servers and all hosts with the same cages."""
 
     @property
-    def apart(self) -> bool:
-        """Whether they are those of other machines."""
+    def separate(self) -> bool:
+        """Whether they belong to hosts with other cages than the servers."""
         return self.others is not None
 
 
-def part_above(medium: Medium | None) -> str | None:
-    """The part that fills cages of the upper device; None where it takes a port each, or none is known."""
+def upper_cage_part(medium: Medium | None) -> str | None:
+    """Id of the part that serves several links in one cage of the upper device; None when there is no such part."""
     if medium is None:
         return None
     if medium.upper is not None:
@@ -47,20 +47,20 @@ def part_above(medium: Medium | None) -> str | None:
     return cable.identity.id if cable and cable.links.value > 1 and not cable.identity.generic else None
 
 
-def planned(medium: Medium | None) -> bool:
-    """Whether a planning part is plugged into the upper device: it stands for whatever fits, and is never refused."""
+def is_planning_part(medium: Medium | None) -> bool:
+    """Whether the upper device has a planning part, which stands for whatever fits and is never refused."""
     return medium is not None and medium.upper is not None and medium.upper.identity.generic
 
 
 def same_module(one: Module | None, other: Module | None) -> bool:
-    """Whether two modules are the same part, or neither is there."""
+    """Whether two modules are the same part with the same ports, or both are None."""
     if one is None or other is None:
         return one is other
     return one.identity.id == other.identity.id and one.ports.value == other.ports.value
 
 
 def same_parts(one: Medium | None, other: Medium | None) -> bool:
-    """Whether nothing remains to be said of the parts of a medium once another is described."""
+    """Whether two media consist of the same parts, so that warnings about one cover the other."""
     if one is None or other is None:
         return one is other
     same = same_module(one.lower, other.lower) and same_module(one.upper, other.upper)
@@ -68,8 +68,8 @@ def same_parts(one: Medium | None, other: Medium | None) -> bool:
     return same and ids[0] == ids[1]
 
 
-def without_fibre(links: Links, medium: Medium, receptacles: int) -> str:
-    """That no fibre is known between the modules of a kind of link, and why."""
+def missing_fibre_message(links: Links, medium: Medium, receptacles: int) -> str:
+    """The warning that no fibre is known between the modules of a kind of link, and why."""
     ends = [module.ports.value for module in (medium.lower, medium.upper) if module]
     start = f"no part known for the fibre of {links.kind} links"
     if min(ends) > receptacles:
@@ -79,46 +79,50 @@ def without_fibre(links: Links, medium: Medium, receptacles: int) -> str:
     return f"{start}; name modules with a known fibre"
 
 
-def pieces_of_machines(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Figure) -> Figure:
-    """Modules of machines of several kinds, each of which rounds up for itself."""
+def machine_modules(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Figure) -> Figure:
+    """Modules of several kinds of machines, rounded up per machine.
+
+    `machines` holds (number of machines, ports per machine). Raises ValueError without machines.
+    """
     total: Figure | None = None
     for pieces, ports in machines:
         count = modules_of_servers(pieces, ports, links_per_piece)
         total = count if total is None else sum_of_modules(total, count)
-    return known(total, "no machines")
+    return require(total, "no machines")
 
 
-def for_others(wish: Wish, span: Span, stock: Stock) -> Medium | None:
-    """How the links of machines are built that plug in otherwise than the servers, for which the plan's wish is.
+def choose_medium(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium | None:
+    """The medium for hosts with other cages than the servers, for whom the plan's specification is written.
 
-    As the plan wishes where that fits them, else without the module of the server end, else whatever does.
+    The first that works of: the specification itself, without its module at the server end, any medium within the
+    allowed options, any medium. None when nothing works.
     """
-    ends = {end: part for end, part in wish.modules.items() if end != span.lower.device}
-    open_wish = wish._replace(medium=Figure(AUTO, "word", wish.medium.origin), modules={}, fibre=None)
-    for each in (wish, wish._replace(modules=ends), open_wish, open_wish._replace(share_cages=())):
+    ends = {end: part for end, part in spec.modules.items() if end != span.lower.device}
+    open_spec = spec._replace(medium=Figure(AUTO, "word", spec.medium.origin), modules={}, fibre=None)
+    for each in (spec, spec._replace(modules=ends), open_spec, open_spec._replace(allowed_options=())):
         with suppress(Unbuildable, LookupError):
-            found = choose(each, span, stock).medium
+            found = choose(each, span, parts).medium
             if found is not None:
                 return found
     return None
 
 
-def chosen_of(kind: str, choice: Choice) -> Chosen:
-    """What was chosen for a kind of link, as data."""
+def chosen(kind: str, choice: Choice) -> Chosen:
+    """A choice for a kind of link as a record of the interconnect."""
     medium = choice.medium
     parts = [part.identity.id for part in (medium.lower, medium.upper, medium.cable) if part] if medium else []
     return Chosen(
-        kind, medium.way if medium else None, choice.reason, tuple(dict.fromkeys(parts)), choice.cost, choice.others
+        kind, medium.option if medium else None, choice.reason, tuple(dict.fromkeys(parts)), choice.cost, choice.others
     )
 
 
-def unavailable(identity: Identity) -> str:
-    """That a part cannot be ordered."""
+def unavailable_message(identity: Identity) -> str:
+    """The statement that a part cannot be ordered."""
     return f"{identity.part_number or identity.id} is {identity.availability.replace('-', ' ')}"
 
 
-def plugged_by(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[Cage, Plugged], ...]:
-    """What is in the cages of both ends of a kind of link, the lower end first."""
+def plugs_at_ends(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[Cage, Plugged], ...]:
+    """What is plugged into the cages at both ends of a kind of link, the lower end first."""
     found = []
     for cage in (span.lower, span.upper):
         part, carried = None, 1
@@ -138,13 +142,13 @@ def plugged_by(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[C
 End = TypeVar("End")
 
 
-def at_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
-    """What is at the ends of a kind of link; where both are devices of one kind, once."""
+def distinct_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
+    """The values at the two ends of a kind of link; only one when both ends are the same kind of device."""
     return (lower,) if links.beside else (lower, upper)
 
 
 def refuse_several_links(links: Links, medium: Medium | None) -> None:
-    """Raise Unbuildable for a cable of several links where every two switches have but one."""
+    """Raise Unbuildable for a cable of several links between switches that have only one link to each other."""
     if links.beside and medium and medium.cable and medium.cable.links.value > 1:
         name, count = medium.cable.identity.id, medium.cable.links.value
         message = f"{name} carries {count} links between two devices, {links.kind} links join every two switches singly"

@@ -1,4 +1,4 @@
-"""Modules, cables and adapters in use, the choices behind them, and the machines that they join, as data."""
+"""The records of an interconnect: modules, cables, panels and adapters in use, and the choices behind them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from bomgen.catalog.parts import Cable, Module, Panel
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Figure
 from bomgen.optics.compatibility import Adapter, Cage
-from bomgen.optics.selection import Medium, Patch, Way
+from bomgen.optics.selection import Medium, MediumOption, Patch
 
 
-class Machines(NamedTuple):
-    """Machines on a fabric beside its servers, all alike."""
+class AttachedHosts(NamedTuple):
+    """Equal machines on a fabric other than its servers."""
 
     pieces: Figure
     ports: Figure
-    """Of each."""
+    """Per machine."""
     cage: Cage | None
-    """None: nobody says, and it is taken for the servers'."""
+    """None: not known; assumed to be the servers' cage."""
     port_gbps: Figure | None
     """None: as fast as the links of the fabric."""
 
@@ -33,22 +33,22 @@ class ModuleUse(NamedTuple):
     module: Module
     quantity: Figure
     ends: Figure
-    """Ends of links that they serve."""
+    """Link ends that they serve."""
 
 
 JUMPER, TRUNKED = "jumper", "trunk"
-"""What a cable of a link over panels is: between a device and its panel, or between two panels."""
+"""Role of a cable in a link over panels: between a device and its panel, or between two panels."""
 
 
 class CableUse(NamedTuple):
-    """Cables of one kind of link; the part is None when none is known."""
+    """Cables of one kind of link; `cable` is None when no part is known."""
 
     kind: str
     cable: Cable | None
     length_m: Fraction
     quantity: Figure
-    by_route: bool = False
-    """Whether there are several lengths, each for the ways over the floor that need it."""
+    measured: bool = False
+    """Whether the length follows from measured routes over the floor; then there may be several lengths."""
     role: str = ""
     """jumper or trunk, of links over patch panels; empty: a cable from device to device."""
 
@@ -59,11 +59,11 @@ class PanelUse(NamedTuple):
     panel: Panel
     quantity: Figure
     links: Mapping[str, Figure]
-    """Links over them, by kind."""
+    """Links over the panels, by kind."""
 
 
-class Alike(NamedTuple):
-    """Links of one kind that are built alike, and how."""
+class LinkGroup(NamedTuple):
+    """Links of one kind that are built the same way."""
 
     kind: str
     medium: Medium | None
@@ -71,17 +71,17 @@ class Alike(NamedTuple):
     length_m: Fraction
     rate_gbps: Figure
     others: tuple[int, ...] | None
-    """The machines beside the servers that they belong to, by their place among all; None: every other link."""
-    by_route: bool = False
-    """Whether each cable is as long as its way over the floor, and `length_m` is the longest."""
-    otherwise_m: Fraction = Fraction(0)
-    """The length of those whose way is not known."""
+    """Indices of the attached hosts that they belong to; None: the servers and all hosts with the same cages."""
+    measured: bool = False
+    """Whether each cable has the length of its route over the floor; `length_m` is then the longest."""
+    fallback_length_m: Fraction = Fraction(0)
+    """Length of cables whose route is not known."""
     patch: Patch | None = None
-    """What stands between racks in place of a fibre; None: nothing does."""
+    """Patch panels and trunks between racks; None: each link is one cable."""
 
 
 class AdapterUse(NamedTuple):
-    """Adapters that let modules of one kind of link sit in the cages of one kind of device."""
+    """Adapters for modules of one kind of link in the cages of one kind of device."""
 
     kind: str
     device: str
@@ -90,22 +90,22 @@ class AdapterUse(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """How a kind of link is built, why so, and why not otherwise."""
+    """How a kind of link is built, why, and the rejected options."""
 
     kind: str
-    way: str | None
-    """Medium of the cable, or fibre of the modules; None: no part is known."""
+    option: str | None
+    """Name of the option: medium of the cable, or fibre of the modules; None: no part is known."""
     reason: str
-    """Code of why."""
+    """Code of the reason."""
     parts: tuple[str, ...]
-    """Ids: the modules from below to above, then the cable."""
+    """Ids: lower module, upper module, cable."""
     cost: Fraction | None
-    """Of a link; None: not all parts have a price."""
-    others: tuple[Way, ...]
+    """Per link; None: not all parts have a price."""
+    others: tuple[MediumOption, ...]
 
 
 class Interconnect(NamedTuple):
-    """All modules and cables of a fabric, and what is to be said of them."""
+    """All modules and cables of a fabric, with the problems found."""
 
     modules: tuple[ModuleUse, ...]
     cables: tuple[CableUse, ...]
@@ -113,14 +113,14 @@ class Interconnect(NamedTuple):
     choices: tuple[Chosen, ...] = ()
     """For each kind of link."""
     adapters: tuple[AdapterUse, ...] = ()
-    alike: tuple[Alike, ...] = ()
-    """For each kind of link those of the servers, and apart from them those of other machines."""
+    link_groups: tuple[LinkGroup, ...] = ()
+    """For each kind of link: the group of the servers, then one for each kind of host with its own cages."""
     panels: tuple[PanelUse, ...] = ()
 
-    def of_kind(self, kind: str) -> list[Alike]:
-        """The links of a kind, those apart that are built apart."""
-        return [alike for alike in self.alike if alike.kind == kind]
+    def groups_of_kind(self, kind: str) -> list[LinkGroup]:
+        """All groups of a kind of link."""
+        return [group for group in self.link_groups if group.kind == kind]
 
-    def of_servers(self, kind: str) -> Alike | None:
-        """The links of a kind that are built as those of the servers; None where nothing is built."""
-        return next((alike for alike in self.of_kind(kind) if alike.others is None), None)
+    def server_group(self, kind: str) -> LinkGroup | None:
+        """The group of a kind of link that the servers belong to; None when there is none."""
+        return next((group for group in self.groups_of_kind(kind) if group.others is None), None)

@@ -12,7 +12,7 @@ from bomgen.core.provenance import Figure, Mark, first_given
 from bomgen.fabric.declaration import LinkKind, Topology
 from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, PanelWish, Wish
+from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import Section
 from bomgen.plan.types import IN_BAND, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
 
@@ -252,7 +252,7 @@ def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoic
     )
 
 
-def _link(links: Section, kind: LinkKind, fabric_mark: Mark) -> Wish:
+def _link(links: Section, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
     section = links.below(kind.name)
     named = section.data.get("module")
     modules = {end: str(named) for end in kind.ends} if isinstance(named, str) else dict(named or {})
@@ -264,7 +264,7 @@ def _link(links: Section, kind: LinkKind, fabric_mark: Mark) -> Wish:
     fibre = section.text("fibre")
     if fibre is not None and not _is_known(section.catalog, fibre):
         section.problem("fibre", _unknown_module(section.catalog, fibre), "unknown-part")
-    return Wish(
+    return LinkSpec(
         medium=section.word("medium", "link-medium"),
         modules={end: str(part) for end, part in modules.items()},
         rate_gbps=section.figure("rate", "Gb/s"),
@@ -276,7 +276,7 @@ def _link(links: Section, kind: LinkKind, fabric_mark: Mark) -> Wish:
     )
 
 
-def _panels(section: Section) -> PanelWish | None:
+def _panels(section: Section) -> PanelSpec | None:
     """What the plan says of patch panels; None where it asks for none."""
     if not section.data.get("panels"):
         return None
@@ -295,7 +295,7 @@ def _panels(section: Section) -> PanelWish | None:
                 section.catalog.find(kind, str(below.data[key]))
             except UnknownPart as error:
                 below.problem(key, str(error), "unknown-part")
-    return PanelWish(below.mark, below.text("panel"), below.text("trunk"), below.text("jumper"))
+    return PanelSpec(below.mark, below.text("panel"), below.text("trunk"), below.text("jumper"))
 
 
 def _listed(given: object) -> tuple[str, ...]:

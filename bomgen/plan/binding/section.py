@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
-from bomgen.catalog.files import Catalog, Record, UnknownPart, inline
+from bomgen.catalog.files import Catalog, Record, UnknownPart, inline_record
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, Given, Mark, Origin
 from bomgen.core.units import parse
@@ -125,7 +125,7 @@ class Section(NamedTuple):
             return None
         try:
             if isinstance(raw, dict):
-                return build(inline(kind, self.source, (*self.path, key)))
+                return build(inline_record(kind, self.source, (*self.path, key)))
             return build(self.catalog.find(kind, str(raw)))
         except UnknownPart as error:
             self.problem(key, str(error), "unknown-part")

@@ -8,7 +8,7 @@ from bomgen.core.document import Cell, Column, Row, Table
 from bomgen.core.money import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.optics.counting.connect import Chosen
-from bomgen.optics.selection import Way
+from bomgen.optics.selection import MediumOption
 from bomgen.report.chapters.writer import Writer
 
 
@@ -26,21 +26,21 @@ def links_table(writer: Writer, built: BuiltFabric) -> Table:
 
 
 def _row(writer: Writer, chosen: Chosen) -> Row:
-    way = writer.language.value(chosen.way, "word")
+    option = writer.language.value(chosen.option, "word")
     parts = writer.word("link-parts", names=writer.word("list-comma").join(chosen.parts)) if chosen.parts else ""
     reason = writer.word(f"chosen-{chosen.reason}")
     others = writer.word("list-semicolon").join(_other(writer, each) for each in chosen.others)
-    cells = (writer.place(chosen.kind), f"{way}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
+    cells = (writer.place(chosen.kind), f"{option}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
     return Row(tuple(Cell(text) for text in cells))
 
 
-def _other(writer: Writer, way: Way) -> str:
+def _other(writer: Writer, option: MediumOption) -> str:
     """Why a way was not taken."""
-    key = f"not-chosen-{way.reason}"
+    key = f"not-chosen-{option.reason}"
     reason = writer.word(
-        key if key in writer.language.words else "not-chosen-rule", detail=writer.language.message(way.detail)
+        key if key in writer.language.words else "not-chosen-rule", detail=writer.language.message(option.detail)
     )
-    return writer.joined(writer.language.value(way.name, "word"), f"{reason}{_cost(writer, way.cost)}")
+    return writer.joined(writer.language.value(option.name, "word"), f"{reason}{_cost(writer, option.cost)}")
 
 
 def _cost(writer: Writer, cost: Fraction | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bomgen.core.provenance import Figure
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.report.elevations.types import Elevation
-from bomgen.site.power_supply import Fed, of_outlets, of_power, of_supplies
+from bomgen.site.power_supply import SuppliedRack, outlet_warnings, pdu_warnings, power_supply_warnings
 
 _, MANAGEMENT = RACK_KINDS
 
@@ -17,11 +17,11 @@ def doubts(site: Site, feeds: Figure | None, groups: Sequence[Elevation]) -> Ite
     racks = [_fed(site, feeds, group) for group in groups if group.kind == MANAGEMENT]
     for form in sorted({form for rack in racks for form in rack.outlets}):
         worst = max((rack for rack in racks if form in rack.outlets), key=lambda rack: rack.outlets[form].value)
-        yield from of_outlets(worst._replace(outlets={form: worst.outlets[form]}))
+        yield from outlet_warnings(worst._replace(outlets={form: worst.outlets[form]}))
     drawing = [rack for rack in racks if rack.power_w]
     if drawing:
         worst = max(drawing, key=lambda rack: rack.power_w.value if rack.power_w else 0)
-        yield from of_power(site, worst, feeds)
+        yield from pdu_warnings(site, worst, feeds)
     machines = {
         slot.identity.name: slot.supplies
         for group in groups
@@ -30,17 +30,17 @@ def doubts(site: Site, feeds: Figure | None, groups: Sequence[Elevation]) -> Ite
         if slot.identity
     }
     for name, supplies in machines.items() if racks else ():
-        yield from of_supplies(site, racks[0], feeds, name, supplies)
+        yield from power_supply_warnings(site, racks[0], feeds, name, supplies)
 
 
-def _fed(site: Site, feeds: Figure | None, group: Elevation) -> Fed:
+def _fed(site: Site, feeds: Figure | None, group: Elevation) -> SuppliedRack:
     """The first of equal racks."""
     number, _ = group.racks[0]
     used = group.sums.units_used
     lying = sum(pdu.height_u for pdu in group.pdus)
-    return Fed(
+    return SuppliedRack(
         name=f"management rack {number}",
-        of_machines=f"the machines of management rack {number}",
+        machines=f"the machines of management rack {number}",
         power_w=group.sums.power_w,
         outlets=group.sums.outlets,
         pdu=site.management_pdu,

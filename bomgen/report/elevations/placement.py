@@ -70,7 +70,7 @@ def elevations(design: Design) -> Elevations | None:
         return None
     found = machines(design)
     placed = places(design, found, site, floor)
-    if any(each.patch for built in design.fabrics for each in built.interconnect.alike):
+    if any(each.patch for built in design.fabrics for each in built.interconnect.link_groups):
         table = wire(design).each_cable
         found, placed = found._replace(kinds=table.kinds), table.places or placed
     rows = _rows(found, placed, len(floor.row))

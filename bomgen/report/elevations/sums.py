@@ -8,9 +8,9 @@ from bomgen.catalog.parts import Server
 from bomgen.core.provenance import Cited, Figure, Reference, formula
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.report.elevations.types import PANEL, HungPdu, Slot, Sums
-from bomgen.site.power import no_power, power_of, sum_of_power
-from bomgen.site.power_supply import OUTLET, outlets_of, outlets_of_pdus
-from bomgen.site.weight_and_heat import Heavy, heat_of, pdu_as_heavy, rack_as_heavy, weigh
+from bomgen.site.power import UNKNOWN_POWER, power_of, sum_of_power
+from bomgen.site.power_supply import OUTLET, outlets_of_pdus, outlets_of_servers
+from bomgen.site.weight_and_heat import WeighedItems, heat_of, weigh, weighed_pdus, weighed_racks
 
 PLACED = Reference("where every device stands, as `bomgen wiring` lists it")
 COMPUTE, _ = RACK_KINDS
@@ -43,12 +43,12 @@ def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot],
     hung = _pieces(len(pdus))
     missing: set[str] = set()
     if system:
-        power = no_power() if all(slot.spare for slot in slots) else system.power_w
-        weight = weigh([Heavy(system.identity.name, one, system.weight_kg)])
+        power = UNKNOWN_POWER if all(slot.spare for slot in slots) else system.power_w
+        weight = weigh([WeighedItems(system.identity.name, one, system.weight_kg)])
     else:
         power = _power(powered, missing)
-        heavy = [Heavy(_name(slot), count, slot.weight_kg) for slot, count in zip(slots, pieces, strict=True)]
-        weight = weigh([*heavy, rack_as_heavy(site.rack, one), pdu_as_heavy(part, hung)])
+        heavy = [WeighedItems(_name(slot), count, slot.weight_kg) for slot, count in zip(slots, pieces, strict=True)]
+        weight = weigh([*heavy, weighed_racks(site.rack, one), weighed_pdus(part, hung)])
     if weight.unknown:
         missing.add("weight_kg")
     offered = {form: outlets_of_pdus(hung, each) for form, each in part.outlets.items()} if part and pdus else {}
@@ -107,6 +107,6 @@ def _outlets(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> dict[
         if slot.supplies is None:
             missing.add("outlets")
             continue
-        form, more = OUTLET[slot.supplies.inlet], outlets_of(count, slot.supplies.pieces)
+        form, more = OUTLET[slot.supplies.inlet], outlets_of_servers(count, slot.supplies.pieces)
         found[form] = sum_of_outlets(found[form], more) if form in found else more
     return found

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Identity, PowerSupplies
 from bomgen.core.provenance import Figure
-from bomgen.site.power import no_power
+from bomgen.site.power import UNKNOWN_POWER
 
 Span = tuple[int, int]
 """The first and the last of numbers in a row."""
@@ -54,7 +54,7 @@ class Slot(NamedTuple):
     @property
     def drawn_w(self) -> Figure | None:
         """What one draws while the cluster works."""
-        return no_power() if self.spare else self.power_w
+        return UNKNOWN_POWER if self.spare else self.power_w
 
     @property
     def top(self) -> int | None:

@@ -8,7 +8,7 @@ from functools import partial
 from bomgen.core.money import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.optics.counting.connect import Chosen
-from bomgen.optics.selection import Way
+from bomgen.optics.selection import MediumOption
 from bomgen.report.reasons.types import PLAN, RULE, Asked, Other, Reason, Topic
 
 BY_PLAN = ("named", "asked", "copper")
@@ -30,31 +30,31 @@ def topics(asked: Asked) -> Iterator[Topic]:
 
 
 def _reason(asked: Asked, built: BuiltFabric, chosen: Chosen) -> Reason:
-    words, wish = asked.words, built.plan.links[chosen.kind]
-    way = words.value(chosen.way, "word")
+    words, spec = asked.words, built.plan.links[chosen.kind]
+    option = words.value(chosen.option, "word")
     of_parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
-    alike = built.interconnect.of_servers(chosen.kind)
+    alike = built.interconnect.server_group(chosen.kind)
     over = f"; links of {float(alike.length_m):g} m" if alike else ""
     place = asked.given("fabrics", built.plan.name, "links", chosen.kind)
     by_plan = chosen.reason in BY_PLAN
     return Reason(
         f"fabrics.{built.plan.name}.links_chosen.{chosen.kind}",
-        f"{way}{of_parts}{_cost(asked, chosen)}",
+        f"{option}{of_parts}{_cost(asked, chosen)}",
         PLAN if by_plan else RULE,
         f"{words.word(f'chosen-{chosen.reason}')}{over}",
-        (place or wish.mark) if by_plan else None,
+        (place or spec.mark) if by_plan else None,
         tuple(Other(words.value(each.name, "word"), _why_not(asked, each)) for each in chosen.others),
     )
 
 
-def _why_not(asked: Asked, way: Way) -> str:
-    key = f"not-chosen-{way.reason}"
-    word = asked.words.word(key if key in asked.words.words else "not-chosen-rule", detail=way.detail)
-    return f"{word}{_cost(asked, way)}"
+def _why_not(asked: Asked, option: MediumOption) -> str:
+    key = f"not-chosen-{option.reason}"
+    word = asked.words.word(key if key in asked.words.words else "not-chosen-rule", detail=option.detail)
+    return f"{word}{_cost(asked, option)}"
 
 
-def _cost(asked: Asked, way: Way | Chosen) -> str:
-    if way.cost is None:
+def _cost(asked: Asked, option: MediumOption | Chosen) -> str:
+    if option.cost is None:
         return ""
     currency = asked.report.quote.totals.currency
-    return asked.words.word("cost-of-link", amount=asked.words.money(rounded(way.cost, currency), currency))
+    return asked.words.word("cost-of-link", amount=asked.words.money(rounded(option.cost, currency), currency))

@@ -96,7 +96,7 @@ def _per_rack(asked: Asked) -> Reason | None:
     if site is None or server is None or found is None:
         return None
     by, place, because = chosen_by(found)
-    room: rack_packing.Room = racks.room(site, site.pdu, site.pdus_per_rack)
+    room: rack_packing.RackCapacity = racks.rack_capacity(site, site.pdu, site.pdus_per_rack)
     more = found.value + 1
     others = []
     if server.rack_units:

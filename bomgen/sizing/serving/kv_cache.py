@@ -1,9 +1,9 @@
 """Memory of a served model: weights by number format, and the KV cache of its attention.
 
 Keys and values of every layer are kept for every token of a request: of all heads (MHA), of the groups that share them
-(GQA, MQA), or compressed to one latent vector (MLA). Layers with a sliding window keep no more tokens than it spans.
-Not counted: the scales beside the values of block formats (NF4 with double quantisation has 4.127 bits a value, MXFP4
-4.25) and what the program that serves keeps beside both; `memory_share` leaves room for it.
+(GQA, MQA), or compressed to one latent vector (MLA). Layers with a sliding window keep at most the tokens of the
+window. Not counted: the scales of block formats (NF4 with double quantisation has 4.127 bits per value, MXFP4 4.25) and
+the memory of the serving program itself; `memory_share` leaves room for both.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ class Cache(NamedTuple):
 
     model: Model
     token: Figure
-    """Of a token that no window has dropped."""
+    """Per token, in all layers, before any window drops it."""
     kv_heads: Figure | None
     """None: one latent vector serves all heads (MLA)."""
 
 
 def cache(inference: Inference) -> Cache | None:
-    """The KV cache of a served model; None where its shape is not known."""
+    """The KV cache of a served model; None when its shape is not known."""
     model = inference.model
     value = BYTES[str(inference.kv_precision.value)]
     layers, latent = model.shape.get("layers"), model.shape.get("kv_lora_rank")
@@ -86,8 +86,8 @@ def cache(inference: Inference) -> Cache | None:
     return Cache(model, kv_bytes_per_token(layers, kv_heads, width, value), kv_heads)
 
 
-def of_request(held: Cache, tokens: Figure) -> Figure:
-    """The KV cache of a request of so many tokens."""
+def request_bytes(held: Cache, tokens: Figure) -> Figure:
+    """The KV cache of a request of `tokens` tokens [bytes]."""
     layers, window = held.model.shape.get("layers"), held.model.shape.get("window")
     if layers is None or window is None:
         return kv_bytes_of_request(held.token, tokens)
@@ -95,8 +95,8 @@ def of_request(held: Cache, tokens: Figure) -> Figure:
     return kv_bytes_of_request(held.token, tokens_kept(tokens, layers, windowed, window))
 
 
-def of_gpu(held: Cache, request: Figure, tensor: Figure, stages: Figure) -> Figure:
-    """What of a request's KV cache lies on a GPU of the fullest stage; `stages` are as full as that one."""
+def request_bytes_per_gpu(held: Cache, request: Figure, tensor: Figure, stages: Figure) -> Figure:
+    """A request's KV cache on a GPU of the fullest stage [bytes]; `stages` are counted as full as that one."""
     if held.kv_heads is None:
         return latent_bytes_of_gpu(request, stages)
     return kv_bytes_of_gpu(request, stages, held.kv_heads, tensor)
@@ -104,31 +104,31 @@ def of_gpu(held: Cache, request: Figure, tensor: Figure, stages: Figure) -> Figu
 
 @formula("bytes")
 def weights(parameters: int, value_bytes: Fraction) -> Fraction:
-    """Weights of a model [bytes]: all of them, those of a mixture's idle experts too."""
+    """Weights of a model [bytes], including those of idle experts."""
     return parameters * Fraction(value_bytes)
 
 
 @formula("bytes")
 def weights_of_gpu(weights: Fraction, tensor: int, stages: Fraction) -> Fraction:
-    """Weights on a GPU of the fullest stage."""
+    """Weights on a GPU of the fullest stage [bytes]."""
     return Fraction(weights) / (tensor * stages)
 
 
 @formula("bytes", _KWON)
 def kv_bytes_per_token(layers: int, kv_heads: int, head_dim: int, value_bytes: Fraction) -> Fraction:
-    """Keys and values of a token in every layer."""
+    """Keys and values of a token in all layers."""
     return 2 * layers * kv_heads * head_dim * Fraction(value_bytes)
 
 
 @formula("bytes", _DEEPSEEK)
 def latent_bytes_per_token(layers: int, kv_lora_rank: int, rope_head_dim: int, value_bytes: Fraction) -> Fraction:
-    """The latent vector and the rotary key of a token in every layer."""
+    """The latent vector and the rotary key of a token in all layers."""
     return (kv_lora_rank + rope_head_dim) * layers * Fraction(value_bytes)
 
 
 @formula("tokens", "Gemma 2, arXiv 2408.00118, section 2: local sliding window and global attention")
 def tokens_kept(tokens: int, layers: int, window_layers: int, window: int) -> Fraction:
-    """Tokens that a layer keeps, on average over layers with a sliding window and layers without."""
+    """Tokens kept per layer, averaged over layers with and without a sliding window."""
     return Fraction((layers - window_layers) * tokens + window_layers * min(tokens, window), layers)
 
 
@@ -140,11 +140,11 @@ def kv_bytes_of_request(kv_bytes_per_token: Fraction, tokens: Fraction) -> Fract
 
 @formula("bytes", _VLLM)
 def kv_bytes_of_gpu(kv_of_request: Fraction, stages: Fraction, kv_heads: int, tensor: int) -> Fraction:
-    """A request's KV cache on a GPU of the fullest stage: whole heads, the same on several GPUs beyond their number."""
+    """A request's KV cache on a GPU of the fullest stage: whole heads, replicated over more GPUs than heads."""
     return Fraction(kv_of_request) / stages * ceil(Fraction(kv_heads, tensor)) / kv_heads
 
 
 @formula("bytes", _VLLM)
 def latent_bytes_of_gpu(kv_of_request: Fraction, stages: Fraction) -> Fraction:
-    """A request's KV cache on a GPU of the fullest stage: all tensor-parallel GPUs keep the latent vectors."""
+    """A request's KV cache on a GPU of the fullest stage; latent vectors are replicated on tensor-parallel GPUs."""
     return Fraction(kv_of_request) / stages

@@ -1,7 +1,7 @@
-"""Replicas of a served model: those that hold it, or the one that the plan asks for.
+"""Replicas of a served model: the one that the plan asks for, or those that hold the model.
 
-Tensor parallelism goes up to the GPUs of a server, then come pipeline stages over several. Layers with sliding windows
-are taken to be spread evenly over the stages, as in the published models, which alternate.
+Tensor parallelism goes up to the GPUs of a server, pipeline stages span servers. Layers with sliding windows are
+assumed to be spread evenly over the stages, as in published models, which alternate.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
-from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, known
+from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Degrees, Inference
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.kv_cache import BYTES
-from bomgen.sizing.training.memory import stages_of
-from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, nearest_divisors, one_or_other
+from bomgen.sizing.training.memory import equivalent_stages
+from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_alternatives, nearest_divisors
 
 MOST_STAGES = 16
-"""Stages beyond which no replica is made larger than it must be: on paper ever more stages need fewer GPUs, because
-traffic and latency are not in the estimate; the widest published pipelines, in training, have 16."""
+"""Most stages of a replica that is larger than it must be. On paper ever more stages need fewer GPUs, because traffic
+and latency are not in the estimate; the deepest published pipelines, in training, have 16."""
 MAX_STAGES = 128
 """Pipeline stages that are tried for a model whose layers are not known; most published models have fewer layers."""
 PATH = "workload.inference"
@@ -37,27 +37,27 @@ _VLLM = Reference(
 
 
 class Shortage(NamedTuple):
-    """Why a replica does not hold the model."""
+    """Why a replica does not hold the model; sizes are of the fullest GPU [bytes]."""
 
     tensor: int
     pipeline: int
     weights: Fraction
-    """Of the fullest GPU [bytes], as all that follows."""
+    """Of the model."""
     cache: Fraction | None
-    """Of one request; None: not known."""
+    """KV cache of one request; None: not known."""
     room: Fraction
     memory: Fraction
     remedy: str | None
-    """The change of the plan that would do; None: no single one does."""
+    """The change of the plan that is enough; None: no single change is."""
 
     @property
     def needed(self) -> Fraction:
-        """What one GPU would have to hold."""
+        """What one GPU must hold."""
         return self.weights + (self.cache or 0)
 
     @property
     def enough(self) -> Fraction:
-        """The memory of a GPU that would do [bytes]."""
+        """The memory of a GPU that is enough [bytes]."""
         return self.needed * self.memory / self.room
 
     def __str__(self) -> str:
@@ -78,19 +78,19 @@ class Replica(NamedTuple):
     pipeline: Figure
     gpus: Figure
     stages: Figure
-    """As full as the fullest."""
+    """Pipeline stages, counted as full as the fullest."""
     weights: Figure
     """On the fullest GPU [bytes]."""
     request: Figure | None
     """KV cache of a request on the fullest GPU [bytes]; None: not known."""
     room: Figure | None
-    """For both [bytes]; None: the GPU's memory is not known."""
+    """Memory for weights and KV cache [bytes]; None: the GPU's memory is not known."""
     held: Figure | None
     """The most requests that it holds; None: not known."""
 
     @property
     def fits(self) -> bool | None:
-        """Whether it holds weights and a request; None where that is not known."""
+        """Whether it holds weights and one request; None when it is not known."""
         if self.room is None:
             return None
         if self.held is not None:
@@ -103,18 +103,18 @@ class Choice(NamedTuple):
 
     replica: Replica
     reasons: tuple[Shortage, ...]
-    """Why smaller ones do not do, the largest first."""
+    """Why smaller ones do not fit, the largest first."""
     shortage: Shortage | None
-    """Of a replica given by hand: that it is too small."""
+    """Of a given replica that is too small; None otherwise."""
 
 
 def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Choice:
     """The replica that the plan asks for, else the smallest that holds weights and a request.
 
-    Raises Infeasible for degrees that do not divide what they cut up, PlanErrors when no replica holds the model.
+    Raises Infeasible for degrees that do not divide what they split, PlanErrors when no replica holds the model.
     """
     if inference.degrees:
-        return _by_hand(inference, inference.degrees, gpu)
+        return _check_given(inference, inference.degrees, gpu)
     refused: list[Replica] = []
     for found in _candidates(inference, gpu, gpus_per_server):
         if found.fits is not False:
@@ -124,22 +124,22 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Ch
     raise _nothing_fits(inference, gpu, refused)
 
 
-def larger(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
-    """Larger replicas than one, fewest GPUs first, with which fewer may do in all; none beside one given by hand."""
+def larger_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
+    """Replicas larger than `than`, fewest GPUs first, which may need fewer GPUs in all; none if the plan gives one."""
     if inference.degrees is None:
         found = _candidates(inference, gpu, gpus_per_server, than.gpus.value)
         yield from takewhile(lambda replica: replica.pipeline.value <= MOST_STAGES, found)
 
 
 def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
-    """A replica of so many GPUs, and what it holds."""
-    stages = stages_of(inference.model, pipeline)
+    """A replica with these degrees, and what it holds."""
+    stages = equivalent_stages(inference.model, pipeline)
     value = BYTES[str(inference.precision.value)]
     weights = kv_cache.weights_of_gpu(kv_cache.weights(inference.model.parameters, value), tensor, stages)
     held = kv_cache.cache(inference)
     request = None
     if held is not None and inference.context is not None:
-        request = kv_cache.of_gpu(held, kv_cache.of_request(held, inference.context), tensor, stages)
+        request = kv_cache.request_bytes_per_gpu(held, kv_cache.request_bytes(held, inference.context), tensor, stages)
     room = room_of_gpu(gpu.memory_bytes, inference.memory_share) if gpu.memory_bytes else None
     most = requests_held(room, weights, request) if room and request else None
     return Replica(tensor, pipeline, gpus_of_replica(tensor, pipeline), stages, weights, request, room, most)
@@ -153,13 +153,13 @@ def gpus_of_replica(tensor: int, pipeline: int) -> int:
 
 @formula("bytes")
 def room_of_gpu(memory_bytes: int, memory_share: Fraction) -> Fraction:
-    """What weights and KV cache may fill of a GPU."""
+    """Memory of a GPU that weights and KV cache may use."""
     return memory_bytes * Fraction(memory_share)
 
 
 @formula("requests")
 def requests_held(room: Fraction, weights: Fraction, kv_of_request: Fraction) -> int:
-    """Requests whose KV cache the fullest GPU holds beside the weights."""
+    """Requests whose KV cache fits the fullest GPU in addition to the weights."""
     return max(0, int((room - weights) // kv_of_request))
 
 
@@ -168,17 +168,17 @@ def _gb(amount: Fraction | int) -> str:
     return f"{float(Fraction(amount) / GIGA):.2f} GB"
 
 
-def place(inference: Inference, *figures: Figure | None) -> Mark:
-    """Where the plan gives the first of some figures that it gives, else where it asks to serve."""
+def plan_mark(inference: Inference, *figures: Figure | None) -> Mark:
+    """The place in the plan of the first figure that depends on it, else of the inference block."""
     marks = [first_given(figure) for figure in figures if figure is not None]
     return next((mark for mark in marks if mark is not None), inference.mark)
 
 
-def _by_hand(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
+def _check_given(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
     tensor, pipeline = degrees.tensor, degrees.pipeline
     heads, layers = inference.model.shape.get("heads"), inference.model.shape.get("layers")
     if heads is not None and heads.value % tensor.value:
-        near = one_or_other(nearest_divisors(heads.value, tensor.value))
+        near = join_alternatives(nearest_divisors(heads.value, tensor.value))
         message = f"tensor {tensor.value} does not divide the {heads.value} attention heads; {near} does"
         raise Infeasible(message, because=tensor)
     if layers is not None and pipeline.value > layers.value:
@@ -192,7 +192,7 @@ def _by_hand(inference: Inference, degrees: Degrees, gpu: Gpu) -> Choice:
 
 
 def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, above: int = 0) -> Iterator[Replica]:
-    """The replicas that the program may choose, of more than so many GPUs, fewest first."""
+    """The replicas that the search may choose, with more than `above` GPUs, fewest first."""
     for tensor, pipeline in _degrees(inference.model, gpus_per_server or SERVER_GPUS):
         if tensor * pipeline > above:
             degrees = _chosen("Tensor parallel degree", tensor), _chosen("Pipeline stages", pipeline)
@@ -220,14 +220,14 @@ def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
         pipeline=refused.pipeline.value,
         weights=Fraction(refused.weights.value),
         cache=Fraction(refused.request.value) if refused.request else None,
-        room=Fraction(known(refused.room, unknown).value),
-        memory=Fraction(known(gpu.memory_bytes, unknown).value),
+        room=Fraction(require(refused.room, unknown).value),
+        memory=Fraction(require(gpu.memory_bytes, unknown).value),
         remedy=_remedy(inference, gpu, refused),
     )
 
 
 def _remedy(inference: Inference, gpu: Gpu, refused: Replica) -> str | None:
-    """The change of a plan that loses least and makes a replica fit; None when no single one does."""
+    """The mildest change of the plan that makes a replica fit; None when no single change does."""
     for text, changed in _changes(inference, gpu):
         if replica(changed, gpu, refused.tensor, refused.pipeline).fits is not False:
             return text
@@ -235,7 +235,7 @@ def _remedy(inference: Inference, gpu: Gpu, refused: Replica) -> str | None:
 
 
 def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
-    """Changes that need less memory: a narrower KV cache, narrower weights that the GPU works with, fewer tokens."""
+    """Changes that save memory: a narrower KV cache, narrower weights that the GPU supports, fewer tokens."""
     cache, weight = BYTES[str(inference.kv_precision.value)], BYTES[str(inference.precision.value)]
     for name in ("fp8", "int4"):
         if kv_cache.cache(inference) is not None and BYTES[name].value < cache.value:
@@ -254,18 +254,18 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
 
 
 def _nothing_fits(inference: Inference, gpu: Gpu, refused: list[Replica]) -> PlanErrors:
-    """What to say when no candidate fits: the last of them, which is the largest, and what it lacks."""
-    mark = place(inference, inference.model.parameters, inference.context, inference.precision)
+    """The error when no candidate fits: the last one, which is the largest, and what it lacks."""
+    mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
     message = f"no replica holds the model: {_shortage(inference, gpu, refused[-1])}"
     return PlanErrors([Problem(mark, "error", message, "infeasible", PATH)])
 
 
 def check_whole(found: Replica, gpus: Figure) -> None:
-    """Raise Infeasible when a cluster's GPUs are no whole number of replicas given by hand."""
+    """Raise Infeasible when a cluster's GPUs are not a whole number of the given replicas."""
     below, rest = divmod(gpus.value, found.gpus.value)
     if rest:
         size = found.gpus.value
-        works = one_or_other([count * size for count in (below, below + 1) if count])
+        works = join_alternatives([count * size for count in (below, below + 1) if count])
         message = (
             f"{gpus.value} GPUs are no whole number of replicas of tensor {found.tensor.value} x pipeline "
             f"{found.pipeline.value} = {size} GPUs; {works} GPUs are"

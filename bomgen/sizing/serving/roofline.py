@@ -1,10 +1,10 @@
-"""How fast a replica serves: a roofline estimate, with the range that published efficiencies span.
+"""Throughput of a replica: a roofline estimate, with the range that published efficiencies span.
 
-A prompt is limited by arithmetic, an answer by the memory that every token reads again: weights once a step for all
-requests of a batch, and the KV cache of each. Both are taken at a share of the data sheet's peak; how large a share
-programs reach is an assumption, low, typical and high. Left out, and covered by the range: attention FLOPs of answers,
-traffic between GPUs, scheduling. Where stages share a model, each works on its part of the batch in turn, so a step
-lasts as many turns as there are stages; prompts follow each other through the stages, and one alone passes all.
+A prompt (prefill) is limited by arithmetic, an answer (decode) by memory bandwidth: every step reads the weights once
+for all requests of a batch, and the KV cache of each. Both are counted at a share of the data sheet's peak; how large a
+share programs reach is an assumption, low, typical and high. Left out, and covered by the range: attention FLOPs of
+answers, traffic between GPUs, scheduling. With pipeline stages each stage processes its part of the batch in turn, so a
+step lasts as many turns as there are stages; prompts follow each other through the stages, and each passes all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bomgen.sizing.serving.replicas import PATH, Replica
 
 SECONDS_A_MINUTE = 60
 WEIGHT_ONLY = "int4"
-"""The format in which weights are only kept: no GPU of the catalogue has a peak for it, they work in 16 bits."""
+"""The format in which weights are only stored: GPUs without a peak for it compute in 16 bits."""
 SIXTEEN_BITS = ("bf16", "fp16")
 LACKS = {
     "shape": "the model's shape (layers, hidden, heads)",
@@ -57,60 +57,60 @@ CAUSAL = attention.CONVENTIONS["causal"]
 _ALL = Figure(1, "share", Cited("peak and bandwidth as a bound", (_WILLIAMS,), "high"))
 
 
-class Load(NamedTuple):
-    """What a replica works on, whatever share of the data sheet it reaches."""
+class ReplicaWork(NamedTuple):
+    """The work of a replica, independent of the efficiencies."""
 
     batch: Figure
-    """Requests that it works on at a time."""
+    """Requests processed at a time."""
     turn: Figure
-    """Of which a stage works on so many in a turn."""
+    """Requests that a stage processes per turn."""
     prompt: Figure
-    """Of a request [FLOPs]."""
+    """FLOPs of a request's prompt."""
     weights: Figure
-    """That a GPU reads in a turn [bytes]."""
+    """Bytes of weights that a GPU reads per turn."""
     cache: Figure
-    """Of a request at its mean length, on the fullest GPU [bytes]."""
+    """KV cache of a request at its mean length on the fullest GPU [bytes]."""
 
 
 class Rate(NamedTuple):
-    """How fast a replica serves, at one pair of efficiencies."""
+    """The throughput of a replica at one pair of efficiencies."""
 
     prefill: Figure
-    """Seconds that a prompt takes."""
+    """Seconds per prompt."""
     step: Figure
-    """Seconds that the next token of all requests takes."""
+    """Seconds for the next token of all requests."""
     of_replica: Figure | None
-    """Tokens/s put out; None: the plan does not say how many a request asks for."""
+    """Tokens/s generated; None: the plan gives no output tokens per request."""
     of_gpu: Figure | None
 
 
 class Estimate(NamedTuple):
-    """The rate of a replica as the roofline gives it."""
+    """The throughput of a replica by the roofline."""
 
     peak: Figure
-    """FLOP/s of a GPU."""
+    """FLOP/s per GPU."""
     batch: Figure
-    """Requests that a replica works on at a time."""
+    """Requests that a replica processes at a time."""
     low: Rate
     typical: Rate
     high: Rate
 
 
 class Bound(NamedTuple):
-    """What a GPU cannot exceed."""
+    """The upper bound of a GPU's throughput."""
 
     of_gpu: Figure
-    """Tokens/s put out."""
+    """Tokens/s generated."""
     by: str
     """ARITHMETIC or BANDWIDTH."""
     batch: Figure
-    """Requests that share a reading of the weights."""
+    """Requests that share one read of the weights."""
 
 
-def peak_of(inference: Inference, gpu: Gpu) -> Figure:
-    """The peak of a GPU in the format that it works in [FLOP/s]: the weights' own, 16 bits for int4.
+def working_peak(inference: Inference, gpu: Gpu) -> Figure:
+    """The peak of a GPU in the format it computes in [FLOP/s]: that of the weights, 16 bits for int4.
 
-    Raises PlanErrors when the GPU does not have it, naming the formats that it has.
+    Raises PlanErrors when the GPU does not support the format, naming the formats that it supports.
     """
     precision = inference.precision
     if precision.value == WEIGHT_ONLY and WEIGHT_ONLY not in gpu.dense:
@@ -120,7 +120,7 @@ def peak_of(inference: Inference, gpu: Gpu) -> Figure:
 
 
 def missing(inference: Inference, gpu: Gpu) -> str | None:
-    """What an estimate lacks, as a key of `LACKS`; None when all is there."""
+    """What an estimate lacks, as a key of `LACKS`; None when nothing is missing."""
     if kv_cache.cache(inference) is None:
         return "shape"
     if inference.context is None:
@@ -133,11 +133,11 @@ def missing(inference: Inference, gpu: Gpu) -> str | None:
 
 
 def estimate(inference: Inference, gpu: Gpu, replica: Replica) -> Estimate | None:
-    """The rate of a replica; None when something for it is not known.
+    """The estimated throughput of a replica; None when an input is not known.
 
-    Raises PlanErrors when the GPU does not work in the format of the weights.
+    Raises PlanErrors when the GPU does not support the format of the weights.
     """
-    top = peak_of(inference, gpu) if gpu.dense else None
+    top = working_peak(inference, gpu) if gpu.dense else None
     load, bandwidth = _load(inference, replica, _batch(inference, replica)), gpu.memory_bandwidth
     if load is None or bandwidth is None or top is None:
         return None
@@ -153,7 +153,7 @@ def estimate(inference: Inference, gpu: Gpu, replica: Replica) -> Estimate | Non
         if output is None:
             return Rate(prefill, step, None, None)
         of_replica = tokens_per_second_of_replica(load.batch, output, occupied, prefill, step)
-        return Rate(prefill, step, of_replica, of_gpu(of_replica, replica.gpus))
+        return Rate(prefill, step, of_replica, tokens_per_second_of_gpu(of_replica, replica.gpus))
 
     compute, memory = inference.compute_efficiency, inference.bandwidth_efficiency
     low, typical = rate(compute.low, memory.low), rate(compute.typical, memory.typical)
@@ -161,10 +161,10 @@ def estimate(inference: Inference, gpu: Gpu, replica: Replica) -> Estimate | Non
 
 
 def bound(inference: Inference, gpu: Gpu, replica: Replica) -> Bound | None:
-    """What a GPU of a replica that is full puts out at most; None when too little is known to say.
+    """The most that a GPU of a full replica generates; None when too little is known.
 
-    Arithmetic and reading may go on side by side, so each of them alone is a bound. Weights in a format that the GPU
-    does not work in are taken to be unpacked to 16 bits.
+    Arithmetic and memory reads may overlap, so each alone is a bound. Weights in a format that the GPU does not support
+    are assumed to be unpacked to 16 bits.
     """
     batch = requests_full(replica.held) if replica.held else None
     load, output = _load(inference, replica, batch), inference.output_tokens
@@ -184,14 +184,14 @@ def bound(inference: Inference, gpu: Gpu, replica: Replica) -> Bound | None:
 
 
 def _batch(inference: Inference, replica: Replica) -> Figure | None:
-    """The requests that a replica works on: as the plan says, at most those it holds; else all that it holds."""
+    """The requests that a replica processes at a time: as the plan says, at most those it holds; else all it holds."""
     if replica.held is None:
         return inference.batch
     return requests_at_a_time(inference.batch, replica.held) if inference.batch else requests_full(replica.held)
 
 
-def _load(inference: Inference, replica: Replica, batch: Figure | None) -> Load | None:
-    """What a replica works on with so many requests; None where batch, shape or context are not known."""
+def _load(inference: Inference, replica: Replica, batch: Figure | None) -> ReplicaWork | None:
+    """The work of a replica with a batch of requests; None when batch, shape or context are not known."""
     held, context, output, model = (
         kv_cache.cache(inference),
         inference.context,
@@ -202,59 +202,59 @@ def _load(inference: Inference, replica: Replica, batch: Figure | None) -> Load 
         return None
     turn = requests_of_turn(batch, replica.pipeline)
     value = BYTES[str(inference.precision.value)]
-    mean = kv_cache.of_request(held, mean_tokens(context, output) if output else context)
-    return Load(
+    mean = kv_cache.request_bytes(held, mean_tokens(context, output) if output else context)
+    return ReplicaWork(
         batch=batch,
         turn=turn,
         prompt=_flops_of_prompt(model, prompt_tokens(context, output) if output else context),
         weights=weights_read(model.parameters, model.active_parameters, turn, value, replica.tensor, replica.stages),
-        cache=kv_cache.of_gpu(held, mean, replica.tensor, replica.stages),
+        cache=kv_cache.request_bytes_per_gpu(held, mean, replica.tensor, replica.stages),
     )
 
 
 def _flops_of_prompt(model: Model, tokens: Figure) -> Figure:
-    """FLOPs of a prompt, with its attention where the shape of the heads is known."""
-    heads = attention.heads_of(model)
+    """FLOPs of a prompt, including attention when the shape of the heads is known."""
+    heads = attention.attention_heads(model)
     if heads is None:
         return prompt_flops(FORWARD_FLOPS, model.active_parameters, tokens)
     positions = attention.positions(heads, CAUSAL, tokens)
-    of_attention = attention_of_prompt(PRODUCT_FLOPS, positions, heads.count, heads.width, heads.value_width, tokens)
-    return prompt_flops_with_attention(FORWARD_FLOPS, model.active_parameters, tokens, of_attention)
+    attention_flops = attention_of_prompt(PRODUCT_FLOPS, positions, heads.count, heads.width, heads.value_width, tokens)
+    return prompt_flops_with_attention(FORWARD_FLOPS, model.active_parameters, tokens, attention_flops)
 
 
 @formula("requests")
 def requests_at_a_time(batch: int, held: int) -> int:
-    """The requests that the plan asks for at a time, as far as a replica holds them."""
+    """The batch that the plan asks for, at most what a replica holds."""
     return max(1, min(batch, held))
 
 
 @formula("requests")
 def requests_full(held: int) -> int:
-    """The requests that a replica holds, where the plan does not say how many it works on."""
+    """The requests that a replica holds, where the plan gives no batch."""
     return max(1, held)
 
 
 @formula("requests")
 def requests_of_turn(batch: int, pipeline: int) -> Fraction:
-    """Requests that a stage works on in a turn."""
+    """Requests that a stage processes per turn."""
     return max(Fraction(1), Fraction(batch, pipeline))
 
 
 @formula("tokens")
 def prompt_tokens(context: int, output_tokens: int) -> int:
-    """Tokens of a request that are not put out."""
+    """Tokens of a request's prompt."""
     return context - output_tokens
 
 
 @formula("tokens")
 def mean_tokens(context: int, output_tokens: int) -> Fraction:
-    """Tokens that a request holds on average while its answer grows."""
+    """Mean length of a request while its answer grows."""
     return context - Fraction(output_tokens, 2)
 
 
 @formula("FLOPs", _POPE)
 def prompt_flops(flops_per_parameter_token: int, active_parameters: int, prompt_tokens: int) -> int:
-    """FLOPs of a prompt without its attention, where the shape of the heads is not known."""
+    """FLOPs of a prompt without attention, where the shape of the heads is not known."""
     return flops_per_parameter_token * active_parameters * prompt_tokens
 
 
@@ -270,7 +270,7 @@ def attention_of_prompt(
 def prompt_flops_with_attention(
     flops_per_parameter_token: int, active_parameters: int, prompt_tokens: int, attention: Fraction
 ) -> Fraction:
-    """FLOPs of a prompt."""
+    """FLOPs of a prompt, including attention."""
     return flops_per_parameter_token * active_parameters * prompt_tokens + attention
 
 
@@ -278,13 +278,13 @@ def prompt_flops_with_attention(
 def occupied_seconds(
     prompt_flops: Fraction, tensor: int, stages: Fraction, peak: Fraction, efficiency: Fraction
 ) -> Fraction:
-    """Time that a prompt occupies the fullest stage, while the others work on other prompts."""
+    """Time that a prompt occupies the fullest stage, while other stages process other prompts."""
     return prompt_flops / (tensor * stages * Fraction(peak) * efficiency)
 
 
 @formula("s")
 def prefill_seconds(stages: Fraction, occupied: Fraction) -> Fraction:
-    """Time until a prompt has passed all stages, one after the other."""
+    """Time until a prompt has passed all stages."""
     return stages * occupied
 
 
@@ -292,7 +292,7 @@ def prefill_seconds(stages: Fraction, occupied: Fraction) -> Fraction:
 def weights_read(
     parameters: int, active_parameters: int, requests: Fraction, value_bytes: Fraction, tensor: int, stages: Fraction
 ) -> Fraction:
-    """Weights that a GPU reads in a turn: all, or of a mixture no more than its requests together activate."""
+    """Weights that a GPU reads per turn: all, or those of the experts that its requests can activate together."""
     return min(Fraction(parameters), active_parameters * requests) * Fraction(value_bytes) / (tensor * stages)
 
 
@@ -306,7 +306,7 @@ def arithmetic_seconds(
     peak: Fraction,
     efficiency: Fraction,
 ) -> Fraction:
-    """Time that the arithmetic of a turn takes the fullest stage."""
+    """Time of a turn's arithmetic on the fullest stage."""
     return flops_per_parameter_token * active_parameters * requests / (tensor * stages * Fraction(peak) * efficiency)
 
 
@@ -314,13 +314,13 @@ def arithmetic_seconds(
 def reading_seconds(
     weights_read: Fraction, requests: Fraction, kv_of_request: Fraction, bandwidth: int, efficiency: Fraction
 ) -> Fraction:
-    """Time that the fullest GPU takes to read weights and KV cache in a turn."""
+    """Time of a turn's reads of weights and KV cache on the fullest GPU."""
     return (weights_read + requests * Fraction(kv_of_request)) / (bandwidth * Fraction(efficiency))
 
 
 @formula("s")
 def decode_seconds_per_token(pipeline: int, arithmetic: Fraction, reading: Fraction) -> Fraction:
-    """Time until every request of the batch has its next token: a turn of every stage."""
+    """Time until every request of a batch has its next token: one turn per stage."""
     return pipeline * max(Fraction(arithmetic), Fraction(reading))
 
 
@@ -328,25 +328,25 @@ def decode_seconds_per_token(pipeline: int, arithmetic: Fraction, reading: Fract
 def tokens_per_second_of_replica(
     batch: int, output_tokens: int, occupied: Fraction, prefill: Fraction, step: Fraction
 ) -> Fraction:
-    """Tokens put out by a replica that reads the prompts of a batch and then answers all of them."""
+    """Tokens/s of a replica that processes the prompts of a batch and then answers all of them."""
     return Fraction(batch * output_tokens) / (max(batch * Fraction(occupied), prefill) + output_tokens * step)
 
 
 @formula("tokens/s")
-def of_gpu(of_replica: Fraction, gpus: int) -> Fraction:
-    """Tokens put out, a GPU."""
-    return Fraction(of_replica) / gpus
+def tokens_per_second_of_gpu(rate_of_replica: Fraction, gpus: int) -> Fraction:
+    """Tokens/s per GPU."""
+    return Fraction(rate_of_replica) / gpus
 
 
 @formula("tokens/s")
 def most_by_arithmetic(
     peak: Fraction, prompt_flops: Fraction, output_tokens: int, flops_per_parameter_token: int, active_parameters: int
 ) -> Fraction:
-    """Tokens that a GPU puts out at its full peak."""
+    """Tokens/s of a GPU at its full arithmetic peak."""
     return Fraction(peak) / (prompt_flops / Fraction(output_tokens) + flops_per_parameter_token * active_parameters)
 
 
 @formula("tokens/s")
 def most_by_bandwidth(batch: int, pipeline: int, reading: Fraction, gpus: int) -> Fraction:
-    """Tokens that a GPU puts out at its full memory bandwidth."""
+    """Tokens/s of a GPU at its full memory bandwidth."""
     return Fraction(batch) / (pipeline * reading * gpus)

@@ -1,4 +1,4 @@
-"""A model that is served: memory of its replicas, requests in flight, and GPUs for the requests of a minute."""
+"""Serving a model: memory of its replicas, requests in flight, and GPUs for the requests per minute."""
 
 from __future__ import annotations
 
@@ -37,84 +37,84 @@ _HOLDING = Figure(
 
 
 class Range(NamedTuple):
-    """What a number is at the low and at the high end of an estimate."""
+    """A figure at the low and at the high end of an estimate."""
 
     low: Figure | None
     high: Figure | None
 
 
 class Need(NamedTuple):
-    """What serving needs of any cluster."""
+    """What serving needs, whatever the cluster."""
 
     replica: Replica
-    """That is taken."""
+    """The replica that is chosen."""
     reasons: tuple[Shortage, ...]
     """Why smaller ones do not hold the model, the largest first."""
     shortage: Shortage | None
-    """Of a replica given by hand: that it is too small."""
+    """Of a given replica that is too small; None otherwise."""
     estimate: Estimate | None
     """None: the throughput was measured, or something for an estimate is not known."""
     missing: str | None
-    """What an estimate would have needed: a key of `roofline.LACKS`."""
+    """What an estimate lacks: a key of `roofline.LACKS`; None: nothing."""
     replicas: Figure
     gpus_required: Figure
     gpus_range: Range | None
     """GPUs at the efficiencies that need the fewest and the most."""
     smaller: tuple[Replica, Figure] | None
-    """The smallest replica that holds the model, and the GPUs that it would need, where a larger one needs fewer."""
+    """The smallest replica that holds the model, with its GPUs, when a larger replica needs fewer."""
 
 
 class Held(NamedTuple):
-    """What is kept [bytes]."""
+    """Memory in use [bytes]."""
 
     weights: Figure
     kv_cache: Figure | None
     """None: the model's shape or the context is not known."""
     total: Figure
-    """Of what is known."""
+    """Sum of the known parts."""
 
 
 class Caution(NamedTuple):
-    """Something that the reader of a plan must know."""
+    """A warning about serving, with its place in the results."""
 
     about: Figure
-    """Of the plan."""
+    """The figure of the plan that it concerns."""
     message: str
     rule: str
     path: str
-    """In bom.json."""
+    """Path in bom.json."""
 
 
 class Serving(NamedTuple):
-    """What a cluster serves."""
+    """The results of serving on a cluster."""
 
     need: Need
     replicas: Figure
-    """That the cluster runs."""
+    """Whole replicas on the cluster."""
     model: Held
-    """By one replica, with its share of the requests in flight."""
+    """Memory of one replica with its share of the requests in flight."""
     per_gpu: Held
-    """By the fullest GPU, likewise."""
+    """Memory of its fullest GPU."""
     in_estimate: Held | None
-    """By the fullest GPU, with as many requests as the estimate has."""
+    """Memory of the fullest GPU at the estimate's batch; None without an estimate."""
     gpu_memory: Figure | None
-    """What the GPU has [bytes]."""
+    """Memory of a GPU [bytes]."""
     cache: Cache | None
     """The KV cache of the model; None: not known."""
     request: Figure | None
     """KV cache of a request [bytes]."""
     narrow: Mapping[str, Figure]
-    """Bytes of a value by format, of weights and KV cache that are narrower than a byte."""
+    """Bytes of a value by format, for formats of weights and KV cache narrower than a byte."""
     of_gpu: Figure | None
-    """Tokens/s of a GPU, measured or typical."""
+    """Tokens/s per GPU, measured or typical."""
     tokens_per_second: Figure | None
     requests_per_minute: Figure | None
     requests_range: Range | None
     cautions: tuple[Caution, ...]
 
 
-class _Option(NamedTuple):
-    """A replica that may be taken, and what would be needed with it."""
+class _Candidate(NamedTuple):
+    """A replica that may be chosen, and what is needed with it."""
 
     replica: Replica
     estimate: Estimate | None
@@ -125,29 +125,29 @@ class _Option(NamedTuple):
 
 
 def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most: int | None) -> Need:
-    """What serving a model needs; replicas have `at_most` so many GPUs, the cluster's where the plan gives them.
+    """What serving a model needs; a replica has at most `at_most` GPUs, where the plan gives those of the cluster.
 
-    Raises PlanErrors when no replica holds the model, the GPU does not work in the format of the weights, or a rate is
-    asked for that nothing can be estimated of; Infeasible for degrees that do not divide what they cut up.
+    Raises PlanErrors when no replica holds the model, the GPU does not support the format of the weights, or a rate is
+    asked for that cannot be estimated; Infeasible for degrees that do not divide what they split.
     """
     measured = inference.tokens_per_second_per_gpu
     if measured is None and gpu.dense:
-        roofline.peak_of(inference, gpu)
+        roofline.working_peak(inference, gpu)
     choice = replica.choose(inference, gpu, gpus_per_server)
     lacks = roofline.missing(inference, gpu) if measured is None else None
     if lacks and inference.requests_per_minute:
-        mark = replica.place(inference, inference.requests_per_minute)
+        mark = replica.plan_mark(inference, inference.requests_per_minute)
         message = (
             f"the throughput cannot be estimated without {roofline.LACKS[lacks]}; give it, or a measured "
             "`tokens_per_second_per_gpu`"
         )
         raise PlanErrors([Problem(mark, "error", message, "missing-key", PATH)])
     demand = _demand(inference)
-    smallest = best = _option(inference, gpu, choice.replica, demand)
-    for larger in replica.larger(inference, gpu, gpus_per_server, choice.replica):
+    smallest = best = _candidate(inference, gpu, choice.replica, demand)
+    for larger in replica.larger_replicas(inference, gpu, gpus_per_server, choice.replica):
         if larger.gpus.value >= best.gpus.value or (at_most is not None and larger.gpus.value > at_most):
             break
-        other = _option(inference, gpu, larger, demand)
+        other = _candidate(inference, gpu, larger, demand)
         if other.gpus.value < best.gpus.value:
             best = other
     return Need(
@@ -164,13 +164,13 @@ def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most
 
 
 def _demand(inference: Inference) -> Figure | None:
-    """Tokens/s that the requests of a minute ask for; None where the plan asks for no rate."""
+    """Tokens/s for the requests per minute; None when the plan asks for no rate."""
     of_minute, output = inference.requests_per_minute, inference.output_tokens
     return tokens_asked(of_minute, output) if of_minute and output else None
 
 
-def _option(inference: Inference, gpu: Gpu, found: Replica, demand: Figure | None) -> _Option:
-    """What would be needed with a replica, at the measured rate or the typical estimate."""
+def _candidate(inference: Inference, gpu: Gpu, found: Replica, demand: Figure | None) -> _Candidate:
+    """What is needed with a replica, at the measured rate or the typical estimate."""
     measured = inference.tokens_per_second_per_gpu
     estimate = roofline.estimate(inference, gpu, found) if measured is None else None
     holding = replicas_for_requests(inference.concurrency, found.held) if found.held else _HOLDING
@@ -178,25 +178,25 @@ def _option(inference: Inference, gpu: Gpu, found: Replica, demand: Figure | Non
         replicas = _replicas_measured(holding, found, demand, measured)
     else:
         replicas = _replicas_estimated(holding, demand, estimate.typical.of_replica if estimate else None)
-    return _Option(found, estimate, holding, replicas, gpus_of_replicas(replicas, found.gpus))
+    return _Candidate(found, estimate, holding, replicas, gpus_of_replicas(replicas, found.gpus))
 
 
 def _replicas_measured(holding: Figure, found: Replica, demand: Figure | None, rate_of_gpu: Figure) -> Figure:
-    """Replicas that are needed where the rate of a GPU was measured."""
+    """Replicas needed at a measured rate per GPU."""
     if demand is None:
         return holding
     return replicas_needed(holding, replicas_of_gpus(gpus_for_rate(demand, rate_of_gpu), found.gpus))
 
 
 def _replicas_estimated(holding: Figure, demand: Figure | None, rate_of_replica: Figure | None) -> Figure:
-    """Replicas that are needed at an estimated rate of a replica."""
+    """Replicas needed at an estimated rate per replica."""
     if demand is None or rate_of_replica is None:
         return holding
     return replicas_needed(holding, replicas_for_rate(demand, rate_of_replica))
 
 
-def _range_of_gpus(option: _Option, demand: Figure | None) -> Range | None:
-    """GPUs at the high and at the low end of an estimate."""
+def _range_of_gpus(option: _Candidate, demand: Figure | None) -> Range | None:
+    """GPUs needed at the high and at the low end of an estimate."""
     if option.estimate is None or demand is None:
         return None
     fewest, most = (
@@ -207,27 +207,27 @@ def _range_of_gpus(option: _Option, demand: Figure | None) -> Range | None:
 
 
 def serve(inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool) -> Serving:
-    """What so many GPUs serve; `given`: the plan gives their number.
+    """The results of serving on `gpus` GPUs; `given`: the plan gives their number.
 
-    Raises Infeasible when they hold no replica, or no whole number of replicas given by hand.
+    Raises Infeasible when they hold no replica, or not a whole number of replicas that the plan gives.
     """
     found = need.replica
     if given and inference.degrees:
         replica.check_whole(found, gpus)
     if gpus.value < found.gpus.value:
-        raise _no_replica(need, gpus)
+        raise _too_few_gpus(need, gpus)
     replicas = replicas_of_cluster(gpus, found.gpus)
     cache = kv.cache(inference)
-    request = kv.of_request(cache, inference.context) if cache and inference.context else None
+    request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
     requests = requests_of_replica(inference.concurrency, replicas)
     formats = {str(word.value): BYTES[str(word.value)] for word in (inference.precision, inference.kv_precision)}
     rate = inference.tokens_per_second_per_gpu or (need.estimate.typical.of_gpu if need.estimate else None)
     output = inference.output_tokens
     put_out = tokens_of_cluster(rate, replicas, found.gpus) if rate else None
     served = requests_answered(put_out, output) if put_out and output else None
-    cautions = [*_of_batch(inference, need), *_of_measurement(inference, need, gpu)]
+    cautions = [*_batch_cautions(inference, need), *_measurement_cautions(inference, need, gpu)]
     if given:
-        cautions += _missed(inference, need, gpus, replicas, served)
+        cautions += _target_cautions(inference, need, gpus, replicas, served)
     return Serving(
         need=need,
         replicas=replicas,
@@ -264,7 +264,7 @@ def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
     return Held(weights, held, weights_and_cache(weights, held))
 
 
-def _no_replica(need: Need, gpus: Figure) -> Infeasible:
+def _too_few_gpus(need: Need, gpus: Figure) -> Infeasible:
     found = need.replica
     why = f" ({need.reasons[0]})" if need.reasons else ""
     message = (
@@ -274,8 +274,8 @@ def _no_replica(need: Need, gpus: Figure) -> Infeasible:
     return Infeasible(message, because=gpus)
 
 
-def _of_batch(inference: Inference, need: Need) -> Iterator[Caution]:
-    """A batch that a replica does not hold, or that has no effect."""
+def _batch_cautions(inference: Inference, need: Need) -> Iterator[Caution]:
+    """Warnings about a batch that exceeds what a replica holds, or that has no effect."""
     asked, estimate, held = inference.batch, need.estimate, need.replica.held
     if asked and inference.tokens_per_second_per_gpu:
         message = "workload.inference.batch has no effect, because the throughput is measured; leave it out"
@@ -287,8 +287,8 @@ def _of_batch(inference: Inference, need: Need) -> Iterator[Caution]:
         yield Caution(asked, message, "batch", "workload.requests_at_a_time")
 
 
-def _of_measurement(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
-    """A measured throughput that no GPU of the replica can reach."""
+def _measurement_cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
+    """A warning about a measured throughput that no GPU of the replica can reach."""
     measured = inference.tokens_per_second_per_gpu
     bound = roofline.bound(inference, gpu, need.replica) if measured else None
     if measured and bound and bound.of_gpu.value < measured.value:
@@ -303,10 +303,10 @@ def _of_measurement(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caut
         yield Caution(measured, message, "above-roofline", "workload.tokens_per_second_per_gpu")
 
 
-def _missed(
+def _target_cautions(
     inference: Inference, need: Need, gpus: Figure, replicas: Figure, served: Figure | None
 ) -> Iterator[Caution]:
-    """What a cluster that the plan gives does not reach: requests in flight, and requests a minute."""
+    """Warnings about targets that a given cluster misses: requests in flight, and requests per minute."""
     held, enough = need.replica.held, f"{need.gpus_required.value} GPUs would do"
     in_flight = inference.concurrency
     if first_given(in_flight) and held is not None and held.value * replicas.value < in_flight.value:
@@ -323,37 +323,37 @@ def _missed(
 
 @formula("tokens/s")
 def tokens_asked(requests_asked: int, output_tokens: int) -> Fraction:
-    """Tokens/s that so many requests a minute ask for."""
+    """Tokens/s for a number of requests per minute."""
     return Fraction(requests_asked * output_tokens, SECONDS_A_MINUTE)
 
 
 @formula("replicas")
 def replicas_for_requests(concurrency: int, held: int) -> int:
-    """Replicas that hold the requests in flight; one that holds none is counted as if it held one."""
+    """Replicas that hold the requests in flight; a replica that holds none is counted as holding one."""
     return ceil(Fraction(concurrency, max(1, held)))
 
 
 @formula("GPUs", "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?: output tokens / throughput x queries a minute / 60")
 def gpus_for_rate(demand: Fraction, measured: Fraction) -> int:
-    """GPUs that put out the tokens asked for, at the rate measured of one."""
+    """GPUs that generate the tokens asked for, at the measured rate per GPU."""
     return ceil(Fraction(demand) / measured)
 
 
 @formula("replicas")
 def replicas_of_gpus(gpus: int, gpus_per_replica: int) -> int:
-    """Whole replicas with at least so many GPUs."""
+    """Whole replicas with at least a number of GPUs."""
     return ceil(Fraction(gpus, gpus_per_replica))
 
 
 @formula("replicas")
 def replicas_for_rate(demand: Fraction, rate_of_replica: Fraction) -> int:
-    """Replicas that put out the tokens asked for."""
+    """Replicas that generate the tokens asked for."""
     return ceil(Fraction(demand) / rate_of_replica)
 
 
 @formula("replicas")
 def replicas_needed(holding: int, answering: int) -> int:
-    """Replicas that both hold the requests in flight and answer those of a minute."""
+    """Replicas that hold the requests in flight and also answer the requests per minute."""
     return max(holding, answering)
 
 
@@ -371,13 +371,13 @@ def replicas_of_cluster(gpus: int, gpus_per_replica: int) -> int:
 
 @formula("requests")
 def requests_of_replica(concurrency: int, replicas: int) -> int:
-    """Requests in flight on the replica that has most."""
+    """Requests in flight on the busiest replica."""
     return ceil(Fraction(concurrency, replicas))
 
 
 @formula("bytes")
 def kv_of_requests(kv_of_request: Fraction, requests: int) -> Fraction:
-    """The KV cache of the requests that a replica has in flight."""
+    """The KV cache of the requests in flight on a replica."""
     return kv_of_request * requests
 
 
@@ -389,11 +389,11 @@ def weights_and_cache(weights: Fraction, kv_cache: Fraction) -> Fraction:
 
 @formula("tokens/s")
 def tokens_of_cluster(rate_of_gpu: Fraction, replicas: int, gpus_per_replica: int) -> Fraction:
-    """Tokens put out by all replicas."""
+    """Tokens/s generated by all replicas."""
     return rate_of_gpu * replicas * gpus_per_replica
 
 
 @formula("requests")
 def requests_answered(tokens_per_second: Fraction, output_tokens: int) -> Fraction:
-    """Requests that are answered in a minute."""
+    """Requests answered per minute."""
     return Fraction(tokens_per_second) * SECONDS_A_MINUTE / output_tokens

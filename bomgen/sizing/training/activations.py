@@ -1,6 +1,6 @@
-"""Activations of a training run: what a token keeps in a layer, and the micro-batches that are held at a time.
+"""Activations of a training run: bytes per token and layer, and micro-batches in flight.
 
-They follow Korthikanti et al. 2022; how long a stage holds a micro-batch is the schedule of Narayanan et al. 2021.
+They follow Korthikanti et al. 2022; the micro-batches in flight follow the schedules of Narayanan et al. 2021.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SELECTIVE = "selective"
 
 
 def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) -> Figure | None:
-    """Bytes that a token keeps in one layer on one GPU; None where the shape is not known."""
+    """Activations of a token in one layer on one GPU [bytes]; None when the shape is not known."""
     hidden = training.model.shape.get("hidden")
     if hidden is None:
         return None
@@ -67,7 +67,7 @@ def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) 
     else:
         kept = _kept_in_layer(training, tensor, sequence_parallel, hidden)
     weight = bytes_of_weight(training)
-    return kept if kept is None or weight.value == HALF.value else widened(kept, weight, HALF)
+    return kept if kept is None or weight.value == HALF.value else widen_bytes(kept, weight, HALF)
 
 
 def _kept_in_layer(training: Training, tensor: Figure, sequence_parallel: bool, hidden: Figure) -> Figure | None:
@@ -83,128 +83,131 @@ def _kept_in_layer(training: Training, tensor: Figure, sequence_parallel: bool, 
 
 
 def _scores(training: Training, heads: Figure, sequence: Figure) -> Figure:
-    """What a token keeps of its attention scores in one layer."""
+    """Attention scores of a token that are kept in one layer [bytes]."""
     if training.recompute.value == SELECTIVE:
-        return no_scores()
+        return ZERO_SCORES
     if training.flash_attention.value == "yes":
         return sums_kept(heads, LOGSUMEXP)
     return scores_kept(heads, sequence, SCORES)
 
 
 def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | None:
-    """Bytes that a token keeps in a layer: whole, a hidden unit, and in all those divided by the tensor-parallel GPUs.
+    """Activations of a token in a layer [bytes]: per hidden unit on every GPU, and in total over tensor-parallel GPUs.
 
-    The paper's layer has heads as wide as the hidden size and an MLP four times as wide; where the model's own widths
-    are known they count. In a mixture of experts every layer counts as one of experts: the stages without its few
-    dense ones are fuller. Expert parallelism changes nothing, as each GPU gets as many tokens as it sends away when
-    the load is balanced.
+    The paper's layer has heads as wide as the hidden size and an MLP four times as wide; the model's own widths are
+    used where they are known. In a mixture of experts every layer counts as one with experts, because the stages
+    without the few dense layers are fuller. Expert parallelism changes nothing: with a balanced load each GPU receives
+    as many tokens as it sends.
     """
     model = training.model
-    of_attention = _attention_bytes(model, hidden)
+    attention = _attention_bytes(model, hidden)
     if not model.moe:
-        return WHOLE, parted(of_attention, _block_bytes(model, hidden))
+        return WHOLE, divided_bytes(attention, _block_bytes(model, hidden))
     topk, width = model.shape.get("topk"), model.shape.get("ffn_expert")
     if topk is None or width is None:
         return None
     active = active_experts(topk, model.shape["shared"]) if "shared" in model.shape else topk
-    inside = inside_experts(inside_block(width, GATED_TENSORS, ELEMENT), active)
-    return whole_with_experts(WHOLE, MLP_WHOLE, active), parted(of_attention, inside)
+    inside = expert_bytes(block_bytes(width, GATED_TENSORS, ELEMENT), active)
+    return whole_bytes_with_experts(WHOLE, MLP_WHOLE, active), divided_bytes(attention, inside)
 
 
 def _attention_bytes(model: Model, hidden: Figure) -> Figure:
-    """Bytes of queries, keys, values and output of attention that a token keeps in a layer."""
+    """Queries, keys, values and attention output of a token in a layer [bytes]."""
     heads, width, kv_heads = model.shape.get("heads"), matrices.head_dim(model), matrices.kv_heads(model)
     if heads is None or width is None or kv_heads is None:
-        return of_hidden(hidden, ATTENTION)
+        return bytes_per_hidden_unit(hidden, ATTENTION)
     if model.mla and "v_head_dim" in model.shape:
-        return in_latent_attention(heads, width, model.shape["v_head_dim"], ELEMENT)
-    return in_attention(heads, kv_heads, width, ELEMENT)
+        return latent_attention_bytes(heads, width, model.shape["v_head_dim"], ELEMENT)
+    return attention_bytes(heads, kv_heads, width, ELEMENT)
 
 
 def _block_bytes(model: Model, hidden: Figure) -> Figure:
-    """Bytes inside the MLP that a token keeps in a layer."""
+    """Activations of a token inside the MLP of a layer [bytes]."""
     width = model.shape.get("ffn")
     if width is None:
-        return of_hidden(hidden, PLAIN_BLOCK)
-    return inside_block(width, GATED_TENSORS if model.mlp == matrices.GATED else PLAIN_TENSORS, ELEMENT)
+        return bytes_per_hidden_unit(hidden, PLAIN_BLOCK)
+    return block_bytes(width, GATED_TENSORS if model.mlp == matrices.GATED else PLAIN_TENSORS, ELEMENT)
 
 
 @formula("bytes")
-def of_hidden(hidden: int, unit_bytes: int) -> int:
-    """Bytes a token and layer, where the model's own widths are not known."""
+def bytes_per_hidden_unit(hidden: int, unit_bytes: int) -> int:
+    """Bytes per token and layer, where the model's own widths are not known."""
     return hidden * unit_bytes
 
 
 @formula("bytes", f"{KORTHIKANTI}, section 4.1: queries, keys, values and output; keys and values of their own heads")
-def in_attention(heads: int, kv_heads: int, head_dim: int, element_bytes: int) -> int:
-    """Bytes a token and layer of attention, as wide as the heads are."""
+def attention_bytes(heads: int, kv_heads: int, head_dim: int, element_bytes: int) -> int:
+    """Bytes of attention per token and layer, for the model's heads."""
     return 2 * (heads + kv_heads) * head_dim * element_bytes
 
 
 @formula("bytes", f"{KORTHIKANTI}, section 4.1; queries and keys of one width, values and output of another")
-def in_latent_attention(heads: int, head_dim: int, value_dim: int, element_bytes: int) -> int:
-    """Bytes a token and layer of latent attention, whose keys and values are unpacked for every head."""
+def latent_attention_bytes(heads: int, head_dim: int, value_dim: int, element_bytes: int) -> int:
+    """Bytes of latent attention per token and layer; keys and values are expanded for every head."""
     return 2 * heads * (head_dim + value_dim) * element_bytes
 
 
 @formula("bytes")
-def inside_block(width: int, tensors: int, element_bytes: int) -> int:
-    """Bytes a token and layer inside an MLP: its tensors between the projections."""
+def block_bytes(width: int, tensors: int, element_bytes: int) -> int:
+    """Bytes inside an MLP per token and layer: the tensors between the projections."""
     return width * tensors * element_bytes
 
 
 @formula("count")
 def active_experts(topk: int, shared: int) -> int:
-    """Experts that work on a token: those routed to and those shared."""
+    """Experts that process a token: routed and shared ones."""
     return topk + shared
 
 
 @formula("bytes")
-def inside_experts(inside: int, active: int) -> int:
-    """Bytes a token and layer inside all experts that work on it."""
+def expert_bytes(inside: int, active: int) -> int:
+    """Bytes inside all active experts per token and layer."""
     return inside * active
 
 
 @formula("bytes")
-def parted(attention: int, block: int) -> int:
-    """Bytes a token and layer that tensor-parallel GPUs divide among them."""
+def divided_bytes(attention: int, block: int) -> int:
+    """Bytes per token and layer that are divided over tensor-parallel GPUs."""
     return attention + block
 
 
 @formula("bytes")
-def whole_with_experts(whole_bytes: int, mlp_bytes: int, active: int) -> int:
-    """As eq. 2's 10, with the input and mask of an MLP once for each active expert; 10 for one expert."""
+def whole_bytes_with_experts(whole_bytes: int, mlp_bytes: int, active: int) -> int:
+    """Bytes per token and hidden unit on every GPU: 10 as in eq. 2, and input and mask of each further expert's MLP."""
     return whole_bytes - mlp_bytes + mlp_bytes * active
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 1")
 def scores_kept(heads: int, sequence: int, score_bytes: int) -> int:
-    """Attention scores that a token keeps in one layer [bytes]."""
+    """Attention scores of a token in one layer [bytes]."""
     return score_bytes * heads * sequence
 
 
 @formula("bytes", "Dao 2023, FlashAttention-2, section 3.1")
 def sums_kept(heads: int, logsumexp_bytes: int) -> int:
-    """What FlashAttention keeps of the scores of a token in one layer [bytes]: one sum a head."""
+    """What FlashAttention keeps of a token's scores in one layer [bytes]: one logsumexp per head."""
     return logsumexp_bytes * heads
 
 
 @formula("bytes", f"{KORTHIKANTI}, section 5")
-def no_scores() -> int:
+def zero_scores() -> int:
     """Selective recomputation keeps no scores."""
     return 0
 
 
+ZERO_SCORES = zero_scores()
+
+
 @formula("bytes", f"{KORTHIKANTI}, eq. 2 and table 2: s b h (10 + 24 / t + 5 a s / (h t))")
-def layer_with_tensor_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
-    """What a token keeps in one layer on one GPU [bytes]; eq. 1 without tensor parallelism."""
-    return hidden * whole_bytes + Fraction(parted + scores, tensor)
+def layer_with_tensor_parallel(hidden: int, whole_bytes: int, divided: int, scores: int, tensor: int) -> Fraction:
+    """Activations of a token in one layer on one GPU [bytes]; eq. 1 without tensor parallelism."""
+    return hidden * whole_bytes + Fraction(divided + scores, tensor)
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 4 and table 2: s b h / t (34 + 5 a s / h)")
-def layer_with_sequence_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
-    """What a token keeps in one layer on one GPU [bytes], all of it divided by sequence parallelism."""
-    return Fraction(hidden * whole_bytes + parted + scores, tensor)
+def layer_with_sequence_parallel(hidden: int, whole_bytes: int, divided: int, scores: int, tensor: int) -> Fraction:
+    """Activations of a token in one layer on one GPU [bytes], all divided by sequence parallelism."""
+    return Fraction(hidden * whole_bytes + divided + scores, tensor)
 
 
 @formula("bytes", f"{KORTHIKANTI}, table 2: 2 s b h")
@@ -214,8 +217,8 @@ def input_of_layer(hidden: int, input_bytes: int) -> int:
 
 
 @formula("bytes")
-def widened(token_bytes: Fraction, weight_bytes: int, half_bytes: int) -> Fraction:
-    """Activations of a format wider than the 16 bits of the paper; its one-byte masks count as wide, too."""
+def widen_bytes(token_bytes: Fraction, weight_bytes: int, half_bytes: int) -> Fraction:
+    """Activations [bytes] in a format wider than the paper's 16 bits; its one-byte masks are scaled too."""
     return token_bytes * Fraction(weight_bytes, half_bytes)
 
 
@@ -223,7 +226,7 @@ def widened(token_bytes: Fraction, weight_bytes: int, half_bytes: int) -> Fracti
 def activations_of_gpu(
     token_bytes: Fraction, sequence: int, micro_batch: int, context: int, layers: int, stages: Fraction, held: Fraction
 ) -> int:
-    """Activations on a GPU of the first stage [bytes]: its tokens, its layers, the micro-batches it holds."""
+    """Activations on a GPU of the first stage [bytes]: its tokens, layers and micro-batches in flight."""
     return ceil(token_bytes * Fraction(sequence * micro_batch, context) * (layers / Fraction(stages)) * held)
 
 
@@ -231,44 +234,44 @@ def activations_of_gpu(
 def activations_of_replica(
     token_bytes: Fraction, tensor: int, sequence: int, micro_batch: int, layers: int, pipeline: int, held: Fraction
 ) -> int:
-    """Activations on all GPUs of a replica [bytes]; `held` micro-batches are the sum over the stages."""
+    """Activations on all GPUs of a replica [bytes]; `held` is the sum of micro-batches in flight over all stages."""
     return ceil(token_bytes * tensor * sequence * micro_batch * Fraction(layers, pipeline) * held)
 
 
 @formula("micro-batches")
 def enough_micro_batches(pipeline: int) -> int:
-    """More micro-batches than any stage holds at a time, for a plan that bounds no batch."""
+    """More micro-batches than any stage holds at a time, for a plan without a batch size."""
     return 2 * pipeline
 
 
 @formula("micro-batches")
 def micro_batches(batch_tokens: int, sequence: int, micro_batch: int, data: int) -> int:
-    """Micro-batches that a replica works through in one optimizer step."""
+    """Micro-batches of a replica per optimizer step."""
     return max(1, ceil(Fraction(batch_tokens, sequence * micro_batch * data)))
 
 
 @formula("micro-batches", f"{KORTHIKANTI}, section 4.2.3")
 def held_by_first(pipeline: int, micro_batches: int) -> int:
-    """Micro-batches that the first stage holds before the first of them returns."""
+    """Micro-batches in flight on the first stage."""
     return min(pipeline, micro_batches)
 
 
 @formula("micro-batches", f"{KORTHIKANTI}, section 4.2.3: 1 + (p - 1) / (p m)")
 def held_by_first_interleaved(pipeline: int, interleave: int, micro_batches: int) -> Fraction:
-    """Micro-batches that the first stage holds when its layers are interleaved in chunks."""
+    """Micro-batches in flight on the first stage with an interleaved schedule."""
     return min(pipeline * (1 + Fraction(pipeline - 1, pipeline * interleave)), Fraction(micro_batches))
 
 
 @formula("micro-batches", f"{NARAYANAN}, section 2.2.1")
 def held_by_all(pipeline: int, micro_batches: int) -> int:
-    """Micro-batches that all stages hold together: each stage one fewer than the one before."""
+    """Micro-batches in flight on all stages together; each stage has one fewer than the one before."""
     return sum(min(pipeline - stage, micro_batches) for stage in range(pipeline))
 
 
 # Stage i warms up with (m - 1) p + 2 (p - 1 - i) chunks and works on one more; i = 0 is the paper's p m + p - 1.
 @formula("micro-batches", f"{NARAYANAN}, section 2.2.2")
 def held_by_all_interleaved(pipeline: int, interleave: int, micro_batches: int) -> Fraction:
-    """Micro-batches that all stages hold together when their layers are interleaved in chunks."""
+    """Micro-batches in flight on all stages together with an interleaved schedule."""
     return sum(
         (
             min(pipeline + Fraction(pipeline - 2 * stage - 1, interleave), Fraction(micro_batches))

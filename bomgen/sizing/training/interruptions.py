@@ -1,9 +1,9 @@
-"""Time that a training run loses to interruptions, and to the checkpoints that keep the loss small.
+"""Time that a training run loses to interruptions and to checkpoints.
 
-A run writes a checkpoint that takes delta to write every tau. One interruption in a mean time M costs a restart R and
-on average half the work since the last checkpoint, so that the share delta / tau + tau / (2 M) + R / M of the time is
-lost, to first order; Young's interval sqrt(2 delta M) makes it least. Checkpoints stop the training while they are
-written; those written in the background cost less.
+A run writes a checkpoint, which takes delta, every tau. Each interruption, one per mean time M, costs a restart R and
+on average half the work since the last checkpoint. To first order the share delta / tau + tau / (2 M) + R / M of the
+time is lost; Young's interval sqrt(2 delta M) minimises it. Checkpoints are assumed to stop training while they are
+written; asynchronous checkpoints cost less.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ YOUNG = "Young 1974, A First Order Approximation to the Optimum Checkpoint Inter
 KOKOLIS = "Kokolis et al. 2024, arXiv 2410.21680"
 _YOUNG = Reference(YOUNG, "https://doi.org/10.1145/361147.361115", "2026")
 RESOLUTION = 10**12
-"""Parts of a day that a square root is exact to: whole numbers, so that every machine rounds alike."""
+"""Fractions of a day that a square root is exact to; integers round the same on every machine."""
 
 
 class LostTime(NamedTuple):
-    """What interruptions and checkpoints cost a run."""
+    """Time that interruptions and checkpoints cost a run."""
 
     mean_time_days: Figure
     """Between two interruptions."""
     checkpoint: Checkpoint
     lost: Figure
-    """The share of time that interruptions and checkpoints take; more than one where nothing is left."""
+    """The share of time lost; above 1 when no time is left."""
     goodput: Figure
-    """The share of time that trains: an estimate, used only where the plan asks for it."""
+    """The share of time that trains, as estimated; used only where the plan asks for it."""
     interruptions: Figure | None = None
-    """In the whole run; None: its length is not known yet."""
+    """Number in the whole run; None: its duration is not known yet."""
 
 
 @formula("share")
-def nothing_lost() -> int:
-    """All time trains: where an estimate starts from."""
+def full_goodput() -> int:
+    """Goodput without lost time, from which the estimate starts."""
     return 1
 
 
-NOTHING_LOST = nothing_lost()
+FULL_GOODPUT = full_goodput()
 
 
 @formula("days", f"{KOKOLIS}, MTTF: a cluster of n nodes is interrupted n times as often as one")
@@ -56,7 +56,7 @@ def mean_time_between(interruption_gpu_hours: Fraction, gpus: int) -> Fraction:
 
 @formula("days", f"{YOUNG}: sqrt(2 delta M)")
 def young_interval(write_seconds: Fraction, mean_time_days: Fraction) -> Fraction:
-    """The time between two checkpoints that loses least."""
+    """The time between two checkpoints that minimises lost time."""
     return square_root(2 * Fraction(write_seconds) / SECONDS_A_DAY * mean_time_days)
 
 
@@ -64,7 +64,7 @@ def young_interval(write_seconds: Fraction, mean_time_days: Fraction) -> Fractio
 def share_lost(
     write_seconds: Fraction, interval_days: Fraction, mean_time_days: Fraction, restart_days: Fraction
 ) -> Fraction:
-    """Share of time spent on checkpoints, on work done twice and on restarts."""
+    """Share of time spent on checkpoints, on repeated work and on restarts."""
     return (
         Fraction(write_seconds) / (interval_days * SECONDS_A_DAY)
         + Fraction(interval_days) / (2 * mean_time_days)
@@ -74,18 +74,18 @@ def share_lost(
 
 @formula("share")
 def share_that_trains(lost: Fraction) -> Fraction:
-    """Goodput: what is left; nothing where the losses come to more than all time."""
+    """Goodput: the share of time that is left, at least 0."""
     return max(1 - lost, Fraction(0))
 
 
 @formula("GPUs")
 def gpus_that_lose(needed: Fraction, goodput: Fraction, smallest: int) -> int:
-    """Whole GPUs that do as much in the time that they train as so many that lose none."""
+    """Whole GPUs whose goodput makes up for lost time: `needed` GPUs without losses are enough."""
     return max(ceil(needed / Fraction(goodput)), smallest)
 
 
-def tried(gpus: int) -> Figure:
-    """The size of a cluster that a search tries."""
+def candidate_size(gpus: int) -> Figure:
+    """The size of a cluster that the search tries, as a chosen assumption."""
     why = "The smallest cluster that makes up for the time that it loses."
     return Figure(gpus, "GPUs", Assumed("Size of the cluster with its losses", why, (_YOUNG,), "medium", chosen=True))
 
@@ -102,7 +102,7 @@ def square_root(number: Fraction) -> Fraction:
 
 
 def lost_time(contents: Contents, storage: Storage, gpus: Figure, servers: Figure | None) -> LostTime:
-    """What a run with checkpoints of these contents loses on so many GPUs."""
+    """The time that a run with checkpoints of these contents loses on a number of GPUs."""
     between = mean_time_between(storage.interruption_gpu_hours, gpus)
     written = write_seconds(contents.all, bandwidth(storage, gpus, servers).write)
     interval = storage.checkpoint_every or young_interval(written, between)
@@ -110,6 +110,6 @@ def lost_time(contents: Contents, storage: Storage, gpus: Figure, servers: Figur
     return LostTime(between, Checkpoint(contents, written, interval), lost, share_that_trains(lost))
 
 
-def over(run_days: Figure, lost: LostTime) -> LostTime:
-    """What a run of that length loses."""
+def add_interruptions(run_days: Figure, lost: LostTime) -> LostTime:
+    """Lost time with the interruptions of a run of that duration."""
     return lost._replace(interruptions=interruptions_of_run(run_days, lost.mean_time_days))

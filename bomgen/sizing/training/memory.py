@@ -1,8 +1,8 @@
 """Memory of a training run: weights, gradients, optimizer states and activations, of a replica and of its fullest GPU.
 
-States follow Rajbhandari et al. 2019 [1], activations Korthikanti et al. 2022 [2]. The fullest GPU is one of the first
-pipeline stage. Not counted, as in [2]: embeddings and logits apart from their parameters, buffers of the libraries,
-fragmentation, and the one layer that full recomputation restores at a time.
+Model states follow Rajbhandari et al. 2019 [1], activations Korthikanti et al. 2022 [2]. The fullest GPU is in the
+first pipeline stage. Not counted, as in [2]: activations of embeddings and logits, buffers of libraries, fragmentation,
+and the layer that full recomputation restores at a time.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from bomgen.sizing.training.activations import (
 from bomgen.sizing.training.states import states_of_gpu, states_of_model
 
 
-class Split(NamedTuple):
-    """How a run is cut up; `data` is the number of replicas."""
+class ParallelSplit(NamedTuple):
+    """How a run is split over GPUs; `data` is the number of replicas."""
 
     tensor: Figure
     pipeline: Figure
@@ -42,7 +42,7 @@ class Split(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a run keeps [bytes]."""
+    """Memory of a run [bytes]."""
 
     weights: Figure
     gradients: Figure
@@ -50,20 +50,25 @@ class Memory(NamedTuple):
     activations: Figure | None
     """None: the model's shape or the sequence is not known."""
     total: Figure
-    """Of what is known."""
+    """Sum of the known parts."""
 
 
-def replica(training: Training, split: Split) -> Memory:
-    """What one replica of the model keeps on all its GPUs, its states counted once."""
-    return _memory(states_of_model(training), _activations(training, split, _of_replica))
+def replica(training: Training, split: ParallelSplit) -> Memory:
+    """Memory of one replica of the model on all its GPUs, model states counted once."""
+    return _memory(states_of_model(training), _activations(training, split, _replica_activations))
 
 
-def per_gpu(training: Training, split: Split) -> Memory:
-    """What the fullest GPU of a run keeps: one of the first pipeline stage."""
+def per_gpu(training: Training, split: ParallelSplit) -> Memory:
+    """Memory of the fullest GPU of a run, which is in the first pipeline stage."""
     states = states_of_gpu(
-        training, split.tensor, split.pipeline, stages_of(training.model, split.pipeline), split.expert, split.data
+        training,
+        split.tensor,
+        split.pipeline,
+        equivalent_stages(training.model, split.pipeline),
+        split.expert,
+        split.data,
     )
-    return _memory(states, _activations(training, split, _of_first_stage))
+    return _memory(states, _activations(training, split, _first_stage_activations))
 
 
 def _memory(states: tuple[Figure, Figure, Figure], activations: Figure | None) -> Memory:
@@ -73,18 +78,18 @@ def _memory(states: tuple[Figure, Figure, Figure], activations: Figure | None) -
 
 @formula("bytes")
 def total_of_states(weights: int, gradients: int, optimizer: int) -> int:
-    """Weights, gradients and optimizer states [bytes]; activations are not known."""
+    """Weights, gradients and optimizer states [bytes], where activations are not known."""
     return weights + gradients + optimizer
 
 
 @formula("bytes")
 def total(weights: int, gradients: int, optimizer: int, activations: int) -> int:
-    """All that a run keeps [bytes]."""
+    """Weights, gradients, optimizer states and activations [bytes]."""
     return weights + gradients + optimizer + activations
 
 
-def stages_of(model: Model, pipeline: Figure) -> Figure:
-    """The pipeline stages, counted in stages as full as the fullest where the layers do not divide evenly."""
+def equivalent_stages(model: Model, pipeline: Figure) -> Figure:
+    """The pipeline stages, counted in stages as full as the fullest when layers do not divide evenly."""
     layers = model.shape.get("layers")
     if layers is None or layers.value % pipeline.value == 0:
         return pipeline
@@ -93,25 +98,25 @@ def stages_of(model: Model, pipeline: Figure) -> Figure:
 
 @formula("stages")
 def full_stages(layers: int, pipeline: int) -> Fraction:
-    """Stages as full as the fullest, which holds ceil(layers / pipeline) layers, that the model would fill."""
+    """The number of stages that the model fills when each has ceil(layers / pipeline) layers."""
     return Fraction(layers, ceil(Fraction(layers, pipeline)))
 
 
 class _Kept(NamedTuple):
-    """What activations are worked out from, once all of it is known."""
+    """The inputs of activations, all of them known."""
 
     token: Figure
-    """Bytes that a token keeps in one layer on one GPU."""
+    """Activations of a token in one layer on one GPU [bytes]."""
     sequence: Figure
     layers: Figure
     micro_batches: Figure
 
 
-_Place = Callable[[Training, Split, _Kept], Figure]
+_Place = Callable[[Training, ParallelSplit, _Kept], Figure]
 
 
-def _activations(training: Training, split: Split, place: _Place) -> Figure | None:
-    """The activations at a place of the run; None where sequence or shape is not known."""
+def _activations(training: Training, split: ParallelSplit, place: _Place) -> Figure | None:
+    """The activations of the first stage or of a replica; None when sequence or shape is not known."""
     layers = training.model.shape.get("layers")
     token = bytes_of_token(training, split.tensor, split.sequence_parallel)
     if training.sequence is None or layers is None or token is None:
@@ -123,16 +128,16 @@ def _activations(training: Training, split: Split, place: _Place) -> Figure | No
     return place(training, split, _Kept(token, training.sequence, layers, count))
 
 
-def _of_first_stage(training: Training, split: Split, kept: _Kept) -> Figure:
+def _first_stage_activations(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:
     if split.interleave.value > 1:
         held = held_by_first_interleaved(split.pipeline, split.interleave, kept.micro_batches)
     else:
         held = held_by_first(split.pipeline, kept.micro_batches)
-    stages = stages_of(training.model, split.pipeline)
+    stages = equivalent_stages(training.model, split.pipeline)
     return activations_of_gpu(kept.token, kept.sequence, training.micro_batch, split.context, kept.layers, stages, held)
 
 
-def _of_replica(training: Training, split: Split, kept: _Kept) -> Figure:
+def _replica_activations(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:
     if split.interleave.value > 1:
         held = held_by_all_interleaved(split.pipeline, split.interleave, kept.micro_batches)
     else:

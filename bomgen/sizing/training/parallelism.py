@@ -1,4 +1,4 @@
-"""How a training run is cut up so that it fits its GPUs: as the plan says, or as little as will do.
+"""How a training run is split over GPUs so that it fits: as the plan says, or with the fewest GPUs per replica.
 
 The order of the search follows Narayanan et al. 2021: tensor parallelism up to the GPUs of a server, then pipeline
 stages, and all other GPUs for replicas. Experts of a mixture are spread over the replicas as far as they must.
@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, known
+from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL
-from bomgen.sizing.training.memory import Memory, Split
+from bomgen.sizing.training.memory import Memory, ParallelSplit
 
 MAX_REASONS = 3
 ZERO_STAGES = (1, 2, 3)
@@ -44,35 +44,34 @@ SERVER_GPUS = Figure(
 
 
 class Fit(NamedTuple):
-    """How a run is cut up, and whether its fullest GPU holds it."""
+    """How a run is split over GPUs, and whether it fits the fullest GPU."""
 
-    split: Split
+    split: ParallelSplit
     replica: Memory
     per_gpu: Memory
     gpu_memory: Figure | None
-    """What the GPU has [bytes]."""
+    """Memory of the GPU [bytes]."""
     fits: bool | None
-    """None: not known, for lack of the activations (the states alone fit) or of the GPU's memory."""
+    """None: not known, because activations (the states alone fit) or the GPU's memory are not known."""
     reasons: tuple[str, ...]
-    """Of a split that was found: why less does not do, the largest first; and what was turned on with it."""
+    """Of a split that was searched: why smaller ones do not fit, the largest first, and what was turned on."""
     warning: str | None
-    """Of a split given by hand: that it is too large for the GPU, or that its stages are unequal."""
+    """Of a given split: that it exceeds the GPU's memory, or that its stages are unequal."""
 
 
 def fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
-    """How a run is cut up over a cluster's GPUs.
+    """How a run is split over a cluster's GPUs: as the plan gives it, else the split found by search.
 
-    Raises Infeasible when degrees given by hand do not divide what they cut up, and when no split that the program may
-    choose fits.
+    Raises Infeasible when given degrees do not divide what they split, and when the search finds nothing that fits.
     """
     if training.parallelism is not None:
-        return _by_hand(training, training.parallelism, gpu, gpus, gpus_per_server)
-    return _found(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
+        return _check_given(training, training.parallelism, gpu, gpus, gpus_per_server)
+    return _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
 
 
 @formula("count")
 def data_parallel(gpus: int, tensor: int, pipeline: int, context: int) -> int:
-    """Replicas of the model that the GPUs hold."""
+    """Replicas of the model on the GPUs."""
     return gpus // (tensor * pipeline * context)
 
 
@@ -88,9 +87,9 @@ def whole_replicas(gpus: int, gpus_per_replica: int, gpus_per_server: int) -> in
     return ceil(Fraction(gpus, lcm(gpus_per_replica, gpus_per_server))) * lcm(gpus_per_replica, gpus_per_server)
 
 
-def _by_hand(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
+def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
     _check(training, given, gpus, gpus_per_server.value if gpus_per_server else 1)
-    split = Split(
+    split = ParallelSplit(
         tensor=given.tensor,
         pipeline=given.pipeline,
         interleave=given.interleave,
@@ -115,7 +114,7 @@ def _by_hand(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure, gpu
 
 
 def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
-    """Raise Infeasible for the first degree that does not divide what it cuts up."""
+    """Raise Infeasible for the first degree that does not divide what it splits."""
     heads, layers = training.model.shape.get("heads"), training.model.shape.get("layers")
     experts = training.model.shape.get("experts")
     if heads is not None:
@@ -127,7 +126,7 @@ def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server
             f"pipeline {given.pipeline.value} with {given.interleave.value} chunks a stage cuts {layers.value} layers "
             f"into more pieces than there are; at most {layers.value}"
         )
-        raise Infeasible(message, because=_because(given.pipeline, given.interleave))
+        raise Infeasible(message, because=_first_given(given.pipeline, given.interleave))
     _check_gpus(given, gpus, gpus_per_server)
     if given.expert.value > 1:
         if not training.model.moe:
@@ -145,18 +144,18 @@ def _check_gpus(given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
     if gpus.value % size:
         step = lcm(size, gpus_per_server)
         below = gpus.value // step
-        works = one_or_other([count * step for count in (below, below + 1) if count])
+        works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
             f"{gpus.value} GPUs are no whole number of replicas of tensor {given.tensor.value} x pipeline "
             f"{given.pipeline.value} x context {given.context.value} = {size} GPUs; {works} GPUs are"
         )
-        raise Infeasible(message, because=_because(given.pipeline, given.tensor, given.context, gpus))
+        raise Infeasible(message, because=_first_given(given.pipeline, given.tensor, given.context, gpus))
 
 
 def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int) -> None:
     """Raise Infeasible for a degree that does not divide things; divisors of `whole` would suit the rest as well."""
     if count % degree.value:
-        works = one_or_other(nearest_divisors(whole, degree.value))
+        works = join_alternatives(nearest_divisors(whole, degree.value))
         message = f"{name} {degree.value} does not divide the {count} {things}; {works} does"
         raise Infeasible(message, because=degree)
 
@@ -174,7 +173,7 @@ def _unequal_stages(training: Training, pieces: int) -> list[str]:
 
 
 class _Candidate(NamedTuple):
-    """A way to cut a model up that the search may choose."""
+    """A split of the model that the search may choose."""
 
     tensor: int
     pipeline: int
@@ -189,8 +188,8 @@ class _Candidate(NamedTuple):
         return f"tensor {self.tensor} x pipeline {self.pipeline}{expert}"
 
 
-def _found(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
-    """The split of the fewest GPUs a replica that fits; equal stages come before unequal ones."""
+def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
+    """The split with the fewest GPUs per replica that fits; equal stages come before unequal ones."""
     refused: list[_Candidate] = []
     for equal in (True, False):
         for widest in _candidates(training, gpus.value, gpus_per_server.value, equal):
@@ -199,7 +198,7 @@ def _found(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) 
                 continue
             chosen = next(
                 candidate
-                for candidate in _narrower(training, widest, gpus.value)
+                for candidate in _narrow_experts(training, widest, gpus.value)
                 if _fits(_need(training, candidate, gpus), gpu) is not False
             )
             return _fit_of(training, chosen, refused, gpu, gpus)
@@ -226,7 +225,7 @@ def _fit_of(training: Training, chosen: _Candidate, refused: list[_Candidate], g
 
 
 def _candidates(training: Training, gpus: int, gpus_per_server: int, equal: bool) -> Iterator[_Candidate]:
-    """The ways to cut a model up, fewest GPUs first, tensor before pipeline; experts spread as far as they go."""
+    """The splits of a model, fewest GPUs per replica first, tensor before pipeline; experts spread to the most."""
     shape = training.model.shape
     heads, layers = shape.get("heads"), shape.get("layers")
     if layers is None and not equal:
@@ -243,13 +242,13 @@ def _candidates(training: Training, gpus: int, gpus_per_server: int, equal: bool
             yield _Candidate(tensor, pipeline, _expert_degrees(training, gpus // (tensor * pipeline))[-1])
 
 
-def _narrower(training: Training, widest: _Candidate, gpus: int) -> list[_Candidate]:
+def _narrow_experts(training: Training, widest: _Candidate, gpus: int) -> list[_Candidate]:
     """A candidate with its experts spread over more and more replicas."""
     return [widest._replace(expert=expert) for expert in _expert_degrees(training, gpus // widest.size)]
 
 
 def _expert_degrees(training: Training, data: int) -> list[int]:
-    """The replicas that experts can be spread over; one for a model without."""
+    """The numbers of replicas that experts can be spread over; 1 for a model without experts."""
     experts = training.model.shape.get("experts")
     if experts is None:
         return [1]
@@ -260,12 +259,12 @@ def _need(training: Training, candidate: _Candidate, gpus: Figure) -> Memory:
     return memory.per_gpu(training, _split(candidate, gpus))
 
 
-def _split(candidate: _Candidate, gpus: Figure) -> Split:
+def _split(candidate: _Candidate, gpus: Figure) -> ParallelSplit:
     one = _chosen("Degree of parallelism", 1, "No more than one is needed.")
     tensor = _chosen("Tensor parallel degree", candidate.tensor, "The fewest GPUs a replica that hold the model.")
     pipeline = _chosen("Pipeline stages", candidate.pipeline, "The fewest GPUs a replica that hold the model.")
     expert = _chosen("Expert parallel degree", candidate.expert, "The least spread of experts that holds the model.")
-    return Split(
+    return ParallelSplit(
         tensor=tensor,
         pipeline=pipeline,
         interleave=one,
@@ -281,7 +280,7 @@ def _chosen(name: str, degree: int, why: str) -> Figure:
 
 
 def _fits(need: Memory, gpu: Gpu) -> bool | None:
-    """Whether a GPU holds what is needed; None where that is not known."""
+    """Whether the memory needed fits a GPU; None when it is not known."""
     if gpu.memory_bytes is None:
         return None
     if need.total.value > gpu.memory_bytes.value:
@@ -290,18 +289,18 @@ def _fits(need: Memory, gpu: Gpu) -> bool | None:
 
 
 def _limit(gpu: Gpu) -> Figure:
-    """The memory of a GPU that something was found too large for [bytes]."""
-    return known(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
+    """The memory of a GPU [bytes]. Raises ValueError when it is not known."""
+    return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
 
 
 def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -> str:
-    """Why a candidate does not do, in one line."""
+    """Why a candidate does not fit, in one line."""
     split = _split(candidate, gpus)
     return f"{candidate} does not fit: {_shortage(training, split, memory.per_gpu(training, split), _limit(gpu))}"
 
 
-def _shortage(training: Training, split: Split, need: Memory, limit: Figure) -> str:
-    """How much is missing, what most of it is, and the smallest change that would do."""
+def _shortage(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> str:
+    """How much memory is missing, what takes most of it, and the smallest change that is enough."""
     term, most = _largest(need)
     missing = _gb(need.total.value - limit.value)
     text = (
@@ -319,44 +318,50 @@ def _largest(need: Memory) -> tuple[str, Figure]:
     return max(terms.items(), key=lambda term: term[1].value)
 
 
-def _remedy(training: Training, split: Split, limit: Figure) -> str | None:
-    """The change to a plan that costs least and makes a split fit; None when no single one does."""
+def _remedy(training: Training, split: ParallelSplit, limit: Figure) -> str | None:
+    """The cheapest change of the plan that makes a split fit; None when no single change does."""
     for text, changed, changed_split in _changes(training, split):
         if memory.per_gpu(changed, changed_split).total.value <= limit.value:
             return text
     return None
 
 
-def _changes(training: Training, split: Split) -> Iterator[tuple[str, Training, Split]]:
-    """Changes that need less memory, those that cost least time first."""
+def _changes(training: Training, split: ParallelSplit) -> Iterator[tuple[str, Training, ParallelSplit]]:
+    """Changes that save memory, those that cost least time first."""
     if split.tensor.value > 1 and not split.sequence_parallel:
         yield "`sequence_parallel: true`", training, split._replace(sequence_parallel=True)
     if training.recompute.value == "none" and training.flash_attention.value == "no":
-        yield "`flash_attention: true`", _with(training, "flash_attention", "yes"), split
+        yield "`flash_attention: true`", _replace_value(training, "flash_attention", "yes"), split
     if training.recompute.value == "none":
-        yield "`recompute: selective`", _with(training, "recompute", "selective"), split
+        yield "`recompute: selective`", _replace_value(training, "recompute", "selective"), split
     for stage in ZERO_STAGES[training.zero.value :]:
-        yield f"`zero: {stage}`", _with(training, "zero", stage), split
+        yield f"`zero: {stage}`", _replace_value(training, "zero", stage), split
     if training.micro_batch.value > 1:
-        yield "`micro_batch: 1`", _with(training, "micro_batch", 1), split
+        yield "`micro_batch: 1`", _replace_value(training, "micro_batch", 1), split
     if training.recompute.value != FULL:
-        yield f"`recompute: {FULL}`", _with(training, "recompute", FULL), split
+        yield f"`recompute: {FULL}`", _replace_value(training, "recompute", FULL), split
     if training.sequence is not None:
-        yield from _shorter(training, split, int(training.sequence.value))
+        yield from _shorter_sequences(training, split, int(training.sequence.value))
 
 
-def _shorter(training: Training, split: Split, sequence: int) -> Iterator[tuple[str, Training, Split]]:
-    """Sequences of a half, a quarter and so on, with selective recomputation where none is asked for."""
+def _shorter_sequences(
+    training: Training, split: ParallelSplit, sequence: int
+) -> Iterator[tuple[str, Training, ParallelSplit]]:
+    """Sequences of half, a quarter and so on, with selective recomputation where the plan has none."""
     selective = training.recompute.value == "none"
-    kept = _with(training, "recompute", "selective") if selective else training
+    kept = _replace_value(training, "recompute", "selective") if selective else training
     while sequence > 1:
         sequence //= 2
         text = f"`sequence: {sequence}`"
-        yield f"`recompute: selective` with {text}" if selective else text, _with(kept, "sequence", sequence), split
+        yield (
+            f"`recompute: selective` with {text}" if selective else text,
+            _replace_value(kept, "sequence", sequence),
+            split,
+        )
 
 
-def _with(training: Training, key: str, value: int | str) -> Training:
-    """A run with another value at one key, for trying only."""
+def _replace_value(training: Training, key: str, value: int | str) -> Training:
+    """A run with another value at one key, for trial only."""
     figure: Figure = getattr(training, key)
     changed: dict[str, Figure] = {key: replace(figure, value=value)}
     return training._replace(**changed)  # type: ignore[arg-type]
@@ -365,25 +370,25 @@ def _with(training: Training, key: str, value: int | str) -> Training:
 def _nothing_fits(
     training: Training, refused: list[_Candidate], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
 ) -> Infeasible:
-    """What to say when no candidate fits: the best of them, what it lacks, and the GPUs that would do."""
+    """The error when no candidate fits: the best candidate, what it lacks, and numbers of GPUs that are enough."""
     best = min(refused, key=lambda candidate: (_need(training, candidate, gpus).total.value, candidate.size))
     message = f"the model fits no split over {gpus.value} GPUs. {_reason(training, best, gpu, gpus)}"
     counts = _counts_that_fit(training, gpu, gpus, gpus_per_server)
     if counts:
-        message += f". A cluster of {one_or_other(counts)} GPUs would hold it"
+        message += f". A cluster of {join_alternatives(counts)} GPUs would hold it"
     model = training.model
     if memory.per_gpu(training, _split(best, gpus)).activations is None:
-        broke = _because(model.parameters, gpus, training.tokens)
+        broke = _first_given(model.parameters, gpus, training.tokens)
     else:
         term, _ = _largest(_need(training, best, gpus))
         activations = (training.sequence or training.micro_batch, training.micro_batch)
         first = activations if term == "activations" else (model.parameters,)
-        broke = _because(*first, gpus, training.tokens)
+        broke = _first_given(*first, gpus, training.tokens)
     return Infeasible(message, because=broke)
 
 
 def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> list[int]:
-    """The nearest counts of GPUs, in whole servers, over which the fewest GPUs a replica would do."""
+    """The nearest numbers of GPUs, in whole servers, that fit with the fewest GPUs per replica."""
     layers = training.model.shape.get("layers")
     stages = divisors(layers.value) if layers is not None else []
     heads = training.model.shape.get("heads")
@@ -407,20 +412,20 @@ def _widest_need(training: Training, tensor: int, pipeline: int, gpus: Figure) -
     return _need(training, _Candidate(tensor, pipeline, degrees[-1]), gpus)
 
 
-def _because(*figures: Figure) -> Figure:
-    """The first of some figures that rests on the plan, else the first."""
+def _first_given(*figures: Figure) -> Figure:
+    """The first of some figures that depends on the plan, else the first."""
     return next((figure for figure in figures if first_given(figure) is not None), figures[0])
 
 
 def nearest_divisors(count: int, wanted: int) -> list[int]:
-    """The divisors of a number next to one that is none, below and above."""
+    """The divisors of `count` next below and next above `wanted`."""
     below = [value for value in divisors(count) if value < wanted]
     above = [value for value in divisors(count) if value > wanted]
     return below[-1:] + above[:1]
 
 
-def one_or_other(values: Iterable[int]) -> str:
-    """Values as text, for a choice between them."""
+def join_alternatives(values: Iterable[int]) -> str:
+    """Values as text, joined by "or"."""
     return " or ".join(str(value) for value in values)
 
 

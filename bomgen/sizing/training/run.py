@@ -12,7 +12,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, Figure, formula, known
+from bomgen.core.provenance import Assumed, Figure, formula, require
 from bomgen.core.units import TERA
 from bomgen.plan.types import Training
 from bomgen.sizing import attention_flops
@@ -25,7 +25,7 @@ SECONDS_A_DAY = 24 * 60 * 60
 
 
 class Run(NamedTuple):
-    """What a training run needs of any cluster: nothing here depends on the number of GPUs."""
+    """What a training run needs; nothing here depends on the number of GPUs, except an estimated goodput."""
 
     parameters: Figure
     active_parameters: Figure
@@ -35,16 +35,16 @@ class Run(NamedTuple):
     mfu: Figure
     hfu: Figure
     achieved_flops_per_gpu: Figure
-    """Hardware FLOP/s of a GPU, recomputation counted."""
+    """Hardware FLOP/s per GPU, recomputation included."""
     flops_per_token: Figure
     tokens_per_second_per_gpu: Figure
-    """While it trains, alone: before parallel efficiency and goodput."""
+    """Before parallel efficiency and goodput."""
     mfu_by_convention: Mapping[str, Figure]
-    """The same speed with attention counted by none, causal or full; empty where it cannot be counted."""
+    """MFU at the same speed with attention FLOPs counted as none, causal or full; empty when they cannot be counted."""
     goodput: Figure
-    """As the plan gives it, or as estimated."""
+    """As given by the plan, or estimated."""
     gpus_required: Figure | None
-    """For the target days; None when there is none."""
+    """For the target days; None without a target."""
 
 
 @formula("FLOPs", source="Kaplan et al. 2020, arXiv 2001.08361: C = 6 N D")
@@ -61,61 +61,61 @@ def sum_of_flops(parameter_part: int, attention_part: int) -> int:
 
 @formula("FLOPs", source="Narayanan et al. 2021, arXiv 2104.04473, eq. 4: 8 in place of 6")
 def recomputed_parameters(again_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
-    """FLOPs of the second forward pass that full recomputation runs."""
+    """FLOPs of the second forward pass in full recomputation."""
     return again_per_parameter_token * active_parameters * tokens * epochs
 
 
 @formula("FLOPs")
 def hardware_flops(model_flops: int, again: Fraction) -> Fraction:
-    """Model FLOPs and those spent again on recomputation."""
+    """Model FLOPs plus recomputed FLOPs."""
     return model_flops + again
 
 
 @formula("FLOPs")
-def nothing_again(model_flops: int) -> int:
-    """Hardware FLOPs of a run that computes nothing twice."""
+def hardware_flops_without_recompute(model_flops: int) -> int:
+    """Hardware FLOPs of a run without recomputation: its model FLOPs."""
     return model_flops
 
 
 @formula("FLOPs")
 def sum_of_recomputed(parameters_again: int, attention_again: Fraction) -> Fraction:
-    """All FLOPs spent again."""
+    """All recomputed FLOPs."""
     return parameters_again + attention_again
 
 
 @formula("share")
 def mfu_of_rate(achieved_tflops: Fraction, model_flops: int, hardware_flops: int, peak: int) -> Fraction:
-    """The share of the peak that goes into model FLOPs at a measured hardware rate."""
+    """MFU at a measured hardware rate: the share of the peak that goes into model FLOPs."""
     return Fraction(achieved_tflops * TERA * model_flops) / (hardware_flops * peak)
 
 
 @formula("share")
 def mfu_of_tokens(tokens_per_second_per_gpu: Fraction, flops_per_token: int, peak: int) -> Fraction:
-    """The share of the peak that goes into model FLOPs at a measured token rate."""
+    """MFU at a measured token rate: the share of the peak that goes into model FLOPs."""
     return Fraction(tokens_per_second_per_gpu * flops_per_token) / peak
 
 
 @formula("share")
 def hardware_utilisation(mfu: Fraction, model_flops: int, hardware_flops: int) -> Fraction:
-    """Hardware FLOPs utilisation: MFU with recomputation counted."""
+    """Hardware FLOPs utilisation (HFU): MFU with recomputation included."""
     return Fraction(mfu * hardware_flops) / model_flops
 
 
 @formula("FLOP/s")
 def achieved_rate(hfu: Fraction, peak: int) -> Fraction:
-    """Hardware FLOP/s of a GPU."""
+    """Achieved hardware FLOP/s per GPU."""
     return hfu * peak
 
 
 @formula("tokens/s")
 def rate_of_gpu(peak: int, mfu: Fraction, flops_per_token: Fraction) -> Fraction:
-    """Tokens that a GPU trains on a second, while it trains and alone."""
+    """Tokens per second and GPU, before parallel efficiency and goodput."""
     return peak * mfu / flops_per_token
 
 
 @formula("FLOPs")
-def per_token(model_flops: int, tokens: int, epochs: int) -> Fraction:
-    """Model FLOPs of a token."""
+def model_flops_per_token(model_flops: int, tokens: int, epochs: int) -> Fraction:
+    """Model FLOPs per token."""
     return Fraction(model_flops) / (tokens * epochs)
 
 
@@ -128,7 +128,7 @@ def gpus_for_days(
     parallel_efficiency: Fraction,
     goodput: Fraction,
 ) -> int:
-    """Whole GPUs that finish in the target time."""
+    """Whole GPUs that finish the run in the target time."""
     return ceil(Fraction(model_flops) / (peak * mfu * parallel_efficiency * goodput * target_days * SECONDS_A_DAY))
 
 
@@ -136,7 +136,7 @@ def gpus_for_days(
 def gpus_without_loss(
     target_days: Fraction, model_flops: int, peak: int, mfu: Fraction, parallel_efficiency: Fraction
 ) -> Fraction:
-    """GPUs, not rounded, that finish in the target time if all of it trains."""
+    """GPUs, not rounded, that finish in the target time without lost time."""
     return Fraction(model_flops) / (peak * mfu * parallel_efficiency * target_days * SECONDS_A_DAY)
 
 
@@ -157,24 +157,24 @@ def days_on_gpus(
 def token_rate(
     gpus: int, peak: int, mfu: Fraction, parallel_efficiency: Fraction, goodput: Fraction, flops_per_token: int
 ) -> Fraction:
-    """Tokens that the cluster trains on a second, averaged over the run."""
+    """Tokens per second of the cluster, averaged over the run."""
     return gpus * peak * mfu * parallel_efficiency * goodput / Fraction(flops_per_token)
 
 
 def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
-    """What a training run needs, from the dense peak of a GPU at its precision and the share of time that trains.
+    """What a training run needs, from the dense peak of a GPU at its precision [TFLOP/s] and the goodput.
 
-    Raises Infeasible when attention is to be counted for a model whose shape is not known, or a rate is above the peak.
+    Raises Infeasible when attention FLOPs are to be counted for a model of unknown shape, or a rate exceeds the peak.
     """
     model = training.model
     peak = peak_flops(peak_tflops)
-    plain = _of_parameters(training)
-    model_flops, of_attention = plain, None
+    plain = _parameter_flops(training)
+    model_flops, attention = plain, None
     if training.attention.value != NONE:
-        of_attention = attention_flops.flops(training, training.attention)
-        model_flops = sum_of_flops(plain, of_attention)
-    hardware = _hardware(training, model_flops, of_attention)
-    a_token = per_token(model_flops, training.tokens, training.epochs)
+        attention = attention_flops.attention_flops_of_run(training, training.attention)
+        model_flops = sum_of_flops(plain, attention)
+    hardware = _hardware(training, model_flops, attention)
+    a_token = model_flops_per_token(model_flops, training.tokens, training.epochs)
     mfu = _utilisation(training, plain, model_flops, hardware, peak, a_token)
     hfu = hardware_utilisation(mfu, model_flops, hardware)
     required = None
@@ -182,7 +182,7 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
         efficiency = training.parallel_efficiency
         required = gpus_for_days(training.target_days, model_flops, peak, mfu, efficiency, goodput)
     return Run(
-        mfu_by_convention=_by_convention(training, plain, model_flops, mfu),
+        mfu_by_convention=_mfu_by_convention(training, plain, model_flops, mfu),
         tokens_per_second_per_gpu=rate_of_gpu(peak, mfu, a_token),
         parameters=model.parameters,
         active_parameters=model.active_parameters,
@@ -198,8 +198,8 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
     )
 
 
-def _of_parameters(training: Training) -> Figure:
-    """Forward and backward FLOPs of all matrix products with parameters, frozen ones and their adapters as well."""
+def _parameter_flops(training: Training) -> Figure:
+    """Forward and backward FLOPs of all matrix products with parameters, including frozen weights and adapters."""
     active, each = training.model.active_parameters, training.flops_per_parameter_token
     if training.tuning is None or not fine_tuning.adapts(training):
         return parameter_flops(each, active, training.tokens, training.epochs)
@@ -207,8 +207,8 @@ def _of_parameters(training: Training) -> Figure:
     return fine_tuning.adapted_flops(frozen, active, each, extra, training.tokens, training.epochs)
 
 
-def _hardware(training: Training, model_flops: Figure, of_attention: Figure | None) -> Figure:
-    """Model FLOPs with what is computed a second time: parameters by full recomputation, attention by either mode."""
+def _hardware(training: Training, model_flops: Figure, attention: Figure | None) -> Figure:
+    """Model FLOPs plus recomputed FLOPs: of parameters in full recomputation, of attention in either mode."""
     again = None
     if training.recompute.value == FULL:
         works = training.model.active_parameters
@@ -216,15 +216,15 @@ def _hardware(training: Training, model_flops: Figure, of_attention: Figure | No
             works = fine_tuning.sum_of_parameters(works, fine_tuning.active_adapters(training))
         each = training.recompute_flops_per_parameter_token
         again = recomputed_parameters(each, works, training.tokens, training.epochs)
-    twice = attention_flops.recomputed(training, of_attention) if of_attention else None
+    twice = attention_flops.recomputed_attention(training, attention) if attention else None
     if twice:
         again = sum_of_recomputed(again, twice) if again else twice
-    return hardware_flops(model_flops, again) if again else nothing_again(model_flops)
+    return hardware_flops(model_flops, again) if again else hardware_flops_without_recompute(model_flops)
 
 
-def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: Figure) -> dict[str, Figure]:
-    """The run's MFU by every convention, so that it compares with published ones."""
-    if training.attention.value == NONE and not attention_flops.known(training):
+def _mfu_by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: Figure) -> dict[str, Figure]:
+    """The run's MFU by every convention of counting attention, for comparison with published values."""
+    if training.attention.value == NONE and not attention_flops.can_count_attention(training):
         return {}
     shares = {}
     for convention in attention_flops.CONVENTIONS:
@@ -233,7 +233,9 @@ def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: 
         elif convention == NONE:
             shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, plain)
         else:
-            counted = sum_of_flops(plain, attention_flops.flops(training, attention_flops.CONVENTIONS[convention]))
+            counted = sum_of_flops(
+                plain, attention_flops.attention_flops_of_run(training, attention_flops.CONVENTIONS[convention])
+            )
             shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
     return shares
 
@@ -241,7 +243,10 @@ def _by_convention(training: Training, plain: Figure, model_flops: Figure, mfu: 
 def _utilisation(
     training: Training, plain: Figure, model_flops: Figure, hardware: Figure, peak: Figure, a_token: Figure
 ) -> Figure:
-    """MFU by the plan's convention. The assumed one is of 6 N D: the same speed whichever convention is asked for."""
+    """MFU by the plan's convention. The assumed MFU refers to 6 N D, so that the convention does not change the speed.
+
+    Raises Infeasible when hardware FLOPs would exceed the peak.
+    """
     if training.achieved_tflops:
         because = training.achieved_tflops
         mfu = mfu_of_rate(training.achieved_tflops, model_flops, hardware, peak)
@@ -249,7 +254,7 @@ def _utilisation(
         because = training.tokens_per_second_per_gpu
         mfu = mfu_of_tokens(training.tokens_per_second_per_gpu, a_token, peak)
     else:
-        because = mfu = known(training.mfu, "a training run has a utilisation or a measured rate")
+        because = mfu = require(training.mfu, "a training run has a utilisation or a measured rate")
         if isinstance(mfu.origin, Assumed) and model_flops is not plain:
             mfu = attention_flops.mfu_of_convention(mfu, plain, model_flops)
     if mfu.value * hardware.value > model_flops.value:
@@ -262,19 +267,19 @@ def _utilisation(
     return mfu
 
 
-def needed(training: Training, run: Run) -> Figure:
-    """GPUs, not rounded, that finish in the target time if all of it trains. Raises ValueError without a target."""
-    target, efficiency = known(training.target_days, "no target"), training.parallel_efficiency
+def gpus_needed(training: Training, run: Run) -> Figure:
+    """GPUs, not rounded, that finish in the target time without lost time. Raises ValueError without a target."""
+    target, efficiency = require(training.target_days, "no target"), training.parallel_efficiency
     return gpus_without_loss(target, run.flops, run.peak_flops_per_gpu, run.mfu, efficiency)
 
 
 def days(training: Training, run: Run, gpus: Figure) -> Figure:
-    """Days that the run takes on so many GPUs."""
+    """Days that the run takes on a number of GPUs."""
     return days_on_gpus(gpus, run.flops, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput)
 
 
 def tokens_per_second(training: Training, run: Run, gpus: Figure) -> Figure:
-    """Tokens that so many GPUs train on a second, averaged over the run."""
+    """Tokens per second of a number of GPUs, averaged over the run."""
     return token_rate(
         gpus, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput, run.flops_per_token
     )

@@ -1,6 +1,6 @@
-"""States of a training run: weights, gradients and optimizer states, of a model and of the fullest GPU.
+"""Model states of a training run: weights, gradients and optimizer states, of the model and of the fullest GPU.
 
-They follow Rajbhandari et al. 2019 (ZeRO): its stages 1 to 3 divide one kind after the other among the replicas.
+They follow Rajbhandari et al. 2019 (ZeRO), whose stages 1 to 3 shard one kind of state after the other over replicas.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ ADAFACTOR = _cited(
     0, "bytes", "Adafactor: no momentum", _ADAFACTOR, note="Row and column sums of the second moment: below 0.1 %."
 )
 WEIGHTS = {"bf16": HALF, "fp16": HALF, "fp32": SINGLE, "tf32": SINGLE, "fp64": DOUBLE}
-"""By the format of the matrix products; all narrower ones keep 16 bits."""
+"""Bytes of a weight by the format of matrix products; narrower formats keep 16 bits."""
 GRADIENTS = {"fp32": GRADIENT_FP32, "bf16": GRADIENT_BF16}
 MOMENTS = {"adam": ADAM, "adam-8bit": ADAM_8BIT, "sgd": SGD, "adafactor": ADAFACTOR}
-"""What an optimizer remembers of a parameter between steps."""
+"""Bytes per parameter that an optimizer keeps between steps."""
 
 
 def states_of_model(training: Training) -> tuple[Figure, Figure, Figure]:
-    """Weights, gradients and optimizer states of a model, counted once."""
+    """Weights, gradients and optimizer states of a model [bytes], counted once."""
     weight, gradient, optimizer = state_bytes(training)
     trained = trainable_parameters(training)
     all_ = fine_tuning.weights(training, weight) if fine_tuning.adapts(training) else weights(trained, weight)
@@ -91,15 +91,18 @@ def trainable_parameters(training: Training) -> Figure:
 def states_of_gpu(
     training: Training, tensor: Figure, pipeline: Figure, stages: Figure, expert: Figure, data: Figure
 ) -> tuple[Figure, Figure, Figure]:
-    """Weights, gradients and optimizer states of the fullest GPU; `stages` have as many layers as the fullest."""
+    """Weights, gradients and optimizer states of the fullest GPU [bytes].
+
+    `stages` is the number of pipeline stages, each counted as full as the fullest.
+    """
     weight, gradient, optimizer = state_bytes(training)
     parameters = training.model.parameters
     if fine_tuning.adapts(training):
-        # Adapters are cut up like the weights that they stand beside: both count on average over all parameters.
-        weight, gradient, optimizer = (over_parameters(of_all, parameters) for of_all in states_of_model(training))
+        # Adapters are split like the weights they belong to: both count on average over all parameters.
+        weight, gradient, optimizer = (bytes_per_parameter(total, parameters) for total in states_of_model(training))
     experts = expert_parameters(training)
     if pipeline.value > 1:
-        parameters = _as_full_as_the_fullest(training.model, pipeline, stages)
+        parameters = _full_stage_parameters(training.model, pipeline, stages)
     if experts is None:
         local = parameters_of_gpu(parameters, tensor, stages)
     else:
@@ -112,21 +115,21 @@ def states_of_gpu(
     )
 
 
-def _as_full_as_the_fullest(model: Model, pipeline: Figure, stages: Figure) -> Figure:
-    """The parameters of a model whose stages were all as full as its fullest, which may hold an embedding.
+def _full_stage_parameters(model: Model, pipeline: Figure, stages: Figure) -> Figure:
+    """The parameters of a model if all stages were as full as its fullest, which may hold an embedding.
 
-    All parameters where the size of the embedding is not known.
+    All parameters when the size of the embedding is not known.
     """
     layers, vocab, hidden = (model.shape.get(key) for key in ("layers", "vocab", "hidden"))
     if layers is None or vocab is None or hidden is None:
         return model.parameters
     one = counts.tied_embedding(vocab, hidden)
     embeddings = one if model.tied else counts.embeddings(vocab, hidden)
-    return with_embedding(model.parameters, embeddings, one, layers, pipeline, stages)
+    return parameters_of_full_stages(model.parameters, embeddings, one, layers, pipeline, stages)
 
 
 def state_bytes(training: Training) -> tuple[Figure, Figure, Figure]:
-    """Bytes of weight, gradient and optimizer states a parameter."""
+    """Bytes of weight, gradient and optimizer states per parameter."""
     weight = bytes_of_weight(training)
     gradient = GRADIENTS[str(training.gradient_precision.value)]
     return weight, gradient, optimizer_bytes(master_bytes(weight, MASTER), MOMENTS[str(training.optimizer.value)])
@@ -145,14 +148,14 @@ def master_bytes(weight_bytes: int, fp32_bytes: int) -> int:
 
 @formula("bytes", f"{ZERO}, section 3.1: K")
 def optimizer_bytes(master_bytes: int, moment_bytes: int) -> int:
-    """Bytes a parameter of optimizer states: master copy and moments; 12 with Adam in mixed precision."""
+    """Bytes of optimizer states per parameter: master copy and moments; 12 with Adam in mixed precision."""
     return master_bytes + moment_bytes
 
 
 @formula("bytes")
-def over_parameters(of_all: int, parameters: int) -> Fraction:
-    """Bytes a parameter of the model, on average, of states that not all parameters have alike."""
-    return Fraction(of_all) / parameters
+def bytes_per_parameter(total: int, parameters: int) -> Fraction:
+    """Average bytes per parameter of states that differ between parameters."""
+    return Fraction(total) / parameters
 
 
 @formula("bytes")
@@ -174,7 +177,7 @@ def optimizer_states(parameters: int, optimizer_bytes: int) -> int:
 
 
 def expert_parameters(training: Training) -> Figure | None:
-    """The parameters of the routed experts, which expert parallelism divides; None: the model has none."""
+    """The parameters of the routed experts, which expert parallelism divides; None: no experts."""
     model = training.model
     if not model.moe:
         return None
@@ -186,27 +189,27 @@ def expert_parameters(training: Training) -> Figure | None:
 
 @formula("parameters")
 def idle_parameters(parameters: int, active_parameters: int) -> int:
-    """Parameters of the experts that a token leaves out: the least that routed experts have."""
+    """Parameters of the experts that a token skips: a lower bound for those of all routed experts."""
     return parameters - active_parameters
 
 
 @formula("parameters")
 def routed_parameters(parameters: int, active_parameters: int, experts: int, topk: int) -> Fraction:
-    """Parameters of all routed experts: a token leaves experts - topk of them out."""
+    """Parameters of all routed experts: a token skips experts - topk of them."""
     return min(Fraction((parameters - active_parameters) * experts, experts - topk), Fraction(parameters))
 
 
 @formula("parameters")
 def parameters_of_gpu(parameters: int, tensor: int, stages: Fraction) -> Fraction:
-    """Parameters that a GPU of the fullest stage holds."""
+    """Parameters on a GPU of the fullest stage."""
     return Fraction(parameters) / (tensor * stages)
 
 
 @formula("parameters")
-def with_embedding(
+def parameters_of_full_stages(
     parameters: int, embeddings: int, embedding: int, layers: int, pipeline: int, stages: Fraction
 ) -> Fraction:
-    """So many stages as full as the fullest: one with the most layers, or the first with an embedding."""
+    """Parameters of `stages` stages as full as the fullest: one with most layers, or the first with an embedding."""
     return Fraction(stages) * max(
         Fraction(parameters - embeddings, layers) * ceil(Fraction(layers, pipeline)),
         Fraction(parameters - embeddings, layers) * (layers // pipeline) + embedding,
@@ -217,13 +220,13 @@ def with_embedding(
 def parameters_of_gpu_with_experts(
     parameters: int, expert_parameters: int, tensor: int, stages: Fraction, expert: int
 ) -> Fraction:
-    """Parameters that a GPU of the fullest stage holds, its experts divided once more."""
+    """Parameters on a GPU of the fullest stage, whose experts are also divided by expert parallelism."""
     return (parameters - expert_parameters + Fraction(expert_parameters, expert)) / (tensor * stages)
 
 
 @formula("parameters", f"{ZERO}, section 5")
 def parameters_of_gpu_by_zero(parameters: int, tensor: int, stages: Fraction, data: int) -> Fraction:
-    """Parameters whose sharded states fall to a GPU; experts have fewer replicas, just as many fewer on a GPU."""
+    """Parameters whose sharded states a GPU holds; experts have fewer replicas and as many fewer per GPU."""
     return Fraction(parameters) / (tensor * stages * data)
 
 

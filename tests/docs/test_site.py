@@ -1,0 +1,115 @@
+"""The documentation as a site: built strictly, whole, without dead links, and without anything from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import written
+
+CHECKOUT = Path(__file__).parents[2]
+TIMEOUT = 300
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+"""Attributes that make a browser load something."""
+NOT_LOADED = ("canonical", "next", "prev", "alternate")
+"""Kinds of `link` that only name a page."""
+
+
+class Page(HTMLParser):
+    """The anchors of a page, what it links to and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.language = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what an element is, links to, or loads."""
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[name] for name in ("id", "name") if given.get(name)}
+        if tag == "html":
+            self.language = given.get("lang", "")
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if LOADED.get(tag) in given and given.get("rel") not in NOT_LOADED:
+            self.loaded.append(given[LOADED[tag]])
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site. Without MkDocs the tests are skipped, and fail on a continuous-integration machine."""
+    if find_spec("material") is None:
+        message = "MkDocs is not installed; `make site` or `pip install -e '.[site]'` does it"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    place = tmp_path_factory.mktemp("site") / "built"
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", place],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=CHECKOUT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture(scope="session")
+def pages(site: Path) -> dict[Path, Page]:
+    """Every page of the site."""
+    return {path: Page(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))}
+
+
+def test_every_page_is_there(site: Path) -> None:
+    """Those that are kept and those that are written, in both languages, and a search index that knows them."""
+    kept = [path.relative_to(CHECKOUT / "docs") for path in (CHECKOUT / "docs").rglob("*.md")]
+    wanted = {path.with_suffix(".html").as_posix() for path in (*kept, *map(Path, dict(written.pages())))}
+    found = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+    assert wanted <= found
+    assert {"index.html", "zh/index.html", "tutorial.html", "zh/tutorial.html", "catalog/switch.html"} <= found
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    places = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    assert wanted <= places
+
+
+def test_links_of_the_site_lead_somewhere(site: Path, pages: dict[Path, Page]) -> None:
+    """To a file of the site, and to an element of it; those that lead out are whole addresses."""
+    wrong = []
+    for path, page in pages.items():
+        if path.name == "404.html":
+            continue  # it is shown at any address, and links from the top
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                wrong += [] if parts.scheme in ("http", "https", "mailto") else [f"{path.name}: {link}"]
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            there = target.is_file() and target.is_relative_to(site)
+            anchored = not parts.fragment or (target in pages and unquote(parts.fragment) in pages[target].anchors)
+            wrong += [] if there and anchored else [f"{path.relative_to(site)}: {link}"]
+    assert wrong == []
+
+
+def test_nothing_comes_from_elsewhere(pages: dict[Path, Page]) -> None:
+    """No script, style, font or picture is loaded from another machine."""
+    assert [f"{path.name}: {each}" for path, page in pages.items() for each in page.loaded if "//" in each] == []
+
+
+def test_pages_say_their_language(site: Path, pages: dict[Path, Page]) -> None:
+    """Chinese pages are marked as such."""
+    assert {page.language for path, page in pages.items() if path.parent == site / "zh"} == {"zh"}
+    assert pages[site / "tutorial.html"].language == "en"

@@ -1,0 +1,434 @@
+"""The rules of the house: which room imports which, where numbers may stand, what data files look like."""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from bomgen.core import schema
+from bomgen.core.yaml_source import Source, read
+from bomgen.fabric.registry import described, topologies
+from bomgen.plan import schema as plan_schema
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "bomgen"
+DATA = PACKAGE / "data"
+ROOMS = (
+    *("core", "catalog", "fabric", "optics", "plan", "sizing", "site", "design", "cabling", "pricing"),
+    *("report", "output", "workflow", "cli"),
+)
+"""From the ground up: a room imports those before it. The package itself and `__main__` may import any."""
+THIRD_PARTY = {
+    "yaml": ("core.yaml_source",),
+    "jsonschema": ("core.schema",),
+    "jinja2": ("output.markdown_html", "output.user_templates.sandbox"),
+    "markupsafe": ("output.markdown_html",),
+    "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.price_lists.xlsx", "pricing.books.xlsx"),
+    "click": ("cli.*",),
+    "numpy": (
+        *("fabric.links.*", "site.floor_plan", "cabling.*", "report.elevations.placement"),
+        *("output.wiring.columns", "output.wiring.subnet", "output.wiring.netbox", "output.wiring.dot"),
+        "output.wiring.infragraph",
+    ),
+    "pyarrow": ("output.wiring.columns", "output.wiring.csv", "output.wiring.parquet", "output.wiring.xlsx"),
+}
+"""The modules that may import a third-party library; `room.*` is every module of a room or a folder of it."""
+LITERALS = (0, 1, 2)
+KEYWORDS = ("indent", "count")
+TABLES = ("Column",)
+"""Calls that describe the columns of a table, whose widths are no figures."""
+PARTS = ("gpu", "server", "nic", "switch", "rack", "pdu")
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+PLAN_SCHEMA = plan_schema.document("plan")
+SCHEMAS = sorted((ROOT / "schemas").rglob("*.json"))
+
+
+def name_of(path: Path) -> str:
+    """The dotted name of a module below the package."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def room_of(module: str) -> str:
+    """The room that a module belongs to."""
+    return module.partition(".")[0]
+
+
+def imports_of(path: Path) -> Iterator[tuple[str, int]]:
+    """The modules that a module imports, at any depth, with the line."""
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            if node.module == "bomgen":
+                yield from ((f"bomgen.{alias.name}", node.lineno) for alias in node.names)
+            else:
+                yield str(node.module), node.lineno
+
+
+def place(path: Path, node: ast.AST) -> str:
+    """A node's file and line."""
+    return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
+
+
+# rooms --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_rooms_are_those_of_the_table() -> None:
+    """No module lies loose in the package, and the table names no room that is gone."""
+    rooms = {room_of(name_of(path)) for path in MODULES} - {""}
+    assert sorted({*ROOMS, "__main__"}) == sorted(rooms)
+    assert {"__init__.py", "__main__.py"} == {path.name for path in PACKAGE.glob("*.py")}
+
+
+def test_the_architecture_shows_the_same_rooms() -> None:
+    """docs/architecture.md has the rooms in the order of the table."""
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Rooms\n")[2].partition("\n## ")[0]
+    assert ROOMS == tuple(re.findall(r"^\| `([a-z_]+)/` \|", text, re.MULTILINE))
+
+
+def test_a_room_says_what_it_is_for() -> None:
+    """The `__init__.py` of a room or a folder of it is a docstring alone: it imports nothing and runs nothing."""
+    found = [path for path in MODULES if path.name == "__init__.py" and path.parent != PACKAGE]
+    assert len(found) >= len(ROOMS)
+    assert [] == [place(path, TREES[path]) for path in found if len(TREES[path].body) != 1]
+    assert [] == [str(each) for each in {path.parent for path in MODULES} if not (each / "__init__.py").is_file()]
+
+
+def test_rooms_import_earlier_rooms_only() -> None:
+    """A room imports rooms that stand before it in the table."""
+    found, wrong = 0, []
+    for path in MODULES:
+        room = room_of(name_of(path))
+        if room not in ROOMS:
+            continue
+        for imported, line in imports_of(path):
+            below = imported.removeprefix("bomgen.")
+            if not imported.startswith("bomgen.") or below == "__version__" or room_of(below) == room:
+                continue
+            found += 1
+            if ROOMS.index(room_of(below)) > ROOMS.index(room):
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {imported}")
+    assert found > 50
+    assert [] == wrong
+
+
+def module_imports() -> dict[str, set[str]]:
+    """The modules of the package that each module imports, at any depth of its code."""
+    names = {name_of(path) for path in MODULES}
+    return {
+        name_of(path): {
+            imported.removeprefix("bomgen.") for imported, _ in members_of(path) if imported.startswith("bomgen.")
+        }
+        & names - {name_of(path)}
+        for path in MODULES
+    }
+
+
+def members_of(path: Path) -> Iterator[tuple[str, int]]:
+    """What a module imports: modules, and names of modules as `module.name`."""
+    yield from imports_of(path)
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def test_no_modules_import_each_other() -> None:
+    """There is no circle of imports, not even through imports inside functions."""
+    left = module_imports()
+    left["cli.watching"].discard("cli.common")
+    assert sum(map(len, left.values())) > 500
+    while free := [name for name, imported in left.items() if not imported & left.keys()]:
+        for name in free:
+            del left[name]
+    assert {} == {name: imported & left.keys() for name, imported in left.items()}
+
+
+def test_relative_imports_do_not_hide_a_room() -> None:
+    """Every import names its module in full."""
+    wrong = [
+        place(path, node)
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert [] == wrong
+
+
+def test_third_party_libraries_stay_in_their_rooms() -> None:
+    """A library is imported by the one or two modules that are built on it."""
+    seen, wrong = set(), []
+    for path in MODULES:
+        module = name_of(path)
+        for imported, line in imports_of(path):
+            library = imported.partition(".")[0]
+            if library == "bomgen" or library in sys.stdlib_module_names:
+                continue
+            seen.add(library)
+            parents = accumulate(module.split("."), "{}.{}".format)
+            if not {module, *(f"{parent}.*" for parent in parents)} & set(THIRD_PARTY.get(library, ())):
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {imported}")
+    assert [] == wrong
+    assert sorted(THIRD_PARTY) == sorted(seen)
+
+
+# code ---------------------------------------------------------------------------------------------------------------
+
+
+def test_everything_public_says_what_it_is() -> None:
+    """Every module, and every public function, method and class of one, has a docstring."""
+    silent = [place(path, tree) for path, tree in TREES.items() if not ast.get_docstring(tree)]
+    for path, tree in TREES.items():
+        for owner in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_")):
+            silent += [
+                f"{place(path, node)} {node.name}"
+                for node in owner.body
+                if isinstance(node, ast.FunctionDef | ast.ClassDef)
+                and not node.name.startswith("_")
+                and not ast.get_docstring(node)
+            ]
+    assert [] == silent
+
+
+def is_formula(node: ast.AST) -> bool:
+    """Whether a function is under `@formula`."""
+    return isinstance(node, ast.FunctionDef) and any(
+        isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "formula"
+        for decorator in node.decorator_list
+    )
+
+
+def test_a_formula_is_one_expression() -> None:
+    """A formula returns one expression, so that the text shown is all that runs; it stands at the top of its module."""
+    found, wrong = 0, []
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if is_formula(node) and isinstance(node, ast.FunctionDef):
+                found += 1
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                if node not in tree.body or len(body) != 1 or not isinstance(body[0], ast.Return) or not body[0].value:
+                    wrong.append(f"{place(path, node)} {node.name}")
+    assert found > 50
+    assert [] == wrong
+
+
+def is_constant(node: ast.stmt) -> bool:
+    """Whether a statement of a module gives a constant its value."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    names = [name for target in targets for name in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return bool(names) and all(isinstance(name, ast.Name) and name.id.isupper() for name in names)
+
+
+def literals(node: ast.AST) -> Iterator[ast.Constant]:
+    """The numbers written in code, save those in slices, column tables, and keywords that lay out text."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value not in LITERALS:
+        yield node
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in TABLES:
+        return
+    for name, child in ast.iter_fields(node):
+        if isinstance(node, ast.Subscript) and name == "slice":
+            continue
+        for below in child if isinstance(child, list) else [child]:
+            if isinstance(below, ast.keyword) and below.arg in KEYWORDS:
+                continue
+            if isinstance(below, ast.AST):
+                yield from literals(below)
+
+
+def test_numbers_have_names() -> None:
+    """Numbers other than 0, 1 and 2 are named constants of a module, with the reason beside them."""
+    wrong = [
+        f"{place(path, literal)} {literal.value}"
+        for path, tree in TREES.items()
+        for statement in tree.body
+        if not is_constant(statement)
+        for literal in literals(statement)
+    ]
+    assert [] == wrong
+
+
+# data ---------------------------------------------------------------------------------------------------------------
+
+
+def schema_of(path: Path) -> str:
+    """The schema that a file of the catalogue keeps to."""
+    kind = path.parent.name
+    return kind if kind in ("model", "assumption", "run", "connection") else f"part/{kind}"
+
+
+def source_of(path: Path) -> Source:
+    """A data file as the program reads it, without trust."""
+    return read(path.read_text(encoding="utf-8"), str(path.relative_to(ROOT)))
+
+
+KINDS = sorted({path.parent.name for path in DATA.glob("*/*.yaml")} - {"language"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_catalogue_keeps_to_its_schemas(kind: str) -> None:
+    """Every file of the catalogue is right by the schema of its kind."""
+    files = sorted((DATA / kind).glob("*.yaml"))
+    assert len(files) > 0
+    assert [] == [str(problem) for path in files for problem in schema.check(source_of(path), schema_of(path))]
+
+
+def named_sources(data: Any) -> Iterator[str]:
+    """The source ids that a record's figures name."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key in ("source", "ports_source"):
+                yield from [value] if isinstance(value, str) else value
+            elif key != "sources":
+                yield from named_sources(value)
+    elif isinstance(data, list):
+        for item in data:
+            yield from named_sources(item)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_source_named_is_described(kind: str) -> None:
+    """A figure's source ids stand in the record's list of sources, or say that nobody looked it up."""
+    wrong = []
+    for path in sorted((DATA / kind).glob("*.yaml")):
+        data = source_of(path).data
+        known = {"unverified", *data.get("sources", {})}
+        wrong += [f"{path.name}: {name}" for name in named_sources(data) if name not in known]
+    assert [] == wrong
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: str(path.relative_to(ROOT / "schemas")))
+def test_every_schema_is_one(path: Path) -> None:
+    """Every schema keeps to the metaschema of JSON Schema 2020-12."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    assert "https://json-schema.org/draft/2020-12/schema" == data["$schema"]
+    jsonschema.Draft202012Validator.check_schema(data)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "plans").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_example_keeps_to_the_schema(path: Path) -> None:
+    """Every plan of plans/ is right by the plan schema."""
+    assert [] == [str(problem) for problem in plan_schema.check(source_of(path), "plan")]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "prices").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_price_book_keeps_to_the_schema(path: Path) -> None:
+    """Every price book of prices/ is right by the schema of price books."""
+    assert [] == [str(problem) for problem in schema.check(source_of(path), "prices")]
+
+
+# the plan schema ----------------------------------------------------------------------------------------------------
+
+
+def rewritten(data: Any, kind: str) -> Any:
+    """A part schema with its references moved to where it stands in the plan schema."""
+    if isinstance(data, dict):
+        return {key: rewritten(value, kind) for key, value in data.items()}
+    if isinstance(data, list):
+        return [rewritten(item, kind) for item in data]
+    if isinstance(data, str) and data.startswith("#/$defs/"):
+        return data.replace("#/$defs/", f"#/$defs/{kind}Part/$defs/", 1)
+    return data
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_a_part_in_a_plan_is_described_as_in_a_catalogue(kind: str) -> None:
+    """A mapping in place of a part's id has exactly the fields of a part file."""
+    part = json.loads((ROOT / "schemas" / "part" / f"{kind}.schema.json").read_text(encoding="utf-8"))
+    part.pop("$schema")
+    part.pop("$id", None)
+    assert rewritten(part, kind) == PLAN_SCHEMA["$defs"][f"{kind}Part"]
+
+
+def properties(data: Any, path: str = "") -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every property of a schema: path, key and what stands there."""
+    if isinstance(data, dict):
+        for key, below in data.items():
+            if key == "properties":
+                for name, entry in below.items():
+                    if isinstance(entry, dict):
+                        yield f"{path}.{name}", name, entry
+                        yield from properties(entry, f"{path}.{name}")
+            elif key not in ("examples", "anyOf", "allOf", "oneOf"):
+                yield from properties(below, f"{path}.{key}" if key != "$defs" else path)
+
+
+def test_every_key_of_a_plan_is_documented() -> None:
+    """Every key has a title, a description and examples: editors show them, and the reference is made of them."""
+    found = list(properties(PLAN_SCHEMA))
+    assert len(found) > 100
+    wanted = ("title", "description", "examples")
+    assert [] == [path for path, _, entry in found if any(not entry.get(word) for word in wanted)]
+
+
+def resolved(entry: dict[str, Any]) -> dict[str, Any]:
+    """A property with what it refers to laid below it."""
+    data = entry
+    while "$ref" in data:
+        target: Any = PLAN_SCHEMA
+        for step in data["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        data = {**target, **{key: value for key, value in data.items() if key != "$ref"}}
+    return data
+
+
+def units_read() -> dict[str, set[str]]:
+    """The units in which `plan.binding` reads each key, as far as key and unit stand in the call."""
+    found: dict[str, set[str]] = {}
+    nodes = (node for path in (PACKAGE / "plan" / "binding").glob("*.py") for node in ast.walk(TREES[path]))
+    for node in nodes:
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("figure", "quantity"):
+            words = [
+                word.value for word in node.args[:2] if isinstance(word, ast.Constant) and isinstance(word.value, str)
+            ]
+            if len(words) == 2:
+                found.setdefault(words[0], set()).add(words[1])
+    return found
+
+
+def test_units_of_the_schema_are_those_that_are_read() -> None:
+    """The unit that the schema names at a key is one that the program reads the key in."""
+    read_in = units_read()
+    stated = {
+        (path, key): resolved(entry)["x-unit"]
+        for path, key, entry in properties(PLAN_SCHEMA)
+        if "Part" not in path and "x-unit" in resolved(entry)
+    }
+    compared = {at: unit for at, unit in stated.items() if at[1] in read_in}
+    assert len(compared) > 10
+    assert [] == [
+        f"{path}: {unit}, read in {', '.join(sorted(read_in[key]))}"
+        for (path, key), unit in compared.items()
+        if unit not in read_in[key]
+    ]
+
+
+# topologies ---------------------------------------------------------------------------------------------------------
+
+
+def test_no_topology_is_asked_for_by_name() -> None:
+    """Names of topologies and of kinds of link of one topology stand in the module that declares them alone.
+
+    The links of endpoints are those of every topology with switches: the declaration names them.
+    """
+    names = {*topologies(), *(kind.name for each in described() for kind in each.link_kinds)}
+    assert len(names) > 10
+    declaring = ("fabric.topologies.", "fabric.clos.link_kinds", "fabric.declaration")
+    wrong = [
+        place(path, node)
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in names and not name_of(path).startswith(declaring)
+    ]
+    assert [] == wrong

@@ -1,0 +1,165 @@
+"""What is installed is pinned and hashed; what is released comes out alike twice, with licence, SBOM and digests."""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+import zipfile
+from importlib.metadata import PackageNotFoundError, metadata
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+import release
+from packaging.licenses import canonicalize_license_expression
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from bomgen import __version__
+
+CHECKOUT = Path(__file__).parents[2]
+PROJECT = release.project()
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+RUN = PROJECT["project"]["dependencies"]
+ASKED = {
+    "build": PROJECT["build-system"]["requires"],
+    "run": RUN,
+    **PROJECT["dependency-groups"],
+    **{name: [*RUN, *wanted] for name, wanted in EXTRAS.items()},
+}
+"""What pyproject.toml asks for, by the lock file that has it."""
+LOCKS = {path.stem: release.pins(path) for path in sorted((CHECKOUT / "requirements").glob("*.txt"))}
+PAGE = (CHECKOUT / "docs" / "dependencies.md").read_text("utf-8")
+LEGACY = {"MIT": ("MIT",), "BSD License": ("BSD-3-Clause", "BSD-2-Clause")}
+"""Licences as packages without an SPDX expression name them."""
+
+
+def test_there_is_a_lock_for_everything() -> None:
+    """The build backend, what bomgen needs, each extra, the release tools, and all of them together."""
+    assert sorted(LOCKS) == sorted([*ASKED, "all"])
+
+
+@pytest.mark.parametrize("name", sorted(LOCKS))
+def test_every_line_is_pinned_and_hashed(name: str) -> None:
+    """Each package at one version for a Python, with the SHA-256 of its files; no address of an index or a file."""
+    assert LOCKS[name]
+    assert [pin.name for pin in LOCKS[name] if not pin.hashes] == []
+    versions: dict[tuple[str, str], str] = {}
+    for pin in LOCKS[name]:
+        assert versions.setdefault((pin.name, pin.marker), pin.version) == pin.version
+    text = (CHECKOUT / "requirements" / f"{name}.txt").read_text("utf-8")
+    assert not re.search(r"https?:|file:|^-(?!-hash)|--(index|find|extra|trusted)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", sorted(ASKED))
+def test_locks_cover_what_is_asked_for(name: str) -> None:
+    """Each requirement of pyproject.toml is in its lock, at versions that it allows."""
+    for asked in map(Requirement, ASKED[name]):
+        found = [pin for pin in LOCKS[name] if pin.name == canonicalize_name(asked.name)]
+        assert found, asked
+        assert [pin.version for pin in found if not asked.specifier.contains(pin.version)] == [], asked
+
+
+def test_locks_agree() -> None:
+    """No package has another version, or other files, in another lock: what is tested is what is installed."""
+    every = {(pin.name, pin.version): pin.hashes for pin in LOCKS["all"]}
+    for pins in LOCKS.values():
+        assert [pin for pin in pins if every.get((pin.name, pin.version)) != pin.hashes] == []
+
+
+def test_bomgen_needs_nothing_else() -> None:
+    """What is asked for and what that needs: nothing is in the lock that nobody asks for."""
+    named = {pin.name for pin in LOCKS["run"]}
+    assert {need for pin in LOCKS["run"] for need in pin.via} <= {"bomgen", *named}
+    assert [pin.name for pin in LOCKS["run"] if not pin.via] == []
+
+
+@pytest.mark.parametrize("name", sorted({pin.name for pin in LOCKS["run"]}))
+def test_licences_are_those_of_the_packages(name: str) -> None:
+    """The licence of each package is the one that it states, where the locked version is installed."""
+    licence = release.licences()[name]
+    assert canonicalize_license_expression(licence) == licence
+    try:
+        found = metadata(name)
+    except PackageNotFoundError:
+        return  # for another Python or another system
+    if found["Version"] not in [pin.version for pin in LOCKS["run"] if pin.name == name]:
+        return
+    if expression := found.get("License-Expression"):
+        assert licence == expression
+    else:
+        stated = found.get("License") or "".join(
+            each.rpartition(" :: ")[2] for each in found.get_all("Classifier", []) if each.startswith("License")
+        )
+        assert licence in LEGACY[stated]
+
+
+def test_the_page_lists_every_package() -> None:
+    """docs/dependencies.md has name, versions and licence of each package that bomgen needs, and no other."""
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", PAGE, re.MULTILINE)
+    shown = {name: (versions.strip(), licence.strip()) for name, versions, licence in rows}
+    wanted = {
+        pin.name: (
+            ", ".join(each.version for each in LOCKS["run"] if each.name == pin.name),
+            release.licences()[pin.name],
+        )
+        for pin in LOCKS["run"]
+    }
+    assert shown == wanted
+    assert release.licences().keys() == wanted.keys()
+
+
+def test_a_line_that_is_no_pin_is_refused(tmp_path: Path) -> None:
+    """So that covering everything means something."""
+    lock = tmp_path / "lock.txt"
+    lock.write_text("click>=8\n", "utf-8")
+    with pytest.raises(release.NotReleased, match=r"lock.txt:1: no pin: click>=8"):
+        release.pins(lock)
+
+
+def test_the_sbom_has_what_the_lock_has() -> None:
+    """Every locked package with its purl, hashes and licence; bomgen needs the first, and they each other."""
+    bom = json.loads(release.sbom())
+    assert bom["metadata"]["component"]["version"] == __version__
+    found = {(each["name"], each["version"]): each for each in bom["components"]}
+    assert found.keys() == {(pin.name, pin.version) for pin in LOCKS["run"]}
+    assert all(each["purl"] == f"pkg:pypi/{each['name']}@{each['version']}" for each in found.values())
+    assert all(each["hashes"] and each["licenses"] for each in found.values())
+    needs = {each["ref"]: each["dependsOn"] for each in bom["dependencies"]}
+    asked = {canonicalize_name(Requirement(each).name) for each in RUN}
+    assert {
+        ref.removeprefix("pkg:pypi/").partition("@")[0] for ref in needs[f"pkg:generic/bomgen@{__version__}"]
+    } == asked
+    assert needs.keys() == {bom["metadata"]["component"]["bom-ref"], *(each["bom-ref"] for each in found.values())}
+    assert release.sbom() == release.sbom()
+
+
+def test_two_builds_are_alike_and_carry_the_licence() -> None:
+    """Wheel and sdist do not depend on folder, umask, time zone or dates of files, and have what a reader looks for."""
+    files = release.built_twice()
+    assert sorted(files) == [f"bomgen-{__version__}-py3-none-any.whl", f"bomgen-{__version__}.tar.gz"]
+    wheel = zipfile.ZipFile(BytesIO(files[f"bomgen-{__version__}-py3-none-any.whl"]))
+    about = f"bomgen-{__version__}.dist-info"
+    licence = (CHECKOUT / "LICENSE").read_bytes()
+    assert wheel.read(f"{about}/licenses/LICENSE") == licence
+    assert "\nLicense-Expression: Apache-2.0\n" in wheel.read(f"{about}/METADATA").decode("utf-8")
+    with tarfile.open(fileobj=BytesIO(files[f"bomgen-{__version__}.tar.gz"])) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "pyproject.toml", "bomgen/__init__.py"} <= names
+
+
+def test_the_changes_begin_with_this_version() -> None:
+    """CHANGELOG.md has the version of the package, with nothing above it but what is not released yet."""
+    heads = re.findall(r"^## \[(.+?)\]", (CHECKOUT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert next(head for head in heads if head != "Unreleased") == __version__
+
+
+def test_only_what_is_committed_is_released(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a change that is not, there is no release, and the exit code says so."""
+    monkeypatch.setattr(release, "uncommitted", lambda: " M bomgen/cli/build.py\n")
+    assert release.main(["release", "nowhere"]) == 1
+    assert capsys.readouterr().err == "not released: commit first:\n M bomgen/cli/build.py\n\n"
+    assert not Path("nowhere").exists()

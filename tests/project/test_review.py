@@ -1,0 +1,558 @@
+"""The review of pull and merge requests: the steps of action.yml and ci/gitlab.yml, run as their hosts run them.
+
+A repository of its own stands for the user's, and a server on this machine for the REST interface of the host. What the
+shell of the host has no part in runs in the process of the tests, bomgen among it: starting Python for each of its
+commands takes most of the time.
+"""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from email.message import Message
+from http.client import IncompleteRead, RemoteDisconnected
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
+from pathlib import Path
+from string import Template
+from threading import Thread
+from typing import Any
+from unittest.mock import patch
+from urllib.error import HTTPError, URLError
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from bomgen.cli.command import main
+
+ROOT = Path(__file__).parents[2]
+REVIEW = runpy.run_path(str(ROOT / "ci" / "review.py"))
+MARKER = "<!-- bomgen -->"
+PLAN = """bomgen: 1
+name: NAME
+cluster: {gpu: h100-sxm, servers: 16}
+fabrics:
+  compute: {switch: qm9700}
+"""
+BOT, TOKEN = "github-actions[bot]", "t0ken"
+POLL = 0.02
+"""Seconds after which the server sees that it is to end."""
+HOSTILE = 'plans/$(touch ran) `touch ran`; "touch ran" \'\n::error::x.yaml'
+
+
+class Api(BaseHTTPRequestHandler):
+    """The comments of one request, as both hosts have them; a token that is not the right one may not write."""
+
+    comments: list[dict[str, Any]]
+    asked: list[str]
+    page: bytes | None = None
+    """What is answered in place of the list."""
+
+    def do_GET(self) -> None:
+        """List comments, or say who asks."""
+        place = urlsplit(self.path)
+        if place.path == "/user":
+            self._answer(200, {"id": 7})
+            return
+        query = parse_qs(place.query)
+        if self.page is not None:
+            self._send(200, self.page)
+            return
+        size, page = int(query["per_page"][0]), int(query["page"][0])
+        self._answer(200, self.comments[(page - 1) * size : page * size])
+
+    def do_POST(self) -> None:
+        """Add a comment."""
+        if self._may("POST"):
+            self.comments.append({"id": len(self.comments) + 1, **AUTHOR, **self._data()})
+            self._answer(201, self.comments[-1])
+
+    def do_PATCH(self) -> None:
+        """Change a comment."""
+        if self._may(self.command):
+            number = int(self.path.rpartition("/")[2])
+            self.comments[number - 1] |= self._data()
+            self._answer(200, self.comments[number - 1])
+
+    do_PUT = do_PATCH  # noqa: N815 - the name that http.server asks for
+
+    def log_message(self, format: str, *_: Any) -> None:
+        """Say nothing."""
+
+    def _may(self, method: str) -> bool:
+        self.asked.append(f"{method} {self.path}")
+        if TOKEN in (
+            self.headers.get("PRIVATE-TOKEN"),
+            (self.headers.get("Authorization") or "").removeprefix("Bearer "),
+        ):
+            return True
+        self._answer(403, {"message": "Resource not accessible"})
+        return False
+
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        return data
+
+    def _answer(self, code: int, data: Any) -> None:
+        self._send(code, json.dumps(data).encode())
+
+    def _send(self, code: int, content: bytes) -> None:
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+AUTHOR = {"user": {"login": BOT}, "author": {"id": 7}}
+
+
+class Repository:
+    """The user's repository with a request, and what the host sets for a run."""
+
+    def __init__(self, folder: Path, address: str, api: type[Api]) -> None:
+        self.folder, self.address, self.api = folder / "repository", address, api
+        self.host = folder / "host"
+        self.base = ""
+
+    def begin(self) -> None:
+        """Make the repository as it is before the request, and the Python of the host."""
+        python = self.host / "bomgen" / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        self.write("plans/old.yaml", PLAN.replace("NAME", "old"))
+        self.write("plans/gone.yaml", PLAN.replace("NAME", "gone"))
+        self.write("other/not-a-plan.yaml", "a: 1\n")
+        self.git("init", "-q", "-b", "main")
+        self.commit()
+
+    def git(self, *arguments: str) -> str:
+        """What git prints."""
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+        command = ["git", *identity, *arguments]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True).stdout.strip()
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file."""
+        place = self.folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+
+    def commit(self) -> str:
+        """Commit all that is there."""
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "change")
+        return self.git("rev-parse", "HEAD")
+
+    def environment(self) -> dict[str, str]:
+        """The environment of a runner of GitHub."""
+        event = {"pull_request": {"number": 3, "base": {"sha": self.base}}}
+        (self.host / "event.json").write_text(json.dumps(event), encoding="utf-8")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "CI", "BOMGEN_"))}
+        return kept | {"PYTHONPATH": str(ROOT), "RUNNER_TEMP": str(self.host)}
+
+    def on_github(self, token: str = TOKEN, *, shell: bool = True, **inputs: str) -> subprocess.CompletedProcess[str]:
+        """Run the step of the action that reviews."""
+        step, environment = self._step(token, inputs)
+        return self._bash(step, environment) if shell else self._in_process(environment)
+
+    def on_gitlab(self, *, shell: bool = True, **given: str) -> subprocess.CompletedProcess[str]:
+        """Run the script of the job; the clone of bomgen is this checkout."""
+        job, environment = self._job(given)
+        return self._bash(job, environment) if shell else self._in_process(environment)
+
+    def _step(self, token: str, inputs: dict[str, str]) -> tuple[str, dict[str, str]]:
+        """The script of the step, and its environment."""
+        action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+        step = next(step for step in action["runs"]["steps"] if step.get("id") == "review")
+        values = {f"inputs.{name}": str(entry["default"]) for name, entry in action["inputs"].items()}
+        values |= {"inputs.token": token} | {f"inputs.{name}": value for name, value in inputs.items()}
+        given = {
+            name: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: values[found[1]], text)
+            for name, text in step["env"].items()
+        }
+        assert "${{" not in step["run"]
+        environment = (
+            self.environment()
+            | given
+            | {
+                "GITHUB_ACTIONS": "true",
+                "GITHUB_ACTION_PATH": str(ROOT),
+                "GITHUB_API_URL": self.address,
+                "GITHUB_REPOSITORY": "o/r",
+                "GITHUB_EVENT_PATH": str(self.host / "event.json"),
+                "GITHUB_OUTPUT": str(self.host / "output"),
+                "GITHUB_STEP_SUMMARY": str(self.host / "summary.md"),
+            }
+        )
+        return step["run"], environment
+
+    def _job(self, given: dict[str, str]) -> tuple[str, dict[str, str]]:
+        """The script of the job, and its environment."""
+        job = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))["bomgen"]
+        builds = self.host / "builds"
+        builds.mkdir(exist_ok=True)
+        if not (builds / "bomgen-5").exists():
+            (builds / "bomgen-5").symlink_to(ROOT)
+        environment = (
+            self.environment()
+            | job["variables"]
+            | {
+                "PATH": os.pathsep.join((str(self.host / "bomgen" / "bin"), os.environ["PATH"])),
+                "CI_BUILDS_DIR": str(builds),
+                "CI_JOB_ID": "5",
+                "CI_API_V4_URL": self.address,
+                "CI_PROJECT_ID": "9",
+                "CI_MERGE_REQUEST_IID": "3",
+                "CI_MERGE_REQUEST_DIFF_BASE_SHA": self.base,
+                "BOMGEN_TOKEN": TOKEN,
+                **given,
+            }
+        )
+        return "\n".join(job["script"]), environment
+
+    def _in_process(self, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run what the host runs, with its environment, but without a shell and further Pythons."""
+        said, problems = StringIO(), StringIO()
+        with (
+            patch.dict(os.environ, environment, clear=True),
+            patch.dict(REVIEW["main"].__globals__, {"bomgen": bomgen}),
+            chdir(self.folder),
+            redirect_stdout(said),
+            redirect_stderr(problems),
+        ):
+            code = REVIEW["main"]()
+        return subprocess.CompletedProcess((), code, said.getvalue(), problems.getvalue())
+
+    def _bash(self, script: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr, done.stderr
+        assert not list(self.folder.rglob("ran"))
+        return done
+
+
+def bomgen(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What a command of bomgen prints, run in this process."""
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exception is None or isinstance(outcome.exception, SystemExit), outcome.exception
+    return subprocess.CompletedProcess(arguments, outcome.exit_code, outcome.stdout, outcome.stderr)
+
+
+@pytest.fixture(scope="session")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a repository as it is before the request: it is made once, and copied."""
+    folder = tmp_path_factory.mktemp("begun")
+    Repository(folder, "", Api).begin()
+    return folder
+
+
+@pytest.fixture
+def repository(tmp_path: Path, begun: Path) -> Iterator[Repository]:
+    """A repository of the user's, with a host."""
+    api = type("One", (Api,), {"comments": [], "asked": []})
+    server = HTTPServer(("127.0.0.1", 0), api)
+    Thread(target=server.serve_forever, kwargs={"poll_interval": POLL}, daemon=True).start()
+    shutil.copytree(begun, tmp_path, symlinks=True, dirs_exist_ok=True)
+    found = Repository(tmp_path, f"http://127.0.0.1:{server.server_port}", api)
+    found.base = found.git("rev-parse", "HEAD")
+    yield found
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_new_plan_on_github(repository: Repository) -> None:
+    """The summary of a new plan is posted once, with its quotes; a second run changes that comment and no other."""
+    repository.api.comments.extend(
+        {"id": number, "user": {"login": "someone"}, "body": MARKER} for number in range(1, 151)
+    )
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    done = repository.on_github(formats="json,csv")
+    assert 0 == done.returncode, done.stdout + done.stderr
+    body = repository.api.comments[-1]["body"]
+    assert body.startswith(f"{MARKER}\n\n#### `plans/new.yaml`\n\nA new plan.\n\n```text\nnew  ")
+    assert "128 x H100 SXM5 80GB" in body
+    assert "bomgen-quotes" not in body
+    assert (repository.folder / "bomgen-quotes" / "new" / "bom.csv").is_file()
+    assert "plans=1\nquotes=bomgen-quotes\n" == (repository.host / "output").read_text("utf-8")
+    assert body == (repository.host / "summary.md").read_text("utf-8")
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new").replace("16", "32"))
+    repository.commit()
+    assert 0 == repository.on_github(shell=False, formats="json").returncode
+    assert ["POST /repos/o/r/issues/3/comments", "PATCH /repos/o/r/issues/comments/151"] == repository.api.asked
+    assert "256 x H100" in repository.api.comments[150]["body"]
+    assert {MARKER} == {comment["body"] for comment in repository.api.comments[:150]}
+
+
+def test_a_new_plan_on_gitlab(repository: Repository) -> None:
+    """The note of a merge request is posted once and then changed."""
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    for shell in (True, False):
+        done = repository.on_gitlab(shell=shell, BOMGEN_FORMATS="json")
+        assert 0 == done.returncode, done.stdout + done.stderr
+        assert "::" not in done.stdout
+    notes = "/projects/9/merge_requests/3/notes"
+    assert [f"POST {notes}", f"PUT {notes}/1"] == repository.api.asked
+    assert "#### `plans/new.yaml`" in repository.api.comments[0]["body"]
+    assert (repository.folder / "bomgen-quotes" / "new" / "bom.json").is_file()
+
+
+@pytest.mark.parametrize("given", [{}, {"BOMGEN_OUTPUT": "public/quotes"}])
+def test_the_quotes_lie_where_the_job_attaches_them(given: dict[str, str], repository: Repository) -> None:
+    """The folder is a variable of the job, which a project may set otherwise."""
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    assert 0 == repository.on_gitlab(shell=False, BOMGEN_FORMATS="json", **given).returncode
+    job = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text("utf-8"))["bomgen"]
+    (attached,) = job["artifacts"]["paths"]
+    place = Template(attached).substitute(job["variables"] | given)
+    assert (repository.folder / place / "new" / "bom.json").is_file()
+
+
+def test_a_wrong_plan_fails_with_its_line(repository: Repository) -> None:
+    """A wrong plan is annotated at its line, said in the comment, and fails the run; others are reviewed."""
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.write("plans/wrong.yaml", PLAN.replace("NAME", "wrong").replace("qm9700", "qm9701"))
+    repository.commit()
+    done = repository.on_github(shell=False, formats="json")
+    assert 1 == done.returncode
+    assert "::error file=plans/wrong.yaml,line=5,col=21::no switch 'qm9701'; did you mean" in done.stdout
+    (comment,) = repository.api.comments
+    assert "#### `plans/wrong.yaml`\n\nCannot be built.\n\n```text\nplans/wrong.yaml:5:21: error:" in comment["body"]
+    assert "#### `plans/new.yaml`\n\nA new plan." in comment["body"]
+
+
+def test_what_is_no_plan_is_left_alone(repository: Repository) -> None:
+    """A request that changes no plan posts nothing; a comment that is there says so."""
+    repository.write("other/not-a-plan.yaml", "a: 2\n")
+    repository.commit()
+    assert 0 == repository.on_github(shell=False).returncode
+    assert [] == repository.api.asked
+    repository.api.comments.append({"id": 1, **AUTHOR, "body": f"{MARKER}\nbefore"})
+    assert 0 == repository.on_github(shell=False).returncode
+    assert f"{MARKER}\n\nNo plan is changed.\n" == repository.api.comments[0]["body"]
+
+
+def test_a_plan_that_is_gone(repository: Repository) -> None:
+    """A plan that the request removes is named."""
+    (repository.folder / "plans" / "gone.yaml").unlink()
+    repository.commit()
+    assert 0 == repository.on_github(shell=False).returncode
+    assert "#### `plans/gone.yaml`\n\nThe plan is removed." in repository.api.comments[0]["body"]
+
+
+@pytest.mark.parametrize("on", ["github", "gitlab"])
+def test_names_of_files_run_nothing(on: str, repository: Repository) -> None:
+    """A name with the signs of a shell, of Markdown and of the runner is a name, and nothing more."""
+    repository.write(HOSTILE, PLAN.replace("NAME", "hostile").replace("qm9700", "qm9701"))
+    repository.write("plans/-o.yaml", PLAN.replace("NAME", "dash"))
+    repository.commit()
+    done = repository.on_github(formats="json") if on == "github" else repository.on_gitlab(BOMGEN_FORMATS="json")
+    assert 1 == done.returncode
+    (comment,) = repository.api.comments
+    assert '``plans/$(touch ran) `touch ran`; "touch ran" \'?::error::x.yaml``' in comment["body"].replace(
+        "`` ", "``"
+    ).replace(" ``", "``")
+    if on == "github":
+        stopped = re.sub(r"::stop-commands::([0-9a-f]+)\n.*?::\1::", "", done.stdout, flags=re.DOTALL)
+        commands = [line for line in stopped.splitlines() if line.startswith("::")]
+        assert 1 == len(commands)
+        assert "%0A%3A%3Aerror%3A%3Ax.yaml,line=5,col=21::no switch" in commands[0]
+
+
+def test_a_token_that_may_not_write(repository: Repository) -> None:
+    """With the token of a fork the run says that there is no comment, and does not fail."""
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    done = repository.on_github(token="of a fork", shell=False, formats="json")  # noqa: S106 - that is what it is for
+    assert 0 == done.returncode
+    assert "review: no comment: the token may not write it (403)" in done.stdout
+    assert "A new plan." in (repository.host / "summary.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("given", [{"BOMGEN_TOKEN": ""}, {"BOMGEN_TOKEN": TOKEN, "BOMGEN_COMMENT": "false"}])
+def test_no_comment_is_wanted(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a token, and with `comment: false`, nothing is asked of the host."""
+    monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "o/r")
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert REVIEW["posted"]("github", {"pull_request": {"number": 3}}, "x", False).startswith("no comment: no")
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    """A function that does nothing but fail."""
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TimeoutError("timed out"), "timed out"),
+        (TimeoutError(), "TimeoutError"),
+        (URLError(ConnectionRefusedError(111, "Connection refused")), "Connection refused"),
+        (RemoteDisconnected("Remote end closed connection"), "Remote end closed connection"),
+        (IncompleteRead(b"{"), "IncompleteRead"),
+        (json.JSONDecodeError("Expecting value", "<html>", 0), "Expecting value: line 1 column 1"),
+        (ValueError("a\n::error::b"), "a ::error::b"),
+        (HTTPError("http://x", 502, "Bad Gateway", Message(), None), "the host answers with an error (502)"),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, Exception) else "",
+)
+def test_a_host_that_fails(
+    error: Exception, said: str, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever keeps the host from taking the comment is said on one line; the exit code is that of the review."""
+    monkeypatch.setitem(REVIEW["main"].__globals__, "asked", raising(error))
+    (repository.folder / "plans" / "gone.yaml").unlink()
+    repository.commit()
+    done = repository.on_github(shell=False)
+    assert 0 == done.returncode
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("review: ")]
+    assert line.startswith("review: no comment: ")
+    assert said in line
+
+
+def test_a_host_that_answers_no_json(repository: Repository) -> None:
+    """A page of a proxy in place of the comments fails nothing; a wrong plan still does."""
+    repository.api.page = b"<html>sign in</html>"
+    repository.write("plans/wrong.yaml", "a: 1\n")
+    repository.commit()
+    done = repository.on_github(shell=False, formats="json")
+    assert (1, True) == (done.returncode, "review: no comment: the host does not answer" in done.stdout)
+
+
+@pytest.mark.parametrize("code", [3, -9])
+def test_a_check_that_fails_says_why(code: int, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no problem of a plan is shown on GitHub as well, where the runner takes no command from it."""
+
+    def failed(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, code, "", "::error::no space left on device\n")
+
+    monkeypatch.setitem(globals(), "bomgen", failed)
+    repository.write("plans/new.yaml", PLAN.replace("NAME", "new"))
+    repository.commit()
+    done = repository.on_github(shell=False)
+    assert max(code, 1) == done.returncode
+    shown = r"::stop-commands::([0-9a-f]+)\n::error::no space left on device\n::\1::\n"
+    assert re.match(shown, done.stdout), done.stdout
+
+
+def test_a_history_that_is_not_there(repository: Repository) -> None:
+    """A base that is not in the clone is said to be so: exit code 2."""
+    repository.base = "0" * 40
+    done = repository.on_github()
+    assert (2, True) == (done.returncode, "fetch-depth: 0" in done.stderr)
+
+
+def test_a_changed_plan_is_compared(repository: Repository) -> None:
+    """What changed in a plan since the request branched off is posted, under its new name too."""
+    repository.git("checkout", "-q", "-b", "request")
+    repository.write("plans/old.yaml", PLAN.replace("NAME", "old").replace("16", "32"))
+    repository.git("mv", "plans/gone.yaml", "plans/renamed.yaml")
+    repository.commit()
+    done = repository.on_github(shell=False, formats="json")
+    assert 0 == done.returncode, done.stdout + done.stderr
+    body = repository.api.comments[0]["body"]
+    assert "cluster.servers" in body
+    assert "16" in body
+    assert "32" in body
+    assert "#### `plans/renamed.yaml`" in body
+    assert "Not compared" not in body
+    assert "A new plan" not in body
+
+
+def test_a_threshold_that_is_passed(repository: Repository) -> None:
+    """A total that grows by more than the threshold fails the run with 4, and the comment says so."""
+    prices = "bomgen_prices: 1\nname: p\ncurrency: USD\ndate: 2026-11-01\nprices:\n  - {part: qm9700, price: 20000}\n"
+    repository.write("prices.yaml", prices)
+    priced = PLAN.replace("NAME", "old") + "quote: {price_book: ../prices.yaml, currency: USD}\n"
+    repository.write("plans/old.yaml", priced)
+    repository.base = repository.commit()
+    repository.write("plans/old.yaml", priced.replace("16", "128"))
+    repository.commit()
+    done = repository.on_github(shell=False, **{"formats": "json", "max-increase": "5%"})
+    assert 4 == done.returncode, done.stdout + done.stderr
+    assert "**The threshold was passed.**" in repository.api.comments[0]["body"]
+
+
+@pytest.mark.parametrize(("threshold", "code"), [("5%", 4), ("", 0)])
+def test_a_threshold_that_cannot_be_judged(threshold: str, code: int, repository: Repository) -> None:
+    """Where a plan cannot be compared, a threshold counts as passed; without one nothing depends on it."""
+    repository.write("plans/old.yaml", "was: no plan\n")
+    repository.base = repository.commit()
+    repository.write("plans/old.yaml", PLAN.replace("NAME", "old"))
+    repository.commit()
+    done = repository.on_github(shell=False, **{"formats": "json", "max-increase": threshold})
+    assert code == done.returncode, done.stdout + done.stderr
+    body = repository.api.comments[0]["body"]
+    assert "Not compared." in body
+    assert bool(threshold) == ("The threshold cannot be judged" in body)
+
+
+@pytest.mark.parametrize("most", [300, 65_000])
+def test_a_long_comment_is_cut(most: int) -> None:
+    """A comment is never longer than the host takes, ends at a line, and leaves no block of code or fold open."""
+    text = (
+        f"{MARKER}\n<details><summary>a</summary>\n\n"
+        + "````text\n"
+        + "a line of some länge\n" * 9000
+        + "````\n</details>\n"
+    )
+    short = REVIEW["cut"](text, most)
+    assert most - 100 < len(short.encode()) <= most
+    assert short.startswith(MARKER)
+    assert 2 == short.count("````")
+    assert short.count("<details>") == short.count("</details>")
+    assert REVIEW["CUT"] in short
+    assert text == REVIEW["cut"](text, len(text.encode()))
+
+
+def test_a_comment_of_many_lines_is_cut_in_one_pass() -> None:
+    """To cut a long text takes a few calls of functions a line, however many lines there are."""
+    count = 20_000
+    kept = f"{MARKER}\n<details>\n```text\n" + "é\n" * count
+    expected = f"{kept}```\n</details>{REVIEW['CUT']}"
+    text = f"{kept}é\n```\n</details>\n" + "after\n" * count
+    calls = Counter[str]()
+    sys.setprofile(lambda _, event, __: calls.update((event,)))
+    try:
+        short = REVIEW["cut"](text, len(expected.encode()))
+    finally:
+        sys.setprofile(None)
+    assert expected == short
+    assert calls["call"] + calls["c_call"] < 20 * count
+
+
+def test_the_longest_comments_fit_their_hosts() -> None:
+    """GitHub takes 65 536 characters, GitLab 1 000 000; what is counted here is bytes, of which there are more."""
+    assert REVIEW["LONGEST"]["github"] < 65_536
+    assert REVIEW["LONGEST"]["gitlab"] < 1_000_000
+
+
+def test_annotations_are_escaped() -> None:
+    """In properties %, line ends, colon and comma are written as GitHub asks for, in messages % and line ends."""
+    from bomgen.cli.check import _annotation
+    from bomgen.core.diagnostics import Problem
+    from bomgen.core.provenance import Mark
+
+    shown = _annotation(Problem(Mark("a%b:c,d\r\n.yaml", 3, 4), "error", "50 %: a,\r\nb", "rule"))
+    assert "::error file=a%25b%3Ac%2Cd%0D%0A.yaml,line=3,col=4::50 %25: a,%0D%0Ab [rule]" == shown

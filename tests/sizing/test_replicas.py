@@ -1,0 +1,533 @@
+"""Serving: the KV cache of every kind of attention, the replica that is found or given, and what is said of it."""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from bomgen.catalog.parts import Gpu, Identity, Model
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.document import Document
+from bomgen.core.language import language
+from bomgen.core.provenance import Assumed, Figure, Given, Mark
+from bomgen.plan.types import Degrees, Inference, Spread
+from bomgen.report.chapters.contents import document
+from bomgen.report.result import Report, result
+from bomgen.sizing.serving import kv_cache, roofline, service
+from bomgen.sizing.serving.replicas import choose, larger_replicas, replica
+
+PLACE = Mark("plan.yaml", 7, 5)
+GIGA = 10**9
+LLAMA_7B = {"parameters": 6738415616, "layers": 32, "hidden": 4096, "heads": 32}
+LLAMA_70B = {"parameters": 70553706496, "layers": 80, "hidden": 8192, "heads": 64, "kv_heads": 8, "head_dim": 128}
+LATENT = {"parameters": 10**10, "layers": 61, "hidden": 7168, "heads": 128, "kv_lora_rank": 512, "rope_head_dim": 64}
+DEFAULTS: dict[str, Any] = {
+    **{"precision": "fp16", "kv_precision": "fp16", "context": 4096, "concurrency": 1, "memory_share": Fraction(9, 10)},
+    **dict.fromkeys(("batch", "output_tokens", "requests_per_minute", "tokens_per_second_per_gpu")),
+}
+
+Worked = Callable[[dict[str, Any]], Report]
+
+
+def given_(value: Any, unit: str = "count") -> Figure:
+    """A value as written in a plan."""
+    return Figure(value, unit, Given(PLACE))
+
+
+def inference(model: dict[str, int], tensor: int | None = None, pipeline: int | None = None, **keys: Any) -> Inference:
+    """A model to be served, its keys as the plan gives them."""
+    degrees = Degrees(given_(tensor or 1), given_(pipeline or 1), PLACE) if tensor or pipeline else None
+    shape = {key: given_(value) for key, value in model.items()}
+    parameters = shape.pop("parameters")
+    active = shape.pop("active_parameters", parameters)
+    figures = {key: None if value is None else given_(value) for key, value in (DEFAULTS | keys).items()}
+    middle = Spread(given_(Fraction(1, 4)), given_(Fraction(1, 2)), given_(Fraction(3, 4)))
+    return Inference(
+        mark=PLACE,
+        model=Model(Identity("model", "m", "m"), parameters, active, "experts" in model, shape),
+        degrees=degrees,
+        compute_efficiency=middle,
+        bandwidth_efficiency=middle,
+        **figures,  # type: ignore[arg-type]
+    )
+
+
+def gpu(memory: int | None = 80, bandwidth: int | None = 2000, **peaks: int) -> Gpu:
+    """A GPU of so many GB and GB/s, with peaks by precision."""
+    dense = {name: given_(value, "TFLOP/s") for name, value in (peaks or {"fp16": 300, "bf16": 300}).items()}
+    size = given_(memory * GIGA, "bytes") if memory else None
+    speed = given_(bandwidth * GIGA, "bytes/s") if bandwidth else None
+    return Gpu(Identity("gpu", "g", "G"), dense, {}, size, None, speed)
+
+
+def request(served: Inference) -> Any:
+    """Bytes of the KV cache of a request."""
+    held = kv_cache.cache(served)
+    assert held is not None
+    assert served.context is not None
+    return kv_cache.request_bytes(held, served.context).value
+
+
+# the KV cache -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "tokens", "expected"),
+    [
+        ({}, 2048, 2 * 32 * 32 * 128 * 2 * 2048),
+        ({"kv_heads": 8}, 2048, 2 * 32 * 8 * 128 * 2 * 2048),
+        ({"kv_heads": 1}, 2048, 2 * 32 * 1 * 128 * 2 * 2048),
+        ({"head_dim": 256}, 2048, 2 * 32 * 32 * 256 * 2 * 2048),
+        ({"kv_lora_rank": 512, "rope_head_dim": 64}, 2048, (512 + 64) * 32 * 2 * 2048),
+        ({"window": 1024}, 4096, 2 * 32 * 32 * 128 * 2 * 1024),
+        ({"window": 1024}, 512, 2 * 32 * 32 * 128 * 2 * 512),
+        ({"window": 1024, "window_layers": 16}, 4096, 2 * 32 * 128 * 2 * (16 * 4096 + 16 * 1024)),
+        ({"window": 1024, "window_layers": 27}, 4096, 2 * 32 * 128 * 2 * (5 * 4096 + 27 * 1024)),
+        ({"window": 1024, "window_layers": 16}, 1000, 2 * 32 * 32 * 128 * 2 * 1000),
+    ],
+    ids=["mha", "gqa", "mqa", "head-dim", "mla", "window", "short", "every-other", "five-of-six", "all-in-window"],
+)
+def test_kv_cache_of_a_request(shape: dict[str, int], tokens: int, expected: int) -> None:
+    """Keys and values of all heads, of shared ones, of a latent, and no more tokens than a window spans."""
+    assert expected == request(inference(LLAMA_7B | shape, context=tokens))
+
+
+@pytest.mark.parametrize("missing", ["layers", "heads", "hidden"])
+def test_an_unknown_shape_has_no_kv_cache(missing: str) -> None:
+    """Nothing is guessed of a model whose shape is not known: only its weights decide."""
+    served = inference({key: value for key, value in LLAMA_7B.items() if key != missing})
+    assert kv_cache.cache(served) is None
+    found = choose(served, gpu(), None).replica
+    assert (1, None, None) == (found.gpus.value, found.request, found.fits)
+
+
+def test_a_latent_without_its_rotary_part_is_not_guessed() -> None:
+    """A latent KV cache needs both its sizes."""
+    assert kv_cache.cache(inference({key: value for key, value in LATENT.items() if key != "rope_head_dim"})) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor", "pipeline", "share"),
+    [
+        (LLAMA_70B, 8, 1, Fraction(1, 8)),
+        (LLAMA_70B, 16, 1, Fraction(1, 8)),
+        (LLAMA_70B, 4, 2, Fraction(1, 8)),
+        (LLAMA_70B, 4, 3, Fraction(27, 80 * 4)),
+        (LATENT, 8, 1, Fraction(1)),
+        (LATENT, 8, 2, Fraction(31, 61)),
+    ],
+)
+def test_kv_cache_of_the_fullest_gpu(model: dict[str, int], tensor: int, pipeline: int, share: Fraction) -> None:
+    """Whole heads of the fullest stage; beyond the heads, and for a latent always, GPUs keep the same."""
+    served = inference(model, tensor=tensor, pipeline=pipeline)
+    found = choose(served, gpu(), None).replica
+    assert found.request is not None
+    assert request(served) * share == found.request.value
+
+
+@pytest.mark.parametrize(
+    ("precision", "size"),
+    [
+        *(("fp64", 8), ("fp32", 4), ("tf32", 4), ("bf16", 2), ("fp16", 2), ("fp8", 1), ("int8", 1)),
+        *(("fp6", Fraction(3, 4)), ("fp4", Fraction(1, 2)), ("int4", Fraction(1, 2))),
+    ],
+)
+def test_bytes_of_a_weight(precision: str, size: Fraction) -> None:
+    """All parameters at the bytes of their format, those of idle experts too."""
+    served = inference(LLAMA_7B | {"active_parameters": 10**9}, precision=precision)
+    assert served.model.parameters.value * size == choose(served, gpu(), None).replica.weights.value
+
+
+# replicas -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_replica_is_as_small_as_will_do() -> None:
+    """Tensor parallelism grows within a server, then come stages; the reasons say what smaller ones lack."""
+    choice = choose(inference(LLAMA_70B, context=8192), gpu(), None)
+    assert (2, 1) == (choice.replica.tensor.value, choice.replica.pipeline.value)
+    (reason,) = choice.reasons
+    assert (1, 1, 141107412992, "`precision: int4`") == (*reason[:3], reason.remedy)
+    assert "71.79 GB too little; `precision: int4` would fit" in str(reason)
+    wide = choose(inference(LLAMA_70B | {"parameters": 10**12}), gpu(), given_(8)).replica
+    assert (8, 4) == (wide.tensor.value, wide.pipeline.value)
+
+
+def test_tensor_parallelism_divides_heads_and_servers() -> None:
+    """Servers of six GPUs and 64 heads leave one or two; a replica goes on over servers from there."""
+    found = choose(inference(LLAMA_70B, precision="fp32"), gpu(), given_(6)).replica
+    assert (2, 2) == (found.tensor.value, found.pipeline.value)
+
+
+def test_requests_fill_what_the_weights_leave() -> None:
+    """(72 GB - 13.48 GB) / 2.147 GB are 27 requests of 4096 tokens."""
+    found = choose(inference(LLAMA_7B), gpu(), None).replica
+    assert found.held is not None
+    assert 27 == found.held.value
+
+
+def test_the_smallest_remedy_comes_first() -> None:
+    """A narrower KV cache comes before narrower weights, and both before fewer tokens."""
+    narrow = choose(inference(LLAMA_7B, context=100_000, tensor=1), gpu(memory=48), None).shortage
+    assert narrow is not None
+    assert "`kv_precision: fp8`" == narrow.remedy
+    shorter = choose(inference(LLAMA_7B, context=400_000, tensor=1), gpu(memory=48), None).shortage
+    assert shorter is not None
+    assert "`context: 50000`" == shorter.remedy
+
+
+def test_degrees_given_must_divide() -> None:
+    """A degree by hand divides the heads, and there are no more stages than layers."""
+    with pytest.raises(Infeasible, match="tensor 5 does not divide the 32 attention heads; 4 or 8 does"):
+        choose(inference(LLAMA_7B, tensor=5), gpu(), None)
+    with pytest.raises(Infeasible, match="at most 32"):
+        choose(inference(LLAMA_7B, pipeline=33), gpu(), None)
+
+
+def test_what_no_replica_holds_is_refused() -> None:
+    """The last message says what is missing and which GPU would do."""
+    with pytest.raises(PlanErrors, match=r"no replica holds the model: tensor 8 x pipeline 2 .* a GPU with"):
+        choose(inference(LLAMA_7B | {"parameters": 10**13, "layers": 2}), gpu(), None)
+
+
+def test_without_a_context_no_shorter_one_is_named() -> None:
+    """Weights alone are too large then, whatever is asked of the model."""
+    with pytest.raises(PlanErrors) as refused:
+        choose(inference(LLAMA_7B | {"parameters": 10**13, "layers": 2}, context=None), gpu(), None)
+    assert "context" not in refused.value.problems[0].message
+
+
+def test_unknown_memory_refuses_nothing() -> None:
+    """Without the GPU's memory a replica is one GPU, and nobody knows what it holds."""
+    found = choose(inference(LLAMA_70B), gpu(memory=None), None).replica
+    assert (1, None, None) == (found.gpus.value, found.room, found.fits)
+
+
+# throughput ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_roofline_by_hand() -> None:
+    """Numbers worked out on paper: prompt, step, and both added for a batch.
+
+    A prompt of 2048 - 512 = 1536 tokens: 2 * 6,738,415,616 * 1536 = 20,700,412,772,352 FLOPs and for attention
+    32 layers * 32 heads * (128 + 128) * 1536^2 = 618,475,290,624, together 21,318,888,062,976; half of 300 TFLOP/s
+    takes 0.14212592041984 s. A step reads 13,476,831,232 bytes of weights and for each of 10 requests 1792 tokens of
+    524,288 bytes, together 22,872,072,192; half of 2 TB/s takes 0.022872072192 s (arithmetic: 0.0009 s). A batch takes
+    10 * 0.14212592041984 + 512 * 0.022872072192 = 13.1317601665024 s for 5120 tokens.
+    """
+    served = inference(LLAMA_7B, context=2048, output_tokens=512, batch=10)
+    found = roofline.estimate(served, gpu(), choose(served, gpu(), None).replica)
+    assert found is not None
+    assert 10 == found.batch.value
+    typical = found.typical
+    assert (Fraction("0.14212592041984"), Fraction("0.022872072192")) == (typical.prefill.value, typical.step.value)
+    assert typical.of_gpu is not None
+    assert 5120 / Fraction("13.1317601665024") == typical.of_gpu.value
+    assert pytest.approx(389.894, abs=0.001) == float(typical.of_gpu.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "tokens", "expected"),
+    [
+        ({}, 4096, 32 * 32 * 256 * 4096**2),
+        ({"head_dim": 192, "v_head_dim": 64}, 4096, 32 * 32 * 256 * 4096**2),
+        # 16 layers see all, 16 no more than 1024 positions: 1024 * 4096 less the 1024^2 / 2 of the first 1024 tokens
+        (
+            {"window": 1024, "window_layers": 16},
+            *(4096, 16 * 32 * 256 * 4096**2 + 2 * 16 * 32 * 256 * (1024 * 4096 - 1024**2 // 2)),
+        ),
+        ({"window": 1024}, 512, 32 * 32 * 256 * 512**2),
+    ],
+    ids=["heads", "values", "windows", "in-window"],
+)
+def test_a_prompt_pays_for_its_attention(shape: dict[str, int], tokens: int, expected: int) -> None:
+    """Causal attention comes on top of 2 FLOPs a parameter and token, no further than a window reaches."""
+    served = inference(LLAMA_7B | shape, context=tokens)
+    found = roofline.estimate(served, gpu(memory=800), choose(served, gpu(memory=800), None).replica)
+    assert found is not None
+    assert Fraction(2 * 6738415616 * tokens + expected, 150 * 10**12) == found.typical.prefill.value
+
+
+def test_stages_take_turns() -> None:
+    """Two stages work on half a batch each; a request alone passes both in turn."""
+    alone = inference(LLAMA_7B, output_tokens=512, batch=1)
+    one = roofline.estimate(alone, gpu(), choose(alone, gpu(), None).replica)
+    halved = inference(LLAMA_7B, output_tokens=512, batch=1, pipeline=2)
+    two = roofline.estimate(halved, gpu(), choose(halved, gpu(), None).replica)
+    assert one is not None
+    assert two is not None
+    for first, second in ((one.typical, two.typical), (one.low, two.low)):
+        assert (first.prefill.value, first.step.value) == (second.prefill.value, second.step.value)
+        assert first.of_replica is not None
+        assert second.of_replica is not None
+        assert first.of_replica.value == second.of_replica.value
+
+
+def test_prompts_follow_each_other_through_stages() -> None:
+    """Ten prompts occupy two stages half as long as one GPU, though each takes as long to pass both."""
+    busy, staged = (inference(LLAMA_7B, output_tokens=1, context=2048, batch=10, pipeline=count) for count in (1, 2))
+    one, two = (roofline.estimate(served, gpu(), choose(served, gpu(), None).replica) for served in (busy, staged))
+    assert one is not None
+    assert two is not None
+    assert one.typical.prefill.value == two.typical.prefill.value
+    assert one.typical.of_replica is not None
+    assert two.typical.of_replica is not None
+    prompts = 10 / one.typical.of_replica.value - one.typical.step.value
+    assert prompts / 2 == 10 / two.typical.of_replica.value - two.typical.step.value
+
+
+def test_the_fullest_stage_sets_the_pace() -> None:
+    """Three stages of 80 layers hold 27, 27 and 26: a prompt occupies one for 27 of 80 parts of the whole time."""
+    served = inference(LLAMA_70B, output_tokens=1, context=2048, batch=12, pipeline=3)
+    found = roofline.estimate(served, gpu(memory=200), choose(served, gpu(memory=200), None).replica)
+    assert found is not None
+    whole = Fraction(2 * 70553706496 * 2047 + 80 * 64 * 256 * 2047**2, 150 * 10**12)
+    assert whole == found.typical.prefill.value
+    assert found.typical.of_replica is not None
+    assert 12 / found.typical.of_replica.value == 12 * whole * Fraction(27, 80) + found.typical.step.value
+
+
+def test_a_mixture_reads_the_experts_that_its_batch_needs() -> None:
+    """One request reads the active parameters, a large batch all of them."""
+    mixture = LLAMA_7B | {"active_parameters": 10**9}
+    for requests, read in ((1, 10**9), (3, 3 * 10**9), (20, 6738415616)):
+        served = inference(mixture, output_tokens=1, context=2, batch=requests)
+        found = roofline.estimate(served, gpu(), choose(served, gpu(), None).replica)
+        assert found is not None
+        cache = requests * 524288 * Fraction(3, 2)
+        assert (2 * read + cache) / (1000 * GIGA) == found.typical.step.value
+
+
+def test_int4_works_in_16_bits() -> None:
+    """Weights in int4 are unpacked; other formats must be the GPU's own."""
+    served = inference(LLAMA_7B, precision="int4")
+    assert 300 * 10**12 == roofline.working_peak(served, gpu(fp16=300)).value
+    assert 400 * 10**12 == roofline.working_peak(served, gpu(fp16=300, bf16=400)).value
+    with pytest.raises(PlanErrors, match="no dense fp8 peak is known for G; `precision:` may be bf16, fp16"):
+        roofline.working_peak(inference(LLAMA_7B, precision="fp8"), gpu())
+
+
+def test_a_measurement_takes_the_place_of_the_estimate() -> None:
+    """The rule of thumb, in whole replicas; formats that a GPU has no peak for are no matter then."""
+    keys = {"output_tokens": 300, "requests_per_minute": 10, "tokens_per_second_per_gpu": 30}
+    need = service.size(inference(LLAMA_7B, precision="fp8", **keys), gpu(), None, None)
+    assert (2, None, None) == (need.gpus_required.value, need.estimate, need.gpus_range)
+    assert 4 == service.size(inference(LLAMA_7B, tensor=4, **keys), gpu(), None, None).gpus_required.value
+
+
+def test_requests_in_flight_need_replicas() -> None:
+    """28 requests do not fit a replica that holds 27."""
+    assert 1 == service.size(inference(LLAMA_7B, concurrency=27), gpu(), None, None).gpus_required.value
+    assert 2 == service.size(inference(LLAMA_7B, concurrency=28), gpu(), None, None).gpus_required.value
+
+
+def test_larger_replicas_are_tried_over_servers() -> None:
+    """A replica of more servers may need fewer GPUs in all; none is larger than the cluster that a plan gives."""
+    served = inference(LATENT | {"parameters": 671 * 10**9}, context=8192, output_tokens=1024, requests_per_minute=3000)
+    fewest = service.size(served, gpu(bandwidth=3350, fp16=990), given_(8), None)
+    assert fewest.smaller is not None
+    smallest, more = fewest.smaller
+    assert (8, 3) == (smallest.tensor.value, smallest.pipeline.value)
+    assert 8 == fewest.replica.tensor.value
+    assert fewest.replica.pipeline.value > 3
+    assert fewest.gpus_required.value < more.value
+    limited = service.size(served, gpu(bandwidth=3350, fp16=990), given_(8), 64)
+    assert limited.replica.gpus.value <= 64
+    assert fewest.gpus_required.value <= limited.gpus_required.value
+
+
+def test_larger_replicas_are_of_more_gpus() -> None:
+    """Four GPUs may be cut in other ways, and none of these is larger; sixteen stages are the most that are tried."""
+    served = inference(LLAMA_70B)
+    four = replica(served, gpu(), given_(2), given_(2))
+    sizes = [each.gpus.value for each in larger_replicas(served, gpu(), given_(4), four)]
+    assert sizes[0] > 4
+    assert sizes == sorted(sizes)
+    assert 4 * 16 == sizes[-1]
+
+
+def test_what_a_replica_holds_may_be_unknown() -> None:
+    """One replica is taken then, and the assumption says so; a batch takes the place of what would be held."""
+    unknown = service.size(inference(LLAMA_7B, concurrency=100), gpu(memory=None), None, None)
+    assert (1, "memory", None) == (unknown.replicas.value, unknown.missing, unknown.estimate)
+    assert isinstance(unknown.replicas.origin, Assumed)
+    known = service.size(inference(LLAMA_7B, output_tokens=8, batch=5), gpu(memory=None), None, None)
+    assert known.estimate is not None
+    assert 5 == known.estimate.batch.value
+
+
+def test_a_bound_by_hand() -> None:
+    """Each of arithmetic and reading bounds a GPU alone, at the full data sheet and the requests that it holds.
+
+    27 requests of 4096 tokens are held. Reading: 13,476,831,232 bytes of weights and 27 * 524,288 * (4096 - 2)
+    of KV cache, 71,430,578,176 bytes, take 0.035715 s at 2 TB/s: 27 / 0.035715 = 755.98 tokens/s. Arithmetic of an
+    answer of 4 tokens: (2 * 6,738,415,616 * 4092 + 32 * 32 * 256 * 4092^2) / 4 = 14.884 TFLOPs of the prompt a token
+    and 0.0135 of the answer; 300 TFLOP/s give 20.137 tokens/s.
+    """
+    served = inference(LLAMA_7B, output_tokens=4)
+    found = roofline.bound(served, gpu(), choose(served, gpu(), None).replica)
+    assert found is not None
+    assert (roofline.ARITHMETIC, 27) == (found.by, found.batch.value)
+    assert pytest.approx(20.137, abs=0.001) == float(found.of_gpu.value)
+    fast = roofline.bound(served, gpu(fp16=300_000), choose(served, gpu(), None).replica)
+    assert fast is not None
+    assert roofline.BANDWIDTH == fast.by
+    assert pytest.approx(755.98, abs=0.01) == float(fast.of_gpu.value)
+
+
+# the report ---------------------------------------------------------------------------------------------------------
+
+
+def plan(**keys: Any) -> dict[str, Any]:
+    """A plan that serves Llama 2 7B on H100."""
+    keys = {"model": "llama-2-7b", "precision": "fp16", "context": 2048} | keys
+    return {"bomgen": 1, "name": "serve", "workload": {"inference": keys}, "cluster": {"gpu": "h100-sxm"}}
+
+
+def words(report: Report, code: str = "en") -> Document:
+    """The document of a report."""
+    return document(report, language(code))
+
+
+def texts(page: Document) -> str:
+    """Sentences and notes of the summary and the serving chapter."""
+    sections = {section.id: section for section in page.sections}
+    found = [*sections["summary"].text, *(note.text for note in sections["serving"].notes)]
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize(("code", "word"), [("en", "estimate"), ("zh", "估算")])
+def test_an_estimate_is_called_one(code: str, word: str, worked: Worked) -> None:
+    """The page says that the throughput is estimated, and shows low, typical and high."""
+    page = words(worked(plan(output_tokens=512, requests_per_minute=600)), code)
+    assert word in texts(page)
+    chapter = next(section for section in page.sections if section.id == "serving")
+    (table,) = [table for table in chapter.tables if table.id == "serving-estimate"]
+    values = [[float(cell.value) for cell in row.cells[1:4]] for row in table.rows]  # type: ignore[arg-type]
+    assert 3 == len(values)
+    rate, requests, gpus = values
+    assert rate == sorted(rate)
+    assert requests == sorted(requests)
+    assert gpus == sorted(gpus, reverse=True)
+
+
+def test_a_measurement_is_called_one(worked: Worked) -> None:
+    """Nothing is called an estimate where a measurement is given, and no range is shown."""
+    report = worked(plan(output_tokens=512, requests_per_minute=600, tokens_per_second_per_gpu=1500))
+    assert "estimate" not in texts(words(report)).replace("nothing of it is estimated", "")
+    assert "as measured" in texts(words(report))
+    workload = result(report)["workload"]
+    assert not [key for key in workload if key.endswith("range") or key == "latency"]
+    # 600 a minute of 512 tokens are 5120 tokens/s: 4 GPUs, of a server of 8
+    assert (4, 8, 12000) == (workload["gpus_required"], workload["replicas"], workload["tokens_per_second"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"model": {"name": "m", "parameters": "7B"}}, "The KV cache is not known"),
+        ({}, "give `output_tokens`"),
+        ({"precision": "int4"}, "int4 values are counted with 0.5 bytes each"),
+        ({"model": "llama-3.1-70b"}, "Tensor 1 x pipeline 1 does not do"),
+        ({"model": "llama-3.1-70b", "parallelism": {"tensor": 16}}, "beyond the 8 KV heads"),
+        ({"model": "deepseek-v3", "precision": "bf16", "parallelism": {"tensor": 32}}, "the whole latent KV cache"),
+    ],
+    ids=["shape", "answer", "scales", "smaller", "duplicated", "latent"],
+)
+def test_the_chapter_says_why(keys: dict[str, Any], said: str, worked: Worked) -> None:
+    """What is not known, why smaller replicas do not do, and what is kept more than once."""
+    assert said in texts(words(worked(plan(**keys))))
+
+
+@pytest.mark.parametrize(
+    ("keys", "cluster", "rule", "said"),
+    [
+        ({"model": "llama-3.1-70b", "parallelism": {"tensor": 1}}, {}, "memory", "69.78 GB too little"),
+        ({"concurrency": 600}, {"gpus": 8}, "target-missed", "hold 484 requests at a time, 600 are asked for; 10 GPUs"),
+        (
+            {"output_tokens": 512, "requests_per_minute": 60000},
+            *({"gpus": 8}, "target-missed", "by a roofline estimate"),
+        ),
+        (
+            {"output_tokens": 512, "requests_per_minute": 6000, "tokens_per_second_per_gpu": 1000},
+            *({"gpus": 8}, "target-missed", "8 GPUs answer 937.5 requests a minute, 6000 are asked for; 52 GPUs"),
+        ),
+        ({"output_tokens": 512, "batch": 600}, {}, "batch", "holds 54 requests of 600 at a time; the estimate has 54"),
+        (
+            {"output_tokens": 512, "batch": 6, "tokens_per_second_per_gpu": 1000},
+            *({}, "no-effect", "workload.inference.batch has no effect, because the throughput is measured"),
+        ),
+        (
+            {"output_tokens": 512, "tokens_per_second_per_gpu": 5000},
+            *({}, "above-roofline", "reading at its full memory bandwidth, with 54 requests a replica"),
+        ),
+    ],
+    ids=["too-large", "in-flight", "estimated", "measured", "batch", "batch-unused", "above-roofline"],
+)
+def test_warnings(keys: dict[str, Any], cluster: dict[str, Any], rule: str, said: str, worked: Worked) -> None:
+    """What does not fit or suffice is said at its place, with what would do, and the build goes on."""
+    asked = plan(**keys)
+    asked["cluster"] |= cluster
+    (problem,) = [problem for problem in worked(asked).problems if problem.rule == rule]
+    assert "warning" == problem.severity
+    assert said in problem.message
+    assert problem.mark.line > 3
+
+
+def test_a_cluster_that_holds_all_requests_is_warned_of_none(worked: Worked) -> None:
+    """The 484 requests that eight GPUs hold, and no more, are asked for."""
+    asked = plan(concurrency=484)
+    asked["cluster"] |= {"gpus": 8}
+    assert [] == [problem for problem in worked(asked).problems if problem.rule == "target-missed"]
+
+
+def test_what_is_estimated_is_labelled_so(worked: Worked) -> None:
+    """Tile and table say that the requests answered are an estimate; those asked for are never called answered."""
+    keys = {"output_tokens": 512, "requests_per_minute": 600}
+    for measured in ({}, {"tokens_per_second_per_gpu": 1500}):
+        page = words(worked(plan(**keys, **measured)))
+        label = "Requests answered a minute" + ("" if measured else " (estimate)")
+        assert label in [name for name, _ in page.headline]
+        chapter = next(section for section in page.sections if section.id == "serving")
+        assert label in [row.cells[0].value for table in chapter.tables for row in table.rows]
+        assert "Requests answered a minute = 600" not in repr(page)
+
+
+def test_the_low_end_says_what_it_misses(worked: Worked) -> None:
+    """Where the low end of the estimate misses the rate asked for, the note says by how much and what would do."""
+    report = worked(plan(model="llama-3.1-70b", context=4096, output_tokens=512, requests_per_minute=3000))
+    workload = result(report)["workload"]
+    low, gpus = workload["requests_per_minute_range"]["low"], workload["gpus_required_range"]["high"]
+    assert low < 3000
+    assert f"the cluster answers {low:.4g} of the 3000 requests a minute that are asked for; {gpus} GPUs" in texts(
+        words(report)
+    )
+    assert "At the low end" not in texts(words(worked(plan(output_tokens=512, requests_per_minute=1))))
+
+
+def test_half_given_degrees_are_the_schemas_default(worked: Worked) -> None:
+    """A degree left out beside one given is one, by the same assumption as in training; only found ones are chosen."""
+    for degrees, left_out in (({"tensor": 2}, "pipeline"), ({"pipeline": 2}, "tensor")):
+        report = worked(plan(parallelism=degrees))
+        found = result(report)
+        assert 1 == found["workload"]["parallelism"][left_out]
+        names = [assumption["name"] for assumption in found["assumptions"]]
+        assert "Degree of parallelism" in names
+        assert not {"Tensor parallel degree", "Pipeline stages"} & set(names)
+    assert "Tensor parallel degree" in [one["name"] for one in result(worked(plan()))["assumptions"]]
+
+
+def test_no_bandwidth_no_estimate(worked: Worked) -> None:
+    """A GPU that nobody knows the bandwidth of gets no throughput, and a rate of requests is refused."""
+    asked = plan(output_tokens=512)
+    asked["cluster"] = {"gpu": {"fp16_tflops": 300, "memory": "80 GB"}, "gpus": 8}
+    report = worked(asked)
+    assert "tokens_per_second" not in result(report)["workload"]
+    assert "the GPU's memory bandwidth is not known" in texts(words(report))
+    asked["workload"]["inference"]["requests_per_minute"] = 60
+    with pytest.raises(PlanErrors, match="memory bandwidth"):
+        worked(asked)
