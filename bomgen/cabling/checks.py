@@ -10,7 +10,7 @@ from bomgen.cabling.types import Column, Wiring
 from bomgen.design.assembly import Design
 
 
-def broken(wiring: Wiring, design: Design) -> list[str]:
+def broken_rules(wiring: Wiring, design: Design) -> list[str]:
     """The rules that the wiring breaks, in words; empty when all hold."""
     tables = [wiring, wiring.over_panels] if wiring.over_panels else [wiring]
     of_tables = [each for table in tables for rule in _OF_TABLES for each in rule(table)]

@@ -96,9 +96,9 @@ class WireWay(NamedTuple):
     """At the lower and the upper end."""
     protocol: str | None
     """Of the switch at the upper end."""
-    by_route: bool = False
+    measured: bool = False
     """Whether each cable is as long as its way over the floor."""
-    otherwise_m: Fraction = Fraction(0)
+    fallback_length_m: Fraction = Fraction(0)
     """The length of those whose way is not known."""
     patch: Patch | None = None
     """What stands between racks in place of a fibre; None: nothing does."""

@@ -60,7 +60,7 @@ def links_of_cage(radix: int, ports: int, ports_per_cage: int) -> int | Fraction
 
 
 @formula("ports")
-def with_reserved(down: int, reserved_ports: int, free: int) -> int:
+def ports_down_and_reserved(down: int, reserved_ports: int, free: int) -> int:
     """Ports down of the spine that reserved ports stand on side by side."""
     return down + min(reserved_ports, free)
 
@@ -72,7 +72,7 @@ def ports_free(down: int, up: int, radix: int, up_radix: int, cages: int) -> int
 
 
 @formula("ports")
-def down_beside(asked: int, up: int, radix: int, up_radix: int, cages: int) -> int:
+def limit_ports_down(asked: int, up: int, radix: int, up_radix: int, cages: int) -> int:
     """Ports down that a plan gives to a switch, as many as the links up leave."""
     return min(asked, ports_beside(up, radix, up_radix, cages))
 
@@ -228,7 +228,7 @@ def _down_as_asked(fabric: Fabric, tier: Tier, asked: Figure, up: Figure) -> Fig
     cages = shared_cages(tier.switch, below, above) or tier.switch.groups[0].ports
     if asked.value <= ports_beside(up.value, reach.value, up_reach.value, cages.value):
         return asked
-    return down_beside(asked, up, reach, up_reach, cages)
+    return limit_ports_down(asked, up, reach, up_reach, cages)
 
 
 def _line_cards(
@@ -247,7 +247,7 @@ def _line_cards(
             free = ports_free(down, up, reach, radix(tier.switch, above), cages)
         else:
             free = ports_free_at_top(reach, down)
-        down = with_reserved(down, reserved, free)
+        down = ports_down_and_reserved(down, reserved, free)
     of_card = ports_per_card if reach is group.ports else links_of_card(reach, group.ports, ports_per_card)
     if up is None:
         return cards_for_top(down, of_card)

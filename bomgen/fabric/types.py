@@ -48,7 +48,7 @@ class Demand(NamedTuple):
     """Links of each topmost switch into another fabric, at the rate `uplink`."""
     unit: Figure | None
     """Servers whose rails share one set of leaves; None: as many as a leaf has ports down."""
-    exact: bool
+    populate_used_ports_only: bool
     """Build out only what serves somebody."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
     """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""

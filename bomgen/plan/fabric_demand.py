@@ -8,7 +8,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric import registry as topologies
 from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.planes import dealt, side_by_side
+from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.ports import sum_of_ports
 from bomgen.fabric.types import Demand, DirectDemand, Fabric
 from bomgen.plan.attachment import Attachment, refusal
@@ -89,7 +89,7 @@ def demand(
         uplinks=fabric.uplink.ports if fabric.uplink else None,
         unit=fabric.scalable_unit,
         options=fabric.options,
-        exact=fabric.build_out.value == "exact",
+        populate_used_ports_only=fabric.build_out.value == "exact",
     )
 
 
@@ -114,7 +114,9 @@ def build(
     whole = demand(fabric, attached, servers, hosts, uplink_gbps)
     if planes.value == 1:
         return topologies.build(topology, whole)
-    return side_by_side(topologies.build(topology, dealt(whole, planes, attached.ports_per_plane)), planes, whole)
+    return combine_planes(
+        topologies.build(topology, demand_of_one_plane(whole, planes, attached.ports_per_plane)), planes, whole
+    )
 
 
 def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:

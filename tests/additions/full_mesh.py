@@ -9,7 +9,7 @@ from math import ceil
 from bomgen.core.provenance import formula
 from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
 from bomgen.fabric.ports import radix
-from bomgen.fabric.requirements import attached_of, endpoints_of, in_a_row
+from bomgen.fabric.requirements import all_endpoints, attached_ports, seat_in_order
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 NAME = "full-mesh"
@@ -60,7 +60,7 @@ def hops(leaves: int) -> int:
 
 def build(demand: Demand) -> Fabric:
     """As many leaves as hold the endpoints."""
-    rate, endpoints, attached = demand.rates[SERVER_LEAF.name], endpoints_of(demand), attached_of(demand)
+    rate, endpoints, attached = demand.rates[SERVER_LEAF.name], all_endpoints(demand), attached_ports(demand)
     ports = radix(demand.leaf.switch, rate)
     count = leaves(endpoints, ports)
     down, up = ports_down(endpoints, count), ports_to_others(count)
@@ -80,7 +80,7 @@ def build(demand: Demand) -> Fabric:
         hops=hops(count),
         largest=None,
         free_ports={},
-        seats=in_a_row(demand, count, down, up),
+        seats=seat_in_order(demand, count, down, up),
         exact_bisection=False,
     )
 

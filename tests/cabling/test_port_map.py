@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fabrics_by_hand import figure
 
-from bomgen.cabling.port_map import Wanted, sockets
+from bomgen.cabling.port_map import PortDemand, map_ports
 from bomgen.catalog import switch_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Switch
@@ -40,7 +40,7 @@ def _names(switch: Switch, rate: int) -> list[str]:
     ports = sum(int(Fraction(group_radix(group, wanted).value)) for group in switch.groups if serves(group, wanted))
     if not ports:
         return []
-    return [socket.name for socket in sockets(switch, [Wanted("all", ports, wanted, None)])["all"].sockets]
+    return [socket.name for socket in map_ports(switch, [PortDemand("all", ports, wanted, None)])["all"].sockets]
 
 
 @pytest.mark.parametrize(("name", "switch"), _switches(), ids=lambda value: value if isinstance(value, str) else "")

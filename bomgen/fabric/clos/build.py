@@ -23,7 +23,7 @@ from bomgen.fabric.clos.search_formulas import (
     up_of,
 )
 from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.requirements import attached_of, endpoints_of, not_fixed
+from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 
@@ -82,7 +82,7 @@ class Builder:
         self.topology, self.demand, self.figures, self.shape = topology, demand, figures, shape
         self.has_rails = has_rails
         self.rates = demand.rates
-        self.attached = attached_of(demand)
+        self.attached = attached_ports(demand)
 
     def fabric(self) -> Fabric:
         """The shape as a fabric."""
@@ -109,7 +109,7 @@ class Builder:
         above = self._reserved_above(leaves, down)
         return Fabric(
             topology=self.topology,
-            endpoints=endpoints_of(self.demand),
+            endpoints=all_endpoints(self.demand),
             ports_per_server=self.demand.ports_per_server,
             tier_count=self.figures["tiers"],
             tiers=tuple(tiers),
@@ -149,7 +149,7 @@ class Builder:
         leaf, spine, *core = tiers
         figures = self.figures
         ports = (figures["radix"], figures["up_radix"], figures["cages"])
-        if all(run.up == leaf.up.value for run in seats.value.runs() if leaf.up):
+        if all(group.up == leaf.up.value for group in seats.value.groups() if leaf.up):
             of_leaves = formulas.free_ports(leaf.count, self._beside(leaf.up, *ports), self._on_leaves(above))
         else:
             of_leaves = ports_in_use.free_beside_links(seats, *ports)
@@ -276,7 +276,7 @@ class Builder:
         figures, rates = self.figures, self.rates
         ports = (figures["nic_ports"], figures["host_ports"], figures["reserved_ports"], figures["rails"])
         places = (*ports, self._unit(down), down, up, leaves)
-        if not self.demand.exact or self.demand.leaf.uplinks:
+        if not self.demand.populate_used_ports_only or self.demand.leaf.uplinks:
             return ports_in_use.full_build_out(*places)
         ratio = self.demand.oversubscription
         return ports_in_use.exact_build_out(*places, rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio, spines)
@@ -284,8 +284,8 @@ class Builder:
     def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, seats: Figure) -> Tier:
         rates = self.rates
         fitted: tuple[Fitted, ...] = (Fitted(leaves, down, up),)
-        if self.demand.exact and seats.value.kinds() != (((down.value, up.value), leaves.value),):
-            fitted = tuple(ports_in_use.fitted(ports_in_use.kinds_of_leaves(seats), has_up=True))
+        if self.demand.populate_used_ports_only and seats.value.kinds() != (((down.value, up.value), leaves.value),):
+            fitted = tuple(ports_in_use.fit_switches(ports_in_use.kinds_of_leaves(seats), has_up=True))
         built = formulas.ratio_built(down, rates[SERVER_LEAF.name], up, rates[LEAF_SPINE.name])
         return Tier("leaf", self.demand.leaf.switch, leaves, self.figures["radix"], down, up, fitted, built)
 
@@ -298,7 +298,7 @@ class Builder:
 
     def _server_links(self) -> Links:
         rate = self.rates[SERVER_LEAF.name]
-        return Links(SERVER_LEAF.name, endpoints_of(self.demand), self.attached, rate, SERVER_LEAF.ends)
+        return Links(SERVER_LEAF.name, all_endpoints(self.demand), self.attached, rate, SERVER_LEAF.ends)
 
     def _spine_tier(
         self, spines: Figure, of_pod: Figure, down: Figure, up: Figure | None, pods: Figure | None, seats: Figure
@@ -306,11 +306,11 @@ class Builder:
         ratio = None
         if up is not None:
             ratio = formulas.ratio_built(down, self.rates[LEAF_SPINE.name], up, self.rates[SPINE_CORE.name])
-        kinds = ports_in_use.kinds_of_spines(seats, pods or single_layer(), of_pod, up or not_fixed())
+        kinds = ports_in_use.kinds_of_spines(seats, pods or single_layer(), of_pod, up or UNSET)
         fitted: tuple[Fitted, ...] = (Fitted(spines, down, up),)
         [((filled, _), _), *others] = kinds.value
         if others or filled != down.value:
-            fitted = tuple(ports_in_use.fitted(kinds, has_up=up is not None))
+            fitted = tuple(ports_in_use.fit_switches(kinds, has_up=up is not None))
         return Tier("spine", self.demand.spine.switch, spines, self.figures["spine_radix"], down, up, fitted, ratio)
 
     def _core_tier(self, pods: Figure, of_pod: Figure, spine_up: Figure) -> Tier:

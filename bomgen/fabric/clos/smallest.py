@@ -11,7 +11,7 @@ from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
 from bomgen.fabric.clos.search import MAX_TIERS, Numbers, best, divisions, most_servers, reach, spines_of_pod
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
-from bomgen.fabric.requirements import endpoints_of, figures_of, numbers_of, one_switch, spaced
+from bomgen.fabric.requirements import all_endpoints, build_one_switch, group_thousands, search_figures, search_numbers
 from bomgen.fabric.types import Demand, Fabric
 
 MOST_PORTS = 1024
@@ -29,11 +29,11 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
     asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand, rails), MAX_TIERS + 1)
     for tiers in asked:
         if tiers == 1:
-            if endpoints_of(demand).value <= radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value:
-                return one_switch(demand, topology)
+            if all_endpoints(demand).value <= radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value:
+                return build_one_switch(demand, topology)
             continue
-        figures = figures_of(demand, tiers, rails)
-        numbers = numbers_of(figures)
+        figures = search_figures(demand, tiers, rails)
+        numbers = search_numbers(figures)
         _check_pods(demand, numbers)
         shape = best(numbers)
         if shape is not None:
@@ -93,13 +93,15 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
 
     It speaks of the fewest tiers that would do if nothing were fixed, else of the most.
     """
-    would_do = (each for each in asked if each > 1 and best(_freed(numbers_of(figures_of(demand, each, rails)))))
+    would_do = (
+        each for each in asked if each > 1 and best(_freed(search_numbers(search_figures(demand, each, rails))))
+    )
     tiers = next(would_do, asked[-1])
-    because = endpoints_of(demand)
+    because = all_endpoints(demand)
     choices = (demand.leaf, demand.spine, demand.core)[:tiers]
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
-    numbers = numbers_of(figures_of(demand, tiers, rails)) if tiers > 1 else None
-    wanted, servers = spaced(because.value), demand.servers.value
+    numbers = search_numbers(search_figures(demand, tiers, rails)) if tiers > 1 else None
+    wanted, servers = group_thousands(because.value), demand.servers.value
     if numbers and not next(divisions(numbers), None):
         return _undivided(demand, numbers)
     if numbers and (shape := best(_freed(numbers))):
@@ -119,23 +121,23 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
         reached = max((ports - others) // per_server, 0)
     if not reached and others:
         return _crowded(demand, numbers, others)
-    endpoints = spaced(reached * per_server + others)
+    endpoints = group_thousands(reached * per_server + others)
     verb = "reaches" if tiers == 1 else "reach"
     message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} {verb} {endpoints}: at most {reached} servers"
     for more in range(tiers + 1, MAX_TIERS + 1) if demand.tiers else ():
-        if best(numbers_of(figures_of(demand, more, rails))):
+        if best(search_numbers(search_figures(demand, more, rails))):
             return Infeasible(f"{message}, or `tiers: {more}`", because)
     ports = _radix_that_fits(numbers, because.value) if numbers else because.value
-    return Infeasible(f"{message}, or switches of {spaced(ports)} ports" if ports else message, because)
+    return Infeasible(f"{message}, or switches of {group_thousands(ports)} ports" if ports else message, because)
 
 
 def _crowded(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
     """Other machines and reserved ports alone are too many."""
     alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
     most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
-    because = demand.host_ports or demand.reserved_ports or endpoints_of(demand)
-    message = f"{spaced(others)} ports of other machines and reserved ones leave no room for servers"
-    return Infeasible(f"{message}; all that the switches reach are {spaced(most)} endpoints", because)
+    because = demand.host_ports or demand.reserved_ports or all_endpoints(demand)
+    message = f"{group_thousands(others)} ports of other machines and reserved ones leave no room for servers"
+    return Infeasible(f"{message}; all that the switches reach are {group_thousands(most)} endpoints", because)
 
 
 def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.links.endpoints import Seats, seated
+from bomgen.fabric.links.endpoints import Seats, seat_plane
 from bomgen.fabric.registry import topology
 from bomgen.fabric.types import Fabric
 
@@ -52,8 +52,8 @@ def cut_between_halves(plane: Fabric) -> Cut:
     seats = None
     if plane.seats is not None:
         ports = int(plane.ports_per_server.value)
-        servers = sum(run.leaves * run.nic_ports for run in plane.seats.value.runs()) // ports
-        seats = seated(plane, servers, ports)
+        servers = sum(group.leaves * group.nic_ports for group in plane.seats.value.groups()) // ports
+        seats = seat_plane(plane, servers, ports)
     graph, miscounted = _graph(plane, seats)
     return Cut(_smallest(graph) if seats else _between_nodes(graph, int(plane.endpoints.value)), miscounted)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.links.endpoints import seated
+from bomgen.fabric.links.endpoints import seat_plane
 from bomgen.fabric.registry import topology
 from bomgen.fabric.types import SERVER, Fabric
 
@@ -24,7 +24,7 @@ HOST = "host"
 """The lower end of links of machines beside the servers: their ports, numbered through over all of them."""
 
 
-class Spread(NamedTuple):
+class PortSpread(NamedTuple):
     """How the ports of a machine are dealt out to equal fabrics."""
 
     ports: int
@@ -36,7 +36,7 @@ class Spread(NamedTuple):
     """Of all other machines, over all planes."""
 
 
-class Joint(NamedTuple):
+class LinkTable(NamedTuple):
     """Links of one kind: a row a link, the device and port at either end."""
 
     kind: str
@@ -53,7 +53,7 @@ class Joint(NamedTuple):
         return len(self.lower)
 
 
-def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
+def enumerate_links(fabric: Fabric, spread: PortSpread, servers: int) -> Iterator[LinkTable]:
     """Every link of a fabric with switches that gets a cable, kind by kind; reserved ports get none.
 
     Servers come in their order, then other machines. Raises ValueError when the fabric's counts do not add up.
@@ -63,8 +63,8 @@ def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
     trees = equal // spread.planes
     parts: dict[tuple[str, tuple[str, str]], list[tuple[Column, ...]]] = {}
     for number in range(equal):
-        for joint in _plane(plane, spread, servers, number % spread.planes, number // spread.planes, trees):
-            lower_count, upper_count = (_count(plane, end) for end in joint.ends)
+        for joint in _links_of_plane(plane, spread, servers, number % spread.planes, number // spread.planes, trees):
+            lower_count, upper_count = (_device_count(plane, end) for end in joint.ends)
             columns = (
                 joint.lower + number * lower_count,
                 joint.lower_port,
@@ -77,22 +77,24 @@ def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
         if ends[0] in (SERVER, HOST):
             order = np.lexsort((lower_port, lower))
             lower, lower_port, upper, upper_port = (each[order] for each in (lower, lower_port, upper, upper_port))
-        yield Joint(kind, ends, lower, lower_port, upper, upper_port)
+        yield LinkTable(kind, ends, lower, lower_port, upper, upper_port)
 
 
-def _count(plane: Fabric, end: str) -> int:
+def _device_count(plane: Fabric, end: str) -> int:
     """Devices of a plane at an end of a kind of link; machines are the same in every plane."""
     tier = plane.tier(end)
     return int(tier.count.value) if tier else 0
 
 
-def _plane(plane: Fabric, spread: Spread, servers: int, number: int, tree: int, trees: int) -> Iterator[Joint]:
+def _links_of_plane(
+    plane: Fabric, spread: PortSpread, servers: int, number: int, tree: int, trees: int
+) -> Iterator[LinkTable]:
     """The links of one of several equal fabrics: plane `number`, and of its `trees` that of rail `tree`."""
-    seats = seated(plane, servers, int(plane.ports_per_server.value))
+    seats = seat_plane(plane, servers, int(plane.ports_per_server.value))
     of_nic = spread.ports_of_nic // spread.planes
     in_plane = seats.port + tree
     port = in_plane // of_nic * spread.ports_of_nic + in_plane % of_nic * spread.planes + number
-    yield Joint(SERVER_LEAF.name, SERVER_LEAF.ends, seats.server, port, seats.leaf, seats.leaf_port)
+    yield LinkTable(SERVER_LEAF.name, SERVER_LEAF.ends, seats.server, port, seats.leaf, seats.leaf_port)
     rows = trees * seats.rails
     hosts = list[tuple[Any, ...]]()
     for rail, (leaf, leaf_port) in enumerate(seats.hosts):
@@ -103,6 +105,6 @@ def _plane(plane: Fabric, spread: Spread, servers: int, number: int, tree: int, 
         hosts.append((ids, np.zeros_like(ids), leaf[: len(ids)], leaf_port[: len(ids)]))
     columns = [np.concatenate(each) for each in zip(*hosts, strict=True)]
     if len(columns[0]):
-        yield Joint(SERVER_LEAF.name, (HOST, SERVER_LEAF.ends[1]), *columns)
+        yield LinkTable(SERVER_LEAF.name, (HOST, SERVER_LEAF.ends[1]), *columns)
     for kind, ends in topology(plane.topology).connect(plane, seats):
-        yield Joint(kind.name, kind.ends, *(np.asarray(column, dtype=np.int64) for column in ends))
+        yield LinkTable(kind.name, kind.ends, *(np.asarray(column, dtype=np.int64) for column in ends))

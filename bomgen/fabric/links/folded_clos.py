@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.fabric.clos.occupancy import pod_sizes
-from bomgen.fabric.links.endpoints import Seats, counted
+from bomgen.fabric.clos.occupancy import leaves_of_pods
+from bomgen.fabric.links.endpoints import Seats, count_up
 from bomgen.fabric.types import Fabric
 
 Column = NDArray[np.int64]
@@ -32,7 +32,7 @@ def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
     before = np.cumsum(each) - each
     first = np.concatenate(([0], np.flatnonzero(np.diff(pod)) + 1)).astype(np.int64)
     before -= np.repeat(before[first], np.diff(np.append(first, len(pod))))
-    lower_port = counted(up)
+    lower_port = count_up(up)
     parallel = np.repeat(each, up)
     return (
         np.repeat(leaf, up),
@@ -47,7 +47,7 @@ def _leaves_of_pods(leaves: int, rails: int, pods: int) -> tuple[Column, Column]
     if pods == 1:
         return np.arange(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.int64)
     row = leaves // rails
-    sizes = np.array(pod_sizes(row, pods // rails), dtype=np.int64)
+    sizes = np.array(leaves_of_pods(row, pods // rails), dtype=np.int64)
     in_row = np.arange(row, dtype=np.int64)
     pod = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
     rail = np.arange(rails, dtype=np.int64)[:, None]

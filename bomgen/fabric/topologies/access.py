@@ -12,7 +12,7 @@ from bomgen.fabric.clos.search import ports_beside
 from bomgen.fabric.clos.search_formulas import ports_left_in_cages
 from bomgen.fabric.declaration import SERVER_LEAF, Topology, no_connections
 from bomgen.fabric.ports import radix, shared_cages
-from bomgen.fabric.requirements import attached_of, endpoints_of, in_a_row, not_fixed, one_tier
+from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, one_tier, seat_in_order
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 NAME = "access"
@@ -70,7 +70,7 @@ def build(demand: Demand) -> Fabric:
     uplinks = require(demand.uplinks, "binding lets no access leaves without an up-link pass")
     down_gbps, up_gbps = rates[SERVER_LEAF.name], rates["uplink"]
     ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
-    cages = shared_cages(switch, down_gbps, up_gbps) or not_fixed()
+    cages = shared_cages(switch, down_gbps, up_gbps) or UNSET
     if isinstance(uplinks.origin, Assumed) and not demand.leaf.downlinks:
         try:
             uplinks = uplinks_for(uplinks, ports, up_ports, cages, down_gbps, up_gbps, demand.oversubscription)
@@ -82,7 +82,7 @@ def build(demand: Demand) -> Fabric:
     if not 1 <= down.value <= most:
         message = f"{uplinks.value} links up leave {most} ports down on a {switch.identity.name}; ask for fewer"
         raise Infeasible(message, because=demand.leaf.downlinks or uplinks, rule="ports")
-    endpoints, attached = endpoints_of(demand), attached_of(demand)
+    endpoints, attached = all_endpoints(demand), attached_ports(demand)
     count = leaves(endpoints, down)
     built = formulas.ratio_built(down, down_gbps, uplinks, up_gbps)
     tier = Tier("leaf", switch, count, ports, down, uplinks, (Fitted(count, down, uplinks),), built)
@@ -101,7 +101,7 @@ def build(demand: Demand) -> Fabric:
         free_ports={"leaf": free},
         growth=free,
         uplink_gbps=up_gbps,
-        seats=in_a_row(demand, count, down, uplinks),
+        seats=seat_in_order(demand, count, down, uplinks),
     )
 
 

@@ -27,7 +27,7 @@ from bomgen.fabric.dragonfly.search import (
     works,
 )
 from bomgen.fabric.ports import cages_of, group_radix, radix, serves
-from bomgen.fabric.requirements import attached_of, endpoints_of, in_a_row, not_fixed, one_tier, spaced
+from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, one_tier, seat_in_order
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 NAME = "dragonfly"
@@ -123,11 +123,11 @@ def build(demand: Demand) -> Fabric:
 
     Raises Infeasible when it has too few ports or endpoints, with the nearest numbers that work.
     """
-    endpoints = endpoints_of(demand)
+    endpoints = all_endpoints(demand)
     ports = _ports(demand)
     fixed = {letter: figure for letter, figure in demand.options.items() if isinstance(figure, Figure)}
     _check(demand, endpoints, ports, fixed)
-    return _fabric(demand, attached_of(demand), endpoints, ports, _shape(endpoints, ports, fixed), fixed)
+    return _fabric(demand, attached_ports(demand), endpoints, ports, _shape(endpoints, ports, fixed), fixed)
 
 
 def _ports(demand: Demand) -> Ports:
@@ -136,7 +136,7 @@ def _ports(demand: Demand) -> Ports:
     kinds = [demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL)]
     one, local, outer = (radix(switch, rate) for rate in kinds)
     if len({rate.value for rate in kinds}) == 1:
-        return Ports(one, local, outer, not_fixed())
+        return Ports(one, local, outer, UNSET)
     shared = next((group for group in switch.groups if all(serves(group, rate) for rate in kinds)), None)
     if shared is None:
         rates = ", ".join(str(rate.value) for rate in kinds)
@@ -150,7 +150,7 @@ def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> Shap
     """The numbers that the plan fixes, and the others by balance and need."""
     p, a, h, g = (fixed.get(letter) for letter in LETTERS)
     if not (p or a or h):
-        p = formulas.smallest_balanced(endpoints, g or not_fixed(), *ports)
+        p = formulas.smallest_balanced(endpoints, g or UNSET, *ports)
     if h is None:
         h = (
             formulas.global_of_group(a)
@@ -174,7 +174,7 @@ def _fabric(
     count = formulas.routers(a, g)
     up, up_less = formulas.ports_to_routers(local, outer), formulas.ports_to_routers(local, less)
     fitted, free = [], None
-    for first, last, down in _rows(demand.exact, endpoints, p, count):
+    for first, last, down in _rows(demand.populate_used_ports_only, endpoints, p, count):
         more = formulas.routers_in_row(first, last, a, longer)
         for switches, links_up in ((more, up), (formulas.others_in_row(first, last, more), up_less)):
             if switches.value:
@@ -218,7 +218,7 @@ def _fabric(
         free_ports={"leaf": formulas.free_ports(require(free, "ports that no cage shares are not counted"), endpoints)},
         growth=formulas.room_to_grow(count, p, endpoints),
         dimensions=dimensions,
-        seats=in_a_row(demand, count, p, up),
+        seats=seat_in_order(demand, count, p, up),
         exact_bisection=False,
     )
 
@@ -241,7 +241,7 @@ def _rows(exact: bool, endpoints: Figure, p: Figure, count: Figure) -> Iterator[
 def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> None:
     """Raise Infeasible when no dragonfly has the numbers that the plan fixes and carries the endpoints."""
     values = ports.values
-    switch, wanted = demand.leaf.switch.identity.name, spaced(endpoints.value)
+    switch, wanted = demand.leaf.switch.identity.name, group_thousands(endpoints.value)
     if not {"p", "a", "h"} & set(fixed):
         groups = fixed["g"].value if fixed else 0
         if best_balanced(endpoints.value, groups, *values):
@@ -253,7 +253,7 @@ def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, 
             raise Infeasible(message, because=fixed["g"], rule="groups")
         reached = max((capacity(size, groups) for size in range(1, largest + 1)), default=0)
         what = f"{groups} groups of a balanced dragonfly" if groups else "a balanced dragonfly"
-        message = f"{wanted} endpoints; {what} of {switch} reach{'' if groups else 'es'} {spaced(reached)}"
+        message = f"{wanted} endpoints; {what} of {switch} reach{'' if groups else 'es'} {group_thousands(reached)}"
         raise Infeasible(f"{message}: at most {_servers(demand, reached)} servers", because=endpoints)
     given = {letter: int(figure.value) for letter, figure in fixed.items()}
     if works(given, endpoints.value, values):
@@ -272,7 +272,8 @@ def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, 
         groups = min(g, a * h + 1)
         reached = a * p * (given.get("g") or a * h + 1)
         broke = "g" if "g" in given else next(iter(given))
-        message = f"{wanted} endpoints; {groups} groups of {a} routers with {p} endpoints each hold {spaced(reached)}"
+        held = group_thousands(reached)
+        message = f"{wanted} endpoints; {groups} groups of {a} routers with {p} endpoints each hold {held}"
         rule = "infeasible"
         message += f": at most {_servers(demand, reached)} servers"
     remedy = nearest(given, broke, endpoints.value, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bomgen.fabric.declaration import SERVER_LEAF, Topology, no_connections
-from bomgen.fabric.requirements import one_switch
+from bomgen.fabric.requirements import build_one_switch
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "single-switch"
@@ -18,7 +18,7 @@ DRAWING = """\
 
 def build(demand: Demand) -> Fabric:
     """One leaf that every endpoint is plugged into. Raises Infeasible when it has too few ports."""
-    return one_switch(demand, NAME)
+    return build_one_switch(demand, NAME)
 
 
 TOPOLOGY = Topology(

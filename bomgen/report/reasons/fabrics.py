@@ -11,9 +11,9 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
-from bomgen.fabric.clos.runners_up import Tried, by_division, by_tiers, endpoints
+from bomgen.fabric.clos.runners_up import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
 from bomgen.fabric.clos.search import Shape
-from bomgen.fabric.planes import dealt
+from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.types import Demand, Tier, TierChoice
 from bomgen.plan import fabric_demand
 from bomgen.report.reasons.types import (
@@ -69,7 +69,11 @@ def _demand(asked: Asked, built: BuiltFabric) -> Demand | None:
     if built.attachment is None or servers is None:
         return None
     whole = fabric_demand.demand(built.plan, built.attachment, servers, built.hosts)
-    return dealt(whole, built.plan.planes, built.attachment.ports_per_plane) if built.plan.planes.value > 1 else whole
+    return (
+        demand_of_one_plane(whole, built.plan.planes, built.attachment.ports_per_plane)
+        if built.plan.planes.value > 1
+        else whole
+    )
 
 
 def _rails(built: BuiltFabric, demand: Demand) -> Figure | None:
@@ -80,8 +84,8 @@ def _tiers(asked: Asked, built: BuiltFabric) -> Reason | None:
     demand = _demand(asked, built)
     if demand is None:
         return None
-    taken, wanted = len(built.fabric.tiers), endpoints(demand)
-    tried = by_tiers(demand, _rails(built, demand))
+    taken, wanted = len(built.fabric.tiers), count_endpoints(demand)
+    tried = runners_up_by_tiers(demand, _rails(built, demand))
     place = asked.given("fabrics", built.plan.name, "tiers")
     by_plan = built.plan.tiers is not None
     switches = sum(tier.count.value for tier in built.fabric.tiers)
@@ -119,7 +123,7 @@ def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
     leaf = built.fabric.tier("leaf")
     if demand is None or leaf is None or leaf.up is None:
         return None
-    shapes = by_division(demand, len(built.fabric.tiers), _rails(built, demand))
+    shapes = runners_up_by_division(demand, len(built.fabric.tiers), _rails(built, demand))
     if not shapes:
         return None
     best, *others = shapes
