@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import PortGroup, Switch
 from bomgen.core.provenance import Figure
-from bomgen.fabric.ports import group_radix, links_per_cage, serves
+from bomgen.fabric.ports import carries_rate, group_radix, links_per_cage
 
 
 class PortDemand(NamedTuple):
@@ -125,7 +125,7 @@ def _groups(switch: Switch, rate: Figure) -> Iterator[tuple[int, PortGroup, int]
     """The groups of ports that carry a rate, each with its place and the number of its first cage."""
     cages = 0
     for index, group in enumerate(switch.groups):
-        if serves(group, rate):
+        if carries_rate(group, rate):
             yield index, group, cages
         cages += ceil(Fraction(group.ports.value, group.ports_per_cage.value))
 

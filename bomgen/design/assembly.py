@@ -287,7 +287,7 @@ def _build(
 ) -> BuiltFabric:
     built = fabric_demand.build(fabric, attached, servers, hosts, uplink_gbps)
     connected = _connect(built, plan, fabric, attached, servers, hosts, fabric.links, parts)
-    fitted = chassis.fitted(built, fabric.tier_plans)
+    fitted = chassis.fit_line_cards(built, fabric.tier_plans)
     return BuiltFabric(
         fabric,
         attached,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from bomgen.catalog.chassis import LINE_CARDS
 from bomgen.catalog.parts import Chassis, Identity
 from bomgen.core.provenance import Figure, formula
-from bomgen.fabric.clos.search import ports_beside
+from bomgen.fabric.clos.search import ports_left_down
 from bomgen.fabric.ports import links_in_cage, radix, shared_cages
 from bomgen.fabric.types import Fabric, Fitted, Tier, TierChoice
 
@@ -68,13 +68,13 @@ def ports_down_and_reserved(down: int, reserved_ports: int, free: int) -> int:
 @formula("ports")
 def ports_free(down: int, up: int, radix: int, up_radix: int, cages: int) -> int:
     """Ports of a switch beside its links up that no link down is plugged into."""
-    return ports_beside(up, radix, up_radix, cages) - down
+    return ports_left_down(up, radix, up_radix, cages) - down
 
 
 @formula("ports")
 def limit_ports_down(asked: int, up: int, radix: int, up_radix: int, cages: int) -> int:
     """Ports down that a plan gives to a switch, as many as the links up leave."""
-    return min(asked, ports_beside(up, radix, up_radix, cages))
+    return min(asked, ports_left_down(up, radix, up_radix, cages))
 
 
 @formula("ports")
@@ -139,7 +139,7 @@ def sets_of_switches(switches: int) -> int:
     return switches
 
 
-def fitted(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[FittedTier, ...]:
+def fit_line_cards(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[FittedTier, ...]:
     """What the chassis of a fabric are fitted with, tier by tier; nothing where no switch is modular."""
     return tuple(
         _of_tier(fabric, tier, tier.switch.chassis, choices.get(tier.name))
@@ -226,7 +226,7 @@ def _down_as_asked(fabric: Fabric, tier: Tier, asked: Figure, up: Figure) -> Fig
     below, above = _rates(fabric, tier)
     reach, up_reach = radix(tier.switch, below), radix(tier.switch, above)
     cages = shared_cages(tier.switch, below, above) or tier.switch.groups[0].ports
-    if asked.value <= ports_beside(up.value, reach.value, up_reach.value, cages.value):
+    if asked.value <= ports_left_down(up.value, reach.value, up_reach.value, cages.value):
         return asked
     return limit_ports_down(asked, up, reach, up_reach, cages)
 

@@ -105,7 +105,7 @@ def group_thousands(number: int) -> str:
 def attached_ports(demand: Demand) -> Figure:
     """Ports of the machines on a plane: NIC ports of the servers, and ports of others where there are some."""
     nic_ports = formulas.nic_endpoints(demand.servers, demand.ports_per_server)
-    return formulas.with_hosts(nic_ports, demand.host_ports) if demand.host_ports else nic_ports
+    return formulas.nic_and_host_endpoints(nic_ports, demand.host_ports) if demand.host_ports else nic_ports
 
 
 def all_endpoints(demand: Demand) -> Figure:

@@ -20,7 +20,7 @@ from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
-from bomgen.fabric.ports import group_radix, serves
+from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.fabric.types import ports_of
 from bomgen.optics.counting.connect import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill import Bill
@@ -126,7 +126,7 @@ def _finds_ports(groups: Sequence[PortGroup], rates: Sequence[Figure], links: Ma
 
 def _links_per_cage(group: PortGroup, rate: Figure) -> Fraction:
     """Links of a rate that a cage carries, also where a rate is for some of the cages alone; nought for none."""
-    if not serves(group, rate):
+    if not carries_rate(group, rate):
         return Fraction(0)
     return Fraction(group_radix(group, rate).value * group.ports_per_cage.value, group.ports.value)
 

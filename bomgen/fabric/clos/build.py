@@ -10,7 +10,7 @@ from typing import Any
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
-from bomgen.fabric.clos.search import Shape, ports_beside
+from bomgen.fabric.clos.search import Shape, ports_left_down
 from bomgen.fabric.clos.search_formulas import (
     in_numbers,
     largest_fabric,
@@ -67,7 +67,7 @@ def spines_beside_uplinks(
         spines
         for spines in formulas.divisors(up)
         if pod_leaves * up // spines
-        <= ports_beside(
+        <= ports_left_down(
             ceil(Fraction(pod_leaves * up // spines * up_gbps) / (oversubscription * core_gbps)), radix, up_radix, cages
         )
     )
@@ -326,6 +326,6 @@ class Builder:
         if pods is None:
             return ports_in_use.bisection_of_leaves(seats, *rates)
         if spine_up is None:
-            return ports_in_use.bisection_of_pods(seats, *rates, pods, formulas.no_bisection())
+            return ports_in_use.bisection_of_pods(seats, *rates, pods, formulas.zero_bisection())
         pod_gbps = formulas.bandwidth(formulas.uplinks_of_pod(of_pod, spine_up), self.rates[SPINE_CORE.name])
         return ports_in_use.bisection_of_pods(seats, *rates, pods, pod_gbps)

@@ -40,7 +40,7 @@ def nic_endpoints(servers: int, ports_per_server: int) -> int:
 
 
 @formula("endpoints")
-def with_hosts(nic_ports: int, host_ports: int) -> int:
+def nic_and_host_endpoints(nic_ports: int, host_ports: int) -> int:
     """NIC ports of the servers and ports of other machines."""
     return nic_ports + host_ports
 
@@ -220,6 +220,6 @@ def bisection_of_switch(nic_ports: int, link_gbps: int) -> int:
 
 
 @formula("Gb/s")
-def no_bisection() -> int:
+def zero_bisection() -> int:
     """Pods without a core reach nobody outside."""
     return 0

@@ -16,7 +16,7 @@ from bomgen.fabric.clos.occupancy import (
     max_flow_between_halves,
     seat_endpoints,
 )
-from bomgen.fabric.clos.search import ports_beside
+from bomgen.fabric.clos.search import ports_left_down
 from bomgen.fabric.types import Fitted
 
 SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
@@ -62,7 +62,8 @@ def links_of_leaves(occupancy: Occupancy) -> int:
 def free_beside_links(occupancy: Occupancy, radix: int, up_radix: int, cages: int) -> int:
     """Ports that nothing is plugged into, where leaves that are not full have fewer links up than others."""
     return sum(
-        group.leaves * (ports_beside(group.up, radix, up_radix, cages) - group.filled) for group in occupancy.groups()
+        group.leaves * (ports_left_down(group.up, radix, up_radix, cages) - group.filled)
+        for group in occupancy.groups()
     )
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.search import MAX_TIERS, Shape, best, divisions, reach
+from bomgen.fabric.clos.search import MAX_TIERS, Shape, divide_leaf_ports, find_smallest, reach
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import all_endpoints, search_figures, search_numbers
@@ -36,7 +36,7 @@ def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tri
         except Infeasible as error:
             found.append(Tried(tiers, None, 0, error.message))
             continue
-        shape = best(numbers)
+        shape = find_smallest(numbers)
         found.append(Tried(tiers, shape, 0 if shape else reach(numbers)))
     return found
 
@@ -44,7 +44,7 @@ def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tri
 def runners_up_by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[Shape]:
     """The smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest of all first."""
     numbers = search_numbers(search_figures(demand, tiers, rails))
-    tried = (best(numbers._replace(leaf_down=down, leaf_up=up)) for down, up in divisions(numbers))
+    tried = (find_smallest(numbers._replace(leaf_down=down, leaf_up=up)) for down, up in divide_leaf_ports(numbers))
     return sorted((shape for shape in tried if shape), key=lambda shape: shape.cost)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from bomgen.core.provenance import formula
-from bomgen.fabric.clos.search import Numbers, Shape, best_of, largest, ports_beside
+from bomgen.fabric.clos.search import Numbers, Shape, largest, ports_left_down, require_smallest
 
 
 @formula("demand")
@@ -71,7 +71,7 @@ def in_numbers(
 @formula("shape", source="every division of a leaf's ports, and every number of pods, tried for the fewest switches")
 def smallest_fabric(demand: Numbers) -> Shape:
     """Ports down and up of a leaf, leaves, pods, spines of a pod, their up-links, and cores of the smallest fabric."""
-    return best_of(demand)
+    return require_smallest(demand)
 
 
 @formula("endpoints", source="even spread with every up-link to a switch of its own")
@@ -113,4 +113,4 @@ def spine_up_of(shape: Shape) -> int:
 @formula("ports")
 def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int) -> int:
     """Links down that a switch has ports for beside its links up, which may have another rate."""
-    return ports_beside(up, radix, up_radix, cages)
+    return ports_left_down(up, radix, up_radix, cages)

@@ -8,7 +8,15 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.build import Builder
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
-from bomgen.fabric.clos.search import MAX_TIERS, Numbers, best, divisions, most_servers, reach, spines_of_pod
+from bomgen.fabric.clos.search import (
+    MAX_TIERS,
+    Numbers,
+    count_spines_of_pod,
+    divide_leaf_ports,
+    find_smallest,
+    most_servers,
+    reach,
+)
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import all_endpoints, build_one_switch, group_thousands, search_figures, search_numbers
@@ -35,10 +43,10 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
         figures = search_figures(demand, tiers, rails)
         numbers = search_numbers(figures)
         _check_pods(demand, numbers)
-        shape = best(numbers)
+        shape = find_smallest(numbers)
         if shape is not None:
             return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
-    raise _refusal(demand, asked, rails)
+    raise _explain_refusal(demand, asked, rails)
 
 
 def _check_fixed_ports(demand: Demand) -> None:
@@ -60,11 +68,11 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
     """Raise Infeasible when no spine has the ports for a pod of as many leaves as the plan asks for."""
     if demand.pod_leaves is None or numbers.spine_count:
         return
-    ways = [up for _, up in divisions(numbers)]
-    if not ways or any(spines_of_pod(numbers, numbers.pod_leaves, up, 1) for up in ways):
+    ways = [up for _, up in divide_leaf_ports(numbers)]
+    if not ways or any(count_spines_of_pod(numbers, numbers.pod_leaves, up, 1) for up in ways):
         return
     sizes = range(min(numbers.pod_leaves, numbers.spine_radix), 0, -1)
-    fits = (size for size in sizes if any(spines_of_pod(numbers, size, up, 1) for up in ways))
+    fits = (size for size in sizes if any(count_spines_of_pod(numbers, size, up, 1) for up in ways))
     most = next(fits, 0)
     name = demand.spine.switch.identity.name
     if not most:
@@ -83,18 +91,20 @@ def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:
     return 2 if any(fixed) or (rails and rails.value > 1) else 1
 
 
-def _freed(numbers: Numbers) -> Numbers:
+def _without_fixed_counts(numbers: Numbers) -> Numbers:
     """A demand without the numbers of switches and links that the plan fixes."""
     return numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)
 
 
-def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
+def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
     """Why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly.
 
     It speaks of the fewest tiers that would do if nothing were fixed, else of the most.
     """
     would_do = (
-        each for each in asked if each > 1 and best(_freed(search_numbers(search_figures(demand, each, rails))))
+        each
+        for each in asked
+        if each > 1 and find_smallest(_without_fixed_counts(search_numbers(search_figures(demand, each, rails))))
     )
     tiers = next(would_do, asked[-1])
     because = all_endpoints(demand)
@@ -102,9 +112,9 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
     numbers = search_numbers(search_figures(demand, tiers, rails)) if tiers > 1 else None
     wanted, servers = group_thousands(because.value), demand.servers.value
-    if numbers and not next(divisions(numbers), None):
-        return _undivided(demand, numbers)
-    if numbers and (shape := best(_freed(numbers))):
+    if numbers and not next(divide_leaf_ports(numbers), None):
+        return _refuse_division(demand, numbers)
+    if numbers and (shape := find_smallest(_without_fixed_counts(numbers))):
         message = (
             f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
             f"the ports of {_WORDS[tiers]} of {switches}; left to the rules there are {shape}"
@@ -120,18 +130,18 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
         ports = radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
         reached = max((ports - others) // per_server, 0)
     if not reached and others:
-        return _crowded(demand, numbers, others)
+        return _refuse_reserved_ports(demand, numbers, others)
     endpoints = group_thousands(reached * per_server + others)
     verb = "reaches" if tiers == 1 else "reach"
     message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} {verb} {endpoints}: at most {reached} servers"
     for more in range(tiers + 1, MAX_TIERS + 1) if demand.tiers else ():
-        if best(search_numbers(search_figures(demand, more, rails))):
+        if find_smallest(search_numbers(search_figures(demand, more, rails))):
             return Infeasible(f"{message}, or `tiers: {more}`", because)
     ports = _radix_that_fits(numbers, because.value) if numbers else because.value
     return Infeasible(f"{message}, or switches of {group_thousands(ports)} ports" if ports else message, because)
 
 
-def _crowded(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
+def _refuse_reserved_ports(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
     """Other machines and reserved ports alone are too many."""
     alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
     most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
@@ -151,20 +161,20 @@ def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
     if len(set(kinds)) > 1 or any(fixed):
         return 0
     low = high = numbers.radix // 2 * 2
-    while reach(_with_radix(numbers, high)) < endpoints:
+    while reach(_set_radix(numbers, high)) < endpoints:
         low, high = high, 2 * high
         if high > MOST_PORTS:
             return 0
     while high - low > 2:
         middle = (low + high) // 2 // 2 * 2
-        if reach(_with_radix(numbers, middle)) < endpoints:
+        if reach(_set_radix(numbers, middle)) < endpoints:
             low = middle
         else:
             high = middle
     return high
 
 
-def _with_radix(numbers: Numbers, ports: int) -> Numbers:
+def _set_radix(numbers: Numbers, ports: int) -> Numbers:
     above = ports if numbers.core_radix else 0
     return numbers._replace(
         radix=ports,
@@ -177,7 +187,7 @@ def _with_radix(numbers: Numbers, ports: int) -> Numbers:
     )
 
 
-def _undivided(demand: Demand, numbers: Numbers) -> Infeasible:
+def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
     """No division of a leaf's ports has room for what the plan fixes and keeps the ratio."""
     name, leaf = demand.leaf.switch.identity.name, demand.leaf
     fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription
@@ -195,4 +205,4 @@ def _undivided(demand: Demand, numbers: Numbers) -> Infeasible:
 def _most_down(numbers: Numbers) -> int:
     """The most ports down of a leaf that keep the ratio."""
     free = numbers._replace(leaf_down=0, leaf_up=0)
-    return max((down for down, _ in divisions(free)), default=0)
+    return max((down for down, _ in divide_leaf_ports(free)), default=0)

@@ -8,7 +8,7 @@ from math import ceil
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, formula, require
 from bomgen.fabric.clos import formulas
-from bomgen.fabric.clos.search import ports_beside
+from bomgen.fabric.clos.search import ports_left_down
 from bomgen.fabric.clos.search_formulas import ports_left_in_cages
 from bomgen.fabric.declaration import SERVER_LEAF, Topology, no_connections
 from bomgen.fabric.ports import radix, shared_cages
@@ -34,7 +34,7 @@ def uplinks_for(
     return next(
         up
         for up in range(least, up_radix + 1)
-        if ports_beside(up, radix, up_radix, cages) * down_gbps <= oversubscription * up * up_gbps
+        if ports_left_down(up, radix, up_radix, cages) * down_gbps <= oversubscription * up * up_gbps
     )
 
 
@@ -47,10 +47,10 @@ def leaves(endpoints: int, down: int) -> int:
 @formula("Gb/s", source="max-flow where the fabric above carries all that the leaves send")
 def bisection(attached: int, down: int, down_gbps: int, up: int, up_gbps: int) -> int:
     """What the leaf that the middle of the endpoints falls on switches, and what the others send up at most."""
-    return between_halves(attached, down, down_gbps, up * up_gbps)
+    return flow_between_halves(attached, down, down_gbps, up * up_gbps)
 
 
-def between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int) -> int:
+def flow_between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int) -> int:
     """Max-flow between the halves of endpoints that fill leaves in order, through a fabric above that carries all."""
     middle = attached // 2
     shared = middle % down
@@ -78,7 +78,7 @@ def build(demand: Demand) -> Fabric:
             message = f"no links up of a {switch.identity.name} keep the ratio asked; give `uplink: {{ports: ...}}`"
             raise Infeasible(message, because=demand.oversubscription, rule="ports") from None
     down = demand.leaf.downlinks or ports_left_in_cages(uplinks, ports, up_ports, cages)
-    most = ports_beside(uplinks.value, ports.value, up_ports.value, cages.value)
+    most = ports_left_down(uplinks.value, ports.value, up_ports.value, cages.value)
     if not 1 <= down.value <= most:
         message = f"{uplinks.value} links up leave {most} ports down on a {switch.identity.name}; ask for fewer"
         raise Infeasible(message, because=demand.leaf.downlinks or uplinks, rule="ports")

@@ -20,13 +20,13 @@ from bomgen.fabric.dragonfly.search import (
     LETTERS,
     best_balanced,
     capacity,
-    filled_in,
+    fill_in_numbers,
+    is_feasible,
     most_balanced,
-    nearest,
-    room,
-    works,
+    nearest_feasible,
+    ports_left_for_endpoints,
 )
-from bomgen.fabric.ports import cages_of, group_radix, radix, serves
+from bomgen.fabric.ports import cages_of, carries_rate, group_radix, radix
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, one_tier, seat_in_order
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
@@ -137,7 +137,7 @@ def _ports(demand: Demand) -> Ports:
     one, local, outer = (radix(switch, rate) for rate in kinds)
     if len({rate.value for rate in kinds}) == 1:
         return Ports(one, local, outer, UNSET)
-    shared = next((group for group in switch.groups if all(serves(group, rate) for rate in kinds)), None)
+    shared = next((group for group in switch.groups if all(carries_rate(group, rate) for rate in kinds)), None)
     if shared is None:
         rates = ", ".join(str(rate.value) for rate in kinds)
         message = f"no ports of a {switch.identity.name} carry links of {rates} Gb/s alike; give all kinds one rate"
@@ -179,8 +179,8 @@ def _fabric(
         for switches, links_up in ((more, up), (formulas.others_in_row(first, last, more), up_less)):
             if switches.value:
                 fitted.append(Fitted(switches, down, links_up))
-    everyone = formulas.routers_in_row(formulas.none(), count, a, longer)
-    for switches, global_ in ((everyone, outer), (formulas.others_in_row(formulas.none(), count, everyone), less)):
+    everyone = formulas.routers_in_row(formulas.zero(), count, a, longer)
+    for switches, global_ in ((everyone, outer), (formulas.others_in_row(formulas.zero(), count, everyone), less)):
         if switches.value:
             room_here = formulas.ports_of_routers(switches, formulas.ports_for_endpoints(*ports, local, global_))
             free = room_here if free is None else formulas.ports_of_all(free, room_here)
@@ -226,13 +226,13 @@ def _fabric(
 def _rows(exact: bool, endpoints: Figure, p: Figure, count: Figure) -> Iterator[tuple[Figure, Figure, Figure]]:
     """Routers in order that are filled alike: the first of them, the first after them, ports for endpoints."""
     if not exact:
-        yield formulas.none(), count, p
+        yield formulas.zero(), count, p
         return
     full, used = formulas.full_routers(endpoints, p), formulas.routers_in_use(endpoints, p)
     for first, last, down in (
-        (formulas.none(), full, p),
+        (formulas.zero(), full, p),
         (full, used, formulas.rest_of_endpoints(endpoints, p)),
-        (used, count, formulas.no_endpoints()),
+        (used, count, formulas.zero_endpoints()),
     ):
         if last.value > first.value:
             yield first, last, down
@@ -256,11 +256,11 @@ def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, 
         message = f"{wanted} endpoints; {what} of {switch} reach{'' if groups else 'es'} {group_thousands(reached)}"
         raise Infeasible(f"{message}: at most {_servers(demand, reached)} servers", because=endpoints)
     given = {letter: int(figure.value) for letter, figure in fixed.items()}
-    if works(given, endpoints.value, values):
+    if is_feasible(given, endpoints.value, values):
         return
-    p, a, h, g = filled_in(given, endpoints.value)
+    p, a, h, g = fill_in_numbers(given, endpoints.value)
     local = a - 1
-    if p > room(*values, local, h):
+    if p > ports_left_for_endpoints(*values, local, h):
         broke = max((letter for letter in given if letter != "g"), key=lambda letter: given[letter])
         rate = demand.rates[SERVER_LEAF.name].value
         message = f"p + a - 1 + h = {p} + {local} + {h} ports of a router; a {switch} has {values[0]} at {rate} Gb/s"
@@ -276,7 +276,7 @@ def _check(demand: Demand, endpoints: Figure, ports: Ports, fixed: Mapping[str, 
         message = f"{wanted} endpoints; {groups} groups of {a} routers with {p} endpoints each hold {held}"
         rule = "infeasible"
         message += f": at most {_servers(demand, reached)} servers"
-    remedy = nearest(given, broke, endpoints.value, values)
+    remedy = nearest_feasible(given, broke, endpoints.value, values)
     raise Infeasible(f"{message}; {remedy}", because=fixed[broke], rule=rule)
 
 

@@ -153,13 +153,13 @@ def ports_of_two(x: int, y: int) -> int:
 
 
 @formula("links")
-def way_of_three(x: int, y: int, z: int) -> int:
+def hops_of_three(x: int, y: int, z: int) -> int:
     """Links between the farthest two nodes: half the way round along each dimension."""
     return x // 2 + y // 2 + z // 2
 
 
 @formula("links")
-def way_of_two(x: int, y: int) -> int:
+def hops_of_two(x: int, y: int) -> int:
     """Links between the farthest two nodes: half the way round along each dimension."""
     return x // 2 + y // 2
 
@@ -189,19 +189,19 @@ def links_of_tori(tori: int, links: int) -> int:
 
 
 @formula("links")
-def no_cables() -> int:
+def zero_cables() -> int:
     """The links belong to the nodes: none of their cables is bought."""
     return 0
 
 
 @formula("switches")
-def no_switches() -> int:
+def zero_switches() -> int:
     """Nodes are linked directly."""
     return 0
 
 
 @formula("tiers")
-def no_tiers() -> int:
+def zero_tiers() -> int:
     """Nodes are linked directly."""
     return 0
 
@@ -222,19 +222,19 @@ def build(demand: DirectDemand) -> Fabric:
         topology=NAME,
         endpoints=of_one,
         ports_per_server=ports,
-        tier_count=no_tiers(),
+        tier_count=zero_tiers(),
         tiers=(),
-        links=(Links(NODE_NODE.name, links, no_cables(), demand.rate, NODE_NODE.ends, ports),),
-        switches=no_switches(),
+        links=(Links(NODE_NODE.name, links, zero_cables(), demand.rate, NODE_NODE.ends, ports),),
+        switches=zero_switches(),
         bisection_gbps=bisection,
-        hops=(way_of_three if deep else way_of_two)(*dimensions),
+        hops=(hops_of_three if deep else hops_of_two)(*dimensions),
         largest=None,
         free_ports={},
         dimensions=dict(zip(DIMENSIONS, dimensions, strict=False)),
     )
     if tori.value == 1:
         return one
-    every = Links(NODE_NODE.name, links_of_tori(tori, links), no_cables(), demand.rate, NODE_NODE.ends, ports)
+    every = Links(NODE_NODE.name, links_of_tori(tori, links), zero_cables(), demand.rate, NODE_NODE.ends, ports)
     return one._replace(
         endpoints=nodes_of_tori(tori, of_one),
         links=(every,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bomgen.core.language import Language
 from bomgen.fabric.declaration import NodeGrid, SwitchGroups
 from bomgen.fabric.types import Fabric
-from bomgen.output.drawing.arrangement import arrangement_of
+from bomgen.output.drawing.arrangement import find_arrangement
 from bomgen.output.drawing.canvas import Canvas
 from bomgen.output.drawing.grid import draw_grid
 from bomgen.output.drawing.groups import draw_groups
@@ -22,7 +22,7 @@ def fabric_svg(fabric: Fabric, name: str, language: Language, servers: int | Non
     """
     wording, canvas = Wording(fabric, name, language, servers), Canvas()
     canvas.header(wording.plane())
-    arrangement = arrangement_of(wording.drawn)
+    arrangement = find_arrangement(wording.drawn)
     if isinstance(arrangement, NodeGrid):
         draw_grid(canvas, wording, arrangement.axes)
     elif isinstance(arrangement, SwitchGroups):

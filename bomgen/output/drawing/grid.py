@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bomgen.output.drawing.arrangement import Torus, torus_of
+from bomgen.output.drawing.arrangement import Torus, find_torus
 from bomgen.output.drawing.canvas import LEFT, LINE, NUMBER_SIZE, RIGHT, Canvas, Row
 from bomgen.output.drawing.wording import Wording
 
@@ -48,7 +48,7 @@ class _Axis(NamedTuple):
 
 def draw_grid(canvas: Canvas, wording: Wording, axes: Sequence[str]) -> None:
     """Draw a fabric without switches, whose nodes stand on a grid of up to three axes."""
-    torus = torus_of(wording.drawn)
+    torus = find_torus(wording.drawn)
     drawn = zip((*axes, "", "")[:_AXES], (_SHOWN, _SHOWN, _SHOWN_LAYERS), strict=True)
     x, y, z = (_axis(torus, name, shown) for name, shown in drawn)
     depth = -_BEHIND_Y * z.last

@@ -6,13 +6,13 @@ from bomgen.core.language import Language
 from bomgen.fabric.declaration import SwitchGroups, TierRows
 from bomgen.fabric.types import SERVER, Fabric, Links, Tier
 from bomgen.output.drawing.arrangement import (
-    arrangement_of,
-    between,
-    groups_of,
-    is_inside,
-    pods_of,
-    reachable,
-    torus_of,
+    count_pods,
+    count_reachable,
+    find_arrangement,
+    find_groups,
+    find_links,
+    find_torus,
+    is_link_inside_group,
 )
 
 _GBPS = "Gb/s"
@@ -25,7 +25,7 @@ class Wording:
         self.all, self.name, self.language, self.servers = fabric, name, language, servers
         self.drawn = fabric.plane or fabric
         self.planes = int(fabric.planes.value) if fabric.plane and fabric.planes is not None else 1
-        arrangement = arrangement_of(self.drawn)
+        arrangement = find_arrangement(self.drawn)
         self.group = arrangement.pod if isinstance(arrangement, TierRows) else ""
 
     def title(self) -> str:
@@ -47,7 +47,7 @@ class Wording:
 
     def tier_name(self, tier: str) -> str:
         """What a tier is called; the one tier of a fabric without tiers above holds routers."""
-        key = "router" if isinstance(arrangement_of(self.drawn), SwitchGroups) else tier
+        key = "router" if isinstance(find_arrangement(self.drawn), SwitchGroups) else tier
         return self.language.words.get(f"ui-tier-{key}", tier)
 
     def switches(self, tier: Tier, count: int | None = None) -> str:
@@ -62,7 +62,7 @@ class Wording:
 
     def groups(self) -> str:
         """Groups of routers, and how many stand in one."""
-        groups = groups_of(self.drawn)
+        groups = find_groups(self.drawn)
         return self.language.word("ui-groups", count=self._integer(groups.count), size=self._integer(groups.size))
 
     def pod(self, first: int, last: int | None = None) -> str:
@@ -73,11 +73,11 @@ class Wording:
 
     def pods(self) -> str:
         """How many pods there are."""
-        return self.language.word(f"ui-{self.group}s", count=self._integer(pods_of(self.drawn)))
+        return self.language.word(f"ui-{self.group}s", count=self._integer(count_pods(self.drawn)))
 
     def grid(self) -> str:
         """A fabric without switches by the sizes of its grid."""
-        torus = torus_of(self.drawn)
+        torus = find_torus(self.drawn)
         return self.language.word("ui-torus" if torus.wrapped else "ui-mesh", shape=torus.shape)
 
     # Links
@@ -106,7 +106,7 @@ class Wording:
 
     def joining(self, lower: Tier, upper: Tier) -> list[str]:
         """How the links between two tiers spread over pairs of switches and pods."""
-        up, above = lower.up.value if lower.up is not None else 0, reachable(self.drawn, upper)
+        up, above = lower.up.value if lower.up is not None else 0, count_reachable(self.drawn, upper)
         even = above and up % above == 0
         key, count = ("ui-per-pair", up // above) if even else ("ui-per-switch", up)
         lines = [self.language.word(key, count=self._integer(count))]
@@ -114,8 +114,8 @@ class Wording:
 
     def side_by_side(self, links: Links) -> list[str]:
         """How links within a tier spread: over pairs of routers in a group, or over pairs of groups."""
-        groups = groups_of(self.drawn)
-        within = is_inside(self.drawn, links)
+        groups = find_groups(self.drawn)
+        within = is_link_inside_group(self.drawn, links)
         pairs = groups.pairs_inside if within else groups.pairs
         if pairs and links.count.value >= pairs:
             key = "ui-per-pair-router" if within else "ui-per-pair-group"
@@ -129,7 +129,7 @@ class Wording:
     def server_links(self) -> Links | None:
         """The links between servers and switches."""
         lowest = self.drawn.tiers[0].name if self.drawn.tiers else ""
-        return between(self.drawn, SERVER, lowest)
+        return find_links(self.drawn, SERVER, lowest)
 
     def server_count(self) -> int:
         """Servers of the fabric; where nobody says, as many as have its cabled links."""
