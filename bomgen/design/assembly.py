@@ -291,7 +291,7 @@ def _build(
     return BuiltFabric(
         fabric,
         attached,
-        chassis.with_cards(built, fitted),
+        chassis.count_free_ports_on_cards(built, fitted),
         connected,
         nics_of_servers(servers, attached.nics_per_server),
         hosts,

@@ -142,13 +142,13 @@ def sets_of_switches(switches: int) -> int:
 def fit_line_cards(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[FittedTier, ...]:
     """What the chassis of a fabric are fitted with, tier by tier; nothing where no switch is modular."""
     return tuple(
-        _of_tier(fabric, tier, tier.switch.chassis, choices.get(tier.name))
+        _fit_tier(fabric, tier, tier.switch.chassis, choices.get(tier.name))
         for tier in fabric.tiers
         if tier.switch.chassis
     )
 
 
-def with_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
+def count_free_ports_on_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
     """The fabric with the free ports of its chassis counted on the line cards that they are fitted with.
 
     Leaves that are linked into another fabric count only ports that the plan gives to endpoints: they are on cards.
@@ -166,12 +166,12 @@ def with_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
     return fabric._replace(free_ports=free, growth=growth)
 
 
-def _of_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
+def _fit_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
     fullest = max((each for each in tier.fitted if each.count.value), key=_populated)
     down, up = fullest.down, fullest.up
     if choice and up:
         up = choice.uplinks or up
-        down = _down_as_asked(fabric, tier, choice.downlinks, up) if choice.downlinks else down
+        down = _requested_ports_down(fabric, tier, choice.downlinks, up) if choice.downlinks else down
     counts = {kind: cards.count for kind, cards in chassis.cards.items()}
     empty: Figure | None = None
     if counts[LINE_CARDS] is None:
@@ -221,7 +221,7 @@ def _rates(fabric: Fabric, tier: Tier) -> tuple[Figure, Figure]:
     return below, above
 
 
-def _down_as_asked(fabric: Fabric, tier: Tier, asked: Figure, up: Figure) -> Figure:
+def _requested_ports_down(fabric: Fabric, tier: Tier, asked: Figure, up: Figure) -> Figure:
     """The ports down that the plan gives to a switch; fewer where the links up that it needs take some of them."""
     below, above = _rates(fabric, tier)
     reach, up_reach = radix(tier.switch, below), radix(tier.switch, above)

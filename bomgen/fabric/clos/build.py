@@ -12,9 +12,9 @@ from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
 from bomgen.fabric.clos.search import Shape, ports_left_down
 from bomgen.fabric.clos.search_formulas import (
-    in_numbers,
     largest_fabric,
     leaves_of,
+    numbers_figure,
     pods_of,
     ports_left_in_cages,
     smallest_fabric,
@@ -228,7 +228,7 @@ class Builder:
 
     @cached_property
     def _numbers(self) -> Figure:
-        return in_numbers(**self.figures)
+        return numbers_figure(self.figures)
 
     @cached_property
     def _searched(self) -> Figure:

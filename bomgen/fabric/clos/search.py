@@ -201,7 +201,7 @@ def _unplaced_reserved_ports(numbers: Numbers, down: int, leaves: int) -> int:
     return max(numbers.reserved_ports - (leaves * down - numbers.nic_ports - numbers.host_ports), 0)
 
 
-def _spread(below: int, uplinks: int, ports: int, fixed: int) -> int:
+def _spread_evenly(below: int, uplinks: int, ports: int, fixed: int) -> int:
     """Switches above by even spread; 0 when it is impossible, or not with the number that the plan fixes."""
     if not fixed:
         return formulas.smallest_spread(below, uplinks, ports)
@@ -218,7 +218,7 @@ def _search_two_tiers(numbers: Numbers, down: int, up: int, steps: Steps) -> Sha
         if steps.over():
             break
         homeless = _unplaced_reserved_ports(numbers, down, leaves)
-        fewest = _spread(leaves, up, ports, fixed)
+        fewest = _spread_evenly(leaves, up, ports, fixed)
         if not fewest:
             continue
         for spines in [fewest] if fixed else [count for count in formulas.divisors(up) if count >= fewest]:
@@ -338,7 +338,7 @@ def _shape_with_pods(numbers: Numbers, down: int, up: int, leaves: int) -> Shape
         return Shape(down, up, leaves, pods, spines, 0, 0)
     spine_down = pod_leaves * (up // spines)
     spine_up = count_spine_uplinks(numbers, spine_down)
-    cores = _spread(pods, spines * spine_up, numbers.core_radix, numbers.core_count)
+    cores = _spread_evenly(pods, spines * spine_up, numbers.core_radix, numbers.core_count)
     if not cores or spine_down > _spine_ports_left_down(numbers, spine_up):
         return None
     return Shape(down, up, leaves, pods, spines, spine_up, cores)
@@ -374,7 +374,7 @@ def count_spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -
         return 0
     fixed = numbers.spines_per_pod or numbers.spine_count // pods
     if not numbers.pod_leaves or numbers.spine_down or numbers.tiers == 2:
-        return _spread(pod_leaves, up, spine_ports_down(numbers), fixed)
+        return _spread_evenly(pod_leaves, up, spine_ports_down(numbers), fixed)
     for spines in [fixed] if fixed else formulas.divisors(up):
         down = pod_leaves * up // spines
         if up % spines == 0 and down <= _spine_ports_left_down(numbers, count_spine_uplinks(numbers, down)):
@@ -411,7 +411,7 @@ def reach(numbers: Numbers) -> int:
     return most + numbers.host_ports + numbers.reserved_ports if most > 0 else 0
 
 
-def largest(numbers: Numbers) -> int:
+def largest_endpoints(numbers: Numbers) -> int:
     """The most endpoints that a fabric is known to carry: those of the demand, which is met, or what `reach` finds.
 
     Counts that the plan fixes may spread links evenly for the demand and for no larger number of pods that is tried.
