@@ -1,4 +1,8 @@
-"""What must hold of every cable before anybody plugs one in."""
+"""What must hold of every cable before it is plugged in.
+
+No port has two cables, no cage two kinds of part, no switch more cages filled than it has, and links and pieces are as
+many as the closed forms count.
+"""
 
 from __future__ import annotations
 

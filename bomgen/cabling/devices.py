@@ -29,7 +29,7 @@ class Machines(NamedTuple):
     """Other machines by what the plan calls them."""
     servers: DeviceKind
     spare: DeviceKind | None
-    """Servers that stand in racks and hang on no cable."""
+    """Servers that stand in racks without a cable."""
 
 
 class _Numbering:
@@ -166,7 +166,7 @@ def _other_machines(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int
 
 
 def switch_boxes(design: Design, found: Machines) -> list[int]:
-    """The switch that stands for each box with a management port, in the order that `beside` counts them."""
+    """The switch that stands for each box with a management port, in the order of `attached_hosts`."""
     numbers = list[int]()
     for built in design.fabrics:
         for tier in built.fabric.tiers if built.plan.role != OUT_OF_BAND else ():

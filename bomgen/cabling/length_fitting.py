@@ -1,8 +1,12 @@
-"""Cables as long as their ways over the floor, where the plan has a layout.
+"""Cables as long as their routes over the floor, where the plan has a layout.
 
-The fabrics are built with the lengths that their links say; the ways between the devices, which do not depend on what
-they are joined with, then take the place of those lengths, and the media are chosen once more by the longest of each
-kind of link. Over patch panels a way is a jumper, a trunk and a jumper, each as long as it is sold.
+The fabrics are built with the lengths of the plan. The routes between the devices, which do not depend on the medium,
+then replace those lengths; the longest route of each kind of link chooses its medium again, and every cable gets the
+stock length for its own route. Over patch panels a route is a jumper, a trunk and a jumper, each in a stock length.
+
+All links of a kind are built alike: a rack within reach of copper gets the same fibre as the others, which is what
+installers ask for. Derivations show the routes as a table of lengths, because a formula of a million of them explains
+nothing.
 """
 
 from __future__ import annotations

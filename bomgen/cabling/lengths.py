@@ -1,4 +1,4 @@
-"""How long every cable is: the way between its ends, rounded up to what is sold."""
+"""How long every cable is: the route between its ends, rounded up to a stock length."""
 
 from __future__ import annotations
 

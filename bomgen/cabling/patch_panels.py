@@ -1,7 +1,7 @@
-"""Links over patch panels: the jumpers, trunks and panels that take the place of the fibres between racks.
+"""Links over patch panels: the jumpers, trunks and panels that replace the fibres between racks.
 
-A trunk lies between two racks and serves no others; each of its legs takes a port through a panel at both ends. Panels
-stand at the top of their rack. All of it is columns: nothing here goes over links one by one.
+A trunk connects two racks and serves no others; each of its legs takes a port through a panel at both ends. Panels
+stand at the top of their rack. All of it is columns: nothing here loops over links one by one.
 """
 
 from __future__ import annotations

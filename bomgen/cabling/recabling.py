@@ -1,8 +1,7 @@
-"""Which cables of a network stay where they are when it becomes another, which are plugged elsewhere, which are left.
+"""Which cables stay when a network changes, which are re-plugged, and which are left over.
 
-Two wirings are compared by the devices that each cable joins. Ports are not asked for: who has four cables between a
-leaf and a spine and needs two leaves two of them alone, whichever ports the list of cables gives them. So the cables
-that move are the fewest that can move.
+Two wirings are compared by the devices that each cable connects, not by ports: ports of a list shift when links spread
+differently, and nobody re-plugs a cable for that. So the cables that move are the fewest that can move.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The wiring as data: devices, ports and cables, a column for each thing that is known of a cable.
+"""The wiring as data: devices, ports and cables, a column for each property of a cable.
 
-Columns of integers carry it (NumPy): a million GPUs have more than three million cables, which as objects would take
-gigabytes. Words are looked up when a format asks for them.
+NumPy columns with a row a link carry it: a million GPUs have more than three million cables, which as objects would
+take gigabytes. Words are looked up when a format asks for them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""Every cable of a design, port to port."""
+"""Every cable of a design, port to port.
+
+The links come from `fabric.links.enumeration`. This module names their devices (`devices`), finds their cages and lanes
+(`port_map`), places them (`positions`), gives them lengths (`lengths`), and `checks` verifies the whole.
+
+On a switch ports down come before ports up; on a chassis every line card has its share of both where they divide
+evenly. A port that is populated but leads nowhere (`build_out: full`) has its module on the bill and no row here. Links
+of one cable share a piece number; the plug that serves several links is in the upper device, unless the module below
+carries more.
+"""
 
 from __future__ import annotations
 
@@ -319,7 +328,7 @@ def map_switch_ports(built: BuiltFabric) -> dict[tuple[str, str], PortMap]:
 def _port_demands(built: BuiltFabric, tier: Tier) -> Iterator[PortDemand]:
     """The ports of a fully connected switch by kind of link, those down first."""
     kinds = [links for links in built.fabric.links if tier.name in links.ends]
-    for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.beside):
+    for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.within_tier):
         end = int(links.ends[1] == tier.name)
         yield PortDemand(links.kind, ports_of(tier, links), links.rate_gbps, _part(built, links, end))
     if built.fabric.uplink_gbps and tier.up:

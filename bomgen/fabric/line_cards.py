@@ -1,7 +1,8 @@
 """Modular switches: the cards that a chassis is fitted with, and how its ports are divided over them.
 
 A chassis buys as many line cards as the populated ports of the fullest switch of its tier need, unless the plan says
-how many; a fabric that is built out in full populates every port of its leaves. What else it is fitted with is a number
+how many. A topology need not know of cards: a modular switch has the ports of all slots, or of the `line_cards` of the
+plan. A fabric that is built out in full populates every port of its leaves. What else it is fitted with is a number
 of its own (fabric cards, supervisors, power supplies); where nobody knows it, a line of the bill stands for a set of
 each chassis, so that nothing is left out silently. Free ports are those on the cards; what the empty slots would add is
 a number of its own.

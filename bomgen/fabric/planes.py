@@ -1,4 +1,8 @@
-"""Equal fabrics side by side: planes, and rails that meet only inside the servers."""
+"""Equal fabrics side by side: planes, and rails that meet only inside the servers.
+
+Ports of other machines and reserved ports are given for all planes and dealt out in turn; each plane is built for the
+most that one gets. Free ports and room to grow are counted against the endpoints that exist.
+"""
 
 from __future__ import annotations
 

@@ -108,14 +108,14 @@ class Links:
     """Of links between devices of one kind: ports of this kind on a fully connected one."""
 
     @property
-    def beside(self) -> bool:
+    def within_tier(self) -> bool:
         """Whether they join devices of one kind with each other."""
         return self.ends[0] == self.ends[1]
 
 
 def ports_of(tier: Tier, links: Links) -> int:
     """Ports that a kind of link has on a fully connected switch of a tier at one of its ends."""
-    ports = links.ports if links.beside else tier.down if links.ends[1] == tier.name else tier.up
+    ports = links.ports if links.within_tier else tier.down if links.ends[1] == tier.name else tier.up
     return int(require(ports, f"{links.kind} links end at a {tier.name}").value)
 
 
@@ -151,7 +151,7 @@ class Fabric(NamedTuple):
     planes: Figure | None = None
     """How many of them there are."""
     seats: Figure | None = None
-    """Who hangs on which leaf of one of the equal fabrics (an occupancy); None: there are no switches."""
+    """Which endpoint is on which leaf of one of the equal fabrics (an occupancy); None: there are no switches."""
     exact_bisection: bool = True
     """False: the bisection stated is a bound from below."""
 

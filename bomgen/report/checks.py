@@ -166,7 +166,7 @@ def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
         above = upper.count.value * upper.down.value
         message = f"{count} {kind} links: {below} ports below, up to {above} above"
         yield _passed("ends-meet", count == below <= above, message, f"fabrics.{built.plan.name}.links.{kind}")
-    beside = [link for link in built.fabric.links if link.beside]
+    beside = [link for link in built.fabric.links if link.within_tier]
     for tier in tiers:
         ends = 2 * sum(link.count.value for link in beside if tier.name in link.ends)
         if ends:

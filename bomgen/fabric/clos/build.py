@@ -1,4 +1,9 @@
-"""A folded Clos as figures: the shape that the search found, built once more from formulas that explain each count."""
+"""A folded Clos as figures: the shape that the search found, rebuilt from formulas that explain each count.
+
+It refuses to go on when the formulas and the search disagree.
+
+Free ports are those that no end of a link uses on a switch as it is built, leaf by leaf on an exact build-out.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +57,7 @@ def reserved_on_leaves(reserved_ports: int, elsewhere: int) -> int:
 
 
 @formula("switches", source="even spread beside the spine's own up-links")
-def spines_beside_uplinks(
+def count_spines_with_uplinks(
     pod_leaves: int,
     up: int,
     radix: int,
@@ -150,20 +155,24 @@ class Builder:
         figures = self.figures
         ports = (figures["radix"], figures["up_radix"], figures["cages"])
         if all(group.up == leaf.up.value for group in seats.value.groups() if leaf.up):
-            of_leaves = formulas.free_ports(leaf.count, self._beside(leaf.up, *ports), self._on_leaves(above))
+            of_leaves = formulas.free_ports(leaf.count, self._ports_left_down(leaf.up, *ports), self._on_leaves(above))
         else:
-            of_leaves = ports_in_use.free_beside_links(seats, *ports)
-        of_spine = self._beside(spine.up, figures["spine_radix"], figures["spine_up_radix"], figures["spine_cages"])
+            of_leaves = ports_in_use.free_ports_of_leaves(seats, *ports)
+        of_spine = self._ports_left_down(
+            spine.up, figures["spine_radix"], figures["spine_up_radix"], figures["spine_cages"]
+        )
         of_spines = (spine.count, of_spine, links[1].count)
         found = {
             "leaf": of_leaves,
-            "spine": formulas.free_beside_reserved(*of_spines, above) if above else formulas.free_of_links(*of_spines),
+            "spine": formulas.free_ports_less_reserved(*of_spines, above)
+            if above
+            else formulas.free_of_links(*of_spines),
         }
         for tier in core:
             found["core"] = formulas.free_of_links(tier.count, tier.radix, links[2].count)
         return found
 
-    def _beside(self, up: Figure | None, radix: Figure, up_radix: Figure, cages: Figure) -> Figure:
+    def _ports_left_down(self, up: Figure | None, radix: Figure, up_radix: Figure, cages: Figure) -> Figure:
         """Ports that a switch has for links down beside its links up."""
         if up is None or cages.value == 0:
             return radix
@@ -191,7 +200,7 @@ class Builder:
     def _down(self, up: Figure) -> Figure:
         fixed = self._fixed_down()
         figures = self.figures
-        return fixed or self._beside(up, figures["radix"], figures["up_radix"], figures["cages"])
+        return fixed or self._ports_left_down(up, figures["radix"], figures["up_radix"], figures["cages"])
 
     def _leaves(self, down: Figure) -> tuple[Figure | None, Figure]:
         """Scalable units, where leaves belong to rails, and leaves."""
@@ -258,7 +267,7 @@ class Builder:
             if spine.uplinks:
                 return formulas.even_spread(below, up, ports_left_in_cages(spine.uplinks, *ports))
             rates, ratio = self.rates, self.demand.spine_oversubscription
-            return spines_beside_uplinks(below, up, *ports, rates[LEAF_SPINE.name], rates[SPINE_CORE.name], ratio)
+            return count_spines_with_uplinks(below, up, *ports, rates[LEAF_SPINE.name], rates[SPINE_CORE.name], ratio)
         spines = formulas.even_spread(below, up, self._spine_ports_down())
         return spines if spines.value == self.shape.spines else spines_of(self._searched)
 
@@ -272,7 +281,7 @@ class Builder:
         return asked if asked.value == self.shape.spine_up else spine_up_of(self._searched)
 
     def _seats(self, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Figure:
-        """Who hangs on which leaf, and the links up that each leaf has."""
+        """Which endpoint is on which leaf, and the links up that each leaf has."""
         figures, rates = self.figures, self.rates
         ports = (figures["nic_ports"], figures["host_ports"], figures["reserved_ports"], figures["rails"])
         places = (*ports, self._unit(down), down, up, leaves)

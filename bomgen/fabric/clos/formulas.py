@@ -106,7 +106,7 @@ def free_of_links(switches: int, ports: int, links: int) -> int:
 
 
 @formula("ports")
-def free_beside_reserved(switches: int, ports: int, links: int, reserved_above: int) -> int:
+def free_ports_less_reserved(switches: int, ports: int, links: int, reserved_above: int) -> int:
     """Ports of all switches of a tier that neither a link from below nor a reserved port takes."""
     return switches * ports - links - reserved_above
 

@@ -1,4 +1,4 @@
-"""How many ports of which machines hang on each leaf: parts that serve several links of a leaf are counted from it."""
+"""How many ports of which machines are on each leaf: parts that serve several links of a leaf are counted from it."""
 
 from __future__ import annotations
 

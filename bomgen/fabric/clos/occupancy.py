@@ -1,7 +1,11 @@
-"""Who hangs on which leaf: servers first, unit by unit, then other machines, then reserved ports.
+"""Which endpoint is on which leaf: servers first, unit by unit, then other machines, then reserved ports.
 
-Leaves of one rail stand in a row, a leaf a unit; a fat tree is one such row. Runs of equal leaves stand for all of
-them, so that a million endpoints cost no more than a hundred.
+The leaves of one rail stand in a row, a leaf a unit; a fat tree is one such row. Groups of equal leaves stand for all
+of them, so that a million endpoints cost no more than a hundred. Ports in use, the links of an exact build-out and the
+bisection follow from it.
+
+Other machines follow the servers; in a fabric of rails their ports are dealt out to the rails, on the last leaf with
+servers first. The bisection leaves out reserved ports, which connect nothing.
 """
 
 from __future__ import annotations

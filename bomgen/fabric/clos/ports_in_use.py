@@ -26,7 +26,7 @@ SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
 def full_build_out(
     nic_ports: int, host_ports: int, reserved_ports: int, rails: int, unit: int, down: int, up: int, leaves: int
 ) -> Occupancy:
-    """Who hangs on which leaf, every leaf with all its links up."""
+    """Which endpoint is on which leaf, every leaf with all its links up."""
     return seat_endpoints(SeatingPlan(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves), None)
 
 
@@ -45,7 +45,7 @@ def exact_build_out(
     oversubscription: Fraction,
     spines: int,
 ) -> Occupancy:
-    """Who hangs on which leaf; one that is not full has the smallest multiple of the spines that keeps the ratio."""
+    """Which endpoint is on which leaf; a leaf that is not full has the fewest uplinks that keep the ratio."""
     return seat_endpoints(
         SeatingPlan(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves),
         Shrinking(Fraction(down_gbps) / (oversubscription * up_gbps), spines),
@@ -59,7 +59,7 @@ def links_of_leaves(occupancy: Occupancy) -> int:
 
 
 @formula("ports")
-def free_beside_links(occupancy: Occupancy, radix: int, up_radix: int, cages: int) -> int:
+def free_ports_of_leaves(occupancy: Occupancy, radix: int, up_radix: int, cages: int) -> int:
     """Ports that nothing is plugged into, where leaves that are not full have fewer links up than others."""
     return sum(
         group.leaves * (ports_left_down(group.up, radix, up_radix, cages) - group.filled)

@@ -1,7 +1,16 @@
 """The search for the smallest folded Clos, in plain numbers.
 
-Every division of a leaf's ports that keeps the ratio is tried; with three tiers also more pods, and more up-links of a
-spine, than are needed.
+It tries every division of a leaf's ports that keeps the ratio, and keeps the fabric with the fewest switches, then the
+fewest links, then the fewest uplinks of a leaf. Fewest switches come first, so a relaxed ratio may save switches and
+cost links.
+
+With three tiers it also tries more pods, pods with room for more leaves, and more uplinks of a spine than the rules
+need, because cores come in the numbers that spread a pod's links evenly: otherwise one more server could need fewer
+switches. A rail's leaves are not cut into more groups than needed: what leaves a group crosses the core, and rails
+exist to avoid that.
+
+Reserved ports take free ports of the leaves, then of the spines; the fabric gets more spines if that saves leaves, and
+more leaves when neither has room.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""Which device is joined to which, link by link, as columns of numbers: the enumeration of what a fabric only counts.
+"""Which device is connected to which, link by link, as columns of numbers: it enumerates what a fabric only counts.
 
-Devices and ports are numbers from 0 within their tier: leaf 3 of plane 1 of ten leaves a plane is number 13. NumPy
-carries the columns: a cable is a handful of integers, and all that is asked of millions of them (dividing, repeating,
-sorting, counting) is one call for a column. What it is called and where it stands is said elsewhere.
+The occupancy gives every endpoint its leaf and port; `connect` of the topology gives the links between switches.
+Devices and ports are numbers from 0 within their tier: leaf 3 of plane 1 of ten leaves a plane is number 13. Names,
+cages and places belong to `cabling`.
+
+NumPy carries the columns. A cable is a handful of integers, and dividing with remainder, repeating, sorting and
+reducing by group is one call for a column; Arrow has no such functions, and objects would take gigabytes for a million
+GPUs. Reserved ports have no row.
 """
 
 from __future__ import annotations

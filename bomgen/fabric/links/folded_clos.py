@@ -1,4 +1,9 @@
-"""Which switch of a folded Clos is connected to which: even spread, port by port."""
+"""Which switch of a folded Clos is connected to which: even spread, port by port.
+
+Parallel links of two switches are neighbours on both, so that cables of several links and twin-port modules connect the
+same two cages. Spines at the same place in their pods connect to the same cores. Leaves of rails are numbered unit by
+unit.
+"""
 
 from __future__ import annotations
 

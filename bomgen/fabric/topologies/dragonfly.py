@@ -5,6 +5,9 @@ links a router, a routers a group, g groups, at most a h + 1. Balanced is a = 2p
 the demand the one with the fewest routers is built, then the one with the fewest links. Endpoints fill router after
 router. Every pair of groups has the same whole number of global links, spread over the routers of a group as evenly as
 can be; global ports that are left over stay free.
+
+The bisection is a lower bound instead of the max-flow, which depends on the router that each global link attaches to.
+The bound is a flow that every even attachment carries, and equals the max-flow where the halves are whole groups.
 """
 
 from __future__ import annotations

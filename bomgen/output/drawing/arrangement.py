@@ -1,4 +1,8 @@
-"""How the switches of a fabric stand to each other, as far as its counts tell: what every drawing of it rests on."""
+"""How the switches of a fabric are arranged, as its counts and its topology say: what every drawing rests on.
+
+The topology declares whether it is drawn as tiers, groups of switches or a grid. SVG and Graphviz drawings both rest on
+this module and on the labels of `wording`. Of several equal planes one is drawn, with its counts and those of all.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ CORE = "core"
 
 def links_within_tier(fabric: Fabric) -> list[Links]:
     """The links between switches of one tier."""
-    return [links for links in fabric.links if links.beside]
+    return [links for links in fabric.links if links.within_tier]
 
 
 def find_arrangement(fabric: Fabric) -> TierRows | SwitchGroups | NodeGrid:

@@ -1,8 +1,9 @@
 """Shapes and words of a drawing as SVG.
 
-Words stand in a column of their own on the left, so that no line ever runs through them. Everything is drawn in
-`currentColor`, so that a drawing follows the page it stands on, light, dark or printed; one that is a file of its own
-brings its ground along.
+Words stand in a column of their own on the left, and rows are as far apart as their words need, so that no text lies on
+a line or on other text. Nothing is made for a switch that is not shown: 20 000 switches take as long as fifty.
+Everything is drawn in `currentColor`, so that a drawing follows the page it stands on, light, dark or printed; one that
+is a file of its own brings its own background.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A drawing of a fabric, from its model: of several equal planes one, as tiers, groups of routers, or a grid."""
+"""A drawing of a fabric: of several equal planes one, as tiers, groups of switches, or a grid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fabric_svg(fabric: Fabric, name: str, language: Language, servers: int | Non
     """A fabric as the text of an SVG element: scalable, described for readers who do not see it.
 
     `name` is the fabric's name in the plan; it makes the ids in the drawing unique within a page. `servers` is how many
-    hang on it, where that is known; the other endpoints then count as other machines'. `alone`: the element is a file
+    are attached, where that is known; the other endpoints then count as other machines'. `alone`: the element is a file
     of its own, which brings size, ground and colours.
     """
     wording, canvas = Wording(fabric, name, language, servers), Canvas()

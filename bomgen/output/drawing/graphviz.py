@@ -1,7 +1,8 @@
 """A fabric as a Graphviz graph.
 
-While they are few every switch is a node. More of them collapse, those of a pod and tier into one node, and many pods
-into one that stands for all that are alike, so that the graph of any fabric stays small enough to read.
+Every switch is a node up to `MOST_SWITCHES` and `MOST_EDGES`. More of them collapse: those of a pod and tier into one
+node, and many equal pods into one, so that the graph of any fabric stays small enough to read. The counts on the edges
+add up to the links of each kind; where the counts leave open how many endpoints a leaf has, its edge says "up to".
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from bomgen.output.drawing.wording import Wording
 def fabric_dot(fabric: Fabric, name: str, language: Language, servers: int | None = None) -> str:
     """A fabric as the text of an undirected Graphviz graph; of several equal planes it is one.
 
-    `servers` is how many hang on it, where that is known; the other endpoints then count as other machines'.
+    `servers` is how many are attached, where that is known; the other endpoints then count as other machines'.
     """
     wording = Wording(fabric, name, language, servers)
     graph = Graph(name, summary(wording))

@@ -19,7 +19,7 @@ _GBPS = "Gb/s"
 
 
 class Wording:
-    """The labels of a fabric's drawing. `servers` is how many hang on it, where that is known."""
+    """The labels of a fabric's drawing. `servers` is how many are attached, where that is known."""
 
     def __init__(self, fabric: Fabric, name: str, language: Language, servers: int | None) -> None:
         self.all, self.name, self.language, self.servers = fabric, name, language, servers
