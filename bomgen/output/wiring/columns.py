@@ -62,13 +62,13 @@ class _Words:
         self.devices = pa.array(wiring.names, pa.string())
         self.ports = pa.array(wiring.ports, pa.string())
         ways = wiring.ways
-        self.fabric = _text_column([way.fabric for way in ways])
-        self.kind = _text_column([way.kind for way in ways])
-        self.medium = _text_column([_medium_name(way.medium) for way in ways])
+        self.fabric = _texts([way.fabric for way in ways])
+        self.kind = _texts([way.kind for way in ways])
+        self.medium = _texts([_medium(way.medium) for way in ways])
         self.rate = pa.array([way.rate_gbps for way in ways], pa.int64())
         self.modules = {
-            "a": _text_column([_module_name(way.medium.lower if way.medium else None) for way in ways]),
-            "b": _text_column([_module_name(way.medium.upper if way.medium else None) for way in ways]),
+            "a": _texts([_module(way.medium.lower if way.medium else None) for way in ways]),
+            "b": _texts([_module(way.medium.upper if way.medium else None) for way in ways]),
         }
         self.first, self.stems, self.digits = self._labels()
 
@@ -154,22 +154,22 @@ class _Words:
         return found
 
 
-def _text_column(values: list[str | None]) -> pa.Array:
+def _texts(values: list[str | None]) -> pa.Array:
     return pa.array(values, pa.string())
 
 
-def _medium_name(medium: Medium | None) -> str | None:
+def _medium(medium: Medium | None) -> str | None:
     """What a link is built of: modules, or the medium of a cable with both ends."""
     if medium is None:
         return None
     return TRANSCEIVER if medium.lower or medium.upper else medium.cable.medium if medium.cable else None
 
 
-def _module_name(module: Module | None) -> str | None:
+def _module(module: Module | None) -> str | None:
     return module.identity.part_number or module.identity.id if module else None
 
 
-def each_word(wiring: Wiring) -> Iterator[str]:
+def words_of(wiring: Wiring) -> Iterator[str]:
     """Every word that a table may hold."""
     words = _Words(wiring)
     yield from (wiring.site, *wiring.names, *wiring.ports, *words.stems)
@@ -183,7 +183,7 @@ def each_word(wiring: Wiring) -> Iterator[str]:
             )
 
 
-def link_tables(wiring: Wiring) -> Iterator[tuple[slice, pa.Table]]:
+def batches(wiring: Wiring) -> Iterator[tuple[slice, pa.Table]]:
     """The links as tables of a row a link, one after the other, each with the rows it stands for; no cable is cut."""
     words = _Words(wiring)
     start = 0
@@ -195,15 +195,15 @@ def link_tables(wiring: Wiring) -> Iterator[tuple[slice, pa.Table]]:
         start = stop
 
 
-def cable_tables(wiring: Wiring) -> Iterator[pa.Table]:
+def tables(wiring: Wiring) -> Iterator[pa.Table]:
     """The wiring as tables of a row a cable, one after the other; the ends of a cable that has several are joined."""
     wanted = schema_of(wiring)
-    for rows, table in link_tables(wiring):
+    for rows, table in batches(wiring):
         piece = wiring.piece[rows]
-        yield table.cast(wanted) if piece[-1] - piece[0] + 1 == len(piece) else _join_ends(table, piece, wanted)
+        yield table.cast(wanted) if piece[-1] - piece[0] + 1 == len(piece) else _joined(table, piece, wanted)
 
 
-def _join_ends(table: pa.Table, piece: Column, wanted: pa.Schema) -> pa.Table:
+def _joined(table: pa.Table, piece: Column, wanted: pa.Schema) -> pa.Table:
     """A row a cable: the values of its ends are joined, one a link in the order of the links.
 
     What all links share stands once, ports always one by one. An end that is not known has an empty place.

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pyarrow.csv
 
 from bomgen.cabling.types import Wiring
-from bomgen.output.wiring.columns import NAMES, cable_tables, each_word, schema_of
+from bomgen.output.wiring.columns import NAMES, schema_of, tables, words_of
 from bomgen.output.wiring.formats import Progress
 
 ABOUT = "A row a cable, for spreadsheets and scripts."
@@ -22,11 +22,11 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write every cable, all values in quotes if a single one needs them."""
     wiring = wiring.each_cable
     out.write((",".join(NAMES) + "\n").encode())
-    style = "needed" if any(SPECIAL & set(word) for word in each_word(wiring)) else "none"
+    style = "needed" if any(SPECIAL & set(word) for word in words_of(wiring)) else "none"
     options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=style)
     with pyarrow.csv.CSVWriter(
         pyarrow.PythonFile(out, mode="w"), schema_of(wiring.each_cable), write_options=options
     ) as writer:
-        for table in cable_tables(wiring):
+        for table in tables(wiring):
             writer.write_table(table)
             progress(table.num_rows)

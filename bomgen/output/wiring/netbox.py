@@ -17,7 +17,7 @@ from bomgen.cabling.types import NOWHERE, DeviceKind, WireWay, Wiring
 from bomgen.catalog.part_records import slug
 from bomgen.catalog.parts import Cable, Module
 from bomgen.optics.selection import COPPER_PAIRS
-from bomgen.output.wiring.columns import link_tables
+from bomgen.output.wiring.columns import batches
 from bomgen.output.wiring.formats import Progress
 from bomgen.output.wiring.subnet import INFINIBAND
 
@@ -226,7 +226,7 @@ def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:
     types = [cable_type(way.medium.cable if way.medium else None) for way in wiring.ways]
     of_piece = np.bincount(wiring.piece) if len(wiring) else wiring.piece
     place = np.arange(len(wiring)) - np.searchsorted(wiring.piece, wiring.piece)
-    for rows, table in link_tables(wiring):
+    for rows, table in batches(wiring):
         several = of_piece[wiring.piece[rows]]
         columns = [table[name].to_pylist() for name in ("a_device", "a_port", "b_device", "b_port", "label")]
         numbers = (wiring.way[rows].tolist(), wiring.length_m[rows].tolist(), several.tolist(), place[rows].tolist())

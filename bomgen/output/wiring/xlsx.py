@@ -20,7 +20,7 @@ from openpyxl.worksheet.properties import PageSetupProperties
 
 from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
-from bomgen.output.wiring.columns import NUMBERED, SEVERAL, cable_tables
+from bomgen.output.wiring.columns import NUMBERED, SEVERAL, tables
 from bomgen.output.wiring.formats import Progress, Unsuitable
 from bomgen.output.xlsx.cells import clean, plain
 from bomgen.output.xlsx.package import pack
@@ -117,11 +117,11 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     book = Workbook(write_only=True)
     words = language(wiring.language)
     shown = columns(words)
-    widths, counts = _survey(wiring, shown)
+    widths, counts = _surveyed(wiring, shown)
     _cover(book, wiring, counts, words)
     pages: list[_Page] = []
     fabric, number = None, 0
-    for table in cable_tables(wiring):
+    for table in tables(wiring):
         for of, row in zip(table["fabric"].to_pylist(), _rows(table, shown), strict=True):
             if of != fabric or pages[-1].used == LAST_ROW:
                 pages.append(_Page(book, of, wiring, shown, widths[of]))
@@ -146,12 +146,12 @@ class _Page:
             column = self.sheet.column_dimensions[get_column_letter(place)]
             column.width = max(_width(each.title) + FILTER_ARROW, min(length, WIDEST) + PADDING)
             column.hidden = (each.source or "").endswith(HIDDEN) or (bool(each.source) and not length)
-        self.sheet.append([_style_cell(self.sheet, each.title, BOLD, SHADED) for each in shown])
+        self.sheet.append([_styled(self.sheet, each.title, BOLD, SHADED) for each in shown])
         self.used = 1
 
     def add(self, values: Iterable[object]) -> None:
         """A row below the last."""
-        self.sheet.append([_safe_cell(self.sheet, value) for value in values])
+        self.sheet.append([_safe(self.sheet, value) for value in values])
         self.used += 1
 
     def finish(self, words: Language) -> None:
@@ -190,7 +190,7 @@ def _sheet(book: Workbook, title: str, wiring: Wiring) -> Any:
     return sheet
 
 
-def _style_cell(sheet: Any, value: str | int, font: Font, fill: PatternFill | None = None) -> Any:
+def _styled(sheet: Any, value: str | int, font: Font, fill: PatternFill | None = None) -> Any:
     cell = WriteOnlyCell(sheet, value=value)
     cell.font = font
     if fill:
@@ -198,7 +198,7 @@ def _style_cell(sheet: Any, value: str | int, font: Font, fill: PatternFill | No
     return cell
 
 
-def _safe_cell(sheet: Any, value: object) -> object:
+def _safe(sheet: Any, value: object) -> object:
     """A value that stays what it is: text that looks like a formula is marked as text."""
     if not isinstance(value, str):
         return value
@@ -210,11 +210,11 @@ def _safe_cell(sheet: Any, value: object) -> object:
     return cell
 
 
-def _survey(wiring: Wiring, shown: list[Shown]) -> tuple[dict[str, list[int]], Counts]:
+def _surveyed(wiring: Wiring, shown: list[Shown]) -> tuple[dict[str, list[int]], Counts]:
     """The longest text of every column by fabric, in letters, and how many cables there are of each kind."""
     widths: dict[str, list[int]] = {}
     counts: Counts = {}
-    for table in cable_tables(wiring):
+    for table in tables(wiring):
         for fabric in pc.unique(table["fabric"]).to_pylist():
             part = table.filter(pc.equal(table["fabric"], fabric))
             known = widths.setdefault(fabric, [0] * len(shown))
@@ -240,7 +240,7 @@ def _longest(table: pa.Table, shown: list[Shown]) -> list[str]:
 def _rows(table: pa.Table, shown: list[Shown]) -> Iterator[list[object]]:
     """The cells of every cable after its number."""
     given = [_cells(table, each.source) for each in shown if each.source]
-    for values, a, b in zip(zip(*given, strict=True), _end_texts(table, "a"), _end_texts(table, "b"), strict=True):
+    for values, a, b in zip(zip(*given, strict=True), _ends(table, "a"), _ends(table, "b"), strict=True):
         yield [*values, f"{a} > {b}", f"{b} > {a}", None, None]
 
 
@@ -252,15 +252,15 @@ def _cells(table: pa.Table, name: str) -> list[object]:
     return [int(value) if isinstance(value, str) and value.isdigit() else value for value in values]
 
 
-def _end_texts(table: pa.Table, end: str) -> Iterator[str]:
+def _ends(table: pa.Table, end: str) -> Iterator[str]:
     """What a flag says of one end: rack and unit where they are known, device and port."""
-    columns = ([_show_once(value) for value in table[f"{end}{name}"].to_pylist()] for name in ON_FLAG)
+    columns = ([_once(value) for value in table[f"{end}{name}"].to_pylist()] for name in ON_FLAG)
     for rack, unit, device, port in zip(*columns, strict=True):
         place = "-".join(each for each in (rack, unit) if each)
         yield " ".join(each for each in (place, device, port) if each)
 
 
-def _show_once(value: str | int | None) -> str:
+def _once(value: str | int | None) -> str:
     """A value as a flag has it: once, where all links of a cable share it."""
     text = "" if value is None else str(value)
     each = text.split(SEVERAL)
@@ -272,20 +272,20 @@ def _cover(book: Workbook, wiring: Wiring, counts: Counts, words: Language) -> N
     sheet = _sheet(book, words.word("wiring-cover"), wiring)
     for place, width in enumerate(COVER_WIDTHS, 1):
         sheet.column_dimensions[get_column_letter(place)].width = width
-    sheet.append([_style_cell(sheet, words.word("wiring-title", name=wiring.site), TITLE)])
+    sheet.append([_styled(sheet, words.word("wiring-title", name=wiring.site), TITLE)])
     sheet.append([words.word("wiring-intro", cables=wiring.pieces)])
     sheet.append([])
-    sheet.append([_style_cell(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in COUNTED])
+    sheet.append([_styled(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in COUNTED])
     for key, count in counts.items():
-        sheet.append([_safe_cell(sheet, value) for value in (*key, count)])
+        sheet.append([_safe(sheet, value) for value in (*key, count)])
     sheet.append(
         [
-            _style_cell(sheet, words.word("wiring-all"), BOLD),
+            _styled(sheet, words.word("wiring-all"), BOLD),
             *[None] * (len(GROUPED) - 1),
-            _style_cell(sheet, wiring.pieces, BOLD),
+            _styled(sheet, wiring.pieces, BOLD),
         ]
     )
     sheet.append([])
-    sheet.append([_style_cell(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in LEGEND])
+    sheet.append([_styled(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in LEGEND])
     for shown in columns(words):
         sheet.append([shown.title, shown.meaning])
