@@ -1,4 +1,4 @@
-"""The kinds of cards that a chassis is fitted with, and the ports that its line cards give it."""
+"""The kinds of cards in a chassis, and the ports of its line cards."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def ports_of_cards(line_cards: int, ports_per_card: int) -> int:
 
 @formula("ports")
 def ports_of_fewer(ports_at_rate: int, fitted_ports: int, all_ports: int) -> int:
-    """Links at a rate when not all slots have a line card."""
+    """Ports at a rate when not all slots have a line card."""
     return ports_at_rate * fitted_ports // all_ports

@@ -41,7 +41,7 @@ KINDS = (
 )
 
 NOT_PARTS = ("connection", "model", "run")
-"""Kinds of the catalogue that nobody orders; their schemas stand beside those of the parts."""
+"""Kinds of records that are not parts; their schemas are in the same folder as those of parts."""
 
 
 UNVERIFIED = "unverified"
@@ -59,7 +59,7 @@ LENGTH_CODE = re.compile(r"(?<=[nhcewvx])([0-9]{2}[0-9a])(?=v?$)")
 
 
 ANY_LENGTH = "xxx"
-"""What stands for the length in the id of a family of cables."""
+"""The placeholder for the length in the id of a cable family."""
 
 
 _HALF = Fraction(1, 2)
@@ -69,7 +69,7 @@ INLINE = "inline"
 
 
 CHASSIS = "chassis"
-"""The key of what a modular switch is put together from."""
+"""The key of the components of a modular switch."""
 
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class UnknownPart(LookupError):
 
 
 class Record(NamedTuple):
-    """The data of one part, model or assumption, and how to read figures from it."""
+    """The data of one part, model or assumption, with functions that read figures from it."""
 
     kind: str
     id: str
@@ -93,14 +93,14 @@ class Record(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The record's mapping."""
+        """The mapping of the record."""
         data = self.source.data
         for step in self.steps:
             data = data[step]
         return dict(data)
 
     def value(self, *keys: str | int) -> Any:
-        """The value at a key without its source; None when it is not there or not known."""
+        """The value at a path of keys without its source; None when it is absent or not known."""
         data: Any = self.data
         for key in keys:
             if isinstance(data, dict):
@@ -112,9 +112,9 @@ class Record(NamedTuple):
         return data["value"] if isinstance(data, dict) and "value" in data else data
 
     def figure(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure | None:
-        """The value at a key as a figure in `unit`, or None when the record does not know it.
+        """The value at a key, below the keys `above`, as a figure in `unit`; None when the record does not know it.
 
-        `zero` says that a user's own record may say nought. Raises PlanErrors when it is no quantity of that unit.
+        `zero` allows 0 in a user's own record. Raises PlanErrors when the value is not a quantity of that unit.
         """
         raw = self.value(*above, key)
         if raw is None:
@@ -131,7 +131,7 @@ class Record(NamedTuple):
         return Figure(number, unit, self.origin(key, *above))
 
     def need(self, key: str, unit: str, *above: str | int, zero: bool = False) -> Figure:
-        """As `figure`, for what the record cannot do without. Raises PlanErrors when it does not know it."""
+        """As `figure`, for a required value. Raises PlanErrors when the record does not know it."""
         found = self.figure(key, unit, *above, zero=zero)
         if found is None:
             mark = self.source.mark((*self.steps, *above, key))
@@ -141,8 +141,8 @@ class Record(NamedTuple):
             raise PlanErrors([Problem(mark, "error", message, "unknown-figure")])
         return found
 
-    def or_one(self, key: str, *above: str | int) -> Figure:
-        """As `figure` in unit count, and one where the record says nothing: a port in a cage of its own, unsplit."""
+    def figure_or_one(self, key: str, *above: str | int) -> Figure:
+        """As `figure` in unit count; 1 when the record does not say, such as one port per cage."""
         found = self.figure(key, "count", *above)
         if found is not None:
             return found
@@ -151,7 +151,7 @@ class Record(NamedTuple):
         return Figure(1, "count", absent)
 
     def origin(self, key: str, *above: str | int) -> Origin:
-        """Where the value at a key comes from: its documents, or for a bare value the file it stands in."""
+        """The origin of the value at a key: its documents, or the file for a value without a source."""
         data: Any = self.data
         for step in above:
             data = data[step]
@@ -179,7 +179,7 @@ class Record(NamedTuple):
         return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
-        """The documents of source names, as the record's `sources` describe them; `unverified` is none."""
+        """The documents of source names, as the record's `sources` describe them; none for `unverified`."""
         table = self.data.get("sources", {})
         found = []
         for name in names:
@@ -191,34 +191,34 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Catalog:
-    """The folders that records are looked up in, in this order, before the built-in data."""
+    """The catalogue. Records are looked up in `folders`, in this order, then in the built-in data."""
 
     folders: tuple[Path, ...] = ()
     shown: Mapping[Path, str] = field(default_factory=dict)
-    """What messages call a folder."""
+    """Name of a folder in messages."""
     root: Path | None = None
-    """What a file of these folders must stand below, wherever links lead; None: anywhere."""
+    """Folder that the files must resolve to; None: any."""
     _records: dict[tuple[str, str], Record] = field(default_factory=dict, repr=False)
     inputs: dict[str, bytes] = field(default_factory=dict, repr=False)
-    """Files of the user's own folders that were read, by shown name."""
-    instead: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Ids of the parts that stand in for others, by kind and id of these."""
+    """Files of the user's own folders that were read, by their name in messages."""
+    substitutes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Ids of substitute parts, by kind and id of the part that they replace."""
 
-    def substituted(self, instead: Mapping[tuple[str, str], str]) -> Catalog:
-        """The same catalogue, in which parts stand in for others."""
-        return replace(self, instead=instead)
+    def substitute(self, substitutes: Mapping[tuple[str, str], str]) -> Catalog:
+        """The same catalogue with substitute parts, by kind and id of the part that they replace."""
+        return replace(self, substitutes=substitutes)
 
-    def stood_for(self, kind: str) -> dict[str, str]:
-        """The parts of a kind that stand in for others, each with the id of the first one."""
-        return {other: id for (of, id), other in reversed(list(self.instead.items())) if of == kind}
+    def substituted_ids(self, kind: str) -> dict[str, str]:
+        """The substitute parts of a kind, each with the id of the first part that it replaces."""
+        return {other: id for (of, id), other in reversed(list(self.substitutes.items())) if of == kind}
 
     def find(self, kind: str, name: str) -> Record:
-        """The record of a kind, or of the part that stands in for it; otherwise as `listed`."""
-        found = self.listed(kind, name)
-        other = self.instead.get((kind, found.id))
-        return self.listed(kind, other) if other else found
+        """The record of a part, or of its substitute; otherwise as `find_original`."""
+        found = self.find_original(kind, name)
+        other = self.substitutes.get((kind, found.id))
+        return self.find_original(kind, other) if other else found
 
-    def listed(self, kind: str, name: str) -> Record:
+    def find_original(self, kind: str, name: str) -> Record:
         """The record of a kind by id, part number or alias; for cables also by the part number of one length.
 
         Raises UnknownPart, and PlanErrors for a part file of the user's own that is wrong.
@@ -230,7 +230,7 @@ class Catalog:
         return self._records[key]
 
     def read(self) -> tuple[Record, ...]:
-        """Every record that was asked for so far, each once, by kind and id."""
+        """Every record that was looked up so far, each once, by kind and id."""
         found = {(record.kind, record.id): record for record in self._records.values()}
         return tuple(found[key] for key in sorted(found))
 
@@ -243,7 +243,7 @@ class Catalog:
         return (self.find(kind, id) for id in self.ids(kind))
 
     def assumption(self, id: str) -> Figure:
-        """An assumption as a figure that says so."""
+        """An assumption as a figure. Raises BrokenInstallation when the built-in data lack it."""
         try:
             record = self.find("assumption", id)
         except UnknownPart as error:
@@ -256,10 +256,10 @@ class Catalog:
         origin = Assumed(str(data["name"]), str(data["why"]), references, str(data["confidence"]))
         return Figure(value, unit, origin)
 
-    def naming(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:
-        """The records of a kind whose value at a key is a word, and at another one, where it is named, a number.
+    def records_where(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:
+        """The records of a kind with `word` at `key` and, if `figure` is given, the number `value` at that key.
 
-        Built-in files, which are all written alike, are only parsed when they hold both.
+        Built-in files, which all have the same form, are parsed only when their text contains both.
         """
         seen: set[str] = set()
         wanted = f"\n{key}: {word}\n".encode()
@@ -270,24 +270,26 @@ class Catalog:
                 content = b"" if users else own_content(path)
                 if users or (wanted in content and besides in content):
                     record = self.find(kind, path.stem)
-                    fits = self._held(record, key) == word and (not figure or self._held(record, figure) == value)
+                    fits = self._own_or_replaced(record, key) == word and (
+                        not figure or self._own_or_replaced(record, figure) == value
+                    )
                     if fits and record.id not in seen:
                         seen.add(record.id)
                         yield record
 
-    def _held(self, record: Record, key: str) -> Any:
-        """The value at a key of a record; of one that stands in for another, else that of the part it replaces."""
-        stands_in = record.value(key) is None and record.id in self.instead.values()
+    def _own_or_replaced(self, record: Record, key: str) -> Any:
+        """The value at a key of a record; a substitute without it has that of the part it replaces."""
+        stands_in = record.value(key) is None and record.id in self.substitutes.values()
         replaced = record.value("replaces") if stands_in else None
-        return self.listed(record.kind, str(replaced[0])).value(key) if replaced else record.value(key)
+        return self.find_original(record.kind, str(replaced[0])).value(key) if replaced else record.value(key)
 
-    def replacing(self, kind: str, names: Collection[str]) -> list[str]:
-        """The ids of the parts of a kind that say they replace one of these names, in alphabetical order."""
+    def replacements(self, kind: str, names: Collection[str]) -> list[str]:
+        """The ids of the parts of a kind that replace one of these names, in alphabetical order."""
         found = []
         for place in self._places(kind):
             for path in _files(place):
                 if place.parent in self.folders or b"\nreplaces:" in own_content(path):
-                    replaced = self.listed(kind, path.stem).value("replaces") or ()
+                    replaced = self.find_original(kind, path.stem).value("replaces") or ()
                     if {str(name).lower() for name in replaced} & set(names):
                         found.append(path.stem)
         return sorted(set(found))
@@ -331,14 +333,14 @@ class Catalog:
         names: dict[str, set[str]] = {}
         for place in self._places(kind):
             for path in _files(place):
-                record = self.listed(kind, path.stem)
+                record = self.find_original(kind, path.stem)
                 for alias in (path.stem, *_names(record)):
                     names.setdefault(alias, set()).add(path.stem)
         fits = names.get(wanted, set())
         if len(fits) > 1:
             raise UnknownPart(kind, name, f"the name fits several: {', '.join(sorted(fits))}")
         if fits:
-            return self.listed(kind, fits.pop())
+            return self.find_original(kind, fits.pop())
         close = nearest(wanted, names)
         if close:
             hint = f"did you mean '{sorted(names[close[0]])[0]}'?"
@@ -349,13 +351,13 @@ class Catalog:
 
 @cache
 def _built_in(kind: str, id: str, path: Path) -> Record:
-    """A record of the program's own data, which does not change while it runs."""
+    """A record of the built-in data, which does not change while the program runs."""
     shown = f"{kind}/{id}.yaml"
     return Record(kind, id, own(path, shown))
 
 
 def _files(place: Path) -> list[Path]:
-    """The part files of a folder: those whose name can be an id."""
+    """The part files of a folder: those whose name is a valid id."""
     return sorted(path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
 
 
@@ -369,7 +371,7 @@ def _names(record: Record) -> Iterator[str]:
 
 
 def inline_record(kind: str, source: Source, steps: Steps) -> Record:
-    """The record of a part that a plan describes by a mapping, which the plan's schema has checked."""
+    """The record of a part that a plan describes by a mapping, already checked by the plan's schema."""
     return Record(kind, INLINE, source, steps, built_in=False)
 
 
@@ -384,7 +386,7 @@ def id_at_length(id: str, length_m: Fraction | int | float) -> str:
 
 
 def named_length(id: str, wanted: str) -> Fraction | None:
-    """The length [m] that the name of a cable asks for, when it names one length of the family `id`."""
+    """The length [m] in the name of a cable, if it names one length of the family `id`; else None."""
     match = LENGTH_CODE.search(wanted.lower())
     if match is None or id == wanted.lower() or ANY_LENGTH not in id:
         return None

@@ -1,4 +1,4 @@
-"""What joins a GPU to others: its PCIe, the links to its neighbours, and its share of the network."""
+"""Bandwidth of one GPU: PCIe, scale-up links to other GPUs, and its share of the network."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bomgen.core.units import GIGA
 BITS_A_BYTE = 8
 _PCIE = re.compile(r"PCIe ?(?:Gen ?)?([3-6])(?:\.0)? x([1-9][0-9]?)", re.IGNORECASE)
 _GENERATIONS = {3: 8, 4: 16, 5: 32, 6: 64}
-"""GT/s of a lane, each transfer a bit, by generation."""
+"""GT/s per lane by PCIe generation; each transfer is one bit."""
 
 
 class GpuBandwidth(NamedTuple):
-    """What joins one GPU to others [Gb/s, one way]; None is not known."""
+    """Bandwidth of one GPU [Gb/s, one way]; None: not known."""
 
     network_gbps: Figure
     pcie_gbps: Figure | None
@@ -26,19 +26,19 @@ class GpuBandwidth(NamedTuple):
 
 @formula("Gb/s", source="PCI-SIG, PCI Express Base Specification: raw rate of the lanes, before encoding and headers")
 def pcie_bandwidth(lanes: int, lane_gbps: int) -> int:
-    """What the lanes of a PCIe connection carry one way."""
+    """Rate of a PCIe connection, one way."""
     return lanes * lane_gbps
 
 
 @formula("Gb/s")
 def scale_up_bandwidth(scale_up: int) -> Fraction:
-    """What a GPU sends to its neighbours: data sheets add both directions, in bytes a second."""
+    """Scale-up bandwidth one way; data sheets add both directions, in bytes/s."""
     return Fraction(scale_up * BITS_A_BYTE) / (2 * GIGA)
 
 
 @formula("Gb/s")
 def network_bandwidth(ports_per_server: int, link_gbps: int, gpus_per_server: int) -> Fraction:
-    """A GPU's share of the network that its server is plugged into."""
+    """A GPU's share of its server's network bandwidth."""
     return Fraction(ports_per_server * link_gbps) / gpus_per_server
 
 
@@ -55,6 +55,6 @@ def parse_pcie(text: str, origin: Origin) -> Figure | None:
 
 
 def bandwidth_per_gpu(gpu: Gpu, gpus_per_server: Figure, ports_per_server: Figure, link_gbps: Figure) -> GpuBandwidth:
-    """What joins a GPU to others whose server has so many ports on the network."""
+    """The bandwidth of one GPU in a server with `ports_per_server` ports on the network."""
     network = network_bandwidth(ports_per_server, link_gbps, gpus_per_server)
     return GpuBandwidth(network, gpu.pcie_gbps, scale_up_bandwidth(gpu.scale_up) if gpu.scale_up else None)

@@ -1,4 +1,4 @@
-"""What a record's part is called."""
+"""The identity of a record's part: id, names, numbers and availability."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bomgen.core.provenance import Mark
 
 
 def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
-    """What a record's part is called."""
+    """The identity of a record's part; `mark` is the place in the plan that names it."""
     data = record.data
     described = record.id == INLINE
     part_number, ordering_number = record.value("part_number"), record.value("ordering_number")
@@ -29,7 +29,7 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
 
 
 def name_part(called: parts.Identity, description: str) -> parts.Identity:
-    """The identity of a part, with a name made from its figures when the plan gives none."""
+    """The identity of a part; without a name of its own it is called "unnamed" and `description`."""
     name = called.name or f"unnamed {description}"
     if not called.inline:
         return called if called.name else called._replace(name=name)

@@ -1,4 +1,4 @@
-"""Catalogue records as parts and models: what a file or a mapping of a plan says, as data."""
+"""From catalogue records to parts and models; a record is a file or a mapping in a plan."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 MAX_GPUS = 1024
-"""GPUs of a server beyond which a plan is a slip: the largest have 16, a tray of a rack-scale system has 4."""
+"""More GPUs per server are taken for a mistake: the largest servers have 16, a tray of a rack-scale system 4."""
 
 
 def gpu(record: Record) -> parts.Gpu:
@@ -58,7 +58,7 @@ def gpu(record: Record) -> parts.Gpu:
 
 
 def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
-    """Chips along each dimension of a pod, as figures; none where they are not known."""
+    """Chips along each dimension of a pod; empty when they are not known."""
     values = record.value("pod", "dimensions") or ()
     return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
 
@@ -104,7 +104,7 @@ def nic(record: Record) -> parts.Nic:
         ports=ports,
         port_gbps=rate,
         cage=str(record.value("cage") or parts.ANY),
-        ports_per_cage=record.or_one("ports_per_cage"),
+        ports_per_cage=record.figure_or_one("ports_per_cage"),
         protocols=tuple(record.value("protocols") or ()),
         power_w=record.figure("power", "W"),
     )
@@ -140,7 +140,7 @@ def appliance(record: Record) -> parts.Appliance:
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
         cage=str(record.value("cage") or parts.ANY),
-        ports_per_cage=record.or_one("ports_per_cage"),
+        ports_per_cage=record.figure_or_one("ports_per_cage"),
         protocols=tuple(record.value("protocols") or ()),
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
@@ -151,23 +151,23 @@ def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.Ser
     ports, gbps = record.figure(count, "count"), record.figure(rate, "Gb/s")
     if ports is None or (gbps is None and record.value("nic") is None):
         return None
-    per_cage = record.or_one("ports_per_cage" if count == "nics" else f"{count}_per_cage")
+    per_cage = record.figure_or_one("ports_per_cage" if count == "nics" else f"{count}_per_cage")
     return parts.ServerPorts(ports, gbps, str(record.value(cage) or parts.ANY), per_cage)
 
 
 SAME = ("rate_gbps", "ports", "cage", "optic", "fibre", "connector", "lane_gbps")
-"""What a compatible module has in common with the one that it replaces."""
+"""Fields that a compatible module shares with the module it replaces."""
 SAME_CABLE = ("kind", "links", "link_gbps", "a", "b", "fibre", "connector", "polarity")
-"""What a compatible cable has in common with the one that it replaces."""
+"""Fields that a compatible cable shares with the cable it replaces."""
 
 
-def _filled(record: Record, catalog: Catalog | None, same: tuple[str, ...]) -> Callable[[str], Record]:
-    """Where each field of a part stands: in its own record, else in that of the part it replaces.
+def _field_source(record: Record, catalog: Catalog | None, same: tuple[str, ...]) -> Callable[[str], Record]:
+    """A function from a field to the record that has it: the part's own, else that of the part it replaces.
 
-    Raises PlanErrors for a part that differs in what must be the same, UnknownPart when the other is in no catalogue.
+    Raises PlanErrors for a part that differs in the fields `same`, UnknownPart when the replaced part is not known.
     """
     replaces = record.value("replaces") or ()
-    model = catalog.listed(record.kind, str(replaces[0])) if catalog and replaces else record
+    model = catalog.find_original(record.kind, str(replaces[0])) if catalog and replaces else record
     for key in same:
         own, other = record.value(key), model.value(key)
         if own is not None and other is not None and own != other:
@@ -176,21 +176,21 @@ def _filled(record: Record, catalog: Catalog | None, same: tuple[str, ...]) -> C
     return lambda key: model if record.value(key) is None else record
 
 
-def _replaced(record: Record) -> tuple[str, ...]:
+def _replaced_ids(record: Record) -> tuple[str, ...]:
     return tuple(str(id) for id in record.value("replaces") or ())
 
 
 def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
-    """A record of kind transceiver as data; what a compatible one leaves out is that of the module it replaces.
+    """A record of kind transceiver as data; a compatible one inherits fields from the module it replaces.
 
     Raises PlanErrors for one that differs from the module it replaces, UnknownPart when that is not in the catalogue.
     """
-    of = _filled(record, catalog, SAME)
+    of = _field_source(record, catalog, SAME)
     lane = of("lane_gbps").value("lane_gbps")
     return parts.Module(
         identity=identity(record),
         rate_gbps=of("rate_gbps").need("rate_gbps", "Gb/s"),
-        ports=of("ports").or_one("ports"),
+        ports=of("ports").figure_or_one("ports"),
         cage=str(of("cage").value("cage") or parts.ANY),
         optic=str(of("optic").value("optic") or parts.ANY),
         fibre=str(of("fibre").value("fibre") or parts.ANY),
@@ -199,22 +199,22 @@ def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
         protocols=tuple(of("protocols").value("protocols") or ()),
         power_w=of("power").figure("power", "W"),
         lane_gbps=None if lane is None else int(lane),
-        replaces=_replaced(record),
+        replaces=_replaced_ids(record),
     )
 
 
 def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
-    """A record of kind cable as data; what a compatible one leaves out is that of the cable it replaces.
+    """A record of kind cable as data; a compatible one inherits fields from the cable it replaces.
 
     Raises as `module` does.
     """
-    of = _filled(record, catalog, SAME_CABLE)
+    of = _field_source(record, catalog, SAME_CABLE)
     rate = of("link_gbps").value("link_gbps")
     return parts.Cable(
         identity=identity(record),
         medium=str(of("kind").value("kind")),
         link_gbps=None if rate is None else int(rate),
-        links=of("links").or_one("links"),
+        links=of("links").figure_or_one("links"),
         a=_cable_end(of("a"), "a"),
         b=_cable_end(of("b"), "b"),
         lengths_m=tuple(float(length) for length in of("lengths_m").value("lengths_m") or ()),
@@ -223,7 +223,7 @@ def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
         protocols=tuple(of("protocols").value("protocols") or ()),
         ordering_numbers=dict(record.value("ordering_numbers") or {}),
         polarity=of("polarity").value("polarity"),
-        replaces=_replaced(record),
+        replaces=_replaced_ids(record),
     )
 
 
@@ -241,12 +241,12 @@ SHAPE = (
     *("norms_per_layer", "positions", "window", "window_layers"),
 )
 _NOUGHT = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
-"""Of these a model may have none."""
+"""Shape keys that may be 0."""
 _UNIT = {"context": "tokens", "window": "tokens"}
 
 
 def model(record: Record) -> parts.Model:
-    """A record of kind model as data. What it does not count is worked out from its shape.
+    """A record of kind model as data. Parameters that it does not give are counted from its shape.
 
     Raises PlanErrors when the shape contradicts itself, or neither says how many parameters there are.
     """
@@ -296,7 +296,7 @@ def _problem(record: Record, key: str, message: str, rule: str) -> Problem:
 
 
 def _uncounted(described: parts.Model) -> str:
-    """What would make the parameters of a model known."""
+    """What a record must give to make the parameters of a model known."""
     keys = [f"`{key}`" for key in matrices.missing(described)]
     if not described.shape:
         return "the model described here has no `parameters`; add them, or its shape"

@@ -1,6 +1,6 @@
-"""The catalogue's parts and models as data: what a part is called and the figures known of it.
+"""The records of the catalogue: parts and models, with the figures known of each.
 
-A figure that nobody knows is None; whoever needs it says so instead of guessing.
+A figure that is not known is None; code that needs it reports that instead of guessing.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ ANY = "any"
 
 
 class Identity(NamedTuple):
-    """What a part is called, where its record is, and whether it can be ordered."""
+    """Names and numbers of a part, the place of its record, and whether it can be ordered."""
 
     kind: str
     id: str
-    """Catalogue id; for a mapping in the plan a slug of its name."""
+    """Catalogue id; for a mapping in the plan, a slug of its name."""
     name: str
     vendor: str | None = None
     part_number: str | None = None
     ordering_number: str | None = None
     mark: Mark | None = None
-    """Where the plan names or describes it."""
+    """Place in the plan that names or describes it."""
     inline: bool = False
-    """Described by a mapping in the plan: no orderable part."""
+    """Described by a mapping in the plan, so not an orderable part."""
     generic: bool = False
     """Stands for any vendor's part of its kind."""
     availability: str = AVAILABLE
 
     @property
     def sku(self) -> str | None:
-        """Part number with the ordering number beside it, or None for a part without one."""
+        """Part number and ordering number, or None for a part without either."""
         numbers = [number for number in (self.part_number, self.ordering_number) if number]
         return " / ".join(numbers) or None
 
 
 class Gpu(NamedTuple):
-    """An accelerator. Dense and sparse peaks are apart: dense is never a sparse number [TFLOP/s]."""
+    """An accelerator. Dense and sparse peaks [TFLOP/s] are kept separately; a dense peak is never a sparse one."""
 
     identity: Identity
     dense: Mapping[str, Figure]
@@ -53,15 +53,15 @@ class Gpu(NamedTuple):
     memory_bandwidth: Figure | None = None
     """Bytes/s."""
     pod_chips: Figure | None = None
-    """Chips of a pod that are joined by links of their own, for accelerators that are rented by the pod."""
+    """Chips of a pod with direct links, for accelerators that are rented by the pod."""
     pod_dimensions: tuple[Figure, ...] = ()
-    """Chips along each dimension of a whole pod, where they are published."""
+    """Chips along each dimension of a whole pod, where published."""
     pod_link_gbps: Figure | None = None
     """Rate of a link between chips of a pod, in each direction."""
     pcie_gbps: Figure | None = None
-    """Raw rate of its PCIe, one way."""
+    """Raw PCIe rate, one way."""
     scale_up: Figure | None = None
-    """Bytes/s to its neighbours over their own links (NVLink, Infinity Fabric), both directions together."""
+    """Scale-up bandwidth to other GPUs (NVLink, Infinity Fabric) [bytes/s], both directions together."""
 
 
 class Nic(NamedTuple):
@@ -78,24 +78,24 @@ class Nic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ServerPorts:
-    """The network ports that a server comes with, for one purpose."""
+    """The built-in network ports of a server for one purpose."""
 
     count: Figure
     """NICs, or for storage and in-band the ports themselves."""
     gbps: Figure | None
-    """None: as the NIC says."""
+    """None: as given by the NIC."""
     cage: str
     ports_per_cage: Figure
 
 
 class PowerSupplies(NamedTuple):
-    """The power supplies of a machine, each with an inlet of its own."""
+    """The power supplies of a machine, each with its own inlet."""
 
     pieces: Figure
     needed: Figure | None
-    """So many of them carry the machine at its maximum; None: nobody says."""
+    """Power supplies that carry the machine at its maximum; None: not known."""
     inlet: str
-    """c14 or c20: what its cord is plugged into is a C13 or C19 outlet."""
+    """c14 or c20, for a C13 or C19 outlet."""
 
 
 class Server(NamedTuple):
@@ -112,9 +112,9 @@ class Server(NamedTuple):
     bmc_ports: Figure | None
     rack_units: Figure | None
     power_w: Figure | None
-    """Maximum of what is bought: the server, or the whole rack."""
+    """Maximum power of the unit bought: the server, or the whole rack."""
     weight_kg: Figure | None = None
-    """Of what is bought."""
+    """Of the unit bought."""
     supplies: PowerSupplies | None = None
 
     @property
@@ -130,7 +130,7 @@ class Appliance(NamedTuple):
     rack_units: Figure | None
     power_w: Figure | None
     cage: str
-    """Of its ports on fabrics of its protocols."""
+    """Form of cage of its ports on fabrics of its protocols."""
     ports_per_cage: Figure
     protocols: tuple[str, ...]
     weight_kg: Figure | None = None
@@ -138,7 +138,7 @@ class Appliance(NamedTuple):
 
 
 class Rack(NamedTuple):
-    """A rack: its height inside, what it weighs and covers, and what may stand in it."""
+    """A rack: its height in units, weight, footprint and load rating."""
 
     identity: Identity
     rack_units: Figure | None
@@ -153,16 +153,16 @@ class Pdu(NamedTuple):
 
     identity: Identity
     power_w: Figure | None
-    """It may carry all the time."""
+    """Continuous power rating."""
     outlets: Mapping[str, Figure]
-    """By c13, c19 and either, those that are known."""
+    """Outlets by c13, c19 and either, where known."""
     rack_units: Figure | None
-    """0: it stands upright beside the units."""
+    """0: mounted vertically, without taking rack units."""
     weight_kg: Figure | None
 
 
 class PortGroup(NamedTuple):
-    """Equal ports of a switch at full rate, several to a cage where that is so, each splitting into `split` links."""
+    """Equal ports of a switch at full rate, with `ports_per_cage` ports per cage, each splitting into `split` links."""
 
     ports: Figure
     port_gbps: Figure
@@ -170,21 +170,21 @@ class PortGroup(NamedTuple):
     split: Figure
     cage: str
     modes: Mapping[int, Figure]
-    """Ports by rate [Gb/s] where the vendor's table says something else than `split` gives."""
+    """Ports by rate [Gb/s] where the vendor's table differs from `split`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """Cards of one kind that a modular chassis is fitted with."""
+    """Cards of one kind in a modular chassis."""
 
     identity: Identity | None
     """None: no part is known."""
     count: Figure | None
-    """In a chassis; None: not known, or for line cards as many as the ports in use need."""
+    """Per chassis; None: not known, or for line cards as many as the ports in use need."""
 
 
 class Chassis(NamedTuple):
-    """What a modular switch is put together from: line cards in slots, and what they need."""
+    """The components of a modular switch: line cards in slots, and the cards they need."""
 
     slots: Figure | None
     """For line cards."""
@@ -194,25 +194,25 @@ class Chassis(NamedTuple):
 
 
 class PortNames(NamedTuple):
-    """What the vendor calls the ports of a switch: `{cage}` and the like stand for numbers."""
+    """The vendor's port names of a switch; `{cage}` and other placeholders stand for numbers."""
 
     cage: str | None
-    """The port of a cage that has one; None here and below: numbered from 1."""
+    """Name of the port of a single-port cage; None here and below: numbered from 1."""
     port: str | None
-    """One of several ports in a cage."""
+    """Name of one of several ports in a cage."""
     split: str | None
-    """A part of a split port."""
+    """Name of one link of a split port."""
     first_card: int
-    """The number of the first line card; of cages, ports and parts likewise."""
+    """Number of the first line card; likewise of cages, ports and links of split ports."""
     first_cage: int
     first_port: int
     first_part: int
     lanes: int
-    """Electrical lanes of a cage, by the first of which `{lane}` calls a part; numbered from 1."""
+    """Electrical lanes of a cage, numbered from 1; `{lane}` is the first lane of a split link."""
 
 
 class Switch(NamedTuple):
-    """A switch. `switches_per_unit` independent switches may share one box that is bought."""
+    """A switch. `switches_per_unit` independent switches may share one box."""
 
     identity: Identity
     protocol: str | None
@@ -221,11 +221,11 @@ class Switch(NamedTuple):
     rack_units: Figure | None
     power_w: Figure | None
     typical_power_w: Figure | None
-    """Stands in for a maximum that is not published."""
+    """Used where no maximum is published."""
     port_names: PortNames | None = None
-    """None: nobody knows."""
+    """None: not known."""
     chassis: Chassis | None = None
-    """What a modular one is put together from; its ports are those of the line cards it is fitted with."""
+    """Components of a modular switch, whose ports are those of its line cards; None: a fixed switch."""
     weight_kg: Figure | None = None
     supplies: PowerSupplies | None = None
 
@@ -246,9 +246,9 @@ class Module(NamedTuple):
     lane_gbps: int | None = None
     """None: not known."""
     replaces: tuple[str, ...] = ()
-    """Ids of the modules that it stands in for."""
+    """Ids of the modules that it is a substitute for."""
     stands_for: str | None = None
-    """Id of the part that it takes the place of; it is preferred as that would be."""
+    """Id of the part that it substitutes in this plan; it is preferred as that part is."""
 
     @property
     def engine_gbps(self) -> int:
@@ -257,7 +257,7 @@ class Module(NamedTuple):
 
 
 class CableEnd(NamedTuple):
-    """One end of a cable: the cage its plugs fit, the links a plug carries, and how many plugs there are."""
+    """One end of a cable: form of cage, links per plug, and number of plugs."""
 
     cage: str
     ports: int
@@ -265,7 +265,7 @@ class CableEnd(NamedTuple):
 
 
 class Cable(NamedTuple):
-    """A cable family by length: copper or optical with both ends, or a fibre between modules."""
+    """A cable family by length: copper or optical with fixed ends, or a fibre between modules."""
 
     identity: Identity
     medium: str
@@ -281,13 +281,13 @@ class Cable(NamedTuple):
     protocols: tuple[str, ...]
     ordering_numbers: Mapping[str, str]
     polarity: str | None = None
-    """Of a fibre; None: not known, or none needed."""
+    """Polarity of a fibre; None: not known, or not needed."""
     replaces: tuple[str, ...] = ()
-    """Ids of the cables that it stands in for."""
+    """Ids of the cables that it is a substitute for."""
     stands_for: str | None = None
-    """Id of the part that it takes the place of; it is preferred as that would be."""
+    """Id of the part that it substitutes in this plan; it is preferred as that part is."""
     named_length_m: Fraction | None = None
-    """The length that the name it was asked for by stands for, such as `mfp7e10-n030`."""
+    """The length in the name it was looked up by, such as `mfp7e10-n030`; None: no length was named."""
 
 
 class Panel(NamedTuple):
@@ -296,19 +296,19 @@ class Panel(NamedTuple):
     identity: Identity
     ports: Figure
     connectors: tuple[str, ...]
-    """That its ports take."""
+    """Connectors that its ports accept."""
     rack_units: Figure
     weight_kg: Figure | None
 
 
 class PublishedRun(NamedTuple):
-    """A training run whose length somebody published."""
+    """A published training run with a known duration."""
 
     identity: Identity
     active_parameters: Figure
     tokens: Figure
     gpu: str
-    """What the GPU is called."""
+    """Name of the GPU."""
     gpu_hours: Figure
     peak_tflops: Figure
     """Dense bf16 peak of its GPU."""
@@ -329,7 +329,7 @@ class Model(NamedTuple):
     experts, topk, shared, dense_layers; for latent attention q_lora_rank, kv_lora_rank, rope_head_dim, v_head_dim;
     norms_per_layer, positions, window, window_layers: those that are known."""
     tied: bool = False
-    """Input and output embedding are one matrix."""
+    """Input and output embedding share one matrix."""
     mla: bool = False
     """Latent attention: keys and values are kept compressed."""
     mlp: str = "gated"
@@ -337,12 +337,12 @@ class Model(NamedTuple):
     bias: str = "none"
     """Which matrices have a bias: none, qkv or all."""
     norm: str = "rms"
-    """rms: one weight an element; layer: a weight and a bias."""
+    """rms: one weight per element; layer: a weight and a bias."""
     qk_norm: bool = False
-    """Queries and keys are normalised, head by head."""
+    """Queries and keys are normalised per head."""
     embedding_norm: bool = False
     """A norm follows the input embedding."""
     relative_positions: bool = False
-    """A matrix a layer projects relative positions, as in Transformer-XL."""
+    """One matrix per layer projects relative positions, as in Transformer-XL."""
     router_bias: bool = False
-    """A bias an expert balances the router's choice, as in DeepSeek-V3."""
+    """One bias per expert balances the router's choice, as in DeepSeek-V3."""

@@ -1,4 +1,4 @@
-"""Records of switches as data: fixed ones, and modular ones with the cards that they are fitted with."""
+"""From records to switches: fixed ones, and modular ones with their cards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PORT_NAMES = "port_names"
 NAMED = ("cage", "port", "split")
 COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
 MAX_PORTS = 2_048
-"""Ports of a switch beyond which a plan is a slip: the largest chassis have about a thousand."""
+"""More ports per switch are taken for a mistake: the largest chassis have about a thousand."""
 
 
 def switch(record: Record) -> parts.Switch:
@@ -33,7 +33,7 @@ def switch(record: Record) -> parts.Switch:
     for index, group in enumerate(groups):
         _check_ports(record, group, *(("port_groups", index) if listed else ()))
     description = " + ".join(f"{group.ports.value} x {group.port_gbps.value}G" for group in groups)
-    shared = record.or_one("switches_per_unit")
+    shared = record.figure_or_one("switches_per_unit")
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
     return parts.Switch(
@@ -54,7 +54,7 @@ def switch(record: Record) -> parts.Switch:
 def _port_names(
     record: Record, built: parts.Chassis | None, groups: tuple[parts.PortGroup, ...]
 ) -> parts.PortNames | None:
-    """What the ports are called. Raises PlanErrors where two ports of a switch would be called alike."""
+    """The port names of a switch. Raises PlanErrors when two ports would have the same name."""
     given = record.value(PORT_NAMES)
     if not given:
         return None
@@ -71,7 +71,7 @@ def _port_names(
 
 
 def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:
-    """A modular switch that is fitted with so many line cards, and has no other ports than theirs.
+    """A modular switch with a number of line cards, whose ports are its only ones.
 
     Raises ValueError, with what would be right, for a switch that does not take so many.
     """
@@ -88,7 +88,7 @@ def fitted_with(switch: parts.Switch, line_cards: Figure) -> parts.Switch:
 
 
 def _chassis(record: Record) -> parts.Chassis | None:
-    """What a modular switch is put together from; None for a switch that is one piece."""
+    """The components of a modular switch; None for a fixed switch."""
     if not record.value(CHASSIS):
         return None
     return parts.Chassis(
@@ -102,7 +102,7 @@ def _chassis(record: Record) -> parts.Chassis | None:
 
 
 def _cards(record: Record, kind: str) -> parts.Cards:
-    """Cards of one kind: their number alone, or a mapping with it and the part."""
+    """Cards of one kind, given as a number or as a mapping with number and part."""
     given = record.data[CHASSIS].get(kind)
     if isinstance(given, dict) and "value" not in given:
         return parts.Cards(_card(record, kind), record.figure("count", "count", CHASSIS, kind, zero=True))
@@ -110,7 +110,7 @@ def _cards(record: Record, kind: str) -> parts.Cards:
 
 
 def _card(record: Record, key: str) -> parts.Identity | None:
-    """What a card is called; None when the record names no part."""
+    """The identity of a card; None when the record names no part."""
     name, number = record.value(CHASSIS, key, "name"), record.value(CHASSIS, key, "part_number")
     if not (name or number):
         return None
@@ -126,7 +126,7 @@ def _card(record: Record, key: str) -> parts.Identity | None:
 def _check_chassis(
     record: Record, built: parts.Chassis, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure
 ) -> None:
-    """Raise PlanErrors where a chassis contradicts itself."""
+    """Raise PlanErrors for a chassis that contradicts itself."""
     slots, of_card = built.slots, built.ports_per_card
     key, message = "ports", ""
     if switches_per_unit.value > 1:
@@ -143,7 +143,7 @@ def _check_chassis(
 
 
 def _check_ports(record: Record, group: parts.PortGroup, *above: str | int) -> None:
-    """Raise PlanErrors for ports that no switch has."""
+    """Raise PlanErrors for an impossible number of ports or links."""
     ports, per_cage = group.ports.value, group.ports_per_cage.value
     if ports > MAX_PORTS or per_cage > ports:
         mark = record.source.mark((*record.steps, *above, "ports"))
@@ -169,8 +169,8 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
     return parts.PortGroup(
         ports=ports or record.need("ports", "count", *above),
         port_gbps=rate or record.need("port_gbps", "Gb/s", *above),
-        ports_per_cage=record.or_one("ports_per_cage", *above),
-        split=record.or_one("split", *above),
+        ports_per_cage=record.figure_or_one("ports_per_cage", *above),
+        split=record.figure_or_one("split", *above),
         cage=str(record.value(*above, "cage") or parts.ANY),
         modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
     )

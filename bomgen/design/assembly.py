@@ -107,7 +107,7 @@ def _cable(catalog: Catalog, name: str) -> Cable:
 
 def parts_lookup(catalog: Catalog) -> PartsLookup:
     """The parts of a catalogue; each record is read once, when it is first looked up."""
-    replaced_modules, replaced_cables = (catalog.stood_for(kind) for kind in ("transceiver", "cable"))
+    replaced_modules, replaced_cables = (catalog.substituted_ids(kind) for kind in ("transceiver", "cable"))
 
     def load_module(id: str) -> Module:
         found = part_records.module(catalog.find("transceiver", id), catalog)
@@ -123,10 +123,10 @@ def parts_lookup(catalog: Catalog) -> PartsLookup:
         cable=cable,
         modules=cache(
             lambda plug, gbps: [
-                module(record.id) for record in catalog.naming("transceiver", "cage", plug, "rate_gbps", gbps)
+                module(record.id) for record in catalog.records_where("transceiver", "cage", plug, "rate_gbps", gbps)
             ]
         ),
-        cables=cache(lambda medium: [cable(record.id) for record in catalog.naming("cable", "kind", medium)]),
+        cables=cache(lambda medium: [cable(record.id) for record in catalog.records_where("cable", "kind", medium)]),
         rules=cache(lambda: rules(catalog)),
         panel=cache(lambda id: part_records.panel(catalog.find("panel", id))),
         panels=cache(lambda: [part_records.panel(record) for record in catalog.all("panel")]),

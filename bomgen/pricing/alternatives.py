@@ -101,10 +101,10 @@ def _other(
         return None
     kind = line.identity.kind
     if other == COMPATIBLE:
-        fitting = catalog.replacing(kind, {line.identity.id, *line.names})
+        fitting = catalog.replacements(kind, {line.identity.id, *line.names})
         return cheapest(line, fitting) if fitting else None
     try:
-        return catalog.listed(kind, other).id
+        return catalog.find_original(kind, other).id
     except UnknownPart as error:
         raise _wrong(alternative, str(error), "unknown-part") from None
 

@@ -226,7 +226,7 @@ def _alternative(
         instead = substitutes(alternative, before.bill, catalog, partial(_cheapest, before, catalog))
         found = before
         if instead:
-            found, books = worked_out(file, other, catalog.substituted(instead), (), lock, keys)
+            found, books = worked_out(file, other, catalog.substitute(instead), (), lock, keys)
         if problems := list(unused(alternative, instead, found.bill)):
             raise PlanErrors(problems)
     except PlanErrors as errors:
@@ -248,7 +248,7 @@ def _cheapest(before: Report, catalog: Catalog, line: Line, ids: Sequence[str]) 
 
 def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
     """The part numbers of a part, in lower case."""
-    record = catalog.listed(kind, id)
+    record = catalog.find_original(kind, id)
     return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
 
 

@@ -1,4 +1,4 @@
-"""Every plan comes to what it came to, and every call; `outcomes.py` and `calls.py` say what that proves."""
+"""Every plan comes to what it came to, and every private call; `outcomes.py` and `calls.py` say what that proves."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def test_a_plan_comes_to_what_it_came_to(plan: Path) -> None:
     assert not changed, "\n".join(changed[:MOST_SHOWN])
 
 
-@pytest.mark.parametrize("file", sorted(calls.HERE.glob("*.txt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("file", sorted((Path(__file__).parent / "calls").glob("*.txt")), ids=lambda path: path.stem)
 def test_calls_give_what_they_gave(file: Path) -> None:
-    """No function of plain numbers gives another value; `python tests/golden/calls.py` writes them when one is to."""
+    """No function of plain numbers gives another value; `python tests/calls.py` writes them when one is to."""
     known = calls.names(calls.module_of(file))
     assert [(call, calls.given(call, known)) for call, _ in calls.lines(file)] == calls.lines(file)

@@ -1,4 +1,4 @@
-"""How many parameters a transformer has, by its shape."""
+"""Counting the parameters of a transformer from its shape."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PLAIN_MATRICES = Figure(2, "count", Cited("matrices of a feed-forward block with
 
 
 def parameters(model: Model) -> Figure | None:
-    """All parameters of a model, from its shape; None when it is not known well enough."""
+    """All parameters of a model, from its shape; None when keys of the shape are missing."""
     if missing(model):
         return None
     found = {each.name: each for each in attention(model)}
@@ -57,7 +57,7 @@ def parameters(model: Model) -> Figure | None:
 
 
 def active_parameters(model: Model, parameters: Figure) -> Figure | None:
-    """Those of a mixture's parameters that work on a token; None when its experts are not known well enough."""
+    """The parameters of a mixture of experts that process a token; None when its experts are not known well enough."""
     if not model.moe or not {"layers", "hidden", "experts", "topk", "ffn_expert"} <= model.shape.keys():
         return None
     up = experts(model)[-2]
@@ -65,7 +65,7 @@ def active_parameters(model: Model, parameters: Figure) -> Figure | None:
 
 
 def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
-    """The weights of attention, with what its matrices already worked out."""
+    """The weights of attention; `found` are its matrices by name."""
     shape, hidden, layers = model.shape, model.shape["hidden"], model.shape["layers"]
     if model.mla:
         kept, expanded = found["kv_a_proj_with_mqa"].outputs, found["kv_b_proj"].outputs
@@ -148,7 +148,7 @@ def attention_weights(layers: int, hidden: int, queries: int, keys: int) -> int:
 
 @formula("parameters", _TRANSFORMER_XL)
 def add_relative_positions(attention: int, layers: int, hidden: int, queries: int) -> int:
-    """Weights of attention with those that project relative positions."""
+    """Weights of attention, plus those that project relative positions."""
     return attention + layers * hidden * queries
 
 
@@ -156,7 +156,7 @@ def add_relative_positions(attention: int, layers: int, hidden: int, queries: in
 def latent_weights(
     layers: int, hidden: int, queries: int, compressed: int, kv_lora_rank: int, expanded: int, values: int
 ) -> int:
-    """Weights of latent attention: queries, what is kept of keys and values, what is made of it, output."""
+    """Weights of latent attention: queries, compressed keys and values, their expansion, output."""
     return layers * (hidden * queries + hidden * compressed + kv_lora_rank * expanded + values * hidden)
 
 
@@ -171,7 +171,7 @@ def latent_weights_with_query_rank(
     expanded: int,
     values: int,
 ) -> int:
-    """Weights of latent attention whose queries are made in two steps too."""
+    """Weights of latent attention whose queries are also compressed."""
     return layers * (
         hidden * q_lora_rank + q_lora_rank * queries + hidden * compressed + kv_lora_rank * expanded + values * hidden
     )
@@ -179,7 +179,7 @@ def latent_weights_with_query_rank(
 
 @formula("parameters")
 def block_weights(matrices: int, hidden: int, width: int, count: int) -> int:
-    """Weights of so many feed-forward blocks."""
+    """Weights of `count` feed-forward blocks."""
     return matrices * hidden * width * count
 
 
@@ -191,7 +191,7 @@ def router_weights(layers: int, hidden: int, experts: int) -> int:
 
 @formula("parameters", "DeepSeek-AI 2024, DeepSeek-V3 Technical Report, section 2.1.2")
 def biased_router_weights(layers: int, hidden: int, experts: int) -> int:
-    """Weights of the routers, and the bias an expert that balances their choice."""
+    """Weights of the routers, and one bias per expert that balances their choice."""
     return layers * (hidden + 1) * experts
 
 
@@ -203,13 +203,13 @@ def embeddings(vocab: int, hidden: int) -> int:
 
 @formula("parameters")
 def tied_embedding(vocab: int, hidden: int) -> int:
-    """Weights of the one embedding that serves input and output."""
+    """Weights of the embedding shared by input and output."""
     return vocab * hidden
 
 
 @formula("parameters")
 def add_position_embedding(embeddings: int, positions: int, hidden: int) -> int:
-    """Weights of the embeddings with that of learned positions."""
+    """Weights of the embeddings, plus learned positions."""
     return embeddings + positions * hidden
 
 
@@ -227,19 +227,19 @@ def layer_norms(layers: int, norms_per_layer: int, outer_norms: int, hidden: int
 
 @formula("parameters", DEEPSEEK_V2)
 def add_latent_norms(norms: int, layers: int, q_lora_rank: int, kv_lora_rank: int) -> int:
-    """Weights of the norms with those of the latent vectors of queries and of keys and values."""
+    """Weights of the norms, plus those of the latent vectors of queries and of keys and values."""
     return norms + layers * (q_lora_rank + kv_lora_rank)
 
 
 @formula("parameters", DEEPSEEK_V2)
 def add_latent_norm(norms: int, layers: int, kv_lora_rank: int) -> int:
-    """Weights of the norms with that of the latent vector of keys and values."""
+    """Weights of the norms, plus those of the latent vector of keys and values."""
     return norms + layers * kv_lora_rank
 
 
 @formula("parameters")
 def add_qk_norms(norms: int, layers: int, head_dim: int) -> int:
-    """Weights of the norms with those of queries and keys, which all heads of a layer share."""
+    """Weights of the norms, plus those of queries and keys, which all heads of a layer share."""
     return norms + layers * 2 * head_dim
 
 
@@ -251,13 +251,13 @@ def attention_biases(layers: int, queries: int, keys: int, output: int) -> int:
 
 @formula("parameters")
 def add_block_biases(biases: int, count: int, matrices: int, width: int, hidden: int) -> int:
-    """Biases with those of feed-forward blocks: all but the last matrix of a block lead inwards."""
+    """Biases, plus those of feed-forward blocks: of all matrices but the last, and of the last."""
     return biases + count * ((matrices - 1) * width + hidden)
 
 
 @formula("parameters", f"{_TRANSFORMER_XL}: u and v")
 def add_position_biases(biases: int, layers: int, queries: int) -> int:
-    """Biases with the two that take the place of a query's position."""
+    """Biases, plus the two that replace a query's position."""
     return biases + layers * 2 * queries
 
 
@@ -271,5 +271,5 @@ def all_parameters(
 
 @formula("parameters")
 def subtract_idle_experts(parameters: int, matrices: int, hidden: int, width: int, count: int, active: int) -> int:
-    """Parameters that work on a token: all but those of the experts it leaves out."""
+    """Parameters that process a token: all but those of the experts it skips."""
     return parameters - matrices * hidden * width * (count - active)

@@ -55,7 +55,7 @@ def cluster(section: Section) -> Cluster | None:
 
 def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
     """The server marked as the default of a GPU, if there is one."""
-    fits = (record for record in catalog.naming("server", "gpu", gpu) if record.value("default"))
+    fits = (record for record in catalog.records_where("server", "gpu", gpu) if record.value("default"))
     return next((part_records.server(record) for record in fits), None)
 
 

@@ -38,7 +38,7 @@ def _server(asked: Asked) -> Reason | None:
     gpu = cluster.gpu.identity
     because = "the plan names it" if place else f"the catalogue marks it as the usual server of {named(gpu)}"
     others = []
-    for record in asked.catalog.naming("server", "gpu", gpu.id):
+    for record in asked.catalog.records_where("server", "gpu", gpu.id):
         if record.id != server.identity.id:
             other = part_records.server(record)
             usual = "the usual one" if record.value("default") else "not the usual one"

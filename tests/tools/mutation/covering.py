@@ -22,11 +22,11 @@ from mutants import modules
 # reach every line too, but cost most of the time and judge other rooms.
 UNITS = {
     "catalog": "accelerators",
-    "fabric": "line_cards rare_branches topologies",
-    "optics": "compatibility fan_out",
-    "sizing": "parallelism replicas storage_result",
+    "fabric": "fabric_calls line_cards rare_branches topologies",
+    "optics": "compatibility fan_out optics_calls",
+    "sizing": "parallelism replicas sizing_calls storage_result",
     "design": "attached_hosts known_failures networks",
-    "pricing": "money",
+    "pricing": "money pricing_calls",
     "report": "costs explain quotes",
     "workflow": "editor_schema",
 }

@@ -1,4 +1,4 @@
-"""Find calls of functions of plain numbers that tell mutants from the program, and write them to tests/golden/calls.
+"""Find calls of functions of plain numbers that tell mutants from the program, and write them to tests/ROOM/calls.
 
     python tests/tools/mutation/telling.py [MODULE...]     such as fabric.search
 
@@ -24,9 +24,9 @@ from in_memory import forget
 from mutants import Mutant, modules, mutants
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "golden"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "golden")]
 
-import calls as kept  # noqa: E402 - the folder beside this one
+import calls as kept  # noqa: E402 - of the folders above
 import outcomes  # noqa: E402
 
 SEEN, VARIED, MADE = 150, 1500, 300
@@ -93,13 +93,13 @@ def _module(path: str, module: ModuleType, seen: dict[str, set[tuple[str, ...]]]
     known = kept.names(module)
     calls: dict[str, list[str]] = defaultdict(list)
     gives: dict[str, str] = {}
-    for name in sorted({*seen, *_functions(module)}):
+    for name in sorted(name for name in {*seen, *_functions(module)} if _is_public(name)):
         for call in (*_calls(name, sorted(seen[name]), known), *_made(name, known)):
             value, slow = _timed(call, known, SLOWEST)
-            if not slow and len(value) < LONGEST and not value.startswith(kept.RAISES):
+            if not slow and len(value) < LONGEST and not value.startswith(kept.RAISES) and _is_public(call):
                 calls[name].append(call)
                 gives[call] = value
-    file = kept.HERE / f"{_name(path)}.txt"
+    file = kept.table(_name(path))
     chosen = [call for call, _ in kept.lines(file)] if file.exists() else []
     gives |= {call: kept.given(call, known) for call in chosen}
     left, tried = [], 0
@@ -115,6 +115,11 @@ def _module(path: str, module: ModuleType, seen: dict[str, set[tuple[str, ...]]]
     print(f"{_name(path)}: {tried} mutants, {len(left)} not told apart by {len(chosen)} calls", flush=True)
     for mutant in left:
         print(f"  {mutant.line}: {mutant.before}  =>  {mutant.after}")
+
+
+def _is_public(call: str) -> bool:
+    """Whether a function or a call of one names nothing private; `str` stands for `__str__`."""
+    return not kept.private_names(call.removesuffix(".__str__"))
 
 
 def _calls(name: str, seen: list[tuple[str, ...]], known: dict[str, Any]) -> Iterator[str]:
@@ -180,6 +185,8 @@ def _varied(text: str, draw: random.Random) -> str:
 
 def _call(name: str, arguments: tuple[str, ...], known: dict[str, Any]) -> str:
     owner, _, method = name.rpartition(".")
+    if method == "__str__":
+        return f"str({arguments[0]})"
     if not owner:
         return f"{name}({', '.join(arguments)})"
     if isinstance(getattr(known.get(owner), method, None), property):

@@ -1,12 +1,13 @@
-"""What functions of plain numbers give, call by call: `python tests/golden/calls.py` writes the values anew.
+"""What public functions of plain numbers give, call by call: `python tests/calls.py` writes the values anew.
 
-A file of `calls/` has the calls of one module of the pure rooms that told its mutants from the program, found by
-`python tests/tools/mutation/telling.py`: at the bounds where a number one more or less makes a difference, which plans
-seldom meet. As with outcomes, a value proves that nothing changed, not that it is right.
+`tests/ROOM/calls/` has a table for each module of a room: calls that told its mutants from the program, found by
+`python tests/tools/mutation/telling.py`. They are at the bounds where a number one more or less makes a difference,
+which plans seldom meet. As with golden outcomes, a value proves that nothing changed, not that it is right.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from fractions import Fraction
 from importlib import import_module
@@ -17,14 +18,30 @@ from typing import Any
 
 from bomgen.core.provenance import Formula
 
-HERE = Path(__file__).parent / "calls"
+HERE = Path(__file__).parent
 GIVES, RAISES = "  ->  ", "raises "
 MOST_ITEMS = 200
-"""Items of what is walked through that are looked at."""
+"""Items of an iterator that are looked at."""
+
+
+def table(module: str) -> Path:
+    """The table of a module, which is named without the package: `fabric.clos.search`."""
+    return HERE / module.partition(".")[0] / "calls" / f"{module}.txt"
+
+
+def tables() -> list[Path]:
+    """The tables of all rooms."""
+    return sorted(HERE.glob("*/calls/*.txt"))
+
+
+def cases(room: str) -> list[tuple[str, str, str]]:
+    """Module, call and value of every call of a room."""
+    files = sorted((HERE / room / "calls").glob("*.txt"))
+    return [(file.stem, call, value) for file in files for call, value in lines(file)]
 
 
 def module_of(file: Path) -> ModuleType:
-    """The module whose calls a file has."""
+    """The module of a table."""
     return import_module(f"bomgen.{file.stem}")
 
 
@@ -32,6 +49,14 @@ def names(module: ModuleType) -> dict[str, Any]:
     """What calls of a module may name: all that it has, formulas as functions of plain numbers."""
     own = {name: each.function if isinstance(each, Formula) else each for name, each in vars(module).items()}
     return {**own, "Fraction": Fraction}
+
+
+def private_names(call: str) -> set[str]:
+    """The names in a call that begin with an underscore."""
+    nodes = list(ast.walk(ast.parse(call, mode="eval")))
+    found = {node.id for node in nodes if isinstance(node, ast.Name)}
+    found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return {name for name in found if name.startswith("_")}
 
 
 def given(call: str, known: dict[str, Any]) -> str:
@@ -45,7 +70,7 @@ def given(call: str, known: dict[str, Any]) -> str:
 
 
 def lines(file: Path) -> list[tuple[str, str]]:
-    """The calls of a file with what they give."""
+    """The calls of a table with what they give."""
     return [
         (call, value) for call, _, value in (line.partition(GIVES) for line in file.read_text("utf-8").splitlines())
     ]
@@ -53,12 +78,13 @@ def lines(file: Path) -> list[tuple[str, str]]:
 
 def write(file: Path, calls: list[str], known: dict[str, Any]) -> None:
     """Write calls with what they give now."""
+    file.parent.mkdir(exist_ok=True)
     file.write_text("".join(f"{call}{GIVES}{given(call, known)}\n" for call in calls), encoding="utf-8")
 
 
 def main() -> None:
     """Write what every call gives."""
-    for file in HERE.glob("*.txt"):
+    for file in tables():
         write(file, [call for call, _ in lines(file)], names(module_of(file)))
 
 
