@@ -95,7 +95,7 @@ def dragonfly(groups: int, routers: int, global_ports: int, servers_a_router: in
         _links("local", count * (routers - 1) // 2, ("leaf", "leaf"), ports=routers - 1),
         _links("global", count * global_ports // 2, ("leaf", "leaf"), ports=global_ports),
     ]
-    sizes = {"groups": groups, "switches_per_group": routers} if groups > 3 else {"g": groups, "a": routers}
+    sizes = {"groups": groups, "switches_per_group": routers}
     return _fabric("dragonfly", count * servers_a_router, 1, [tier], links, dimensions=sizes)
 
 

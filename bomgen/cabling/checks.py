@@ -1,4 +1,8 @@
-"""What must hold of every cable before anybody plugs one in."""
+"""What must hold of every cable before it is plugged in.
+
+No port has two cables, no cage two kinds of part, no switch more cages filled than it has, and links and pieces are as
+many as the closed forms count.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from bomgen.cabling.types import Column, Wiring
 from bomgen.design.assembly import Design
 
 
-def broken(wiring: Wiring, design: Design) -> list[str]:
+def broken_rules(wiring: Wiring, design: Design) -> list[str]:
     """The rules that the wiring breaks, in words; empty when all hold."""
     tables = [wiring, wiring.over_panels] if wiring.over_panels else [wiring]
     of_tables = [each for table in tables for rule in _OF_TABLES for each in rule(table)]

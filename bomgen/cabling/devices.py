@@ -13,7 +13,7 @@ from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.enumeration import HOST
 from bomgen.fabric.types import Tier
-from bomgen.plan.types import OUT_OF_BAND, PDUS, RAIL_ONLY, SWITCHES, Hosts, StorageServers
+from bomgen.plan.types import OUT_OF_BAND, PDUS, SWITCHES, Hosts, StorageServers
 
 SERVERS = "server"
 LEAST_DIGITS = 2
@@ -29,7 +29,7 @@ class Machines(NamedTuple):
     """Other machines by what the plan calls them."""
     servers: DeviceKind
     spare: DeviceKind | None
-    """Servers that stand in racks and hang on no cable."""
+    """Servers that stand in racks without a cable."""
 
 
 class _Numbering:
@@ -41,21 +41,21 @@ class _Numbering:
 
     def add(self, kind: DeviceKind, stem: str, planes: tuple[str, ...] = ("",)) -> DeviceKind:
         """A kind of device behind those before it, its names beginning with a stem."""
-        name = next(each for each in _stems(stem) if each not in self.taken)
+        name = next(each for each in _candidate_stems(stem) if each not in self.taken)
         self.taken.add(name)
         start = self.kinds[-1].start + self.kinds[-1].number if self.kinds else 0
-        called = numbered(name, kind.number, planes)
+        called = device_names(name, kind.number, planes)
         self.kinds.append(kind._replace(start=start, name=called, planes=len(planes)))
         return self.kinds[-1]
 
 
-def machines(design: Design) -> Machines:
+def number_devices(design: Design) -> Machines:
     """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
     found, own = _Numbering(), f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
     server, servers = design.plan.cluster.server, design.sizing.servers
     stem = "tray" if server and server.trays else SERVERS
     of_servers = found.add(_servers(server, servers), f"{own}{stem}")
-    called = codes(design)
+    called = fabric_codes(design)
     tiers = {
         (built.plan.name, tier.name): found.add(
             _switches(built, tier)._replace(code=called[built.plan.name]),
@@ -67,7 +67,7 @@ def machines(design: Design) -> Machines:
     }
     named, stored = design.plan.storage.servers, design.sizing.stored
     hosts: dict[str, DeviceKind] = {}
-    for each, count in _others(design.fabrics):
+    for each, count in _other_machines(design.fabrics):
         part = named if named and each.name == named.identity.name else each.part
         stem_of_host = "pdu" if each.managed == PDUS else slug(each.name) or HOST
         hosts[each.name] = found.add(_host(part, count), f"{own}{stem_of_host}")
@@ -82,21 +82,21 @@ def machines(design: Design) -> Machines:
 def _servers(server: Server | None, count: Figure | None) -> DeviceKind:
     """So many servers; of a rack-scale system height, power and weight of a tray are nobody's knowledge."""
     if server is None or server.trays:
-        return _kind(SERVERS, int(count.value) if count else 0, server.identity if server else None, None, None)
-    found = _kind(SERVERS, int(count.value) if count else 0, server.identity, server.rack_units, server.power_w)
+        return _device_kind(SERVERS, int(count.value) if count else 0, server.identity if server else None, None, None)
+    found = _device_kind(SERVERS, int(count.value) if count else 0, server.identity, server.rack_units, server.power_w)
     return found._replace(weight_kg=server.weight_kg, supplies=server.supplies)
 
 
 def _host(part: Appliance | StorageServers | None, count: int) -> DeviceKind:
     """So many machines beside the servers."""
     if part is None:
-        return _kind(HOST, count, None, None, None)
+        return _device_kind(HOST, count, None, None, None)
     supplies = part.supplies if isinstance(part, Appliance) else None
-    found = _kind(HOST, count, part.identity, part.rack_units, part.power_w)
+    found = _device_kind(HOST, count, part.identity, part.rack_units, part.power_w)
     return found._replace(weight_kg=part.weight_kg, supplies=supplies)
 
 
-def _kind(
+def _device_kind(
     device: str, number: int, identity: Identity | None, height_u: Figure | None, power_w: Figure | None
 ) -> DeviceKind:
     """A kind of device that has no number yet."""
@@ -107,7 +107,7 @@ def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
     switch = tier.switch
     power = switch.power_w or switch.typical_power_w
     cages = sum(ceil(group.ports.value / group.ports_per_cage.value) for group in switch.groups)
-    return _kind(tier.name, int(tier.count.value), switch.identity, switch.rack_units, power)._replace(
+    return _device_kind(tier.name, int(tier.count.value), switch.identity, switch.rack_units, power)._replace(
         fabric=built.plan.name,
         cages=int(cages),
         of_box=int(switch.switches_per_unit.value),
@@ -116,12 +116,12 @@ def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
     )
 
 
-def codes(design: Design) -> dict[str, str]:
+def fabric_codes(design: Design) -> dict[str, str]:
     """What names of ports and switches call each fabric, behind its cluster where a plan has several."""
     found: dict[str, str] = {}
     for built in design.fabrics:
         stem = slug(f"{design.plan.cluster_name}-{built.plan.name}" if design.plan.cluster_name else built.plan.name)
-        found[built.plan.name] = next(each for each in _stems(stem) if each not in found.values())
+        found[built.plan.name] = next(each for each in _candidate_stems(stem) if each not in found.values())
     return found
 
 
@@ -131,12 +131,12 @@ def plane_names(built: BuiltFabric) -> tuple[str, ...]:
     all_of_them = int(built.fabric.planes.value) if built.fabric.planes else 1
     rails = all_of_them // planes
     of_plane = [f"p{number + 1}" if planes > 1 else "" for number in range(planes)]
-    if built.plan.topology.value != RAIL_ONLY:
+    if not built.plan.declared.isolated_rails:
         return tuple(of_plane)
     return tuple(f"{plane}r{rail + 1}" for rail in range(rails) for plane in of_plane)
 
 
-def numbered(stem: str, count: int, planes: tuple[str, ...]) -> Callable[[int], str]:
+def device_names(stem: str, count: int, planes: tuple[str, ...]) -> Callable[[int], str]:
     """Names of equal devices: stem, plane and a number as wide as the largest."""
     of_plane = max(count // len(planes), 1)
     digits = max(len(str(of_plane)), LEAST_DIGITS)
@@ -144,7 +144,7 @@ def numbered(stem: str, count: int, planes: tuple[str, ...]) -> Callable[[int], 
     return lambda number: f"{stems[number // of_plane]}{number % of_plane + 1:0{digits}}"
 
 
-def _stems(stem: str) -> Iterator[str]:
+def _candidate_stems(stem: str) -> Iterator[str]:
     """The name wanted, and others like it for when it is taken."""
     yield stem
     number = 2
@@ -153,7 +153,7 @@ def _stems(stem: str) -> Iterator[str]:
         number += 1
 
 
-def _others(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int]]:
+def _other_machines(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int]]:
     """Machines beside the servers that are no switches, each kind once, bought ones first."""
     found: dict[str, tuple[Hosts, int]] = {}
     for built in fabrics:
@@ -165,8 +165,8 @@ def _others(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int]]:
     yield from found.values()
 
 
-def boxes(design: Design, found: Machines) -> list[int]:
-    """The switch that stands for each box with a management port, in the order that `beside` counts them."""
+def switch_boxes(design: Design, found: Machines) -> list[int]:
+    """The switch that stands for each box with a management port, in the order of `attached_hosts`."""
     numbers = list[int]()
     for built in design.fabrics:
         for tier in built.fabric.tiers if built.plan.role != OUT_OF_BAND else ():
@@ -176,7 +176,7 @@ def boxes(design: Design, found: Machines) -> list[int]:
     return numbers
 
 
-def tier_of(built: BuiltFabric, name: str) -> Tier:
+def require_tier(built: BuiltFabric, name: str) -> Tier:
     """A tier of a fabric that has it."""
     tier = built.fabric.tier(name)
     if tier is None:

@@ -1,8 +1,12 @@
-"""Cables as long as their ways over the floor, where the plan has a layout.
+"""Cables as long as their routes over the floor, where the plan has a layout.
 
-The fabrics are built with the lengths that their links say; the ways between the devices, which do not depend on what
-they are joined with, then take the place of those lengths, and the media are chosen once more by the longest of each
-kind of link. Over patch panels a way is a jumper, a trunk and a jumper, each as long as it is sold.
+The fabrics are built with the lengths of the plan. The routes between the devices, which do not depend on the medium,
+then replace those lengths; the longest route of each kind of link chooses its medium again, and every cable gets the
+stock length for its own route. Over patch panels a route is a jumper, a trunk and a jumper, each in a stock length.
+
+All links of a kind are built alike: a rack within reach of copper gets the same fibre as the others, which is what
+installers ask for. Derivations show the routes as a table of lengths, because a formula of a million of them explains
+nothing.
 """
 
 from __future__ import annotations
@@ -13,17 +17,17 @@ from fractions import Fraction
 import numpy as np
 
 from bomgen.cabling.lengths import (
-    ends_of,
+    cable_routes,
     floor_figures,
-    lengths_for,
+    locate_ends,
     longest,
-    none_shorter,
     pieces_up_to,
-    routes_of,
-    spliced,
+    stock_lengths_up_to,
+    total_patched_length,
+    zero_length,
 )
 from bomgen.cabling.patch_panels import panels_of_racks, ports_of_racks
-from bomgen.cabling.positions import ground
+from bomgen.cabling.positions import build_floor
 from bomgen.cabling.types import LINK, Wiring
 from bomgen.cabling.wiring import wire
 from bomgen.catalog.parts import Cable, Panel
@@ -42,45 +46,45 @@ Lengths = Mapping[tuple[str, str], Figure]
 """The longest way of kinds of link, by fabric and kind."""
 
 
-def laid(design: Design, parts: PartsLookup) -> Design:
+def route_cables(design: Design, parts: PartsLookup) -> Design:
     """The design with its cables as long as their ways, where the plan has a layout and racks are known.
 
     A length that the plan gives for a kind of link stands. Raises PlanErrors for a named part that does not reach,
     Overfull and ValueError as `wire`.
     """
-    site, racks = design.plan.site, ground(design)
+    site, racks = design.plan.site, build_floor(design)
     if site is None or not site.layout.given:
         return design
     if racks is None:
         _refuse_panels(design)
         raise_errors(*(built.interconnect for built in design.fabrics))
         return design
-    before = wire(_bare(design))
+    before = wire(_without_panels(design))
     lengths = {
         (built.plan.name, kind): ways
         for built in design.fabrics
         for kind, wish in built.plan.links.items()
         if not isinstance(wish.length_m.origin, Given)
-        and (ways := _ways(before, built.plan.name, kind, None, site, racks, wish.length_m))
+        and (ways := _measured_routes(before, built.plan.name, kind, None, site, racks, wish.length_m))
     }
     del before  # of a million GPUs it has a third of a gibibyte
-    chosen = _chosen(design, {key: longest(ways) for key, ways in lengths.items()}, parts)
+    chosen = _with_selected_parts(design, {key: longest(ways) for key, ways in lengths.items()}, parts)
     del lengths
     after = wire(chosen)
-    while longer := _spliced(after, chosen):
+    while longer := _patched_lengths(after, chosen):
         del after
-        chosen = _chosen(chosen, longer, parts)
+        chosen = _with_selected_parts(chosen, longer, parts)
         after = wire(chosen)
     _check_sold(after, chosen)
     return chosen._replace(
         fabrics=tuple(
-            _cut(built, after, site, racks, before.plan.links)
+            _fit_lengths(built, after, site, racks, before.plan.links)
             for built, before in zip(chosen.fabrics, design.fabrics, strict=True)
         )
     )
 
 
-def _bare(design: Design) -> Design:
+def _without_panels(design: Design) -> Design:
     """The design with links of which only the ends are known: where these stand does not depend on what joins them."""
     fabrics = []
     for built in design.fabrics:
@@ -99,7 +103,7 @@ def _refuse_panels(design: Design) -> None:
                 raise PlanErrors([Problem(wish.panels.mark, "error", message, "layout", path)])
 
 
-def _chosen(design: Design, lengths: Lengths, parts: PartsLookup) -> Design:
+def _with_selected_parts(design: Design, lengths: Lengths, parts: PartsLookup) -> Design:
     """The design with its links built for other lengths, and the parts of those over panels."""
     fabrics = []
     for built in design.fabrics:
@@ -138,7 +142,7 @@ def _with_patch(built: BuiltFabric, alike: LinkGroup, parts: PartsLookup) -> Lin
         raise PlanErrors([Problem(wish.panels.mark, "error", str(error), rule, path)]) from error
 
 
-def _spliced(wiring: Wiring, design: Design) -> Lengths:
+def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
     """The longest jumper, trunk and jumper of kinds of link, where it is longer than what they are built for."""
     table = wiring.over_panels
     found = {}
@@ -146,7 +150,7 @@ def _spliced(wiring: Wiring, design: Design) -> Lengths:
         for kind, wish in built.plan.links.items():
             if wish.panels is None or table is None:
                 continue
-            lengths = spliced(wiring, table, built.plan.name, kind)
+            lengths = total_patched_length(wiring, table, built.plan.name, kind)
             if lengths and lengths.centimetres:
                 listed = Cited(f"{built.plan.name} {kind} over panels", (LISTED,), "high")
                 longer = longest(Figure(lengths, "ways", listed))
@@ -173,14 +177,14 @@ def _check_sold(wiring: Wiring, design: Design) -> None:
             raise PlanErrors([Problem(asked.mark, "error", message, "reach", path)])
 
 
-def _ways(
+def _measured_routes(
     wiring: Wiring,
     fabric: str,
     kind: str,
     cable: Cable | None,
     site: Site,
     racks: Floor,
-    otherwise_m: Figure,
+    fallback_length_m: Figure,
     role: str = LINK,
 ) -> Figure | None:
     """The ways of the cables of a kind of link, or of those built with one cable; None where they are not known."""
@@ -191,19 +195,21 @@ def _ways(
         and (cable is None or (way.medium and way.medium.cable and way.medium.cable.identity.id == cable.identity.id))
     ]
     rows = np.flatnonzero(np.isin(wiring.way, numbers))
-    ends = ends_of(wiring, rows, site, racks) if len(rows) else None
+    ends = locate_ends(wiring, rows, site, racks) if len(rows) else None
     if ends is None:
         return None
     what = f"{fabric} {kind}" if role == LINK else f"{fabric} {kind} {role}s"
-    return routes_of(Figure(ends, "ways", Cited(what, (LISTED,), "high")), *floor_figures(site), otherwise_m)
+    return cable_routes(Figure(ends, "ways", Cited(what, (LISTED,), "high")), *floor_figures(site), fallback_length_m)
 
 
-def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]) -> BuiltFabric:
+def _fit_lengths(
+    built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]
+) -> BuiltFabric:
     """A fabric with its cables in the lengths that are sold and needed; `asked` is what the plan wants of its links."""
     connected, wishes = built.interconnect, built.plan.links
     found = tuple(
         each._replace(
-            measured=_follows(each, wishes[each.kind]), fallback_length_m=Fraction(asked[each.kind].length_m.value)
+            measured=_matches_spec(each, wishes[each.kind]), fallback_length_m=Fraction(asked[each.kind].length_m.value)
         )
         for each in connected.link_groups
     )
@@ -211,12 +217,12 @@ def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Ma
     table, cables = wiring.each_cable, list[CableUse]()
     for use in connected.cables:
         ways = None
-        if use.cable and _is_cut(use.cable, wishes[use.kind]):
-            ways = _ways(table, built.plan.name, use.kind, use.cable, site, racks, asked[use.kind].length_m)
+        if use.cable and _has_stock_lengths(use.cable, wishes[use.kind]):
+            ways = _measured_routes(table, built.plan.name, use.kind, use.cable, site, racks, asked[use.kind].length_m)
         if ways and use.cable:
             cables += _lengths(use.kind, use.cable, ways)
             problems += _doubts(use.kind, use.cable, ways, asked[use.kind])
-        elif not _all_over_panels(connected.link_groups, use):
+        elif not _goes_over_panels(connected.link_groups, use):
             cables.append(use)
     cables += _of_panels(built, table, site, racks, asked)
     panels = tuple(_panels(built, wiring))
@@ -227,7 +233,7 @@ def _cut(built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Ma
     )
 
 
-def _all_over_panels(alike: tuple[LinkGroup, ...], use: CableUse) -> bool:
+def _goes_over_panels(alike: tuple[LinkGroup, ...], use: CableUse) -> bool:
     """Whether every link that a cable is for goes over panels, where a fibre from end to end is none of them."""
     own = [each for each in alike if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
     return bool(own) and all(each.patch for each in own)
@@ -242,7 +248,7 @@ def _of_panels(
         if way.fabric == built.plan.name and way.role != LINK and way.medium and way.medium.cable:
             known[way.kind, way.role, way.medium.cable.identity.id] = way.medium.cable
     for (kind, role, _), cable in known.items():
-        ways = _ways(table, built.plan.name, kind, cable, site, racks, asked[kind].length_m, role)
+        ways = _measured_routes(table, built.plan.name, kind, cable, site, racks, asked[kind].length_m, role)
         if ways:
             yield from _lengths(kind, cable, ways, role)
 
@@ -263,27 +269,27 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
         yield PanelUse(panel, panels_of_racks(ports, panel.ports), carried)
 
 
-def _follows(alike: LinkGroup, wish: LinkSpec) -> bool:
+def _matches_spec(alike: LinkGroup, wish: LinkSpec) -> bool:
     """Whether the cables of links are as long as their ways, or their jumpers and trunks."""
     cable = alike.medium.cable if alike.medium else None
-    return bool(cable and (_is_cut(cable, wish) or (alike.patch and _by_route(wish))))
+    return bool(cable and (_has_stock_lengths(cable, wish) or (alike.patch and _is_measured(wish))))
 
 
-def _is_cut(cable: Cable, wish: LinkSpec) -> bool:
+def _has_stock_lengths(cable: Cable, wish: LinkSpec) -> bool:
     """Whether every cable is as long as its way: unless its length is named, or one length of fibre is asked for."""
     alike = cable.named_length_m is not None or (wish.one_fibre_length and cable.medium == FIBRE)
-    return bool(cable.lengths_m) and _by_route(wish) and not alike
+    return bool(cable.lengths_m) and _is_measured(wish) and not alike
 
 
-def _by_route(wish: LinkSpec) -> bool:
+def _is_measured(wish: LinkSpec) -> bool:
     """Whether the length of a wish was measured on the floor."""
     return any(name == "ways" for name, _ in wish.length_m.inputs)
 
 
 def _lengths(kind: str, cable: Cable, ways: Figure, role: str = "") -> Iterator[CableUse]:
     """The cables of one kind by the lengths that are sold."""
-    below = none_shorter()
-    for metres_sold in lengths_for(cable.lengths_m, longest.plain(ways.value)):
+    below = zero_length()
+    for metres_sold in stock_lengths_up_to(cable.lengths_m, longest.plain(ways.value)):
         length = Figure(metres_sold, "m", Cited(cable.identity.name, (SOLD,), "high"))
         pieces = pieces_up_to(ways, below, length)
         if pieces.value:

@@ -1,4 +1,4 @@
-"""How long every cable is: the way between its ends, rounded up to what is sold."""
+"""How long every cable is: the route between its ends, rounded up to a stock length."""
 
 from __future__ import annotations
 
@@ -61,22 +61,22 @@ class Routes(NamedTuple):
     "ways",
     source="units x unit + racks apart x rack pitch + rows apart x row pitch + 2 x slack, over the trays + 2 x tray",
 )
-def routes_of(
+def cable_routes(
     ends: Ends,
     unit_m: Fraction,
     rack_pitch_m: Fraction,
     row_pitch_m: Fraction,
     tray_m: Fraction,
     slack_m: Fraction,
-    otherwise_m: Fraction,
+    fallback_length_m: Fraction,
 ) -> Routes:
     """The ways of cables: inside a rack, through the side into the next, or up, over the trays and down again.
 
     Units apart (over the trays: up to the top of both racks) times their height, racks and rows apart times their
     pitch, twice the height of the tray where it goes over them, and slack at both ends. Cables with an end that stands
-    nowhere known are taken to be as long as `otherwise_m`.
+    nowhere known are taken to be as long as `fallback_length_m`.
     """
-    return measured(ends, (unit_m, rack_pitch_m, row_pitch_m, tray_m, slack_m), otherwise_m)
+    return route_lengths(ends, (unit_m, rack_pitch_m, row_pitch_m, tray_m, slack_m), fallback_length_m)
 
 
 @formula("m")
@@ -92,20 +92,20 @@ def pieces_up_to(ways: Routes, over_m: Fraction, up_to_m: Fraction) -> int:
 
 
 @formula("m")
-def none_shorter() -> int:
+def zero_length() -> int:
     """No shorter cable is sold, or needed."""
     return 0
 
 
-def measured(ends: Ends, floor: tuple[Fraction, ...], otherwise_m: Fraction) -> Routes:
+def route_lengths(ends: Ends, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Routes:
     """The ways as lengths: of a cable with several, the longest."""
-    of_pieces = _of_pieces(ways_of(ends, floor, otherwise_m), ends.piece)
+    of_pieces = _of_pieces(measure_routes(ends, floor, fallback_length_m), ends.piece)
     return Routes(tuple(sorted(Counter(of_pieces.tolist()).items())))
 
 
-def ways_of(ends: Ends, floor: tuple[Fraction, ...], otherwise_m: Fraction) -> Column:
+def measure_routes(ends: Ends, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Column:
     """The length of every way [cm]: over the floor where both ends are known."""
-    found: Column = np.where(ends.known, centimetres(ends.route, floor), ceil(otherwise_m * CENTIMETRES))
+    found: Column = np.where(ends.known, centimetres(ends.route, floor), ceil(fallback_length_m * CENTIMETRES))
     return found
 
 
@@ -128,7 +128,7 @@ def _of_pieces(length: Column, piece: Column) -> Column:
     return np.maximum.reduceat(length, begins) if len(begins) else length
 
 
-def spliced(wiring: Wiring, table: Wiring, fabric: str, kind: str) -> Routes:
+def total_patched_length(wiring: Wiring, table: Wiring, fabric: str, kind: str) -> Routes:
     """The lengths of jumper, trunk and jumper together, as they are sold, of the links of a kind over panels.
 
     Links share a port number at both ends of their trunk's leg, so ports of panels tell which cables belong together.
@@ -155,12 +155,12 @@ def spliced(wiring: Wiring, table: Wiring, fabric: str, kind: str) -> Routes:
 
 
 def floor_figures(site: Site) -> tuple[Figure, ...]:
-    """What the lengths of ways rest on, in the order of `routes_of`."""
+    """What the lengths of ways rest on, in the order of `cable_routes`."""
     drawn = site.layout
     return (drawn.unit_m, drawn.rack_pitch_m, drawn.row_pitch_m, drawn.tray_m, drawn.slack_m)
 
 
-def ends_of(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends | None:
+def locate_ends(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends | None:
     """Where the cables of some rows end; None when nobody knows where any device stands."""
     places = wiring.places
     if places is None:
@@ -173,31 +173,33 @@ def ends_of(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends | No
     return Ends(route, wiring.piece[rows], known)
 
 
-def cut(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
+def round_to_stock_length(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
     """The wiring with every cable in the length that is sold for its way, where ways count."""
     length = wiring.length_m.copy()
     for number, way in enumerate(wiring.ways):
-        if not way.by_route or way.medium is None or way.medium.cable is None or not way.medium.cable.lengths_m:
+        if not way.measured or way.medium is None or way.medium.cable is None or not way.medium.cable.lengths_m:
             continue
         rows = np.flatnonzero(wiring.way == number)
-        ends = ends_of(wiring, rows, site, racks)
+        ends = locate_ends(wiring, rows, site, racks)
         if ends is not None:
             floor = tuple(figure.value for figure in floor_figures(site))
-            length[rows] = sold(ways_of(ends, floor, way.otherwise_m), ends.piece, way.medium.cable.lengths_m)
+            length[rows] = stock_lengths(
+                measure_routes(ends, floor, way.fallback_length_m), ends.piece, way.medium.cable.lengths_m
+            )
     return replace(wiring, length_m=length)
 
 
-def sold(ways: Column, piece: Column, lengths_m: tuple[float, ...]) -> NDArray[np.float64]:
+def stock_lengths(ways: Column, piece: Column, lengths_m: tuple[float, ...]) -> NDArray[np.float64]:
     """The length that each cable has for its way [cm], a row a link."""
     of_pieces = _of_pieces(ways, piece)
-    steps = lengths_for(lengths_m, Fraction(int(of_pieces.max(initial=0)), CENTIMETRES))
+    steps = stock_lengths_up_to(lengths_m, Fraction(int(of_pieces.max(initial=0)), CENTIMETRES))
     bounds = np.array([int(step * CENTIMETRES) for step in steps], dtype=np.int64)
     found = np.array([float(step) for step in steps])[np.searchsorted(bounds, of_pieces)]
     each: NDArray[np.float64] = found[np.cumsum(np.diff(piece, prepend=-1) != 0) - 1]
     return each
 
 
-def lengths_for(lengths_m: tuple[float, ...], longest_m: Fraction) -> list[Fraction]:
+def stock_lengths_up_to(lengths_m: tuple[float, ...], longest_m: Fraction) -> list[Fraction]:
     """The lengths that cables have, ascending: those sold, and beyond them steps of those that are made to measure."""
     steps = sorted(Fraction(str(metres)) for metres in lengths_m)
     step = (steps[-1] // BEYOND_M + 1) * BEYOND_M

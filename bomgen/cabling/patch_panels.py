@@ -1,7 +1,7 @@
-"""Links over patch panels: the jumpers, trunks and panels that take the place of the fibres between racks.
+"""Links over patch panels: the jumpers, trunks and panels that replace the fibres between racks.
 
-A trunk lies between two racks and serves no others; each of its legs takes a port through a panel at both ends. Panels
-stand at the top of their rack. All of it is columns: nothing here goes over links one by one.
+A trunk connects two racks and serves no others; each of its legs takes a port through a panel at both ends. Panels
+stand at the top of their rack. All of it is columns: nothing here loops over links one by one.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class _Bank(NamedTuple):
     panel: Panel
 
 
-def over_panels(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
+def route_over_panels(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
     """The wiring with a row a link for every jumper and every trunk, where ways say that links go over panels.
 
     Raises ValueError when nobody knows in which rack such a link ends.
@@ -377,4 +377,4 @@ def _more_ways(ways: list[WireWay], known: Sequence[WireWay], role: str, below: 
 
 def _of_panels(way: WireWay, medium: Medium, per_cage: tuple[int, int], role: str) -> WireWay:
     """A way with other parts, which is as long as its own way over the floor."""
-    return way._replace(medium=medium, links_per_cage=per_cage, role=role, by_route=True)
+    return way._replace(medium=medium, links_per_cage=per_cage, role=role, measured=True)

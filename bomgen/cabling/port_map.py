@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import PortGroup, Switch
 from bomgen.core.provenance import Figure
-from bomgen.fabric.ports import group_radix, links_per_cage, serves
+from bomgen.fabric.ports import carries_rate, group_radix, links_per_cage
 
 
-class Wanted(NamedTuple):
+class PortDemand(NamedTuple):
     """Ports that one kind of link takes on every switch of a tier."""
 
     end: str
@@ -36,18 +36,18 @@ class Socket(NamedTuple):
     name: str
 
 
-class Room(NamedTuple):
+class PortMap(NamedTuple):
     """The sockets of one kind of link, in the order of its ports."""
 
     links_per_cage: int
     sockets: tuple[Socket, ...]
 
 
-class Overfull(Exception):
+class TooFewCages(Exception):
     """The links of a switch fill more cages than it has."""
 
 
-def sockets(switch: Switch, wanted: Sequence[Wanted], card: CardShare | None = None) -> dict[str, Room]:
+def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | None = None) -> dict[str, PortMap]:
     """The sockets of every kind of link on a switch: one kind after the other, each in the first ports that carry it.
 
     Different parts begin a cage of their own. Raises Overfull when a switch has too few cages for that.
@@ -55,7 +55,7 @@ def sockets(switch: Switch, wanted: Sequence[Wanted], card: CardShare | None = N
     if card is not None:
         return _on_cards(switch, wanted, card)
     used: dict[int, _Used] = {}
-    rooms: dict[str, Room] = {}
+    port_maps: dict[str, PortMap] = {}
     for each in wanted:
         found: list[Socket] = []
         per_cage = 1
@@ -64,8 +64,8 @@ def sockets(switch: Switch, wanted: Sequence[Wanted], card: CardShare | None = N
             per_cage = here if not found else per_cage
             state = used.setdefault(index, _Used(0, 0, None))
             start = state.start_for(here, each.part)
-            room = int(Fraction(group_radix(group, each.rate).value))
-            taken = min(each.ports - len(found), max(room - start, 0))
+            capacity = int(Fraction(group_radix(group, each.rate).value))
+            taken = min(each.ports - len(found), max(capacity - start, 0))
             for port in range(start, start + taken):
                 cage, lane = port // here, port % here
                 number = first_cage + cage
@@ -73,9 +73,9 @@ def sockets(switch: Switch, wanted: Sequence[Wanted], card: CardShare | None = N
             if taken:
                 used[index] = _Used(start + taken, here, each.part)
         if len(found) < each.ports:
-            raise Overfull(f"{each.ports} {each.end} links find {len(found)} ports on a {switch.identity.name}")
-        rooms[each.end] = Room(per_cage, tuple(found))
-    return rooms
+            raise TooFewCages(f"{each.ports} {each.end} links find {len(found)} ports on a {switch.identity.name}")
+        port_maps[each.end] = PortMap(per_cage, tuple(found))
+    return port_maps
 
 
 class CardShare(NamedTuple):
@@ -87,10 +87,10 @@ class CardShare(NamedTuple):
     """Of a card."""
 
 
-def _on_cards(switch: Switch, wanted: Sequence[Wanted], card: CardShare) -> dict[str, Room]:
+def _on_cards(switch: Switch, wanted: Sequence[PortDemand], card: CardShare) -> dict[str, PortMap]:
     """The sockets of a chassis whose line cards are all populated alike, the kinds up one after the other."""
     group = switch.groups[0]
-    rooms = {}
+    port_maps = {}
     taken = 0
     for kind, each in enumerate(wanted):
         share, before = (card.up, card.down) if kind else (card.down, 0)
@@ -100,9 +100,9 @@ def _on_cards(switch: Switch, wanted: Sequence[Wanted], card: CardShare) -> dict
             slot, place = port // share, port % share + before
             cage, lane = place // here, place % here
             found.append(Socket(slot * card.cages + cage, lane, _name(switch, group, slot, cage, lane, here)))
-        rooms[each.end] = Room(here, tuple(found))
+        port_maps[each.end] = PortMap(here, tuple(found))
         taken += each.ports if kind else 0
-    return rooms
+    return port_maps
 
 
 class _Used(NamedTuple):
@@ -125,7 +125,7 @@ def _groups(switch: Switch, rate: Figure) -> Iterator[tuple[int, PortGroup, int]
     """The groups of ports that carry a rate, each with its place and the number of its first cage."""
     cages = 0
     for index, group in enumerate(switch.groups):
-        if serves(group, rate):
+        if carries_rate(group, rate):
             yield index, group, cages
         cages += ceil(Fraction(group.ports.value, group.ports_per_cage.value))
 

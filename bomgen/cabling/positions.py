@@ -19,7 +19,7 @@ from bomgen.site.floor_plan import Floor, MachineGroup, Place
 from bomgen.site.racks import rack_capacity
 
 
-def ground(design: Design) -> Floor | None:
+def build_floor(design: Design) -> Floor | None:
     """The racks on the floor; None where the plan describes no site, or no racks are known.
 
     Raises ValueError when the rows that the plan draws have room for fewer.
@@ -27,10 +27,10 @@ def ground(design: Design) -> Floor | None:
     site, installed = design.plan.site, design.facility
     if site is None or (installed.compute_racks is None and installed.management_racks is None):
         return None
-    return floor_plan.arrange_floor(site, _number(installed.compute_racks), _number(installed.management_racks))
+    return floor_plan.arrange_floor(site, _whole(installed.compute_racks), _whole(installed.management_racks))
 
 
-def places(design: Design, machines: Machines, site: Site, racks: Floor) -> Places:
+def locate_devices(design: Design, machines: Machines, site: Site, racks: Floor) -> Places:
     """Row, rack and unit of every device, as far as they are known."""
     count = machines.kinds[-1].start + machines.kinds[-1].number
     rack, unit = (np.full(count, NOWHERE, dtype=np.int64) for _ in range(2))
@@ -40,7 +40,7 @@ def places(design: Design, machines: Machines, site: Site, racks: Floor) -> Plac
         rack[rows], unit[rows] = place
     row = np.where(rack == NOWHERE, NOWHERE, racks.row[np.maximum(rack, 0)])
     numbers = np.where(rack == NOWHERE, NOWHERE, rack + 1)
-    return Places(row, numbers, unit, len(racks.row), _number(site.rack_units), site.rack)
+    return Places(row, numbers, unit, len(racks.row), _whole(site.rack_units), site.rack)
 
 
 def _servers(design: Design, machines: Machines, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
@@ -48,7 +48,7 @@ def _servers(design: Design, machines: Machines, racks: Floor) -> Iterator[tuple
     of_rack = server.trays if server and server.trays else design.facility.servers_per_rack
     if server is None or of_rack is None or not len(racks.compute):
         return
-    height = _number(kind.height_u) or None
+    height = _whole(kind.height_u) or None
     spare, each = machines.spare, int(of_rack.value)
     before = ceil(kind.number / each) * each if server.trays else kind.number
     filled = floor_plan.place_in_order(racks.compute, before + (spare.number if spare else 0), each, height)
@@ -66,7 +66,7 @@ class Stack(NamedTuple):
     power_w: int
 
 
-def stack(design: Design, machines: Machines, site: Site) -> Stack:
+def stack_of_machines(design: Design, machines: Machines, site: Site) -> Stack:
     """Switches and other machines whose height is known, in the order in which their racks were counted."""
     stored = design.plan.storage.servers
     last = stored.identity.name if stored else None
@@ -74,15 +74,15 @@ def stack(design: Design, machines: Machines, site: Site) -> Stack:
     of_hosts = (kind for _, kind in hosts)
     kinds = tuple(kind for kind in (*machines.tiers.values(), *of_hosts) if kind.height_u and kind.number)
     standing = tuple(
-        MachineGroup(ceil(kind.number / kind.of_box), _number(kind.height_u), _number(kind.power_w)) for kind in kinds
+        MachineGroup(ceil(kind.number / kind.of_box), _whole(kind.height_u), _whole(kind.power_w)) for kind in kinds
     )
     offered = rack_capacity(site, site.management_pdu, site.management_pdus)
-    return Stack(kinds, standing, _number(offered.units), int(offered.power_w.value))
+    return Stack(kinds, standing, _whole(offered.units), int(offered.power_w.value))
 
 
 def _others(design: Design, machines: Machines, site: Site, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
     """Switches and other machines."""
-    packed = stack(design, machines, site)
+    packed = stack_of_machines(design, machines, site)
     found = floor_plan.stack_machines(racks.management, packed.standing, packed.units, packed.power_w)
     for kind, place in zip(packed.kinds, found, strict=True):
         box = np.arange(kind.number, dtype=np.int64) // kind.of_box
@@ -99,19 +99,21 @@ def _pdus(site: Site, machines: Machines, racks: Floor) -> Iterator[tuple[Device
         (racks.management, site.management_pdus, site.management_pdu),
     )
     rack = np.concatenate([np.repeat(column, int(pdus.value)) for column, pdus, _ in each])[: kind.number]
-    unit = np.concatenate([np.tile(lying(site, pdu, pdus), len(column)) for column, pdus, pdu in each])[: kind.number]
+    unit = np.concatenate([np.tile(pdu_units(site, pdu, pdus), len(column)) for column, pdus, pdu in each])[
+        : kind.number
+    ]
     if len(rack) == kind.number:
         yield kind, Place(rack, unit)
 
 
-def lying(site: Site, pdu: Pdu | None, pdus: Figure) -> Column:
+def pdu_units(site: Site, pdu: Pdu | None, pdus: Figure) -> Column:
     """The lowest unit of each PDU of a rack; nowhere where they stand upright."""
-    height = _number(pdu.rack_units) if pdu else 0
-    first = _number(site.rack_units) - int(pdus.value) * height + 1
+    height = _whole(pdu.rack_units) if pdu else 0
+    first = _whole(site.rack_units) - int(pdus.value) * height + 1
     if not height or first < 1:
         return np.full(int(pdus.value), NOWHERE, dtype=np.int64)
     return np.arange(int(pdus.value), dtype=np.int64) * height + first
 
 
-def _number(figure: Figure | None) -> int:
+def _whole(figure: Figure | None) -> int:
     return ceil(figure.value) if figure else 0

@@ -1,8 +1,7 @@
-"""Which cables of a network stay where they are when it becomes another, which are plugged elsewhere, which are left.
+"""Which cables stay when a network changes, which are re-plugged, and which are left over.
 
-Two wirings are compared by the devices that each cable joins. Ports are not asked for: who has four cables between a
-leaf and a spine and needs two leaves two of them alone, whichever ports the list of cables gives them. So the cables
-that move are the fewest that can move.
+Two wirings are compared by the devices that each cable connects, not by ports: ports of a list shift when links spread
+differently, and nobody re-plugs a cable for that. So the cables that move are the fewest that can move.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class _Pairs(NamedTuple):
     cable: Column
 
 
-def moves(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Moves:
+def compare_wirings(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Moves:
     """What moves when the first becomes the second; `renamed` are fabrics that are called otherwise."""
     numbers = _numbers(old, new, renamed)
     cables = dict[str, int]()
@@ -70,11 +69,11 @@ def moves(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Moves:
     for fabric, kind, in_old, in_new in _kinds(old, new, renamed):
         before = _pairs(old, *in_old, cables, numbers)
         after = _pairs(new, *in_new, cables, None)
-        found.append(_moved(fabric, kind, before, after, len(numbers) + new_devices(new)))
-    return Moves(tuple(found), dict(_elsewhere(old, new, numbers)))
+        found.append(_compare_pairs(fabric, kind, before, after, len(numbers) + new_devices(new)))
+    return Moves(tuple(found), dict(_moved_devices(old, new, numbers)))
 
 
-def together(each: Mapping[str, Moves]) -> Moves:
+def sum_moves(each: Mapping[str, Moves]) -> Moves:
     """What is to be moved in several clusters, by name; fabrics and machines get that of theirs in front."""
     cables, elsewhere = list[Moved](), dict[str, int]()
     for name, found in each.items():
@@ -149,7 +148,7 @@ def _pairs(wiring: Wiring, fabric: str, kind: str, cables: dict[str, int], numbe
 _MM_A_M = 1000
 
 
-def _moved(fabric: str, kind: str, old: _Pairs, new: _Pairs, devices: int) -> Moved:
+def _compare_pairs(fabric: str, kind: str, old: _Pairs, new: _Pairs, devices: int) -> Moved:
     """What becomes of the cables of a kind of link."""
     key_old, key_new = old.lower * devices + old.upper, new.lower * devices + new.upper
     _, in_old, in_new = np.intersect1d(key_old, key_new, assume_unique=True, return_indices=True)
@@ -199,20 +198,20 @@ def _ends(counts: Column) -> tuple[int, int]:
     return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
 
 
-def _elsewhere(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[str, int]]:
+def _moved_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[str, int]]:
     """How many devices of each kind, servers and switches, stand in another place."""
     if old.places is None or new.places is None:
         return
     for kind in old.kinds:
         rows = np.arange(kind.start, kind.start + kind.number)
         rows = rows[numbers[rows] < new_devices(new)]
-        moved = int(np.count_nonzero(_stands_elsewhere(old.places, rows, new.places, numbers[rows])))
+        moved = int(np.count_nonzero(_has_moved(old.places, rows, new.places, numbers[rows])))
         if moved:
             name = f"{kind.fabric} {kind.device}" if kind.fabric else _NUMBER.sub("", kind.name(0)).rstrip("-")
             yield name, moved
 
 
-def _stands_elsewhere(old: Places, rows: Column, new: Places, now: Column) -> Column:
+def _has_moved(old: Places, rows: Column, new: Places, now: Column) -> Column:
     known = (old.rack[rows] != NOWHERE) & (new.rack[now] != NOWHERE)
     moved = (old.rack[rows] != new.rack[now]) | (old.unit[rows] != new.unit[now])
     return np.asarray(known & moved)

@@ -1,7 +1,7 @@
-"""The wiring as data: devices, ports and cables, a column for each thing that is known of a cable.
+"""The wiring as data: devices, ports and cables, a column for each property of a cable.
 
-Columns of integers carry it (NumPy): a million GPUs have more than three million cables, which as objects would take
-gigabytes. Words are looked up when a format asks for them.
+NumPy columns with a row a link carry it: a million GPUs have more than three million cables, which as objects would
+take gigabytes. Words are looked up when a format asks for them.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class WireWay(NamedTuple):
     """At the lower and the upper end."""
     protocol: str | None
     """Of the switch at the upper end."""
-    by_route: bool = False
+    measured: bool = False
     """Whether each cable is as long as its way over the floor."""
-    otherwise_m: Fraction = Fraction(0)
+    fallback_length_m: Fraction = Fraction(0)
     """The length of those whose way is not known."""
     patch: Patch | None = None
     """What stands between racks in place of a fibre; None: nothing does."""

@@ -1,4 +1,13 @@
-"""Every cable of a design, port to port."""
+"""Every cable of a design, port to port.
+
+The links come from `fabric.links.enumeration`. This module names their devices (`devices`), finds their cages and lanes
+(`port_map`), places them (`positions`), gives them lengths (`lengths`), and `checks` verifies the whole.
+
+On a switch ports down come before ports up; on a chassis every line card has its share of both where they divide
+evenly. A port that is populated but leads nowhere (`build_out: full`) has its module on the bill and no row here. Links
+of one cable share a piece number; the plug that serves several links is in the upper device, unless the module below
+carries more.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.devices import boxes, codes, machines, tier_of
-from bomgen.cabling.lengths import cut
-from bomgen.cabling.patch_panels import over_panels
-from bomgen.cabling.port_map import CardShare, Room, Socket, Wanted, sockets
-from bomgen.cabling.positions import ground, places
+from bomgen.cabling.devices import fabric_codes, number_devices, require_tier, switch_boxes
+from bomgen.cabling.lengths import round_to_stock_length
+from bomgen.cabling.patch_panels import route_over_panels
+from bomgen.cabling.port_map import CardShare, PortDemand, PortMap, Socket, map_ports
+from bomgen.cabling.positions import build_floor, locate_devices
 from bomgen.cabling.types import COLUMNS, Column, Places, WireWay, Wiring
 from bomgen.design.assembly import BuiltFabric, Design
-from bomgen.fabric.links.endpoints import counted
-from bomgen.fabric.links.enumeration import HOST, Joint, Spread, joined
+from bomgen.fabric.links.endpoints import count_up
+from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
 from bomgen.fabric.types import Links, Tier, ports_of
 from bomgen.optics.counting.connect import LinkGroup, upper_cage_part
 from bomgen.optics.selection import Medium
@@ -51,7 +60,7 @@ class End(NamedTuple):
         return End(device, port, cage, lane, self.per_cage)
 
 
-def joined_ends(ends: Sequence[End]) -> End:
+def concatenate_ends(ends: Sequence[End]) -> End:
     """Ends one after the other."""
     device, port, cage, lane = (np.concatenate(columns) for columns in zip(*(end.columns for end in ends), strict=True))
     return End(device, port, cage, lane, ends[0].per_cage)
@@ -74,14 +83,14 @@ def wire(design: Design) -> Wiring:
     Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks, or
     nobody knows in which rack a link over panels ends.
     """
-    site, racks = design.plan.site, ground(design)
+    site, racks = design.plan.site, build_floor(design)
     wiring = _Wirer(design, racks).wiring()
     if site is None or racks is None:
         return wiring
-    found = cut(wiring, site, racks)
+    found = round_to_stock_length(wiring, site, racks)
     if not any(way.patch for way in found.ways):
         return found
-    return replace(found, over_panels=cut(over_panels(found, site, racks), site, racks))
+    return replace(found, over_panels=round_to_stock_length(route_over_panels(found, site, racks), site, racks))
 
 
 class _Wirer:
@@ -89,11 +98,11 @@ class _Wirer:
 
     def __init__(self, design: Design, racks: Floor | None) -> None:
         self.design, self.racks = design, racks
-        self.machines = machines(design)
+        self.machines = number_devices(design)
         self.names = Names()
-        self.codes = codes(design)
-        self.rooms = {built.plan.name: rooms_of(built) for built in design.fabrics}
-        self.boxes = np.array(boxes(design, self.machines), dtype=np.int64)
+        self.codes = fabric_codes(design)
+        self.port_maps = {built.plan.name: map_switch_ports(built) for built in design.fabrics}
+        self.boxes = np.array(switch_boxes(design, self.machines), dtype=np.int64)
         self.nics, self.cages = 0, 0
         self.ways: list[WireWay] = []
         self.columns: list[tuple[NDArray[Any], ...]] = []
@@ -106,12 +115,12 @@ class _Wirer:
             if built.plan.switchless or built.attachment is None:
                 continue
             server_end = self._server_ports(built)
-            joints = list(joined(built.fabric, _spread(built), servers))
+            joints = list(enumerate_links(built.fabric, _port_spread(built), servers))
             of_servers = next(joint for joint in joints if joint.ends[0] == "server")
             apart = [self._apart(built, joint, of_servers) if joint.ends[0] == HOST else joint for joint in joints]
             for kind in dict.fromkeys(joint.kind for joint in apart):
                 self._links(built, kind, [joint for joint in apart if joint.kind == kind], server_end)
-        found = zip(*self.columns, strict=True) if self.columns else ((_none(),) for _ in COLUMNS)
+        found = zip(*self.columns, strict=True) if self.columns else ((_empty_column(),) for _ in COLUMNS)
         columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
         return Wiring(
             site="-".join(name for name in (self.design.plan.name, self.design.plan.cluster_name) if name),
@@ -124,9 +133,9 @@ class _Wirer:
 
     def _places(self) -> Places | None:
         site = self.design.plan.site
-        return places(self.design, self.machines, site, self.racks) if site and self.racks else None
+        return locate_devices(self.design, self.machines, site, self.racks) if site and self.racks else None
 
-    def _server_ports(self, built: BuiltFabric) -> Room:
+    def _server_ports(self, built: BuiltFabric) -> PortMap:
         """The ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
         attached = built.attachment
         if attached is None:
@@ -135,29 +144,29 @@ class _Wirer:
         nics = int(attached.nics_per_server.value)
         of_nic = count // nics
         if built.plan.role == COMPUTE:
-            names = [_of_nic(self.nics + port // of_nic + 1, port % of_nic, of_nic) for port in range(count)]
+            names = [_nic_port_name(self.nics + port // of_nic + 1, port % of_nic, of_nic) for port in range(count)]
             self.nics += nics
         elif built.plan.role == OUT_OF_BAND:
-            names = _numbered(self._managing(built, "bmc"), count)
+            names = _port_names(self._managing(built, "bmc"), count)
         else:
             names = [f"{self.codes[built.plan.name]}{port + 1}" for port in range(count)]
         found = [Socket(self.cages + port // cage, port % cage, name) for port, name in enumerate(names)]
         self.cages = found[-1].cage + 1 if found else self.cages
-        return Room(cage, tuple(found))
+        return PortMap(cage, tuple(found))
 
     def _managing(self, built: BuiltFabric, port: str) -> str:
         """What a management port is called: by its fabric, where another one before it manages as well."""
         first = next(each for each in self.design.fabrics if each.plan.role == OUT_OF_BAND)
         return port if built is first else f"{self.codes[built.plan.name]}-{port}"
 
-    def _apart(self, built: BuiltFabric, joint: Joint, of_servers: Joint) -> Joint:
+    def _apart(self, built: BuiltFabric, joint: LinkTable, of_servers: LinkTable) -> LinkTable:
         """The links of other machines, those that are plugged into a leaf otherwise in cages of their own.
 
         What is plugged in as the servers are comes first, then kind by kind, each from the next cage on. On leaves
         that have too few cages for that, which only planning parts may fill, they stay side by side.
         """
-        sockets_down = self.rooms[built.plan.name]["leaf", joint.kind]
-        per_cage, room = sockets_down.links_per_cage, len(sockets_down.sockets)
+        sockets_down = self.port_maps[built.plan.name]["leaf", joint.kind]
+        per_cage, capacity = sockets_down.links_per_cage, len(sockets_down.sockets)
         main = built.interconnect.server_group(joint.kind)
         own = upper_cage_part(main.medium) if main else None
         group = np.zeros(joint.links, dtype=np.int64)
@@ -175,29 +184,29 @@ class _Wirer:
             if 0 < number < LAST:
                 filled = -(-filled // per_cage) * per_cage
             taken = np.bincount(joint.upper[rows], minlength=leaves)
-            port[rows] = filled[joint.upper[rows]] + counted(taken)
+            port[rows] = filled[joint.upper[rows]] + count_up(taken)
             filled = filled + taken
-        full = np.isin(joint.upper, np.unique(joint.upper[port >= room]))
+        full = np.isin(joint.upper, np.unique(joint.upper[port >= capacity]))
         return joint._replace(upper_port=np.where(full, joint.upper_port, port))
 
-    def _links(self, built: BuiltFabric, kind: str, joints: list[Joint], server_end: Room) -> None:
+    def _links(self, built: BuiltFabric, kind: str, joints: list[LinkTable], server_end: PortMap) -> None:
         """The rows of one kind of link, those that are built alike together: they may share cables of several links."""
         ends: dict[int, list[tuple[End, End]]] = {}
         ways = built.interconnect.groups_of_kind(kind)
         for joint in joints:
             lower, upper = joint.ends
-            room = self.rooms[built.plan.name][upper, kind]
-            above = self._switch_end(built, joint.upper, joint.upper_port, upper, room)
+            port_map = self.port_maps[built.plan.name][upper, kind]
+            above = self._switch_end(built, joint.upper, joint.upper_port, upper, port_map)
             for way, rows in self._ways(built, joint):
                 for below, part in self._lower(built, joint, rows, server_end, lower):
                     if len(part):
                         ends.setdefault(ways.index(way), []).append((below, above.at(rows).at(part)))
         for number, found in sorted(ends.items()):
-            below, above = (joined_ends(side) for side in zip(*found, strict=True))
+            below, above = (concatenate_ends(side) for side in zip(*found, strict=True))
             self._add(built, kind, ways[number], below, above)
 
     def _lower(
-        self, built: BuiltFabric, joint: Joint, rows: Column, server_end: Room, lower: str
+        self, built: BuiltFabric, joint: LinkTable, rows: Column, server_end: PortMap, lower: str
     ) -> Iterator[tuple[End, Column]]:
         """The lower ends of rows, machines of one kind after the other, each with the rows that it takes of them."""
         every = np.arange(len(rows), dtype=np.int64)
@@ -207,8 +216,8 @@ class _Wirer:
         elif lower == HOST:
             yield from self._hosts(built, device)
         else:
-            room = self.rooms[built.plan.name][lower, joint.kind]
-            yield self._switch_end(built, device, port, lower, room), every
+            port_map = self.port_maps[built.plan.name][lower, joint.kind]
+            yield self._switch_end(built, device, port, lower, port_map), every
 
     def _hosts(self, built: BuiltFabric, ids: Column) -> Iterator[tuple[End, Column]]:
         """The ports of machines beside the servers, numbered through over all of them, kind by kind."""
@@ -225,9 +234,9 @@ class _Wirer:
         ports = int(hosts.ports.value)
         if hosts.leaves_of:
             other = next(each for each in self.design.fabrics if each.plan.name == hosts.leaves_of)
-            return self._switch_end(other, piece, port, "leaf", self.rooms[hosts.leaves_of]["leaf", UPLINK])
+            return self._switch_end(other, piece, port, "leaf", self.port_maps[hosts.leaves_of]["leaf", UPLINK])
         if hosts.managed:
-            names = _numbered(self._managing(built, "mgmt"), ports)
+            names = _port_names(self._managing(built, "mgmt"), ports)
         else:
             names = [f"{self.codes[built.plan.name]}{number + 1}" for number in range(ports)]
         of_servers = built.attachment.ports_per_cage if built.attachment and not hosts.managed else None
@@ -235,12 +244,12 @@ class _Wirer:
         per_cage = int(in_cage.value) if in_cage else 1
         found = [Socket(number // per_cage, number % per_cage, name) for number, name in enumerate(names)]
         device = self.boxes[piece] if hosts.managed == SWITCHES else piece + self.machines.hosts[hosts.name].start
-        return _plugged(self.names, device, port, Room(per_cage, tuple(found)))
+        return _plugged(self.names, device, port, PortMap(per_cage, tuple(found)))
 
-    def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, room: Room) -> End:
-        return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, room)
+    def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, port_map: PortMap) -> End:
+        return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, port_map)
 
-    def _ways(self, built: BuiltFabric, joint: Joint) -> Iterator[tuple[LinkGroup, Column]]:
+    def _ways(self, built: BuiltFabric, joint: LinkTable) -> Iterator[tuple[LinkGroup, Column]]:
         """The ways that links of a kind are built, each with its rows."""
         rest = np.ones(joint.links, dtype=bool)
         if joint.ends[0] == HOST:
@@ -257,14 +266,14 @@ class _Wirer:
     def _add(self, built: BuiltFabric, kind: str, way: LinkGroup, below: End, above: End) -> None:
         links = next(links for links in built.fabric.links if links.kind == kind)
         number = len(self.ways)
-        protocol = tier_of(built, links.ends[1]).switch.protocol
+        protocol = require_tier(built, links.ends[1]).switch.protocol
         per_cage = (below.per_cage, above.per_cage)
         rate = int(way.rate_gbps.value)
         self.ways.append(
             WireWay(
                 *(built.plan.name, kind, way.medium, rate, per_cage, protocol, way.measured),
                 patch=way.patch,
-                otherwise_m=way.fallback_length_m,
+                fallback_length_m=way.fallback_length_m,
             )
         )
         order, piece = pieces(way.medium, below, above)
@@ -295,35 +304,35 @@ def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None
     return order, np.cumsum(begins)
 
 
-def _plugged(names: Names, device: Column, port: Column, room: Room) -> End:
-    """An end whose ports are those of a room."""
-    cage = np.array([socket.cage for socket in room.sockets], dtype=np.int64)
-    lane = np.array([socket.lane for socket in room.sockets], dtype=np.int64)
-    name = names.of([socket.name for socket in room.sockets])
-    return End(device, name[port], cage[port], lane[port], room.links_per_cage)
+def _plugged(names: Names, device: Column, port: Column, port_map: PortMap) -> End:
+    """An end whose ports are those of a port map."""
+    cage = np.array([socket.cage for socket in port_map.sockets], dtype=np.int64)
+    lane = np.array([socket.lane for socket in port_map.sockets], dtype=np.int64)
+    name = names.of([socket.name for socket in port_map.sockets])
+    return End(device, name[port], cage[port], lane[port], port_map.links_per_cage)
 
 
-def rooms_of(built: BuiltFabric) -> dict[tuple[str, str], Room]:
-    """The sockets of the switches of a fabric, by tier and kind of link; links down come first.
+def map_switch_ports(built: BuiltFabric) -> dict[tuple[str, str], PortMap]:
+    """The port maps of the switches of a fabric, by tier and kind of link; links down come first.
 
     Raises Overfull when a switch has too few cages.
     """
-    rooms = {}
+    port_maps = {}
     for tier in built.fabric.tiers:
-        wanted = list(_wanted(built, tier))
-        for each, room in sockets(tier.switch, wanted, _share_of_card(built, tier, wanted)).items():
-            rooms[tier.name, each] = room
-    return rooms
+        wanted = list(_port_demands(built, tier))
+        for each, port_map in map_ports(tier.switch, wanted, _card_share(built, tier, wanted)).items():
+            port_maps[tier.name, each] = port_map
+    return port_maps
 
 
-def _wanted(built: BuiltFabric, tier: Tier) -> Iterator[Wanted]:
+def _port_demands(built: BuiltFabric, tier: Tier) -> Iterator[PortDemand]:
     """The ports of a fully connected switch by kind of link, those down first."""
     kinds = [links for links in built.fabric.links if tier.name in links.ends]
-    for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.beside):
+    for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.within_tier):
         end = int(links.ends[1] == tier.name)
-        yield Wanted(links.kind, ports_of(tier, links), links.rate_gbps, _part(built, links, end))
+        yield PortDemand(links.kind, ports_of(tier, links), links.rate_gbps, _part(built, links, end))
     if built.fabric.uplink_gbps and tier.up:
-        yield Wanted(UPLINK, int(tier.up.value), built.fabric.uplink_gbps, None)
+        yield PortDemand(UPLINK, int(tier.up.value), built.fabric.uplink_gbps, None)
 
 
 def _part(built: BuiltFabric, links: Links, end: int) -> str | None:
@@ -338,7 +347,7 @@ def _part(built: BuiltFabric, links: Links, end: int) -> str | None:
     return medium.cable.identity.id if medium.cable else None
 
 
-def _share_of_card(built: BuiltFabric, tier: Tier, wanted: list[Wanted]) -> CardShare | None:
+def _card_share(built: BuiltFabric, tier: Tier, wanted: list[PortDemand]) -> CardShare | None:
     """How a chassis divides its links over its cards; None where they do not divide evenly, or rates differ."""
     chassis = tier.switch.chassis
     fitted = next((each for each in built.chassis if each.tier == tier.name), None)
@@ -350,7 +359,7 @@ def _share_of_card(built: BuiltFabric, tier: Tier, wanted: list[Wanted]) -> Card
     return CardShare(int(fitted.card_down.value), int(fitted.card_up.value) if fitted.card_up else 0, int(cages))
 
 
-def _spread(built: BuiltFabric) -> Spread:
+def _port_spread(built: BuiltFabric) -> PortSpread:
     """How the ports of servers and other machines are dealt out to the planes of a fabric."""
     if built.attachment is None:
         raise ValueError("nodes that are linked directly have no NICs")
@@ -359,17 +368,17 @@ def _spread(built: BuiltFabric) -> Spread:
     per_server = int(built.attachment.ports_per_server.value)
     # Every NIC of a compute fabric is on every plane; of other fabrics every server is.
     per_nic = per_server // int(built.attachment.nics_per_server.value) if by_nic else per_server
-    return Spread(per_server, per_nic, int(built.plan.planes.value), ports)
+    return PortSpread(per_server, per_nic, int(built.plan.planes.value), ports)
 
 
-def _numbered(word: str, ports: int) -> list[str]:
+def _port_names(word: str, ports: int) -> list[str]:
     """Names of ports: a number where there are several."""
     return [word] if ports == 1 else [f"{word}{port + 1}" for port in range(ports)]
 
 
-def _of_nic(nic: int, port: int, ports: int) -> str:
+def _nic_port_name(nic: int, port: int, ports: int) -> str:
     return f"nic{nic}" if ports == 1 else f"nic{nic}/{port + 1}"
 
 
-def _none() -> Column:
+def _empty_column() -> Column:
     return np.zeros(0, dtype=np.int64)

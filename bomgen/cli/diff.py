@@ -229,7 +229,7 @@ def _unnamed(report: Report) -> Report:
 
 def _moved(found: Difference, old: Report | None, new: Report | None) -> Difference:
     """An expansion with the cables that are plugged elsewhere, where both sides are plans."""
-    from bomgen.cabling.recabling import MOST_CABLES, moves, together
+    from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.report.diff.clusters import own_names
     from bomgen.report.diff.difference import add_moves
@@ -243,10 +243,12 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
     try:
         before, after = ({each.plan.cluster_name or "": each for each in side.each_cluster} for side in (old, new))
         of_each = {
-            now: moves(wired(_unnamed(before[name])), wired(_unnamed(after[now])), own_names(found.names, name))
+            now: compare_wirings(
+                wired(_unnamed(before[name])), wired(_unnamed(after[now])), own_names(found.names, name)
+            )
             for name, now in found.names.clusters.items()
         }
-        return add_moves(found, together(of_each))
+        return add_moves(found, sum_moves(of_each))
     except (PlanErrors, BrokenResult) as error:
         return add_moves(found, None, f"the cables cannot be listed: {error}")
 

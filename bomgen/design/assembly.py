@@ -15,6 +15,7 @@ from bomgen.core.provenance import Figure, first_given, formula
 from bomgen.core.work_budget import OF_FABRIC, OF_HOST, take
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric import line_cards as chassis
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.line_cards import FittedTier
 from bomgen.fabric.types import Fabric, Tier
 from bomgen.optics.compatibility import SERVER, Cage
@@ -24,7 +25,7 @@ from bomgen.optics.counting.connect import AttachedHosts, Interconnect
 from bomgen.optics.selection import RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import COMPUTE, OUT_OF_BAND, RAILS, FabricPlan, Hosts, Plan
+from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
 from bomgen.site import facility
 from bomgen.site.facility import Facility
 from bomgen.sizing.cluster_size import Sizing
@@ -271,7 +272,7 @@ def _build_fabric(
         direct = fabric_demand.build_direct(fabric, cluster, nodes)
         return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), zero_nics(), (), (), None)
     above = next((each for each in plan.fabrics if each.name == _uplink_target(fabric)), None)
-    uplink_gbps = fabric_demand.rates(above, attached[above.name])["server-leaf"] if above else None
+    uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     return _build(fabric, plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
 
 
@@ -286,11 +287,11 @@ def _build(
 ) -> BuiltFabric:
     built = fabric_demand.build(fabric, attached, servers, hosts, uplink_gbps)
     connected = _connect(built, plan, fabric, attached, servers, hosts, fabric.links, parts)
-    fitted = chassis.fitted(built, fabric.tier_plans)
+    fitted = chassis.fit_line_cards(built, fabric.tier_plans)
     return BuiltFabric(
         fabric,
         attached,
-        chassis.with_cards(built, fitted),
+        chassis.count_free_ports_on_cards(built, fitted),
         connected,
         nics_of_servers(servers, attached.nics_per_server),
         hosts,
@@ -312,7 +313,7 @@ def _connect(
     """The modules and cables of a fabric for the given link specs."""
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
-    rows = attached.ports_per_server if fabric.topology.value in RAILS else fabric.planes
+    rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
     return interconnect.connect(built, servers, cage, [_attached_hosts(each) for each in hosts], rows, specs, parts)
 
 

@@ -1,7 +1,8 @@
 """Modular switches: the cards that a chassis is fitted with, and how its ports are divided over them.
 
 A chassis buys as many line cards as the populated ports of the fullest switch of its tier need, unless the plan says
-how many; a fabric that is built out in full populates every port of its leaves. What else it is fitted with is a number
+how many. A topology need not know of cards: a modular switch has the ports of all slots, or of the `line_cards` of the
+plan. A fabric that is built out in full populates every port of its leaves. What else it is fitted with is a number
 of its own (fabric cards, supervisors, power supplies); where nobody knows it, a line of the bill stands for a set of
 each chassis, so that nothing is left out silently. Free ports are those on the cards; what the empty slots would add is
 a number of its own.
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from bomgen.catalog.chassis import LINE_CARDS
 from bomgen.catalog.parts import Chassis, Identity
 from bomgen.core.provenance import Figure, formula
-from bomgen.fabric.clos.search import ports_beside
+from bomgen.fabric.clos.search import ports_left_down
 from bomgen.fabric.ports import links_in_cage, radix, shared_cages
 from bomgen.fabric.types import Fabric, Fitted, Tier, TierChoice
 
@@ -60,7 +61,7 @@ def links_of_cage(radix: int, ports: int, ports_per_cage: int) -> int | Fraction
 
 
 @formula("ports")
-def with_reserved(down: int, reserved_ports: int, free: int) -> int:
+def ports_down_and_reserved(down: int, reserved_ports: int, free: int) -> int:
     """Ports down of the spine that reserved ports stand on side by side."""
     return down + min(reserved_ports, free)
 
@@ -68,13 +69,13 @@ def with_reserved(down: int, reserved_ports: int, free: int) -> int:
 @formula("ports")
 def ports_free(down: int, up: int, radix: int, up_radix: int, cages: int) -> int:
     """Ports of a switch beside its links up that no link down is plugged into."""
-    return ports_beside(up, radix, up_radix, cages) - down
+    return ports_left_down(up, radix, up_radix, cages) - down
 
 
 @formula("ports")
-def down_beside(asked: int, up: int, radix: int, up_radix: int, cages: int) -> int:
+def limit_ports_down(asked: int, up: int, radix: int, up_radix: int, cages: int) -> int:
     """Ports down that a plan gives to a switch, as many as the links up leave."""
-    return min(asked, ports_beside(up, radix, up_radix, cages))
+    return min(asked, ports_left_down(up, radix, up_radix, cages))
 
 
 @formula("ports")
@@ -139,16 +140,16 @@ def sets_of_switches(switches: int) -> int:
     return switches
 
 
-def fitted(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[FittedTier, ...]:
+def fit_line_cards(fabric: Fabric, choices: Mapping[str, TierChoice]) -> tuple[FittedTier, ...]:
     """What the chassis of a fabric are fitted with, tier by tier; nothing where no switch is modular."""
     return tuple(
-        _of_tier(fabric, tier, tier.switch.chassis, choices.get(tier.name))
+        _fit_tier(fabric, tier, tier.switch.chassis, choices.get(tier.name))
         for tier in fabric.tiers
         if tier.switch.chassis
     )
 
 
-def with_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
+def count_free_ports_on_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
     """The fabric with the free ports of its chassis counted on the line cards that they are fitted with.
 
     Leaves that are linked into another fabric count only ports that the plan gives to endpoints: they are on cards.
@@ -166,12 +167,12 @@ def with_cards(fabric: Fabric, tiers: Iterable[FittedTier]) -> Fabric:
     return fabric._replace(free_ports=free, growth=growth)
 
 
-def _of_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
+def _fit_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice | None) -> FittedTier:
     fullest = max((each for each in tier.fitted if each.count.value), key=_populated)
     down, up = fullest.down, fullest.up
     if choice and up:
         up = choice.uplinks or up
-        down = _down_as_asked(fabric, tier, choice.downlinks, up) if choice.downlinks else down
+        down = _requested_ports_down(fabric, tier, choice.downlinks, up) if choice.downlinks else down
     counts = {kind: cards.count for kind, cards in chassis.cards.items()}
     empty: Figure | None = None
     if counts[LINE_CARDS] is None:
@@ -221,14 +222,14 @@ def _rates(fabric: Fabric, tier: Tier) -> tuple[Figure, Figure]:
     return below, above
 
 
-def _down_as_asked(fabric: Fabric, tier: Tier, asked: Figure, up: Figure) -> Figure:
+def _requested_ports_down(fabric: Fabric, tier: Tier, asked: Figure, up: Figure) -> Figure:
     """The ports down that the plan gives to a switch; fewer where the links up that it needs take some of them."""
     below, above = _rates(fabric, tier)
     reach, up_reach = radix(tier.switch, below), radix(tier.switch, above)
     cages = shared_cages(tier.switch, below, above) or tier.switch.groups[0].ports
-    if asked.value <= ports_beside(up.value, reach.value, up_reach.value, cages.value):
+    if asked.value <= ports_left_down(up.value, reach.value, up_reach.value, cages.value):
         return asked
-    return down_beside(asked, up, reach, up_reach, cages)
+    return limit_ports_down(asked, up, reach, up_reach, cages)
 
 
 def _line_cards(
@@ -247,7 +248,7 @@ def _line_cards(
             free = ports_free(down, up, reach, radix(tier.switch, above), cages)
         else:
             free = ports_free_at_top(reach, down)
-        down = with_reserved(down, reserved, free)
+        down = ports_down_and_reserved(down, reserved, free)
     of_card = ports_per_card if reach is group.ports else links_of_card(reach, group.ports, ports_per_card)
     if up is None:
         return cards_for_top(down, of_card)

@@ -1,4 +1,8 @@
-"""Equal fabrics side by side: planes, and rails that meet only inside the servers."""
+"""Equal fabrics side by side: planes, and rails that meet only inside the servers.
+
+Ports of other machines and reserved ports are given for all planes and dealt out in turn; each plane is built for the
+most that one gets. Free ports and room to grow are counted against the endpoints that exist.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,12 @@ from dataclasses import replace
 from math import ceil
 
 from bomgen.core.provenance import Figure, formula
-from bomgen.fabric.requirements import attached_of, endpoints_of
+from bomgen.fabric.requirements import all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Tier
 
 
 @formula("<of_one>")
-def in_all(of_one: int, planes: int) -> int:
+def times_planes(of_one: int, planes: int) -> int:
     """Of all planes: they are equal."""
     return of_one * planes
 
@@ -35,36 +39,36 @@ def largest_of_all(of_one: int, planes: int, too_many: int) -> int:
 
 
 @formula("ports")
-def above_in_all(of_one: int, planes: int, too_many: int) -> int:
+def reserved_above_in_all(of_one: int, planes: int, too_many: int) -> int:
     """Reserved ports that stand on spines: planes that have a port less than others have it less there."""
     return max(of_one * planes - too_many, 0)
 
 
 @formula("ports")
-def free_in_all(of_one: int, planes: int, too_many: int) -> int:
+def free_ports_in_all(of_one: int, planes: int, too_many: int) -> int:
     """Ports of all planes that nothing is plugged into: in those that have a port less than others, one more."""
     return of_one * planes + too_many
 
 
 @formula("ports")
-def free_beside_spines(of_one: int, planes: int, too_many: int, above_of_one: int, above: int) -> int:
+def free_ports_on_leaves(of_one: int, planes: int, too_many: int, above_of_one: int, above: int) -> int:
     """Ports of all planes that nothing is plugged into, where some of the ports that are missing are on spines."""
     return of_one * planes + too_many - (above_of_one * planes - above)
 
 
 @formula("ports")
-def free_of_spines(of_one: int, planes: int, above_of_one: int, above: int) -> int:
+def free_ports_on_spines(of_one: int, planes: int, above_of_one: int, above: int) -> int:
     """Ports of the spines of all planes that nothing is plugged into."""
     return of_one * planes + (above_of_one * planes - above)
 
 
 @formula("planes")
-def product(planes: int, rails: int) -> int:
+def planes_and_rails(planes: int, rails: int) -> int:
     """Equal fabrics when every plane has one a rail."""
     return planes * rails
 
 
-def dealt(whole: Demand, planes: Figure, ports_per_server: Figure) -> Demand:
+def demand_of_one_plane(whole: Demand, planes: Figure, ports_per_server: Figure) -> Demand:
     """What one of several equal fabrics must carry, which join the servers with so many ports each."""
     hosts, reserved = whole.host_ports, whole.reserved_ports
     return whole._replace(
@@ -74,20 +78,20 @@ def dealt(whole: Demand, planes: Figure, ports_per_server: Figure) -> Demand:
     )
 
 
-def side_by_side(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
+def combine_planes(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
     """So many equal fabrics as one that carries the whole demand.
 
     Ports of other machines need not be a multiple of the planes. Each plane is built for the most that one gets; room
     and free ports are those beside the endpoints that there are.
     """
-    endpoints, attached = endpoints_of(whole), attached_of(whole)
+    endpoints, attached = all_endpoints(whole), attached_ports(whole)
 
     def of_all(figure: Figure) -> Figure:
-        return in_all(figure, planes)
+        return times_planes(figure, planes)
 
     too_many = ports_too_many(plane.endpoints, planes, endpoints)
     above = plane.reserved_above
-    above_all = above_in_all(above, planes, too_many) if above else None
+    above_all = reserved_above_in_all(above, planes, too_many) if above else None
 
     def free_of(tier: str, figure: Figure) -> Figure:
         """Free ports of a tier of all planes, or room on the leaves."""
@@ -95,9 +99,9 @@ def side_by_side(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
             return of_all(figure)
         if above and above_all and above.value:
             if tier == "spine":
-                return free_of_spines(figure, planes, above, above_all)
-            return free_beside_spines(figure, planes, too_many, above, above_all)
-        return free_in_all(figure, planes, too_many) if tier == "leaf" else of_all(figure)
+                return free_ports_on_spines(figure, planes, above, above_all)
+            return free_ports_on_leaves(figure, planes, too_many, above, above_all)
+        return free_ports_in_all(figure, planes, too_many) if tier == "leaf" else of_all(figure)
 
     links = tuple(
         replace(
@@ -120,10 +124,10 @@ def side_by_side(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
         pods=of_all(plane.pods) if plane.pods else None,
         reserved_above=above_all,
         plane=plane.plane or plane,
-        planes=product(planes, plane.planes) if plane.planes else planes,
+        planes=planes_and_rails(planes, plane.planes) if plane.planes else planes,
     )
 
 
 def _tier(tier: Tier, planes: Figure) -> Tier:
-    fitted = tuple(Fitted(in_all(each.count, planes), each.down, each.up) for each in tier.fitted)
-    return replace(tier, count=in_all(tier.count, planes), fitted=fitted)
+    fitted = tuple(Fitted(times_planes(each.count, planes), each.down, each.up) for each in tier.fitted)
+    return replace(tier, count=times_planes(tier.count, planes), fitted=fitted)

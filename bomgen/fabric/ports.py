@@ -12,12 +12,12 @@ MAX_LANES = 8
 """A port is split into at most eight links: the lanes of the widest cages (OSFP, QSFP-DD)."""
 
 
-def serves(group: PortGroup, rate: Figure) -> bool:
+def carries_rate(group: PortGroup, rate: Figure) -> bool:
     """Whether ports of a group can carry links of a rate, whole or split."""
-    return bool(not _has_none(group, rate) and rate.value <= group.port_gbps.value <= rate.value * MAX_LANES)
+    return bool(not _lacks_rate(group, rate) and rate.value <= group.port_gbps.value <= rate.value * MAX_LANES)
 
 
-def _has_none(group: PortGroup, rate: Figure) -> bool:
+def _lacks_rate(group: PortGroup, rate: Figure) -> bool:
     """Whether the record says that ports of a group carry no links of a rate."""
     mode = group.modes.get(int(rate.value))
     return mode is not None and mode.value == 0
@@ -30,13 +30,13 @@ def radix(switch: Switch, rate: Figure) -> Figure:
     """
     found: Figure | None = None
     for group in switch.groups:
-        if serves(group, rate):
+        if carries_rate(group, rate):
             ports = group_radix(group, rate)
             found = ports if found is None else sum_of_ports(found, ports)
     if found is None:
         fastest = max(group.port_gbps.value for group in switch.groups)
         why = f"its fastest carry {fastest} Gb/s"
-        if any(_has_none(group, rate) for group in switch.groups):
+        if any(_lacks_rate(group, rate) for group in switch.groups):
             why = "its `modes` say 0"
         message = f"{switch.identity.name} has no port for links of {rate.value} Gb/s; {why}"
         raise Infeasible(message, because=rate, rule="no-port")
@@ -88,7 +88,7 @@ def shared_cages(switch: Switch, down_gbps: Figure, up_gbps: Figure) -> Figure |
     """
     if down_gbps.value == up_gbps.value:
         return radix(switch, down_gbps)
-    shared = [group for group in switch.groups if serves(group, down_gbps) and serves(group, up_gbps)]
+    shared = [group for group in switch.groups if carries_rate(group, down_gbps) and carries_rate(group, up_gbps)]
     if not shared:
         return None
     group = shared[0]

@@ -1,31 +1,18 @@
-"""Fabrics: one module per topology, all giving the same kind of result.
+"""The topologies that there are: the folder `topologies/` is the registry.
 
-A topology is a module of this folder with `NAME`, `LIMITS` (one sentence), `DRAWING` (a few lines of characters) and
-`build(demand)`; where a plan may say more of it, `OPTIONS`: the JSON Schema of what stands under its name in a fabric.
-`SWITCHLESS = True` says that it joins nodes directly: it is asked with a `DirectDemand`. The folder is the registry: a
-module added here is a topology that plans can name.
+A module of that folder with a `TOPOLOGY` is a topology that plans can name; nothing has to be registered.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
 
+from bomgen.fabric.declaration import LinkKind, Topology, mismatch
 from bomgen.fabric.types import Demand, DirectDemand, Fabric
-
-
-class Topology(NamedTuple):
-    """What a topology says of itself."""
-
-    name: str
-    limits: str
-    drawing: str
-    options: dict[str, Any] | None
-    """The JSON Schema of what a plan may say of it; None: nothing."""
-    switchless: bool
 
 
 @cache
@@ -34,31 +21,46 @@ def topologies() -> dict[str, str]:
     return {
         path.stem.replace("_", "-"): f"bomgen.fabric.topologies.{path.stem}"
         for path in sorted((Path(__file__).parent / "topologies").glob("*.py"))
-        if "\nNAME = " in path.read_text(encoding="utf-8")
+        if "\nTOPOLOGY = " in path.read_text(encoding="utf-8")
     }
 
 
+@cache
 def topology(name: str) -> Topology:
-    """What the topology of a name says of itself. Raises KeyError when there is none."""
-    module = import_module(topologies()[name])
-    return Topology(
-        name=module.NAME,
-        limits=module.LIMITS,
-        drawing=module.DRAWING,
-        options=getattr(module, "OPTIONS", None),
-        switchless=getattr(module, "SWITCHLESS", False),
-    )
+    """What the topology of a name declares. Raises KeyError when there is none."""
+    found: Topology = import_module(topologies()[name]).TOPOLOGY
+    return found
 
 
 def described() -> Iterator[Topology]:
-    """What every topology says of itself, by name."""
+    """What every topology declares, by name."""
     return (topology(name) for name in topologies())
+
+
+@cache
+def link_kinds() -> dict[str, LinkKind]:
+    """Every kind of link between switches and to them, by name; those of most topologies first.
+
+    Raises ValueError when two topologies declare a kind of one name differently.
+    """
+    found: dict[str, LinkKind] = {}
+    topologies_of = Counter[str]()
+    for each in described():
+        for kind in () if each.switchless else each.link_kinds:
+            if found.setdefault(kind.name, kind) != kind:
+                raise ValueError(f"the topology {each.name} declares {kind.name} links unlike another one")
+            topologies_of[kind.name] += 1
+    return {name: found[name] for name, _ in topologies_of.most_common()}
 
 
 def build(name: str, demand: Demand | DirectDemand) -> Fabric:
     """The smallest fabric of a topology that meets a demand.
 
-    Raises Infeasible when there is none, and KeyError for a topology that is not built.
+    Raises Infeasible when there is none, KeyError for a topology that is not built, and ValueError when the fabric has
+    a tier or a kind of link that the topology does not declare.
     """
-    fabric: Fabric = import_module(topologies()[name]).build(demand)
+    declared = topology(name)
+    fabric = declared.build(demand)
+    if undeclared := mismatch(declared, fabric):
+        raise ValueError(undeclared)
     return fabric

@@ -7,21 +7,27 @@ from math import ceil
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
+from bomgen.fabric.clos.link_kinds import LINK_KINDS
 from bomgen.fabric.clos.search import MAX_TIERS, Numbers
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 
 @formula("count")
-def not_fixed() -> int:
+def unset() -> int:
     """What the plan leaves to the rules, or what is not there."""
     return 0
 
 
 @formula("rails")
-def no_rails() -> int:
+def one_rail_for_all() -> int:
     """Leaves are filled one after the other, whatever the rail of a port."""
     return 1
+
+
+UNSET, ONE_RAIL = unset(), one_rail_for_all()
+"""The figures of both, which every fabric shares."""
 
 
 @formula("tiers")
@@ -42,13 +48,12 @@ def three_tiers() -> int:
     return MAX_TIERS
 
 
-def figures_of(demand: Demand, tiers: int, rails: Figure | None = None) -> dict[str, Figure]:
+def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> dict[str, Figure]:
     """The demand as the figures that `Numbers` are the values of.
 
     `rails` are the ports of a server that have leaves of their own; None: leaves are filled one after the other.
     """
-    nothing = not_fixed()
-    down_gbps, up_gbps, core_gbps = (demand.rates[kind] for kind in ("server-leaf", "leaf-spine", "spine-core"))
+    down_gbps, up_gbps, core_gbps = (demand.rates[kind.name] for kind in LINK_KINDS)
     leaf, spine, core = demand.leaf, demand.spine, demand.core
     leaf_down, unit = leaf.downlinks, demand.unit if rails else None
     if rails:
@@ -61,7 +66,7 @@ def figures_of(demand: Demand, tiers: int, rails: Figure | None = None) -> dict[
         "nic_ports": formulas.nic_endpoints(demand.servers, demand.ports_per_server),
         "host_ports": demand.host_ports,
         "reserved_ports": demand.reserved_ports,
-        "rails": rails or no_rails(),
+        "rails": rails or ONE_RAIL,
         "unit": unit,
         "down_gbps": down_gbps,
         "up_gbps": up_gbps,
@@ -84,53 +89,54 @@ def figures_of(demand: Demand, tiers: int, rails: Figure | None = None) -> dict[
         "spine_up": spine.uplinks,
         "core_count": core.count,
     }
-    return {name: figure if figure is not None else nothing for name, figure in found.items()}
+    return {name: figure if figure is not None else UNSET for name, figure in found.items()}
 
 
-def numbers_of(figures: dict[str, Figure]) -> Numbers:
-    """The values of `figures_of`, as the search takes them."""
+def search_numbers(figures: dict[str, Figure]) -> Numbers:
+    """The values of `search_figures`, as the search takes them."""
     return Numbers(**{name: figure.value for name, figure in figures.items()})
 
 
-def spaced(number: int) -> str:
+def group_thousands(number: int) -> str:
     """A number as messages write it: thousands apart."""
     return f"{number:,}".replace(",", " ")
 
 
-def attached_of(demand: Demand) -> Figure:
+def attached_ports(demand: Demand) -> Figure:
     """Ports of the machines on a plane: NIC ports of the servers, and ports of others where there are some."""
     nic_ports = formulas.nic_endpoints(demand.servers, demand.ports_per_server)
-    return formulas.with_hosts(nic_ports, demand.host_ports) if demand.host_ports else nic_ports
+    return formulas.nic_and_host_endpoints(nic_ports, demand.host_ports) if demand.host_ports else nic_ports
 
 
-def endpoints_of(demand: Demand) -> Figure:
+def all_endpoints(demand: Demand) -> Figure:
     """Ports of the machines on a plane, and reserved ports where there are some."""
-    attached = attached_of(demand)
+    attached = attached_ports(demand)
     return formulas.endpoints_with_reserved(attached, demand.reserved_ports) if demand.reserved_ports else attached
 
 
-def in_a_row(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> Figure:
+def seat_in_order(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> Figure:
     """The seats of endpoints that fill leaf after leaf, other machines behind the servers."""
     nic_ports = formulas.nic_endpoints(demand.servers, demand.ports_per_server)
-    others = (demand.host_ports or not_fixed(), demand.reserved_ports or not_fixed())
-    return ports_in_use.full_build_out(nic_ports, *others, no_rails(), down, down, up, leaves)
+    others = (demand.host_ports or UNSET, demand.reserved_ports or UNSET)
+    return ports_in_use.full_build_out(nic_ports, *others, ONE_RAIL, down, down, up, leaves)
 
 
-def one_switch(demand: Demand, topology: str) -> Fabric:
+def build_one_switch(demand: Demand, topology: str) -> Fabric:
     """All endpoints on one leaf. Raises Infeasible when it has too few ports."""
-    rate = demand.rates["server-leaf"]
+    rate = demand.rates[SERVER_LEAF.name]
     ports = radix(demand.leaf.switch, rate)
-    attached, endpoints = attached_of(demand), endpoints_of(demand)
+    attached, endpoints = attached_ports(demand), all_endpoints(demand)
     if endpoints.value > ports.value:
         others = endpoints.value - demand.servers.value * demand.ports_per_server.value
         servers = max((ports.value - others) // demand.ports_per_server.value, 0)
         message = (
-            f"{spaced(endpoints.value)} endpoints; one {demand.leaf.switch.identity.name} has "
-            f"{spaced(ports.value)} ports at {rate.value} Gb/s, so at most {servers} servers; fat-tree reaches more"
+            f"{group_thousands(endpoints.value)} endpoints; one {demand.leaf.switch.identity.name} has "
+            f"{group_thousands(ports.value)} ports at {rate.value} Gb/s, so at most {servers} servers; "
+            "fat-tree reaches more"
         )
         raise Infeasible(message, because=endpoints)
     count = leaves_of_one_switch(endpoints, ports)
-    populated = endpoints if demand.exact else ports
+    populated = endpoints if demand.populate_used_ports_only else ports
     tier = Tier("leaf", demand.leaf.switch, count, ports, ports, None, (Fitted(count, populated, None),), None)
     free = formulas.free_of_endpoints(count, ports, endpoints)
     return Fabric(
@@ -139,14 +145,14 @@ def one_switch(demand: Demand, topology: str) -> Fabric:
         ports_per_server=demand.ports_per_server,
         tier_count=tier_count(count),
         tiers=(tier,),
-        links=(Links("server-leaf", endpoints, attached, rate, ("server", "leaf")),),
+        links=(Links(SERVER_LEAF.name, endpoints, attached, rate, SERVER_LEAF.ends),),
         switches=count,
         bisection_gbps=formulas.bisection_of_switch(attached, rate),
         hops=formulas.switches_on_the_way(tier_count(count)),
         largest=ports,
         free_ports={"leaf": free},
         growth=free,
-        seats=in_a_row(demand, count, ports, not_fixed()),
+        seats=seat_in_order(demand, count, ports, UNSET),
     )
 
 

@@ -9,6 +9,9 @@ from typing import NamedTuple
 from bomgen.catalog.parts import Switch
 from bomgen.core.provenance import Figure, require
 
+SERVER = "server"
+"""The device at the lower end of the links of endpoints: a server, or without switches a node."""
+
 
 @dataclass(frozen=True, slots=True)
 class TierChoice:
@@ -32,7 +35,7 @@ class Demand(NamedTuple):
     """Ports of other machines that are attached."""
     reserved_ports: Figure | None
     rates: Mapping[str, Figure]
-    """Rate of each kind of link [Gb/s], by `server-leaf`, `leaf-spine`, `spine-core`."""
+    """Rate of each kind of link that any topology declares [Gb/s], by its name."""
     tiers: Figure | None
     """None: as few as fit."""
     oversubscription: Figure
@@ -45,7 +48,7 @@ class Demand(NamedTuple):
     """Links of each topmost switch into another fabric, at the rate `uplink`."""
     unit: Figure | None
     """Servers whose rails share one set of leaves; None: as many as a leaf has ports down."""
-    exact: bool
+    populate_used_ports_only: bool
     """Build out only what serves somebody."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
     """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""
@@ -105,14 +108,14 @@ class Links:
     """Of links between devices of one kind: ports of this kind on a fully connected one."""
 
     @property
-    def beside(self) -> bool:
+    def within_tier(self) -> bool:
         """Whether they join devices of one kind with each other."""
         return self.ends[0] == self.ends[1]
 
 
 def ports_of(tier: Tier, links: Links) -> int:
     """Ports that a kind of link has on a fully connected switch of a tier at one of its ends."""
-    ports = links.ports if links.beside else tier.down if links.ends[1] == tier.name else tier.up
+    ports = links.ports if links.within_tier else tier.down if links.ends[1] == tier.name else tier.up
     return int(require(ports, f"{links.kind} links end at a {tier.name}").value)
 
 
@@ -148,7 +151,7 @@ class Fabric(NamedTuple):
     planes: Figure | None = None
     """How many of them there are."""
     seats: Figure | None = None
-    """Who hangs on which leaf of one of the equal fabrics (an occupancy); None: there are no switches."""
+    """Which endpoint is on which leaf of one of the equal fabrics (an occupancy); None: there are no switches."""
     exact_bisection: bool = True
     """False: the bisection stated is a bound from below."""
 

@@ -110,11 +110,11 @@ def _rack_drawings(report: Report, words: Language) -> tuple[Drawing, ...]:
     if found is None or site is None:
         return ()
     from bomgen.output.drawing.floor import floor_svg
-    from bomgen.output.drawing.racks import drawn_of, rack_svgs
+    from bomgen.output.drawing.racks import rack_svgs, racks_to_draw
     from bomgen.report.elevations.types import left_out
 
     floor, text = words.word("drawing-floor"), words.word("drawing-racks-text")
-    if missing := left_out(found, drawn_of(found)):
+    if missing := left_out(found, racks_to_draw(found)):
         text = words.word("drawing-racks-some", text=text, racks=missing)
     name, of_floor = _name_in_cluster(report, "racks"), _name_in_cluster(report, "floor")
     fronts = (

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric import registry as topologies
-from bomgen.fabric.planes import dealt, side_by_side
+from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.ports import sum_of_ports
 from bomgen.fabric.types import Demand, DirectDemand, Fabric
 from bomgen.plan.attachment import Attachment, refusal
-from bomgen.plan.types import LINK_KINDS, RAILS, Cluster, FabricPlan, Hosts
+from bomgen.plan.types import Cluster, FabricPlan, Hosts
 
 UPLINK = "uplink"
 """The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
@@ -49,7 +50,7 @@ def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
     leaf = fabric.tier_plans["leaf"].switch
     fastest = max((group.port_gbps for group in leaf.groups), key=lambda rate: rate.value)
     slower = slower_end(attached.port_gbps, fastest)
-    asked = fabric.links["server-leaf"].rate_gbps or fabric.link_gbps
+    asked = fabric.links[SERVER_LEAF.name].rate_gbps or fabric.link_gbps
     if asked and asked.value > slower.value:
         message = (
             f"links of {asked.value} Gb/s; the NIC port carries {attached.port_gbps.value} and the switch port "
@@ -57,7 +58,7 @@ def rates(fabric: FabricPlan, attached: Attachment) -> dict[str, Figure]:
         )
         raise Infeasible(message, because=asked, rule="rate")
     usual = fabric.link_gbps or slower
-    return {kind: fabric.links[kind].rate_gbps or usual for kind in LINK_KINDS} | {UPLINK: fastest}
+    return {kind: fabric.links[kind].rate_gbps or usual for kind in topologies.link_kinds()} | {UPLINK: fastest}
 
 
 def demand(
@@ -88,7 +89,7 @@ def demand(
         uplinks=fabric.uplink.ports if fabric.uplink else None,
         unit=fabric.scalable_unit,
         options=fabric.options,
-        exact=fabric.build_out.value == "exact",
+        populate_used_ports_only=fabric.build_out.value == "exact",
     )
 
 
@@ -113,7 +114,9 @@ def build(
     whole = demand(fabric, attached, servers, hosts, uplink_gbps)
     if planes.value == 1:
         return topologies.build(topology, whole)
-    return side_by_side(topologies.build(topology, dealt(whole, planes, attached.ports_per_plane)), planes, whole)
+    return combine_planes(
+        topologies.build(topology, demand_of_one_plane(whole, planes, attached.ports_per_plane)), planes, whole
+    )
 
 
 def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
@@ -135,7 +138,7 @@ def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> F
     given = fabric.tier_plans["leaf"].servers
     if given:
         return given
-    of_rail = str(fabric.topology.value) in RAILS
+    of_rail = fabric.declared.has_rails
     if of_rail and fabric.scalable_unit:
         return fabric.scalable_unit
     leaf = build(fabric, attached, servers, fabric.hosts).tiers[0]

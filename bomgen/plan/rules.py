@@ -13,7 +13,8 @@ from bomgen.core.provenance import Figure, first_given
 from bomgen.core.unicode_safety import DEVICES
 from bomgen.core.yaml_source import Path, Source
 from bomgen.fabric.clos.search import MAX_TIERS
-from bomgen.plan.types import COMPUTE, LINK_KINDS, MANAGED, OUT_OF_BAND, RAILS, SINGLE_SWITCH, Plan
+from bomgen.fabric.registry import link_kinds
+from bomgen.plan.types import COMPUTE, MANAGED, OUT_OF_BAND, Plan
 
 OF_THE_SITE = ("storage", "rack", "pdu")
 """Kinds of part that any vendor's can be named for by its part number."""
@@ -230,7 +231,7 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
             ("core.count", core.count if core else None),
             ("spine.uplinks", spine.uplinks if spine else None),
         ):
-            if figure and (below_three or fabric.topology.value == SINGLE_SWITCH):
+            if figure and (below_three or fabric.declared.one_switch):
                 message = f"{name} belongs to three tiers; ask for `tiers: 3`, or leave it out"
                 yield _at(plan, figure, message, "tiers", f"fabrics.{fabric.name}.{name}")
 
@@ -243,11 +244,11 @@ def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
         if leaf and leaf.servers and leaf.downlinks:
             message = "leaf.servers and leaf.downlinks both fix the ports down; keep one"
             yield _at(plan, leaf.downlinks, message, "one-of", f"fabrics.{fabric.name}.leaf.downlinks")
-        if leaf and leaf.servers and fabric.scalable_unit and fabric.topology.value in RAILS:
+        if leaf and leaf.servers and fabric.scalable_unit and fabric.declared.has_rails:
             message = "leaf.servers and scalable_unit both say how many servers share a set of leaves; keep one"
             yield _at(plan, leaf.servers, message, "one-of", f"fabrics.{fabric.name}.leaf.servers")
         unit = fabric.scalable_unit
-        if leaf and leaf.downlinks and unit and fabric.topology.value in RAILS and leaf.downlinks.value < unit.value:
+        if leaf and leaf.downlinks and unit and fabric.declared.has_rails and leaf.downlinks.value < unit.value:
             message = (
                 f"{leaf.downlinks.value} ports down of a leaf for {unit.value} servers of a unit; at least as many"
             )
@@ -433,8 +434,9 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
 def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
     """Links to tiers that a single switch does not have are not described."""
     for fabric in plan.fabrics:
-        if fabric.topology.value == SINGLE_SWITCH:
-            for kind in list(LINK_KINDS)[1:]:
+        if fabric.declared.one_switch:
+            own = {kind.name for kind in fabric.declared.link_kinds}
+            for kind in (each for each in link_kinds() if each not in own):
                 if ("fabrics", fabric.name, "links", kind) in source.values:
                     mark = source.key_mark(("fabrics", fabric.name, "links", kind))
                     message = f"a single switch has no {kind} links; leave them out"

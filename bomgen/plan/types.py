@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bomgen.catalog import parts
 from bomgen.core.provenance import Figure, Mark
+from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.selection import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
@@ -23,19 +24,8 @@ ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 SWITCHES, PDUS = "switches", "PDUs"
 MANAGED = (SWITCHES, PDUS)
 """What an out-of-band fabric joins by itself, as its hosts are called."""
-SINGLE_SWITCH, RAIL_OPTIMIZED, RAIL_ONLY = "single-switch", "rail-optimized", "rail-only"
-RAILS = (RAIL_OPTIMIZED, RAIL_ONLY)
-"""Topologies whose leaves serve one rail each."""
 RACK_KINDS = ("compute", "management")
 """Racks of servers, and of everything else."""
-LINK_KINDS = {
-    "server-leaf": ("server", "leaf"),
-    "leaf-spine": ("leaf", "spine"),
-    "spine-core": ("spine", "core"),
-    "local": ("leaf", "leaf"),
-    "global": ("leaf", "leaf"),
-}
-"""The kinds of link, each with the kinds of device at its lower and upper end."""
 
 
 class Parallelism(NamedTuple):
@@ -297,12 +287,17 @@ class FabricPlan(NamedTuple):
     """Of an out-of-band fabric: management ports of each other machine, such as a storage server."""
     uplink: Uplink | None
     links: Mapping[str, LinkSpec]
-    switchless: bool
-    """Whether its topology joins nodes directly, without switches."""
+    declared: Topology
+    """What its topology declares."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
     """What the plan says under the name of the topology."""
     host_cage: Figure
     """Word: the cage of machines beside the servers of which nobody says it."""
+
+    @property
+    def switchless(self) -> bool:
+        """Whether its topology connects nodes directly, without switches."""
+        return self.declared.switchless
 
 
 class Layout(NamedTuple):

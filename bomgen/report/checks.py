@@ -20,7 +20,7 @@ from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
-from bomgen.fabric.ports import group_radix, serves
+from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.fabric.types import ports_of
 from bomgen.optics.counting.connect import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill import Bill
@@ -30,6 +30,8 @@ OVER_BUILT = 2
 """Up-links with more than twice the bandwidth of the down-links are money for nothing (published over-builds: 16:1)."""
 REDUNDANT_UPLINKS = 2
 """Two up-links a switch are redundancy, whatever their rate."""
+MOST_ENUMERATED = 100_000
+"""Links of a plane up to which a check enumerates them: that takes some hundredths of a second."""
 
 Status = Literal["pass", "warn", "fail"]
 
@@ -124,7 +126,7 @@ def _finds_ports(groups: Sequence[PortGroup], rates: Sequence[Figure], links: Ma
 
 def _links_per_cage(group: PortGroup, rate: Figure) -> Fraction:
     """Links of a rate that a cage carries, also where a rate is for some of the cages alone; nought for none."""
-    if not serves(group, rate):
+    if not carries_rate(group, rate):
         return Fraction(0)
     return Fraction(group_radix(group, rate).value * group.ports_per_cage.value, group.ports.value)
 
@@ -158,13 +160,13 @@ def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
     """Links counted from below equal links counted from above: both ends of every cable are owned ports."""
     tiers = built.fabric.tiers
     for lower, upper in pairwise(tiers):
-        kind = f"{lower.name}-{upper.name}"
-        links = next(link.count.value for link in built.fabric.links if link.kind == kind)
+        links = next(link for link in built.fabric.links if link.ends == (lower.name, upper.name))
+        count, kind = links.count.value, links.kind
         below = sum(fitted.count.value * (fitted.up.value if fitted.up else 0) for fitted in lower.fitted)
         above = upper.count.value * upper.down.value
-        message = f"{links} {kind} links: {below} ports below, up to {above} above"
-        yield _passed("ends-meet", links == below <= above, message, f"fabrics.{built.plan.name}.links.{kind}")
-    beside = [link for link in built.fabric.links if link.beside]
+        message = f"{count} {kind} links: {below} ports below, up to {above} above"
+        yield _passed("ends-meet", count == below <= above, message, f"fabrics.{built.plan.name}.links.{kind}")
+    beside = [link for link in built.fabric.links if link.within_tier]
     for tier in tiers:
         ends = 2 * sum(link.count.value for link in beside if tier.name in link.ends)
         if ends:
@@ -209,7 +211,9 @@ def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
         return
     if ratio.value * OVER_BUILT < 1:
         times = float(1 / ratio.value)
-        above = [line for line in quote.lines if line.line.fabric == built.plan.name and _is_above(line.line.role)]
+        above = [
+            line for line in quote.lines if line.line.fabric == built.plan.name and _is_above(built, line.line.role)
+        ]
         priced = [line.amount for line in above if line.amount is not None]
         least = "" if len(priced) == len(above) else "at least "
         cost = f"they and the switches above cost {least}{sum(priced)} {quote.totals.currency}" if priced else ""
@@ -218,9 +222,11 @@ def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
         yield Check("over-built", "warn", message, f"fabrics.{built.plan.name}.oversubscription.leaf")
 
 
-def _is_above(role: str | None) -> bool:
+def _is_above(built: BuiltFabric, role: str | None) -> bool:
     """Whether a line is for switches above the leaves or for links between switches."""
-    return role in ("spine", "core") or (role or "").startswith(("leaf-spine", "spine-core"))
+    tiers = {tier.name for tier in built.fabric.tiers[1:]}
+    kinds = {links.kind for links in built.fabric.links if links.ends[1] in tiers}
+    return (role or "").partition("/")[0] in tiers | kinds
 
 
 @rule
@@ -228,8 +234,8 @@ def _slow_links(built: BuiltFabric) -> Iterator[Check]:
     """Links between switches that run at half the rate of both their ports, or less, without anybody asking."""
     tiers = built.fabric.tiers
     for lower, upper in pairwise(tiers):
-        kind = f"{lower.name}-{upper.name}"
-        rate = next(link.rate_gbps.value for link in built.fabric.links if link.kind == kind)
+        links = next(each for each in built.fabric.links if each.ends == (lower.name, upper.name))
+        kind, rate = links.kind, links.rate_gbps.value
         ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in (lower, upper))
         if built.plan.links[kind].rate_gbps is None and built.plan.link_gbps is None and rate * 2 <= ports:
             message = (
@@ -237,6 +243,28 @@ def _slow_links(built: BuiltFabric) -> Iterator[Check]:
                 f"{{rate: {ports}G}}}}` may need fewer switches"
             )
             yield Check("slow-links", "warn", message, f"fabrics.{built.plan.name}.links.{kind}")
+
+
+@rule
+def _bisection(built: BuiltFabric) -> Iterator[Check]:
+    """The links that the topology enumerates are those counted, and carry the bisection stated.
+
+    Only what is wrong is reported. Fabrics of very many links are left to `bomgen wiring`, which lists them.
+    """
+    from bomgen.fabric.links.bisection import cut_between_halves
+
+    plane = built.fabric.plane or built.fabric
+    if sum(links.count.value for links in plane.links) > MOST_ENUMERATED:
+        return
+    base, cut = f"fabrics.{built.plan.name}", cut_between_halves(plane)
+    for kind, listed, count in cut.miscounted:
+        message = f"the topology connects {listed} {kind} links and counts {count}"
+        yield Check("connections", "fail", message, f"{base}.links.{kind}")
+    planes = built.fabric.planes.value if built.fabric.planes else 1
+    stated = built.fabric.bisection_gbps.value
+    if stated > planes * cut.gbps:
+        message = f"a bisection of {stated} Gb/s; the links between the halves carry at most {planes * cut.gbps} Gb/s"
+        yield Check("bisection", "fail", message, f"{base}.bisection_gbps")
 
 
 @rule

@@ -14,6 +14,7 @@ from bomgen.core.money import Totals, rounded
 from bomgen.core.picture import Logo
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, origin_text, walk
 from bomgen.design.assembly import Design
+from bomgen.fabric.registry import link_kinds
 from bomgen.optics.counting.connect import Chosen
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together
@@ -259,7 +260,6 @@ def cost_text(cost: Fraction | None, currency: str) -> str | None:
 
 
 TIERS = ("leaf", "spine", "core")
-LINKS = ("server-leaf", "leaf-spine", "spine-core")
 
 
 def _name_what_is_not_there(data: dict[str, Any]) -> None:
@@ -269,8 +269,9 @@ def _name_what_is_not_there(data: dict[str, Any]) -> None:
             fabric["switches"].setdefault(tier, 0)
         for tier in fabric.setdefault("ports", {}).values():
             tier.setdefault("up", 0)
-        for kind in LINKS:
-            fabric["links"].setdefault(kind, 0)
+        for kind in link_kinds().values():
+            if kind.in_every_result:
+                fabric["links"].setdefault(kind.name, 0)
         modules = fabric.setdefault("transceivers", {})
         for device in ("server", *TIERS, "total"):
             modules.setdefault(device, 0)

@@ -12,7 +12,8 @@ from bomgen.core.provenance import Figure, first_given
 from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
 from bomgen.design.assembly import Design
-from bomgen.plan.types import COMPUTE, ESTIMATE, LINK_KINDS, RAIL_ONLY, RAIL_OPTIMIZED, SINGLE_SWITCH, STORAGE, Training
+from bomgen.fabric.registry import link_kinds
+from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Training
 from bomgen.pricing.bill import Bill
 from bomgen.sizing.servers import MAX_GPUS
 from bomgen.sizing.training.fine_tuning import adapts
@@ -94,7 +95,7 @@ def _machines(designed: Design) -> Iterator[Problem]:
             yield Problem(built.plan.mark, "warning", message, "twice", path)
         for hosts in built.plan.hosts:
             rails = built.fabric.planes.value if built.fabric.planes else 1
-            if built.plan.topology.value == RAIL_ONLY and hosts.ports.value < rails:
+            if built.plan.declared.isolated_rails and hosts.ports.value < rails:
                 message = (
                     f"{hosts.name} with {hosts.ports.value} ports reach as many of {rails} rails, which meet only "
                     "inside the servers; give them a port on each"
@@ -296,16 +297,16 @@ def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: boo
             continue
         tiers = f"the fabric has {len(built.fabric.tiers)} tier{'s' if len(built.fabric.tiers) > 1 else ''}"
         kinds = {link.kind for link in built.fabric.links}
-        said += [((*base, "links", kind), tiers) for kind in LINK_KINDS if kind not in kinds]
+        said += [((*base, "links", kind), tiers) for kind in link_kinds() if kind not in kinds]
         said += [((*base, tier), tiers) for tier in ("spine", "core") if built.fabric.tier(tier) is None]
         if len(built.fabric.tiers) == 1:
             said += [((*base, "leaf", key), tiers) for key in ("servers", "downlinks", "uplinks")]
             said += [((*base, key), tiers) for key in ("pod", "oversubscription")]
-        if built.plan.topology.value == SINGLE_SWITCH:
+        if built.plan.declared.one_switch:
             said.append(((*base, "tiers"), "a single switch is one tier"))
         if built.fabric.tier("core") is None:
             said.append(((*base, "oversubscription", "spine"), tiers))
-        if plan.cluster.round_up_to.value != "scalable_unit" and built.plan.topology.value != RAIL_OPTIMIZED:
+        if plan.cluster.round_up_to.value != "scalable_unit" and not built.plan.declared.scalable_units:
             said.append(((*base, "scalable_unit"), "nothing is rounded up to it"))
     if plan.cluster.gpu.pod_chips:
         said += _ineffective_switches(source, {fabric.name for fabric in plan.fabrics})

@@ -9,6 +9,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.files import KINDS, Catalog, Record, named_length
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.fabric import registry
+from bomgen.fabric.declaration import Topology
 
 WIDTH = 30
 TOPOLOGY_WIDTH = 16
@@ -61,7 +62,7 @@ def topology(name: str) -> Iterator[str]:
             yield f"    {key:{TOPOLOGY_WIDTH}} {schema['description']}"
 
 
-def _drawn(topology: registry.Topology) -> Iterator[str]:
+def _drawn(topology: Topology) -> Iterator[str]:
     return (f"  {line}".rstrip() for line in topology.drawing.splitlines())
 
 

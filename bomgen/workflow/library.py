@@ -19,7 +19,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.language import Language, language
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
-from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS
+from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS
 from bomgen.report.metrics import dotted
 from bomgen.report.result import Report, numbers_of, plain, result
 from bomgen.workflow import inputs, pipeline
@@ -147,6 +147,17 @@ class Result:
         Raises what `files` does, and OutputError when a file cannot be written.
         """
         return writer.write(self.files(*(formats or DEFAULT_DOCUMENTS)), Path(folder))
+
+    def write_wiring(self, file: str | PathLike[str], form: str = "csv", fabrics: Sequence[str] = ()) -> list[Path]:
+        """Write every cable, port to port, in a format of `bomgen wiring`; of some fabrics alone where they are named.
+
+        Gives the files written: some formats lay others beside the one that is named. Raises ValueError for an unknown
+        format and for a plan with several clusters, PlanErrors when links fill more cages than a switch has,
+        Unsuitable for a format that cannot hold these cables, and OutputError when a file cannot be written.
+        """
+        if form not in WIRINGS.names:
+            raise ValueError(f"no format '{form}'; there are {', '.join(WIRINGS.names)}")
+        return writer.write_wiring(pipeline.wired(self._report, fabrics), form, Path(file), lambda _: None)
 
     def __repr__(self) -> str:
         return f"<bomgen.Result of {self.name}: {len(self._report.quote.lines)} lines>"

@@ -291,8 +291,8 @@ def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
         raise ValueError("several clusters; ask for the wiring of one of them")
     from dataclasses import replace
 
-    from bomgen.cabling.checks import broken
-    from bomgen.cabling.port_map import Overfull
+    from bomgen.cabling.checks import broken_rules
+    from bomgen.cabling.port_map import TooFewCages
     from bomgen.cabling.wiring import wire
 
     progress.stage("cables")
@@ -303,8 +303,8 @@ def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
     except TooMuch:
         message = f"more than {MAX_STEPS} cables; a list of at most so many is written"
         raise PlanErrors([Problem(report.plan.mark, "error", message, "work-limit")]) from None
-    except Overfull as error:
+    except TooFewCages as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
-    if found := broken(wiring, report.design):
+    if found := broken_rules(wiring, report.design):
         raise BrokenResult("; ".join(found))
     return wiring.of_fabrics(fabrics) if fabrics else wiring

@@ -208,18 +208,18 @@ def _on_floor(designed: Design, parts: PartsLookup) -> Design:
     take_floor(designed)
     if not site.layout.given:
         return designed
-    from bomgen.cabling.checks import broken
-    from bomgen.cabling.length_fitting import laid
-    from bomgen.cabling.port_map import Overfull
+    from bomgen.cabling.checks import broken_rules
+    from bomgen.cabling.length_fitting import route_cables
+    from bomgen.cabling.port_map import TooFewCages
     from bomgen.cabling.wiring import wire
 
     take_cables(designed)
     try:
-        found = laid(designed, parts)
-        wrong = broken(wire(found), found)
+        found = route_cables(designed, parts)
+        wrong = broken_rules(wire(found), found)
     except ValueError as error:
         raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error
-    except Overfull as error:
+    except TooFewCages as error:
         raise PlanErrors([Problem(designed.plan.mark, "error", str(error), "cages")]) from error
     if wrong:
         raise BrokenResult("; ".join(wrong))
@@ -237,9 +237,9 @@ def take_floor(designed: Design) -> None:
     racks = designed.facility.racks
     if racks is None:
         return
-    from bomgen.cabling.devices import machines
+    from bomgen.cabling.devices import number_devices
 
-    last = machines(designed).kinds[-1]
+    last = number_devices(designed).kinds[-1]
     take(ceil(racks.value) + last.start + last.number)
 
 

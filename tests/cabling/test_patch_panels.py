@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from bomgen.cabling.checks import broken
+from bomgen.cabling.checks import broken_rules
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
 from bomgen.report.result import Report
@@ -244,11 +244,11 @@ def test_a_fabric_alone_keeps_its_panels(worked: Worked) -> None:
     report = worked(four_racks())
     wiring = wired(report, ("compute",))
     assert 17 == wiring.each_cable.pieces
-    assert [] == broken(wiring, report.design)
+    assert [] == broken_rules(wiring, report.design)
     table = wiring.each_cable
     table.b_cage[(table.b_device >= table.kinds[-1].start) & (table.a_device < table.kinds[-1].start)] += 1
     assert ["a leg of a trunk has no jumper, or a jumper no leg"] == [
-        each for each in broken(wiring, report.design) if "leg" in each
+        each for each in broken_rules(wiring, report.design) if "leg" in each
     ]
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from fabrics_by_hand import figure
 
-from bomgen.cabling.port_map import Wanted, sockets
+from bomgen.cabling.port_map import PortDemand, map_ports
 from bomgen.catalog import switch_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.fabric.ports import group_radix, serves
+from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.output.wiring import infragraph
 from bomgen.output.writer import write_wiring
 from bomgen.workflow.inputs import open_plan
@@ -37,10 +37,12 @@ def _switches() -> list[tuple[str, Switch]]:
 def _names(switch: Switch, rate: int) -> list[str]:
     """The names of all ports of a switch at a rate."""
     wanted = figure(rate, "Gb/s")
-    ports = sum(int(Fraction(group_radix(group, wanted).value)) for group in switch.groups if serves(group, wanted))
+    ports = sum(
+        int(Fraction(group_radix(group, wanted).value)) for group in switch.groups if carries_rate(group, wanted)
+    )
     if not ports:
         return []
-    return [socket.name for socket in sockets(switch, [Wanted("all", ports, wanted, None)])["all"].sockets]
+    return [socket.name for socket in map_ports(switch, [PortDemand("all", ports, wanted, None)])["all"].sockets]
 
 
 @pytest.mark.parametrize(("name", "switch"), _switches(), ids=lambda value: value if isinstance(value, str) else "")

@@ -176,7 +176,7 @@ def test_a_search_that_is_cut_short_finds_nothing_smaller(
     plan = {"bomgen": 1, "name": "a", "cluster": {**DGX_H100, "servers": 60}, "fabrics": {"compute": fabric}}
 
     def switches() -> int | None:
-        search._searched.cache_clear()
+        search._search.cache_clear()
         with suppress(PlanErrors):
             return int(sum(built(plan)["fabrics"]["compute"]["switches"].values()))
         return None
@@ -186,7 +186,7 @@ def test_a_search_that_is_cut_short_finds_nothing_smaller(
     for steps in (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 1000):
         monkeypatch.setattr(search, "MAX_STEPS", steps)
         found.append(switches())
-    search._searched.cache_clear()
+    search._search.cache_clear()
     assert smallest is not None
     assert found[0] is None
     assert found[-1] == smallest
@@ -195,13 +195,19 @@ def test_a_search_that_is_cut_short_finds_nothing_smaller(
 
 def test_a_link_that_takes_several_cages() -> None:
     """16 cages with 16 ports at one rate or 8 at another: two links of the other take four, and twelve are left."""
-    assert dragonfly_search.room(radix=16, local_radix=8, global_radix=16, cages=16, local=2, outer=2) == 12 - 2
+    assert (
+        dragonfly_search.ports_left_for_endpoints(radix=16, local_radix=8, global_radix=16, cages=16, local=2, outer=2)
+        == 12 - 2
+    )
 
 
 def test_links_down_that_take_several_cages() -> None:
     """16 cages with 8 ports at one rate or 16 at another: four links of the other leave twelve, for six of the one."""
-    assert dragonfly_search.room(radix=8, local_radix=16, global_radix=16, cages=16, local=2, outer=2) == 6
-    assert search.ports_beside(up=4, radix=8, up_radix=16, cages=16) == 6
+    assert (
+        dragonfly_search.ports_left_for_endpoints(radix=8, local_radix=16, global_radix=16, cages=16, local=2, outer=2)
+        == 6
+    )
+    assert search.ports_left_down(up=4, radix=8, up_radix=16, cages=16) == 6
 
 
 def test_ports_that_have_no_links_of_a_rate(built: Built) -> None:

@@ -74,7 +74,7 @@ def fabric_of(case: Case) -> Fabric:
         uplinks=None,
         unit=None,
         options={letter: given_as(value) for letter, value in case.fixed},
-        exact=case.exact,
+        populate_used_ports_only=case.exact,
     )
     return build("dragonfly", demand)
 

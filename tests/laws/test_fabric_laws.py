@@ -21,10 +21,10 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, Given, Mark
 from bomgen.core.yaml_source import read
-from bomgen.fabric.clos.runners_up import by_tiers
-from bomgen.fabric.clos.search import best, carries
+from bomgen.fabric.clos.runners_up import runners_up_by_tiers
+from bomgen.fabric.clos.search import find_smallest, is_feasible
 from bomgen.fabric.registry import build
-from bomgen.fabric.requirements import figures_of, numbers_of
+from bomgen.fabric.requirements import search_figures, search_numbers
 from bomgen.fabric.types import Demand, Fabric, TierChoice
 
 SMALL = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20)
@@ -127,7 +127,7 @@ def demand(case: Case) -> Demand:
         uplinks=None,
         unit=given_as(case.unit) if case.unit else None,
         options={},
-        exact=case.exact,
+        populate_used_ports_only=case.exact,
     )
 
 
@@ -178,10 +178,10 @@ def test_there_is_a_fabric_where_one_is_found(case: Case, tiers: int) -> None:
     """Whether any fabric carries a demand is answered as the search for the smallest answers it."""
     rails = given_as(case.ports) if case.topology == "rail-optimized" else None
     try:
-        numbers = numbers_of(figures_of(demand(case), tiers, rails))
+        numbers = search_numbers(search_figures(demand(case), tiers, rails))
     except Infeasible:
         return
-    assert carries(numbers) == (best(numbers) is not None)
+    assert is_feasible(numbers) == (find_smallest(numbers) is not None)
 
 
 @given(cases(fixed=True, mixed=True))
@@ -567,7 +567,7 @@ def test_one_switch_is_no_way_for_rails_with_leaves_of_their_own() -> None:
     """What was not taken: one tier joins a server's ports on one switch, eight rails need eight leaves."""
     asked = demand(Case(radix=64, servers=8, ports=8))
     for rails, tiers in ((None, [1, 2, 3]), (given_as(1), [1, 2, 3]), (given_as(8), [2, 3])):
-        assert tiers == [tried.tiers for tried in by_tiers(asked, rails)]
+        assert tiers == [tried.tiers for tried in runners_up_by_tiers(asked, rails)]
 
 
 @pytest.mark.parametrize(("hosts", "servers"), [(0, 8), (8, 7), (60, 0), (80, 0)])

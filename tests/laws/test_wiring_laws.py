@@ -325,7 +325,7 @@ def test_a_twice_used_port_is_found(worked: Worked) -> None:
     """The check that no port has two cables fails on a wiring that has one."""
     import dataclasses
 
-    from bomgen.cabling.checks import broken
+    from bomgen.cabling.checks import broken_rules
 
     plan = {
         "bomgen": 1,
@@ -335,10 +335,10 @@ def test_a_twice_used_port_is_found(worked: Worked) -> None:
     }
     report = worked(plan)
     wiring = wired(report)
-    assert [] == broken(wiring, report.design)
+    assert [] == broken_rules(wiring, report.design)
     port = wiring.b_port.copy()
     port[1] = port[0]
     device = wiring.b_device.copy()
     device[1] = device[0]
-    wrong = broken(dataclasses.replace(wiring, b_port=port, b_device=device), report.design)
+    wrong = broken_rules(dataclasses.replace(wiring, b_port=port, b_device=device), report.design)
     assert [f"port 1/1 of {wiring.names[int(device[0])]} has two cables"] == [each for each in wrong if "two" in each]

@@ -13,7 +13,7 @@ from fabrics_by_hand import FABRICS, clos, dragonfly, planes, torus
 
 from bomgen.core.language import language
 from bomgen.fabric.types import Fabric, Tier
-from bomgen.output.drawing.arrangement import torus_of
+from bomgen.output.drawing.arrangement import find_torus
 from bomgen.output.drawing.fabrics import fabric_svg
 
 ENGLISH = language("en")
@@ -179,14 +179,14 @@ def test_grid_of_nodes() -> None:
 
 def test_links_of_a_grid_by_axis() -> None:
     """The count says whether lines are closed, and how many links two neighbours have."""
-    closed = torus_of(torus(4, 4, 8))
+    closed = find_torus(torus(4, 4, 8))
     assert closed.wrapped
     assert closed.links == {"x": 128, "y": 128, "z": 128}
-    doubled = torus_of(torus(2, 4, links=8 + 8))
+    doubled = find_torus(torus(2, 4, links=8 + 8))
     assert doubled.links == {"x": 8, "y": 8}
-    assert torus_of(torus(2, 4)).links == {"x": 4, "y": 8}
-    assert not torus_of(torus(4, 4, links=24)).wrapped
-    assert torus_of(torus(4, 4, links=25)).links is None
+    assert find_torus(torus(2, 4)).links == {"x": 4, "y": 8}
+    assert not find_torus(torus(4, 4, links=24)).wrapped
+    assert find_torus(torus(4, 4, links=25)).links is None
 
 
 def test_pods_of_rails_are_called_so() -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from bomgen.core import schema
 from bomgen.core.yaml_source import Source, read
+from bomgen.fabric.registry import described, topologies
 from bomgen.plan import schema as plan_schema
 
 ROOT = Path(__file__).parents[2]
@@ -409,3 +410,23 @@ def test_units_of_the_schema_are_those_that_are_read() -> None:
         for (path, key), unit in compared.items()
         if unit not in read_in[key]
     ]
+
+
+# topologies ---------------------------------------------------------------------------------------------------------
+
+
+def test_no_topology_is_asked_for_by_name() -> None:
+    """Names of topologies and of kinds of link of one topology stand in the module that declares them alone.
+
+    The links of endpoints are those of every topology with switches: the declaration names them.
+    """
+    names = {*topologies(), *(kind.name for each in described() for kind in each.link_kinds)}
+    assert len(names) > 10
+    declaring = ("fabric.topologies.", "fabric.clos.link_kinds", "fabric.declaration")
+    wrong = [
+        place(path, node)
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in names and not name_of(path).startswith(declaring)
+    ]
+    assert [] == wrong

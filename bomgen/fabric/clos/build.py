@@ -1,4 +1,9 @@
-"""A folded Clos as figures: the shape that the search found, built once more from formulas that explain each count."""
+"""A folded Clos as figures: the shape that the search found, rebuilt from formulas that explain each count.
+
+It refuses to go on when the formulas and the search disagree.
+
+Free ports are those that no end of a link uses on a switch as it is built, leaf by leaf on an exact build-out.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,12 @@ from typing import Any
 
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
-from bomgen.fabric.clos.search import Shape, ports_beside
+from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
+from bomgen.fabric.clos.search import Shape, ports_left_down
 from bomgen.fabric.clos.search_formulas import (
-    in_numbers,
     largest_fabric,
     leaves_of,
+    numbers_figure,
     pods_of,
     ports_left_in_cages,
     smallest_fabric,
@@ -21,7 +27,8 @@ from bomgen.fabric.clos.search_formulas import (
     spines_of,
     up_of,
 )
-from bomgen.fabric.requirements import attached_of, endpoints_of, not_fixed
+from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 
@@ -50,7 +57,7 @@ def reserved_on_leaves(reserved_ports: int, elsewhere: int) -> int:
 
 
 @formula("switches", source="even spread beside the spine's own up-links")
-def spines_beside_uplinks(
+def count_spines_with_uplinks(
     pod_leaves: int,
     up: int,
     radix: int,
@@ -65,7 +72,7 @@ def spines_beside_uplinks(
         spines
         for spines in formulas.divisors(up)
         if pod_leaves * up // spines
-        <= ports_beside(
+        <= ports_left_down(
             ceil(Fraction(pod_leaves * up // spines * up_gbps) / (oversubscription * core_gbps)), radix, up_radix, cages
         )
     )
@@ -80,7 +87,7 @@ class Builder:
         self.topology, self.demand, self.figures, self.shape = topology, demand, figures, shape
         self.has_rails = has_rails
         self.rates = demand.rates
-        self.attached = attached_of(demand)
+        self.attached = attached_ports(demand)
 
     def fabric(self) -> Fabric:
         """The shape as a fabric."""
@@ -101,13 +108,13 @@ class Builder:
             core = self._core_tier(pods, of_pod, spine_up)
             tiers.append(core)
             core_links = formulas.links_up(spines, spine_up)
-            links.append(Links("spine-core", core_links, core_links, self.rates["spine-core"], ("spine", "core")))
+            links.append(Links(SPINE_CORE.name, core_links, core_links, self.rates[SPINE_CORE.name], SPINE_CORE.ends))
             switches = formulas.sum_of_switches(switches, core.count)
         self._agree(leaves, up, spines, spine_up, tiers)
         above = self._reserved_above(leaves, down)
         return Fabric(
             topology=self.topology,
-            endpoints=endpoints_of(self.demand),
+            endpoints=all_endpoints(self.demand),
             ports_per_server=self.demand.ports_per_server,
             tier_count=self.figures["tiers"],
             tiers=tuple(tiers),
@@ -147,21 +154,25 @@ class Builder:
         leaf, spine, *core = tiers
         figures = self.figures
         ports = (figures["radix"], figures["up_radix"], figures["cages"])
-        if all(run.up == leaf.up.value for run in seats.value.runs() if leaf.up):
-            of_leaves = formulas.free_ports(leaf.count, self._beside(leaf.up, *ports), self._on_leaves(above))
+        if all(group.up == leaf.up.value for group in seats.value.groups() if leaf.up):
+            of_leaves = formulas.free_ports(leaf.count, self._ports_left_down(leaf.up, *ports), self._on_leaves(above))
         else:
-            of_leaves = ports_in_use.free_beside_links(seats, *ports)
-        of_spine = self._beside(spine.up, figures["spine_radix"], figures["spine_up_radix"], figures["spine_cages"])
+            of_leaves = ports_in_use.free_ports_of_leaves(seats, *ports)
+        of_spine = self._ports_left_down(
+            spine.up, figures["spine_radix"], figures["spine_up_radix"], figures["spine_cages"]
+        )
         of_spines = (spine.count, of_spine, links[1].count)
         found = {
             "leaf": of_leaves,
-            "spine": formulas.free_beside_reserved(*of_spines, above) if above else formulas.free_of_links(*of_spines),
+            "spine": formulas.free_ports_less_reserved(*of_spines, above)
+            if above
+            else formulas.free_of_links(*of_spines),
         }
         for tier in core:
             found["core"] = formulas.free_of_links(tier.count, tier.radix, links[2].count)
         return found
 
-    def _beside(self, up: Figure | None, radix: Figure, up_radix: Figure, cages: Figure) -> Figure:
+    def _ports_left_down(self, up: Figure | None, radix: Figure, up_radix: Figure, cages: Figure) -> Figure:
         """Ports that a switch has for links down beside its links up."""
         if up is None or cages.value == 0:
             return radix
@@ -176,9 +187,9 @@ class Builder:
         figures, rates = self.figures, self.rates
         ratio = self.demand.oversubscription
         if self._fixed_down() is not None:
-            least = formulas.up_ports_for(self._fixed_down(), rates["server-leaf"], rates["leaf-spine"], ratio)
+            least = formulas.up_ports_for(self._fixed_down(), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
         elif figures["cages"].value == 0:
-            least = formulas.up_ports_for(figures["radix"], rates["server-leaf"], rates["leaf-spine"], ratio)
+            least = formulas.up_ports_for(figures["radix"], rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
         else:
             least = formulas.up_ports(figures["radix"], ratio)
         return least if least.value == self.shape.up else up_of(self._searched)
@@ -189,7 +200,7 @@ class Builder:
     def _down(self, up: Figure) -> Figure:
         fixed = self._fixed_down()
         figures = self.figures
-        return fixed or self._beside(up, figures["radix"], figures["up_radix"], figures["cages"])
+        return fixed or self._ports_left_down(up, figures["radix"], figures["up_radix"], figures["cages"])
 
     def _leaves(self, down: Figure) -> tuple[Figure | None, Figure]:
         """Scalable units, where leaves belong to rails, and leaves."""
@@ -226,7 +237,7 @@ class Builder:
 
     @cached_property
     def _numbers(self) -> Figure:
-        return in_numbers(**self.figures)
+        return numbers_figure(self.figures)
 
     @cached_property
     def _searched(self) -> Figure:
@@ -256,35 +267,35 @@ class Builder:
             if spine.uplinks:
                 return formulas.even_spread(below, up, ports_left_in_cages(spine.uplinks, *ports))
             rates, ratio = self.rates, self.demand.spine_oversubscription
-            return spines_beside_uplinks(below, up, *ports, rates["leaf-spine"], rates["spine-core"], ratio)
+            return count_spines_with_uplinks(below, up, *ports, rates[LEAF_SPINE.name], rates[SPINE_CORE.name], ratio)
         spines = formulas.even_spread(below, up, self._spine_ports_down())
         return spines if spines.value == self.shape.spines else spines_of(self._searched)
 
     def _spine_up(self, down: Figure) -> Figure:
         rates = self.rates
         asked = formulas.up_ports_for(
-            down, rates["leaf-spine"], rates["spine-core"], self.demand.spine_oversubscription
+            down, rates[LEAF_SPINE.name], rates[SPINE_CORE.name], self.demand.spine_oversubscription
         )
         if self.demand.spine.uplinks:
             return self.demand.spine.uplinks
         return asked if asked.value == self.shape.spine_up else spine_up_of(self._searched)
 
     def _seats(self, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Figure:
-        """Who hangs on which leaf, and the links up that each leaf has."""
+        """Which endpoint is on which leaf, and the links up that each leaf has."""
         figures, rates = self.figures, self.rates
         ports = (figures["nic_ports"], figures["host_ports"], figures["reserved_ports"], figures["rails"])
         places = (*ports, self._unit(down), down, up, leaves)
-        if not self.demand.exact or self.demand.leaf.uplinks:
+        if not self.demand.populate_used_ports_only or self.demand.leaf.uplinks:
             return ports_in_use.full_build_out(*places)
         ratio = self.demand.oversubscription
-        return ports_in_use.exact_build_out(*places, rates["server-leaf"], rates["leaf-spine"], ratio, spines)
+        return ports_in_use.exact_build_out(*places, rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio, spines)
 
     def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, seats: Figure) -> Tier:
         rates = self.rates
         fitted: tuple[Fitted, ...] = (Fitted(leaves, down, up),)
-        if self.demand.exact and seats.value.kinds() != (((down.value, up.value), leaves.value),):
-            fitted = tuple(ports_in_use.fitted(ports_in_use.kinds_of_leaves(seats), has_up=True))
-        built = formulas.ratio_built(down, rates["server-leaf"], up, rates["leaf-spine"])
+        if self.demand.populate_used_ports_only and seats.value.kinds() != (((down.value, up.value), leaves.value),):
+            fitted = tuple(ports_in_use.fit_switches(ports_in_use.kinds_of_leaves(seats), has_up=True))
+        built = formulas.ratio_built(down, rates[SERVER_LEAF.name], up, rates[LEAF_SPINE.name])
         return Tier("leaf", self.demand.leaf.switch, leaves, self.figures["radix"], down, up, fitted, built)
 
     def _leaf_links(self, leaves: Figure, up: Figure, seats: Figure) -> Links:
@@ -292,23 +303,23 @@ class Builder:
         count = ports_in_use.links_of_leaves(seats)
         if count.value == all_up.value:
             count = all_up
-        return Links("leaf-spine", count, count, self.rates["leaf-spine"], ("leaf", "spine"))
+        return Links(LEAF_SPINE.name, count, count, self.rates[LEAF_SPINE.name], LEAF_SPINE.ends)
 
     def _server_links(self) -> Links:
-        rate = self.rates["server-leaf"]
-        return Links("server-leaf", endpoints_of(self.demand), self.attached, rate, ("server", "leaf"))
+        rate = self.rates[SERVER_LEAF.name]
+        return Links(SERVER_LEAF.name, all_endpoints(self.demand), self.attached, rate, SERVER_LEAF.ends)
 
     def _spine_tier(
         self, spines: Figure, of_pod: Figure, down: Figure, up: Figure | None, pods: Figure | None, seats: Figure
     ) -> Tier:
         ratio = None
         if up is not None:
-            ratio = formulas.ratio_built(down, self.rates["leaf-spine"], up, self.rates["spine-core"])
-        kinds = ports_in_use.kinds_of_spines(seats, pods or single_layer(), of_pod, up or not_fixed())
+            ratio = formulas.ratio_built(down, self.rates[LEAF_SPINE.name], up, self.rates[SPINE_CORE.name])
+        kinds = ports_in_use.kinds_of_spines(seats, pods or single_layer(), of_pod, up or UNSET)
         fitted: tuple[Fitted, ...] = (Fitted(spines, down, up),)
         [((filled, _), _), *others] = kinds.value
         if others or filled != down.value:
-            fitted = tuple(ports_in_use.fitted(kinds, has_up=up is not None))
+            fitted = tuple(ports_in_use.fit_switches(kinds, has_up=up is not None))
         return Tier("spine", self.demand.spine.switch, spines, self.figures["spine_radix"], down, up, fitted, ratio)
 
     def _core_tier(self, pods: Figure, of_pod: Figure, spine_up: Figure) -> Tier:
@@ -320,10 +331,10 @@ class Builder:
         return Tier("core", self.demand.core.switch, count, radix, down, None, (Fitted(count, down, None),), None)
 
     def _bisection(self, seats: Figure, pods: Figure | None, of_pod: Figure, spine_up: Figure | None) -> Figure:
-        rates = (self.rates["server-leaf"], self.rates["leaf-spine"])
+        rates = (self.rates[SERVER_LEAF.name], self.rates[LEAF_SPINE.name])
         if pods is None:
             return ports_in_use.bisection_of_leaves(seats, *rates)
         if spine_up is None:
-            return ports_in_use.bisection_of_pods(seats, *rates, pods, formulas.no_bisection())
-        pod_gbps = formulas.bandwidth(formulas.uplinks_of_pod(of_pod, spine_up), self.rates["spine-core"])
+            return ports_in_use.bisection_of_pods(seats, *rates, pods, formulas.zero_bisection())
+        pod_gbps = formulas.bandwidth(formulas.uplinks_of_pod(of_pod, spine_up), self.rates[SPINE_CORE.name])
         return ports_in_use.bisection_of_pods(seats, *rates, pods, pod_gbps)

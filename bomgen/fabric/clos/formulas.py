@@ -40,7 +40,7 @@ def nic_endpoints(servers: int, ports_per_server: int) -> int:
 
 
 @formula("endpoints")
-def with_hosts(nic_ports: int, host_ports: int) -> int:
+def nic_and_host_endpoints(nic_ports: int, host_ports: int) -> int:
     """NIC ports of the servers and ports of other machines."""
     return nic_ports + host_ports
 
@@ -106,7 +106,7 @@ def free_of_links(switches: int, ports: int, links: int) -> int:
 
 
 @formula("ports")
-def free_beside_reserved(switches: int, ports: int, links: int, reserved_above: int) -> int:
+def free_ports_less_reserved(switches: int, ports: int, links: int, reserved_above: int) -> int:
     """Ports of all switches of a tier that neither a link from below nor a reserved port takes."""
     return switches * ports - links - reserved_above
 
@@ -220,6 +220,6 @@ def bisection_of_switch(nic_ports: int, link_gbps: int) -> int:
 
 
 @formula("Gb/s")
-def no_bisection() -> int:
+def zero_bisection() -> int:
     """Pods without a core reach nobody outside."""
     return 0

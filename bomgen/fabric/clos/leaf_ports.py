@@ -1,4 +1,4 @@
-"""How many ports of which machines hang on each leaf: parts that serve several links of a leaf are counted from it."""
+"""How many ports of which machines are on each leaf: parts that serve several links of a leaf are counted from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.fabric.clos.occupancy import Occupancy, Run
+from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy
 
 KEPT = 64
 """Fabrics whose leaves are remembered, because several parts are counted on them."""
@@ -23,7 +23,7 @@ class Leaf(NamedTuple):
     others: tuple[int, ...]
 
 
-class Ends(NamedTuple):
+class LeafEnds(NamedTuple):
     """Ends of links by leaf: how many a leaf has, and on how many leaves that is so."""
 
     leaves: tuple[tuple[int, int], ...]
@@ -33,7 +33,7 @@ class Ends(NamedTuple):
 
 
 @lru_cache(maxsize=KEPT)
-def leaves_with(seats: Occupancy, fabrics: int, machines: tuple[int, ...]) -> tuple[tuple[Leaf, int], ...]:
+def count_alike_leaves(seats: Occupancy, fabrics: int, machines: tuple[int, ...]) -> tuple[tuple[Leaf, int], ...]:
     """The leaves of equal fabrics that are alike, each with how many there are.
 
     `seats` are those of one of them, `machines` the ports of other machines kind by kind, numbered through and dealt
@@ -45,40 +45,40 @@ def leaves_with(seats: Occupancy, fabrics: int, machines: tuple[int, ...]) -> tu
         bounds.append(bounds[-1] + ports)
     found: Counter[Leaf] = Counter()
     for row in range(rows):
-        runs = seats.rails[row // fabrics]
-        found.update(dict(_of_row(runs, [max(ceil((bound - row) / rows), 0) for bound in bounds])))
+        groups = seats.rails[row // fabrics]
+        found.update(dict(_leaves_of_rail(groups, [max(ceil((bound - row) / rows), 0) for bound in bounds])))
     return tuple(found.items())
 
 
-def _of_row(runs: tuple[Run, ...], bounds: list[int]) -> Iterator[tuple[Leaf, int]]:
+def _leaves_of_rail(groups: tuple[LeafGroup, ...], bounds: list[int]) -> Iterator[tuple[Leaf, int]]:
     """The leaves of a row whose places for other machines are taken in order, kind by kind up to each bound."""
     counted: Counter[Leaf] = Counter()
     first = 0
-    for run in runs:
-        if not run.host_ports:
-            counted[Leaf(run.nic_ports, run.reserved_ports, (0,) * (len(bounds) - 1))] += run.leaves
+    for group in groups:
+        if not group.host_ports:
+            counted[Leaf(group.nic_ports, group.reserved_ports, (0,) * (len(bounds) - 1))] += group.leaves
             continue
-        for _ in range(run.leaves):
-            last = first + run.host_ports
+        for _ in range(group.leaves):
+            last = first + group.host_ports
             others = tuple(max(min(last, high) - max(first, low), 0) for low, high in pairwise(bounds))
-            counted[Leaf(run.nic_ports, run.reserved_ports, others)] += 1
+            counted[Leaf(group.nic_ports, group.reserved_ports, others)] += 1
             first = last
     yield from counted.items()
 
 
-def ends_of(
+def count_ends(
     seats: Occupancy,
     fabrics: int,
     machines: tuple[int, ...],
     places: tuple[int, ...],
     servers: bool = False,
     reserved: bool = False,
-) -> Ends:
+) -> LeafEnds:
     """Ends of links on leaves: of the kinds of machines at `places`, and where asked for of servers and reserved."""
     counted: Counter[int] = Counter()
-    for leaf, leaves in leaves_with(seats, fabrics, machines):
+    for leaf, leaves in count_alike_leaves(seats, fabrics, machines):
         ends = sum(leaf.others[place] for place in places)
         ends += leaf.servers if servers else 0
         ends += leaf.reserved if reserved else 0
         counted[ends] += leaves
-    return Ends(tuple(sorted((ends, leaves) for ends, leaves in counted.items() if ends)))
+    return LeafEnds(tuple(sorted((ends, leaves) for ends, leaves in counted.items() if ends)))

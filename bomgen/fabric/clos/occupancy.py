@@ -1,7 +1,11 @@
-"""Who hangs on which leaf: servers first, unit by unit, then other machines, then reserved ports.
+"""Which endpoint is on which leaf: servers first, unit by unit, then other machines, then reserved ports.
 
-Leaves of one rail stand in a row, a leaf a unit; a fat tree is one such row. Runs of equal leaves stand for all of
-them, so that a million endpoints cost no more than a hundred.
+The leaves of one rail stand in a row, a leaf a unit; a fat tree is one such row. Groups of equal leaves stand for all
+of them, so that a million endpoints cost no more than a hundred. Ports in use, the links of an exact build-out and the
+bisection follow from it.
+
+Other machines follow the servers; in a fabric of rails their ports are dealt out to the rails, on the last leaf with
+servers first. The bisection leaves out reserved ports, which connect nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ Kinds = tuple[tuple[tuple[int, int], int], ...]
 """Ports in use down and up, each pair with the switches that have them."""
 
 
-class Run(NamedTuple):
+class LeafGroup(NamedTuple):
     """Equal leaves side by side: how many, and the ports in use on each."""
 
     leaves: int
@@ -43,13 +47,13 @@ class Halves(NamedTuple):
     up: int
 
 
-Leaves = TypeVar("Leaves", Run, Halves)
+Leaves = TypeVar("Leaves", LeafGroup, Halves)
 
 
 class Occupancy(NamedTuple):
-    """The leaves of every rail as runs."""
+    """The leaves of every rail as groups."""
 
-    rails: tuple[tuple[Run, ...], ...]
+    rails: tuple[tuple[LeafGroup, ...], ...]
 
     def __str__(self) -> str:
         kinds = ", ".join(f"{count} leaves with {down} ports down and {up} up" for (down, up), count in self.kinds())
@@ -58,17 +62,17 @@ class Occupancy(NamedTuple):
     def kinds(self) -> Kinds:
         """Ports in use down and up, each pair with the leaves that have them; the fullest first."""
         counted: Counter[tuple[int, int]] = Counter()
-        for run in self.runs():
-            counted[run.filled, run.up] += run.leaves
+        for group in self.groups():
+            counted[group.filled, group.up] += group.leaves
         return tuple(sorted(counted.items(), reverse=True))
 
-    def runs(self) -> Iterator[Run]:
-        """All runs, rail after rail."""
+    def groups(self) -> Iterator[LeafGroup]:
+        """All groups, rail after rail."""
         for rail in self.rails:
             yield from rail
 
 
-class Seats(NamedTuple):
+class SeatingPlan(NamedTuple):
     """What is to be seated on the leaves, and what a leaf has room for."""
 
     nic_ports: int
@@ -91,118 +95,120 @@ class Shrinking(NamedTuple):
     """Spines above a leaf: links up come in their multiples."""
 
 
-def seated(seats: Seats, shrinking: Shrinking | None) -> Occupancy:
+def seat_endpoints(seats: SeatingPlan, shrinking: Shrinking | None) -> Occupancy:
     """Every port on its leaf; with `shrinking` a leaf that is not full has only the links up that its ports need."""
     rails = seats.rails
     row = seats.leaves // rails
     found = []
     for rail in range(rails):
         nic = seats.nic_ports // rails
-        hosts = _share(seats.host_ports, rails, rail)
-        reserved = _share(seats.reserved_ports, rails, rails - 1 - rail)
-        runs = _servers(nic, seats, row)
-        runs = _added(runs, hosts, seats.down, "host_ports")
-        runs = _added(runs, reserved, seats.down, "reserved_ports")
-        found.append(tuple(run._replace(up=_up(run, seats, shrinking)) for run in runs if run.leaves))
+        hosts = _ports_of_rail(seats.host_ports, rails, rail)
+        reserved = _ports_of_rail(seats.reserved_ports, rails, rails - 1 - rail)
+        groups = _server_groups(nic, seats, row)
+        groups = _add_ports(groups, hosts, seats.down, "host_ports")
+        groups = _add_ports(groups, reserved, seats.down, "reserved_ports")
+        found.append(tuple(group._replace(up=_links_up(group, seats, shrinking)) for group in groups if group.leaves))
     return Occupancy(tuple(found))
 
 
-def _share(ports: int, rails: int, rail: int) -> int:
+def _ports_of_rail(ports: int, rails: int, rail: int) -> int:
     """Ports of a rail when all are dealt out in turn."""
     return (ports + rails - 1 - rail) // rails
 
 
-def _servers(nic_ports: int, seats: Seats, row: int) -> list[Run]:
+def _server_groups(nic_ports: int, seats: SeatingPlan, row: int) -> list[LeafGroup]:
     full, rest = divmod(nic_ports, seats.unit)
-    runs = [Run(full, seats.unit, 0, 0, 0), Run(1 if rest else 0, rest, 0, 0, 0)]
-    return [*runs, Run(row - full - (1 if rest else 0), 0, 0, 0, 0)]
+    groups = [LeafGroup(full, seats.unit, 0, 0, 0), LeafGroup(1 if rest else 0, rest, 0, 0, 0)]
+    return [*groups, LeafGroup(row - full - (1 if rest else 0), 0, 0, 0, 0)]
 
 
-def _added(runs: list[Run], ports: int, down: int, kind: str) -> list[Run]:
+def _add_ports(groups: list[LeafGroup], ports: int, down: int, kind: str) -> list[LeafGroup]:
     """Runs with ports added: on the leaf that the servers left partly filled, then empty ones, then the others.
 
     Ports that find no room are left out.
     """
-    placed: dict[int, list[Run]] = {}
-    for index in sorted(range(len(runs)), key=lambda index: (_turn(runs[index], down), -index)):
-        run = runs[index]
-        room = down - run.filled
-        if room <= 0 or not ports or not run.leaves:
-            placed[index] = [run]
+    placed: dict[int, list[LeafGroup]] = {}
+    for index in sorted(range(len(groups)), key=lambda index: (_fill_order(groups[index], down), -index)):
+        group = groups[index]
+        room = down - group.filled
+        if room <= 0 or not ports or not group.leaves:
+            placed[index] = [group]
             continue
-        taken = min(ports, room * run.leaves)
+        taken = min(ports, room * group.leaves)
         ports -= taken
         whole, rest = divmod(taken, room)
         parts = [
-            _plus(run, kind, room)._replace(leaves=whole),
-            _plus(run, kind, rest)._replace(leaves=1 if rest else 0),
-            run._replace(leaves=run.leaves - whole - (1 if rest else 0)),
+            _with_ports(group, kind, room)._replace(leaves=whole),
+            _with_ports(group, kind, rest)._replace(leaves=1 if rest else 0),
+            group._replace(leaves=group.leaves - whole - (1 if rest else 0)),
         ]
         placed[index] = [part for part in parts if part.leaves]
     return [part for index in sorted(placed) for part in placed[index]]
 
 
-def _turn(run: Run, down: int) -> int:
+def _fill_order(group: LeafGroup, down: int) -> int:
     """Which leaves are filled first: the last with servers, then empty ones, then those of full units."""
-    if run.leaves == 1 and 0 < run.filled < down:
+    if group.leaves == 1 and 0 < group.filled < down:
         return 0
-    return 1 if run.filled == 0 else 2
+    return 1 if group.filled == 0 else 2
 
 
-def _plus(run: Run, kind: str, ports: int) -> Run:
-    return run._replace(**{kind: getattr(run, kind) + ports})
+def _with_ports(group: LeafGroup, kind: str, ports: int) -> LeafGroup:
+    return group._replace(**{kind: getattr(group, kind) + ports})
 
 
-def _up(run: Run, seats: Seats, shrinking: Shrinking | None) -> int:
-    if shrinking is None or run.filled >= seats.down:
+def _links_up(group: LeafGroup, seats: SeatingPlan, shrinking: Shrinking | None) -> int:
+    if shrinking is None or group.filled >= seats.down:
         return seats.up
-    needed = ceil(run.filled * shrinking.ratio / shrinking.step) * shrinking.step
+    needed = ceil(group.filled * shrinking.ratio / shrinking.step) * shrinking.step
     return min(needed, seats.up)
 
 
-def links_up(occupancy: Occupancy) -> int:
+def count_links_up(occupancy: Occupancy) -> int:
     """Links from all leaves to the tier above."""
-    return sum(run.leaves * run.up for run in occupancy.runs())
+    return sum(group.leaves * group.up for group in occupancy.groups())
 
 
-def pod_sizes(leaves: int, pods: int) -> list[int]:
+def leaves_of_pods(leaves: int, pods: int) -> list[int]:
     """Leaves of each pod, as equal as can be, larger ones first."""
     size, larger = divmod(leaves, pods)
     return [size + 1] * larger + [size] * (pods - larger)
 
 
-def cut(runs: Sequence[Leaves], sizes: list[int]) -> Iterator[list[Leaves]]:
+def split_into_pods(groups: Sequence[Leaves], sizes: list[int]) -> Iterator[list[Leaves]]:
     """The leaves of a rail, pod by pod."""
-    waiting = list(reversed(runs))
+    waiting = list(reversed(groups))
     for size in sizes:
         pod, missing = [], size
         while missing and waiting:
-            run = waiting.pop()
-            taken = min(run.leaves, missing)
-            pod.append(run._replace(leaves=taken))
+            group = waiting.pop()
+            taken = min(group.leaves, missing)
+            pod.append(group._replace(leaves=taken))
             missing -= taken
-            if run.leaves > taken:
-                waiting.append(run._replace(leaves=run.leaves - taken))
+            if group.leaves > taken:
+                waiting.append(group._replace(leaves=group.leaves - taken))
         yield pod
 
 
-def spine_kinds(occupancy: Occupancy, pods: int, of_pod: int) -> list[tuple[int, int]]:
+def count_spine_kinds(occupancy: Occupancy, pods: int, of_pod: int) -> list[tuple[int, int]]:
     """Spines by the ports that they face down with, and how many have them; the fullest first.
 
     `pods` is 1 for one layer of spines above all leaves.
     """
     rails = occupancy.rails
     if pods == 1:
-        return [(links_up(occupancy) // of_pod, of_pod)]
+        return [(count_links_up(occupancy) // of_pod, of_pod)]
     counted: Counter[int] = Counter()
     for rail in rails:
-        sizes = pod_sizes(sum(run.leaves for run in rail), pods // len(rails))
-        for pod in cut(rail, sizes):
-            counted[sum(run.leaves * run.up for run in pod) // of_pod] += of_pod
+        sizes = leaves_of_pods(sum(group.leaves for group in rail), pods // len(rails))
+        for pod in split_into_pods(rail, sizes):
+            counted[sum(group.leaves * group.up for group in pod) // of_pod] += of_pod
     return sorted(counted.items(), reverse=True)
 
 
-def bisection(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int = 1, pod_gbps: int | None = None) -> int:
+def max_flow_between_halves(
+    occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int = 1, pod_gbps: int | None = None
+) -> int:
     """Max-flow between the first and the second half of the endpoints, servers in their order and then hosts [Gb/s].
 
     Even spread loads all paths between two switches alike, so that the fabric carries what a tree with a leaf's and a
@@ -210,7 +216,7 @@ def bisection(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int = 1,
     None: there is a single layer of spines, and `pods` is 1.
     """
     total = first_up = second_up = 0
-    for pod in _pods(occupancy, down_gbps, up_gbps, pods):
+    for pod in _leaves_by_pod(occupancy, down_gbps, up_gbps, pods):
         pod_first = pod_second = 0
         for leaf in pod:
             inside = min(leaf.first, leaf.second)
@@ -226,28 +232,28 @@ def bisection(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int = 1,
     return total + min(first_up, second_up)
 
 
-def _pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int) -> Iterator[list[Halves]]:
-    rails = list(_halves(occupancy, down_gbps, up_gbps))
+def _leaves_by_pod(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int) -> Iterator[list[Halves]]:
+    rails = list(_halves_by_rail(occupancy, down_gbps, up_gbps))
     if pods == 1:
         yield [leaf for rail in rails for leaf in rail]
         return
     for rail in rails:
-        yield from cut(rail, pod_sizes(sum(leaf.leaves for leaf in rail), pods // len(rails)))
+        yield from split_into_pods(rail, leaves_of_pods(sum(leaf.leaves for leaf in rail), pods // len(rails)))
 
 
-def _halves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list[Halves]]:
+def _halves_by_rail(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list[Halves]]:
     """The leaves of each rail with what is plugged into them, first half and second half apart."""
     rails = len(occupancy.rails)
-    nic_ports = sum(run.leaves * run.nic_ports for run in occupancy.runs())
-    host_ports = sum(run.leaves * run.host_ports for run in occupancy.runs())
+    nic_ports = sum(group.leaves * group.nic_ports for group in occupancy.groups())
+    host_ports = sum(group.leaves * group.host_ports for group in occupancy.groups())
     middle = (nic_ports + host_ports) // 2
     hosts_first = max(middle - nic_ports, 0)
     for number, rail in enumerate(occupancy.rails):
         nic_first = ceil(Fraction(min(middle, nic_ports) - number, rails))
         of_hosts = ceil(Fraction(hosts_first - number, rails))
         found = []
-        for run in rail:
-            for part, nic, hosts in _split(run, nic_first, of_hosts):
+        for group in rail:
+            for part, nic, hosts in _split_at_halves(group, nic_first, of_hosts):
                 nic_first -= part.leaves * nic
                 of_hosts -= part.leaves * hosts
                 first = (nic + hosts) * down_gbps
@@ -256,18 +262,18 @@ def _halves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list
         yield found
 
 
-def _split(run: Run, nic_first: int, hosts_first: int) -> Iterator[tuple[Run, int, int]]:
-    """A run cut where the halves meet, each part with the ports of a leaf that belong to the first half."""
-    for part, nic in _boundary(run, run.nic_ports, nic_first):
-        for smaller, hosts in _boundary(part, part.host_ports, hosts_first):
+def _split_at_halves(group: LeafGroup, nic_first: int, hosts_first: int) -> Iterator[tuple[LeafGroup, int, int]]:
+    """A group cut where the halves meet, each part with the ports of a leaf that belong to the first half."""
+    for part, nic in _split_group(group, group.nic_ports, nic_first):
+        for smaller, hosts in _split_group(part, part.host_ports, hosts_first):
             yield smaller, nic, hosts
 
 
-def _boundary(run: Run, ports: int, first: int) -> Iterator[tuple[Run, int]]:
+def _split_group(group: LeafGroup, ports: int, first: int) -> Iterator[tuple[LeafGroup, int]]:
     if not ports:
-        yield run, 0
+        yield group, 0
         return
-    whole, rest = divmod(min(first, run.leaves * ports), ports)
-    for leaves, mine in ((whole, ports), (1 if rest else 0, rest), (run.leaves - whole - (1 if rest else 0), 0)):
+    whole, rest = divmod(min(first, group.leaves * ports), ports)
+    for leaves, mine in ((whole, ports), (1 if rest else 0, rest), (group.leaves - whole - (1 if rest else 0), 0)):
         if leaves:
-            yield run._replace(leaves=leaves), mine
+            yield group._replace(leaves=leaves), mine

@@ -6,8 +6,17 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from bomgen.core.provenance import Figure, formula
-from bomgen.fabric.clos.occupancy import Kinds, Occupancy, Seats, Shrinking, bisection, links_up, seated, spine_kinds
-from bomgen.fabric.clos.search import ports_beside
+from bomgen.fabric.clos.occupancy import (
+    Kinds,
+    Occupancy,
+    SeatingPlan,
+    Shrinking,
+    count_links_up,
+    count_spine_kinds,
+    max_flow_between_halves,
+    seat_endpoints,
+)
+from bomgen.fabric.clos.search import ports_left_down
 from bomgen.fabric.types import Fitted
 
 SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
@@ -17,8 +26,8 @@ SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
 def full_build_out(
     nic_ports: int, host_ports: int, reserved_ports: int, rails: int, unit: int, down: int, up: int, leaves: int
 ) -> Occupancy:
-    """Who hangs on which leaf, every leaf with all its links up."""
-    return seated(Seats(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves), None)
+    """Which endpoint is on which leaf, every leaf with all its links up."""
+    return seat_endpoints(SeatingPlan(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves), None)
 
 
 @formula("occupancy")
@@ -36,9 +45,9 @@ def exact_build_out(
     oversubscription: Fraction,
     spines: int,
 ) -> Occupancy:
-    """Who hangs on which leaf; one that is not full has the smallest multiple of the spines that keeps the ratio."""
-    return seated(
-        Seats(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves),
+    """Which endpoint is on which leaf; a leaf that is not full has the fewest uplinks that keep the ratio."""
+    return seat_endpoints(
+        SeatingPlan(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves),
         Shrinking(Fraction(down_gbps) / (oversubscription * up_gbps), spines),
     )
 
@@ -46,13 +55,16 @@ def exact_build_out(
 @formula("links")
 def links_of_leaves(occupancy: Occupancy) -> int:
     """Links up of all leaves, those that are not full included."""
-    return links_up(occupancy)
+    return count_links_up(occupancy)
 
 
 @formula("ports")
-def free_beside_links(occupancy: Occupancy, radix: int, up_radix: int, cages: int) -> int:
+def free_ports_of_leaves(occupancy: Occupancy, radix: int, up_radix: int, cages: int) -> int:
     """Ports that nothing is plugged into, where leaves that are not full have fewer links up than others."""
-    return sum(run.leaves * (ports_beside(run.up, radix, up_radix, cages) - run.filled) for run in occupancy.runs())
+    return sum(
+        group.leaves * (ports_left_down(group.up, radix, up_radix, cages) - group.filled)
+        for group in occupancy.groups()
+    )
 
 
 @formula("kinds of leaves")
@@ -64,47 +76,47 @@ def kinds_of_leaves(occupancy: Occupancy) -> Kinds:
 @formula("kinds of spines")
 def kinds_of_spines(occupancy: Occupancy, pods: int, per_pod: int, up: int) -> Kinds:
     """Spines by their ports in use down and up, the fullest first."""
-    return tuple(((down, up), count) for down, count in spine_kinds(occupancy, pods, per_pod))
+    return tuple(((down, up), count) for down, count in count_spine_kinds(occupancy, pods, per_pod))
 
 
 @formula("<kinds>")
-def less_full(kinds: Kinds) -> Kinds:
+def without_fullest_kind(kinds: Kinds) -> Kinds:
     """All kinds but the fullest."""
     return kinds[1:]
 
 
 @formula("switches")
-def alike(kinds: Kinds) -> int:
+def switches_of_kind(kinds: Kinds) -> int:
     """Switches of the fullest kind."""
     return kinds[0][1]
 
 
 @formula("ports")
-def down_of(kinds: Kinds) -> int:
+def ports_down_of_kind(kinds: Kinds) -> int:
     """Ports in use down on a switch of the fullest kind."""
     return kinds[0][0][0]
 
 
 @formula("ports")
-def up_of_kind(kinds: Kinds) -> int:
+def ports_up_of_kind(kinds: Kinds) -> int:
     """Ports in use up on a switch of the fullest kind."""
     return kinds[0][0][1]
 
 
-def fitted(kinds: Figure, has_up: bool) -> Iterator[Fitted]:
+def fit_switches(kinds: Figure, has_up: bool) -> Iterator[Fitted]:
     """Switches that are alike, kind by kind."""
     while kinds.value:
-        yield Fitted(alike(kinds), down_of(kinds), up_of_kind(kinds) if has_up else None)
-        kinds = less_full(kinds)
+        yield Fitted(switches_of_kind(kinds), ports_down_of_kind(kinds), ports_up_of_kind(kinds) if has_up else None)
+        kinds = without_fullest_kind(kinds)
 
 
 @formula("Gb/s", source=SERVERS_IN_ORDER)
 def bisection_of_leaves(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> int:
     """Max-flow between the first and the second half of the endpoints: switched in a shared leaf, else over spines."""
-    return bisection(occupancy, down_gbps, up_gbps)
+    return max_flow_between_halves(occupancy, down_gbps, up_gbps)
 
 
 @formula("Gb/s", source=SERVERS_IN_ORDER)
 def bisection_of_pods(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int, pod_gbps: int) -> int:
     """Max-flow between the two halves of the endpoints: in a leaf, in a pod, else over the core."""
-    return bisection(occupancy, down_gbps, up_gbps, pods, pod_gbps)
+    return max_flow_between_halves(occupancy, down_gbps, up_gbps, pods, pod_gbps)

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.search import MAX_TIERS, Shape, best, divisions, reach
+from bomgen.fabric.clos.search import MAX_TIERS, Shape, divide_leaf_ports, find_smallest, reach
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
-from bomgen.fabric.requirements import endpoints_of, figures_of, numbers_of
+from bomgen.fabric.requirements import all_endpoints, search_figures, search_numbers
 from bomgen.fabric.types import Demand
 
 
@@ -24,29 +25,29 @@ class Tried(NamedTuple):
     """What its switches lack, which no other shape of so many tiers can mend."""
 
 
-def by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tried]:
+def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tried]:
     """What one, two and three tiers make of a demand; rails have leaves of their own, so that one switch is none."""
     found = []
     if rails is None or rails.value == 1:
-        found.append(Tried(1, None, int(radix(demand.leaf.switch, demand.rates["server-leaf"]).value)))
+        found.append(Tried(1, None, int(radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value)))
     for tiers in range(2, MAX_TIERS + 1):
         try:
-            numbers = numbers_of(figures_of(demand._replace(tiers=None), tiers, rails))
+            numbers = search_numbers(search_figures(demand._replace(tiers=None), tiers, rails))
         except Infeasible as error:
             found.append(Tried(tiers, None, 0, error.message))
             continue
-        shape = best(numbers)
+        shape = find_smallest(numbers)
         found.append(Tried(tiers, shape, 0 if shape else reach(numbers)))
     return found
 
 
-def by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[Shape]:
+def runners_up_by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[Shape]:
     """The smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest of all first."""
-    numbers = numbers_of(figures_of(demand, tiers, rails))
-    tried = (best(numbers._replace(leaf_down=down, leaf_up=up)) for down, up in divisions(numbers))
+    numbers = search_numbers(search_figures(demand, tiers, rails))
+    tried = (find_smallest(numbers._replace(leaf_down=down, leaf_up=up)) for down, up in divide_leaf_ports(numbers))
     return sorted((shape for shape in tried if shape), key=lambda shape: shape.cost)
 
 
-def endpoints(demand: Demand) -> int:
+def count_endpoints(demand: Demand) -> int:
     """Endpoints of the demand."""
-    return int(endpoints_of(demand).value)
+    return int(all_endpoints(demand).value)

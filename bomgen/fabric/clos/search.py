@@ -1,7 +1,16 @@
 """The search for the smallest folded Clos, in plain numbers.
 
-Every division of a leaf's ports that keeps the ratio is tried; with three tiers also more pods, and more up-links of a
-spine, than are needed.
+It tries every division of a leaf's ports that keeps the ratio, and keeps the fabric with the fewest switches, then the
+fewest links, then the fewest uplinks of a leaf. Fewest switches come first, so a relaxed ratio may save switches and
+cost links.
+
+With three tiers it also tries more pods, pods with room for more leaves, and more uplinks of a spine than the rules
+need, because cores come in the numbers that spread a pod's links evenly: otherwise one more server could need fewer
+switches. A rail's leaves are not cut into more groups than needed: what leaves a group crosses the core, and rails
+exist to avoid that.
+
+Reserved ports take free ports of the leaves, then of the spines; the fabric gets more spines if that saves leaves, and
+more leaves when neither has room.
 """
 
 from __future__ import annotations
@@ -115,26 +124,26 @@ class Steps:
         return self.done > self.most
 
 
-def best(numbers: Numbers) -> Shape | None:
+def find_smallest(numbers: Numbers) -> Shape | None:
     """The smallest fabric of so many tiers, or None when none carries the demand.
 
     Raises TooMuch when the plan has had its share of searching.
     """
-    shape, steps = _searched(numbers)
+    shape, steps = _search(numbers)
     take(OF_SHAPE * steps, numbers)
     return shape
 
 
 @lru_cache(maxsize=KEPT)
-def _searched(numbers: Numbers) -> tuple[Shape | None, int]:
+def _search(numbers: Numbers) -> tuple[Shape | None, int]:
     """The smallest fabric, and the steps that it took to find it; they count again where the result is kept."""
     smallest: Shape | None = None
     steps = Steps(MAX_STEPS)
-    for down, up in divisions(numbers):
+    for down, up in divide_leaf_ports(numbers):
         if numbers.tiers == 2 and not numbers.pod_leaves:
-            shape = _two_tiers(numbers, down, up, steps)
+            shape = _search_two_tiers(numbers, down, up, steps)
         else:
-            shape = _with_pods(numbers, down, up, smallest, steps)
+            shape = _search_with_pods(numbers, down, up, smallest, steps)
         if shape and (smallest is None or shape.cost < smallest.cost):
             smallest = shape
         if steps.over():
@@ -142,30 +151,30 @@ def _searched(numbers: Numbers) -> tuple[Shape | None, int]:
     return smallest, steps.done
 
 
-def carries(numbers: Numbers) -> bool:
+def is_feasible(numbers: Numbers) -> bool:
     """Whether there is a fabric of so many tiers, without looking for the smallest.
 
-    False also where none was found within MAX_STEPS_TO_FIT steps. Raises TooMuch as `best`.
+    False also where none was found within MAX_STEPS_TO_FIT steps. Raises TooMuch as `find_smallest`.
     """
     flat = numbers.tiers == 2 and not numbers.pod_leaves
     steps = Steps(MAX_STEPS_TO_FIT)
     found = any(
-        _two_tiers(numbers, down, up, steps) if flat else _fits_in_pods(numbers, down, up, steps)
-        for down, up in divisions(numbers)
+        _search_two_tiers(numbers, down, up, steps) if flat else _fits_in_pods(numbers, down, up, steps)
+        for down, up in divide_leaf_ports(numbers)
     )
     take(OF_SHAPE * steps.done)
     return found
 
 
-def best_of(numbers: Numbers) -> Shape:
+def require_smallest(numbers: Numbers) -> Shape:
     """The smallest fabric where there is one."""
-    return require(best(numbers), "no fabric carries the demand")
+    return require(find_smallest(numbers), "no fabric carries the demand")
 
 
-def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:
+def divide_leaf_ports(numbers: Numbers) -> Iterator[tuple[int, int]]:
     """Ways to divide a leaf's ports into down and up: those that keep the ratio, or that the plan fixes."""
     for up in [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1):
-        room = ports_beside(up, numbers.radix, numbers.up_radix, numbers.cages)
+        room = ports_left_down(up, numbers.radix, numbers.up_radix, numbers.cages)
         down = numbers.leaf_down or room
         if not 1 <= down <= room:
             continue
@@ -173,7 +182,7 @@ def divisions(numbers: Numbers) -> Iterator[tuple[int, int]]:
             yield down, up
 
 
-def ports_beside(up: int, radix: int, up_radix: int, cages: int) -> int:
+def ports_left_down(up: int, radix: int, up_radix: int, cages: int) -> int:
     """Links down that fit beside `up` links up; `cages` hold both kinds, 0: each kind has ports of its own.
 
     A rate that fewer ports serve than there are cages takes as many more cages for each of its links.
@@ -196,19 +205,19 @@ def _leaf_counts(numbers: Numbers, down: int) -> range:
     return range(rails * fewest, min(rails * most, bound) + 1, rails)
 
 
-def _homeless(numbers: Numbers, down: int, leaves: int) -> int:
+def _unplaced_reserved_ports(numbers: Numbers, down: int, leaves: int) -> int:
     """Reserved ports that find no free port on the leaves."""
     return max(numbers.reserved_ports - (leaves * down - numbers.nic_ports - numbers.host_ports), 0)
 
 
-def _spread(below: int, uplinks: int, ports: int, fixed: int) -> int:
+def _spread_evenly(below: int, uplinks: int, ports: int, fixed: int) -> int:
     """Switches above by even spread; 0 when it is impossible, or not with the number that the plan fixes."""
     if not fixed:
         return formulas.smallest_spread(below, uplinks, ports)
     return fixed if uplinks % fixed == 0 and below * (uplinks // fixed) <= ports else 0
 
 
-def _two_tiers(numbers: Numbers, down: int, up: int, steps: Steps) -> Shape | None:
+def _search_two_tiers(numbers: Numbers, down: int, up: int, steps: Steps) -> Shape | None:
     ports = numbers.spine_down or numbers.spine_radix
     fixed = numbers.spine_count or numbers.spines_per_pod
     if numbers.spines_per_pod not in (0, fixed):
@@ -217,8 +226,8 @@ def _two_tiers(numbers: Numbers, down: int, up: int, steps: Steps) -> Shape | No
     for leaves in _leaf_counts(numbers, down):
         if steps.over():
             break
-        homeless = _homeless(numbers, down, leaves)
-        fewest = _spread(leaves, up, ports, fixed)
+        homeless = _unplaced_reserved_ports(numbers, down, leaves)
+        fewest = _spread_evenly(leaves, up, ports, fixed)
         if not fewest:
             continue
         for spines in [fewest] if fixed else [count for count in formulas.divisors(up) if count >= fewest]:
@@ -228,13 +237,13 @@ def _two_tiers(numbers: Numbers, down: int, up: int, steps: Steps) -> Shape | No
     return min(found, key=lambda shape: shape.cost, default=None)
 
 
-def _with_pods(numbers: Numbers, down: int, up: int, known: Shape | None, steps: Steps) -> Shape | None:
+def _search_with_pods(numbers: Numbers, down: int, up: int, known: Shape | None, steps: Steps) -> Shape | None:
     """The smallest fabric with pods for one division of the leaf's ports; `known` is one that it must beat."""
     found = []
     for leaves in _leaf_counts(numbers, down):
         if steps.over():
             break
-        shape = _pods_of(numbers, down, up, leaves)
+        shape = _shape_with_pods(numbers, down, up, leaves)
         if shape is None:
             continue
         if _has_room(numbers, shape):
@@ -251,7 +260,7 @@ def _fits_in_pods(numbers: Numbers, down: int, up: int, steps: Steps) -> bool:
     """Whether there is a fabric with pods for one division of the leaf's ports."""
     tries_more = numbers.tiers == MAX_TIERS and not any(_fixed_counts(numbers))
     counts = takewhile(lambda _: not steps.over(), _leaf_counts(numbers, down))
-    shapes = (_pods_of(numbers, down, up, leaves) for leaves in counts)
+    shapes = (_shape_with_pods(numbers, down, up, leaves) for leaves in counts)
     return any(
         _has_room(numbers, shape) or (tries_more and _fewer_switches(numbers, shape, None, steps, True))
         for shape in shapes
@@ -261,22 +270,22 @@ def _fits_in_pods(numbers: Numbers, down: int, up: int, steps: Steps) -> bool:
 
 def _has_room(numbers: Numbers, shape: Shape) -> bool:
     """Whether reserved ports that find none on the leaves find free ports on the spines."""
-    homeless = _homeless(numbers, shape.down, shape.leaves)
+    homeless = _unplaced_reserved_ports(numbers, shape.down, shape.leaves)
     return not homeless or (numbers.tiers == MAX_TIERS and homeless <= _free_on_spines(numbers, shape))
 
 
 def _free_on_spines(numbers: Numbers, shape: Shape) -> int:
     """Ports that the spines of three tiers have left for reserved ones."""
     used = ceil(shape.leaves / shape.pods) * (shape.up // shape.spines)
-    return shape.pods * shape.spines * (_beside_spine_up(numbers, shape.spine_up) - used)
+    return shape.pods * shape.spines * (_spine_ports_left_down(numbers, shape.spine_up) - used)
 
 
 def _may_have_room(numbers: Numbers, start: Shape) -> bool:
     """Whether reserved ports could find room on the spines of as many leaves, were each up-link to one of its own."""
     pods = _most_pods(numbers, start)
     pod_leaves = ceil(start.leaves / pods)
-    free = _beside_spine_up(numbers, up_links_of_spine(numbers, pod_leaves)) - pod_leaves
-    return _homeless(numbers, start.down, start.leaves) <= max(pods * start.up * free, 0)
+    free = _spine_ports_left_down(numbers, count_spine_uplinks(numbers, pod_leaves)) - pod_leaves
+    return _unplaced_reserved_ports(numbers, start.down, start.leaves) <= max(pods * start.up * free, 0)
 
 
 def _most_pods(numbers: Numbers, start: Shape) -> int:
@@ -307,7 +316,7 @@ def _fewer_switches(
             if not spines or start.leaves + pods * spines >= fewest[0]:
                 break
             spine_down = room * (start.up // spines)
-            for spine_up in range(up_links_of_spine(numbers, spine_down), numbers.spine_up_radix + 1):
+            for spine_up in range(count_spine_uplinks(numbers, spine_down), numbers.spine_up_radix + 1):
                 least_cores = ceil(pods * spines * spine_up / numbers.core_radix)
                 if start.leaves + pods * spines + least_cores >= fewest[0]:
                     break
@@ -316,7 +325,7 @@ def _fewer_switches(
                     return smallest
                 cores = formulas.smallest_spread(pods, spines * spine_up, numbers.core_radix)
                 shape = start._replace(pods=pods, spines=spines, spine_up=spine_up, cores=cores)
-                if spine_down > _beside_spine_up(numbers, spine_up) or not _has_room(numbers, shape):
+                if spine_down > _spine_ports_left_down(numbers, spine_up) or not _has_room(numbers, shape):
                     break
                 if cores and shape.cost < fewest:
                     smallest, fewest = shape, shape.cost
@@ -325,27 +334,27 @@ def _fewer_switches(
     return smallest
 
 
-def _pods_of(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
+def _shape_with_pods(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
     """The shape of so many leaves in pods, or None when their up-links do not spread evenly."""
     # Where spines have no port down there is no number of leaves to ask for.
     limit = numbers.pod_leaves or spine_ports_down(numbers)
     pods = numbers.rails * ceil(Fraction(leaves, numbers.rails * limit))
     pod_leaves = ceil(leaves / pods)
-    spines = spines_of_pod(numbers, pod_leaves, up, pods)
+    spines = count_spines_of_pod(numbers, pod_leaves, up, pods)
     if not spines:
         return None
     if numbers.tiers == 2:
         return Shape(down, up, leaves, pods, spines, 0, 0)
     spine_down = pod_leaves * (up // spines)
-    spine_up = up_links_of_spine(numbers, spine_down)
-    cores = _spread(pods, spines * spine_up, numbers.core_radix, numbers.core_count)
-    if not cores or spine_down > _beside_spine_up(numbers, spine_up):
+    spine_up = count_spine_uplinks(numbers, spine_down)
+    cores = _spread_evenly(pods, spines * spine_up, numbers.core_radix, numbers.core_count)
+    if not cores or spine_down > _spine_ports_left_down(numbers, spine_up):
         return None
     return Shape(down, up, leaves, pods, spines, spine_up, cores)
 
 
-def _beside_spine_up(numbers: Numbers, spine_up: int) -> int:
-    return ports_beside(spine_up, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
+def _spine_ports_left_down(numbers: Numbers, spine_up: int) -> int:
+    return ports_left_down(spine_up, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
 
 
 def spine_ports_down(numbers: Numbers) -> int:
@@ -357,14 +366,14 @@ def spine_ports_down(numbers: Numbers) -> int:
     return min(numbers.spine_radix // 2, numbers.spine_radix - numbers.spine_up)
 
 
-def up_links_of_spine(numbers: Numbers, down: int) -> int:
+def count_spine_uplinks(numbers: Numbers, down: int) -> int:
     """The up-links of a spine that uses `down` ports: as given, else what the ratio asks."""
     ratio = numbers.spine_oversubscription
     wanted, carried = down * numbers.up_gbps * ratio.denominator, ratio.numerator * numbers.core_gbps
     return numbers.spine_up or -(-wanted // carried)
 
 
-def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
+def count_spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
     """Spines of a pod by even spread, or as given; 0 when up-links do not spread evenly.
 
     In a pod whose size the plan gives, a spine faces down with whatever its own up-links leave.
@@ -374,10 +383,10 @@ def spines_of_pod(numbers: Numbers, pod_leaves: int, up: int, pods: int) -> int:
         return 0
     fixed = numbers.spines_per_pod or numbers.spine_count // pods
     if not numbers.pod_leaves or numbers.spine_down or numbers.tiers == 2:
-        return _spread(pod_leaves, up, spine_ports_down(numbers), fixed)
+        return _spread_evenly(pod_leaves, up, spine_ports_down(numbers), fixed)
     for spines in [fixed] if fixed else formulas.divisors(up):
         down = pod_leaves * up // spines
-        if up % spines == 0 and down <= _beside_spine_up(numbers, up_links_of_spine(numbers, down)):
+        if up % spines == 0 and down <= _spine_ports_left_down(numbers, count_spine_uplinks(numbers, down)):
             return spines
     return 0
 
@@ -388,14 +397,14 @@ def reach(numbers: Numbers) -> int:
     Servers are added to the other machines and reserved ports that there are; where leaves belong to rails, whole
     servers. Every leaf is there that links up spread for, with as many ports down as the ratio leaves. Only where
     reserved ports find no room beside so many servers, and the plan fixes no counts, is their number halved for.
-    Raises TooMuch as `best`.
+    Raises TooMuch as `find_smallest`.
     """
     if numbers.tiers == 2 and numbers.pod_leaves:
         return 0
     fixed = any(_fixed_counts(numbers))
     reserved = numbers.reserved_ports if fixed else 0
     most = 0
-    for down, up in divisions(numbers):
+    for down, up in divide_leaf_ports(numbers):
         of_leaf = min(numbers.unit or down, down)
         if most and _most_leaves_at_all(numbers) * of_leaf <= most:
             continue
@@ -405,13 +414,13 @@ def reach(numbers: Numbers) -> int:
             most = max(most, min(rows * of_leaf, servers) * numbers.rails)
     if most and numbers.reserved_ports and not fixed:
         servers = most // numbers.rails
-        if not carries(numbers._replace(nic_ports=most)):
+        if not is_feasible(numbers._replace(nic_ports=most)):
             surely = max(servers - ceil(numbers.reserved_ports / numbers.rails), 0)
             most = most_servers(numbers, servers, numbers.rails, surely) * numbers.rails
     return most + numbers.host_ports + numbers.reserved_ports if most > 0 else 0
 
 
-def largest(numbers: Numbers) -> int:
+def largest_endpoints(numbers: Numbers) -> int:
     """The most endpoints that a fabric is known to carry: those of the demand, which is met, or what `reach` finds.
 
     Counts that the plan fixes may spread links evenly for the demand and for no larger number of pods that is tried.
@@ -472,12 +481,12 @@ def _pods_above(numbers: Numbers, up: int, pod_leaves: int, pods: int) -> int:
 
     `pods` divide the spines, where the plan says how many there are.
     """
-    spines = spines_of_pod(numbers, pod_leaves, up, pods)
+    spines = count_spines_of_pod(numbers, pod_leaves, up, pods)
     if not spines:
         return 0
     spine_down = pod_leaves * (up // spines)
-    spine_up = up_links_of_spine(numbers, spine_down)
-    if spine_down > _beside_spine_up(numbers, spine_up):
+    spine_up = count_spine_uplinks(numbers, spine_down)
+    if spine_down > _spine_ports_left_down(numbers, spine_up):
         return 0
     to_core = spines * spine_up
     cores = numbers.core_count or to_core
@@ -487,12 +496,12 @@ def _pods_above(numbers: Numbers, up: int, pod_leaves: int, pods: int) -> int:
 def most_servers(numbers: Numbers, servers: int, ports_per_server: int, surely: int = 0) -> int:
     """The most servers, up to so many, for which there is a fabric; by halving, so that one more does not fit.
 
-    For `surely` servers there is one. Raises TooMuch as `best`.
+    For `surely` servers there is one. Raises TooMuch as `find_smallest`.
     """
     fits, fails = surely, servers + 1
     while fails - fits > 1:
         middle = (fits + fails) // 2
-        if carries(numbers._replace(nic_ports=middle * ports_per_server)):
+        if is_feasible(numbers._replace(nic_ports=middle * ports_per_server)):
             fits = middle
         else:
             fails = middle

@@ -2,82 +2,35 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Mapping
+from typing import Any
 
-from bomgen.core.provenance import formula
-from bomgen.fabric.clos.search import Numbers, Shape, best_of, largest, ports_beside
+from bomgen.core.provenance import Derived, Figure, formula
+from bomgen.fabric.clos.search import Numbers, Shape, largest_endpoints, ports_left_down, require_smallest
 
 
 @formula("demand")
-def in_numbers(
-    tiers: int,
-    nic_ports: int,
-    host_ports: int,
-    reserved_ports: int,
-    rails: int,
-    unit: int,
-    down_gbps: int,
-    up_gbps: int,
-    core_gbps: int,
-    oversubscription: Fraction,
-    spine_oversubscription: Fraction,
-    radix: int,
-    up_radix: int,
-    cages: int,
-    spine_radix: int,
-    spine_up_radix: int,
-    spine_cages: int,
-    core_radix: int,
-    leaf_down: int,
-    leaf_up: int,
-    pod_leaves: int,
-    spine_count: int,
-    spines_per_pod: int,
-    spine_down: int,
-    spine_up: int,
-    core_count: int,
-) -> Numbers:
+def in_numbers(figures: Mapping[str, Any]) -> Numbers:
     """A demand in plain numbers, as the search takes it."""
-    return Numbers(
-        tiers,
-        nic_ports,
-        host_ports,
-        reserved_ports,
-        rails,
-        unit,
-        down_gbps,
-        up_gbps,
-        core_gbps,
-        oversubscription,
-        spine_oversubscription,
-        radix,
-        up_radix,
-        cages,
-        spine_radix,
-        spine_up_radix,
-        spine_cages,
-        core_radix,
-        leaf_down,
-        leaf_up,
-        pod_leaves,
-        spine_count,
-        spines_per_pod,
-        spine_down,
-        spine_up,
-        core_count,
-    )
+    return Numbers(**figures)
+
+
+def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
+    """`Numbers` as a figure that rests on the figure of each of its fields."""
+    values = {name: figure.value for name, figure in figures.items()}
+    return Figure(in_numbers.plain(values), in_numbers.unit, Derived(in_numbers, tuple(figures.items())))
 
 
 @formula("shape", source="every division of a leaf's ports, and every number of pods, tried for the fewest switches")
 def smallest_fabric(demand: Numbers) -> Shape:
     """Ports down and up of a leaf, leaves, pods, spines of a pod, their up-links, and cores of the smallest fabric."""
-    return best_of(demand)
+    return require_smallest(demand)
 
 
 @formula("endpoints", source="even spread with every up-link to a switch of its own")
 def largest_fabric(demand: Numbers) -> int:
     """Endpoints of the largest fabric of as many tiers of the same switches, with what the plan fixes of them."""
-    return largest(demand)
+    return largest_endpoints(demand)
 
 
 @formula("ports")
@@ -113,4 +66,4 @@ def spine_up_of(shape: Shape) -> int:
 @formula("ports")
 def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int) -> int:
     """Links down that a switch has ports for beside its links up, which may have another rate."""
-    return ports_beside(up, radix, up_radix, cages)
+    return ports_left_down(up, radix, up_radix, cages)

@@ -7,9 +7,19 @@ from collections.abc import Sequence
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.build import Builder
-from bomgen.fabric.clos.search import MAX_TIERS, Numbers, best, divisions, most_servers, reach, spines_of_pod
+from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
+from bomgen.fabric.clos.search import (
+    MAX_TIERS,
+    Numbers,
+    count_spines_of_pod,
+    divide_leaf_ports,
+    find_smallest,
+    most_servers,
+    reach,
+)
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
-from bomgen.fabric.requirements import endpoints_of, figures_of, numbers_of, one_switch, spaced
+from bomgen.fabric.requirements import all_endpoints, build_one_switch, group_thousands, search_figures, search_numbers
 from bomgen.fabric.types import Demand, Fabric
 
 MOST_PORTS = 1024
@@ -27,21 +37,24 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
     asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand, rails), MAX_TIERS + 1)
     for tiers in asked:
         if tiers == 1:
-            if endpoints_of(demand).value <= radix(demand.leaf.switch, demand.rates["server-leaf"]).value:
-                return one_switch(demand, topology)
+            if all_endpoints(demand).value <= radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value:
+                return build_one_switch(demand, topology)
             continue
-        figures = figures_of(demand, tiers, rails)
-        numbers = numbers_of(figures)
+        figures = search_figures(demand, tiers, rails)
+        numbers = search_numbers(figures)
         _check_pods(demand, numbers)
-        shape = best(numbers)
+        shape = find_smallest(numbers)
         if shape is not None:
             return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
-    raise _refusal(demand, asked, rails)
+    raise _explain_refusal(demand, asked, rails)
 
 
 def _check_fixed_ports(demand: Demand) -> None:
     """Raise Infeasible when the plan fixes more ports of a switch than it has."""
-    for choice, kinds in ((demand.leaf, ("server-leaf", "leaf-spine")), (demand.spine, ("leaf-spine", "spine-core"))):
+    for choice, kinds in (
+        (demand.leaf, (SERVER_LEAF.name, LEAF_SPINE.name)),
+        (demand.spine, (LEAF_SPINE.name, SPINE_CORE.name)),
+    ):
         for fixed, kind in zip((choice.downlinks, choice.uplinks), kinds, strict=True):
             if fixed:
                 ports = radix(choice.switch, demand.rates[kind])
@@ -55,11 +68,11 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
     """Raise Infeasible when no spine has the ports for a pod of as many leaves as the plan asks for."""
     if demand.pod_leaves is None or numbers.spine_count:
         return
-    ways = [up for _, up in divisions(numbers)]
-    if not ways or any(spines_of_pod(numbers, numbers.pod_leaves, up, 1) for up in ways):
+    ways = [up for _, up in divide_leaf_ports(numbers)]
+    if not ways or any(count_spines_of_pod(numbers, numbers.pod_leaves, up, 1) for up in ways):
         return
     sizes = range(min(numbers.pod_leaves, numbers.spine_radix), 0, -1)
-    fits = (size for size in sizes if any(spines_of_pod(numbers, size, up, 1) for up in ways))
+    fits = (size for size in sizes if any(count_spines_of_pod(numbers, size, up, 1) for up in ways))
     most = next(fits, 0)
     name = demand.spine.switch.identity.name
     if not most:
@@ -78,26 +91,30 @@ def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:
     return 2 if any(fixed) or (rails and rails.value > 1) else 1
 
 
-def _freed(numbers: Numbers) -> Numbers:
+def _without_fixed_counts(numbers: Numbers) -> Numbers:
     """A demand without the numbers of switches and links that the plan fixes."""
     return numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)
 
 
-def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
+def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
     """Why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly.
 
     It speaks of the fewest tiers that would do if nothing were fixed, else of the most.
     """
-    would_do = (each for each in asked if each > 1 and best(_freed(numbers_of(figures_of(demand, each, rails)))))
+    would_do = (
+        each
+        for each in asked
+        if each > 1 and find_smallest(_without_fixed_counts(search_numbers(search_figures(demand, each, rails))))
+    )
     tiers = next(would_do, asked[-1])
-    because = endpoints_of(demand)
+    because = all_endpoints(demand)
     choices = (demand.leaf, demand.spine, demand.core)[:tiers]
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
-    numbers = numbers_of(figures_of(demand, tiers, rails)) if tiers > 1 else None
-    wanted, servers = spaced(because.value), demand.servers.value
-    if numbers and not next(divisions(numbers), None):
-        return _undivided(demand, numbers)
-    if numbers and (shape := best(_freed(numbers))):
+    numbers = search_numbers(search_figures(demand, tiers, rails)) if tiers > 1 else None
+    wanted, servers = group_thousands(because.value), demand.servers.value
+    if numbers and not next(divide_leaf_ports(numbers), None):
+        return _refuse_division(demand, numbers)
+    if numbers and (shape := find_smallest(_without_fixed_counts(numbers))):
         message = (
             f"{wanted} endpoints; with the ports and counts that the plan fixes, up-links do not spread evenly over "
             f"the ports of {_WORDS[tiers]} of {switches}; left to the rules there are {shape}"
@@ -110,27 +127,27 @@ def _refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infe
     if numbers:
         reached = most_servers(numbers, servers, per_server)
     else:
-        ports = radix(demand.leaf.switch, demand.rates["server-leaf"]).value
+        ports = radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
         reached = max((ports - others) // per_server, 0)
     if not reached and others:
-        return _crowded(demand, numbers, others)
-    endpoints = spaced(reached * per_server + others)
+        return _refuse_reserved_ports(demand, numbers, others)
+    endpoints = group_thousands(reached * per_server + others)
     verb = "reaches" if tiers == 1 else "reach"
     message = f"{wanted} endpoints; {_WORDS[tiers]} of {switches} {verb} {endpoints}: at most {reached} servers"
     for more in range(tiers + 1, MAX_TIERS + 1) if demand.tiers else ():
-        if best(numbers_of(figures_of(demand, more, rails))):
+        if find_smallest(search_numbers(search_figures(demand, more, rails))):
             return Infeasible(f"{message}, or `tiers: {more}`", because)
     ports = _radix_that_fits(numbers, because.value) if numbers else because.value
-    return Infeasible(f"{message}, or switches of {spaced(ports)} ports" if ports else message, because)
+    return Infeasible(f"{message}, or switches of {group_thousands(ports)} ports" if ports else message, because)
 
 
-def _crowded(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
+def _refuse_reserved_ports(demand: Demand, numbers: Numbers | None, others: int) -> Infeasible:
     """Other machines and reserved ports alone are too many."""
     alone = numbers._replace(host_ports=0, reserved_ports=0) if numbers else None
-    most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates["server-leaf"]).value
-    because = demand.host_ports or demand.reserved_ports or endpoints_of(demand)
-    message = f"{spaced(others)} ports of other machines and reserved ones leave no room for servers"
-    return Infeasible(f"{message}; all that the switches reach are {spaced(most)} endpoints", because)
+    most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
+    because = demand.host_ports or demand.reserved_ports or all_endpoints(demand)
+    message = f"{group_thousands(others)} ports of other machines and reserved ones leave no room for servers"
+    return Infeasible(f"{message}; all that the switches reach are {group_thousands(most)} endpoints", because)
 
 
 def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
@@ -144,20 +161,20 @@ def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:
     if len(set(kinds)) > 1 or any(fixed):
         return 0
     low = high = numbers.radix // 2 * 2
-    while reach(_with_radix(numbers, high)) < endpoints:
+    while reach(_set_radix(numbers, high)) < endpoints:
         low, high = high, 2 * high
         if high > MOST_PORTS:
             return 0
     while high - low > 2:
         middle = (low + high) // 2 // 2 * 2
-        if reach(_with_radix(numbers, middle)) < endpoints:
+        if reach(_set_radix(numbers, middle)) < endpoints:
             low = middle
         else:
             high = middle
     return high
 
 
-def _with_radix(numbers: Numbers, ports: int) -> Numbers:
+def _set_radix(numbers: Numbers, ports: int) -> Numbers:
     above = ports if numbers.core_radix else 0
     return numbers._replace(
         radix=ports,
@@ -170,7 +187,7 @@ def _with_radix(numbers: Numbers, ports: int) -> Numbers:
     )
 
 
-def _undivided(demand: Demand, numbers: Numbers) -> Infeasible:
+def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
     """No division of a leaf's ports has room for what the plan fixes and keeps the ratio."""
     name, leaf = demand.leaf.switch.identity.name, demand.leaf
     fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription
@@ -188,4 +205,4 @@ def _undivided(demand: Demand, numbers: Numbers) -> Infeasible:
 def _most_down(numbers: Numbers) -> int:
     """The most ports down of a leaf that keep the ratio."""
     free = numbers._replace(leaf_down=0, leaf_up=0)
-    return max((down for down, _ in divisions(free)), default=0)
+    return max((down for down, _ in divide_leaf_ports(free)), default=0)

@@ -37,7 +37,7 @@ def flow_at_least(
     whole = Fraction(1)
     into_full, into_last = passed(size, whole), passed(last, whole)
     best = Fraction(0)
-    for meeting, leaving, coming in _shares():
+    for meeting, leaving, coming in _shares_of_links():
         routers_first, routers_second = (max(Fraction(part, p), Fraction(1)) for part in (first, second))
         outward, inward = passed(first, leaving), passed(second, coming)
         of_before = (
@@ -52,17 +52,17 @@ def flow_at_least(
         )
         supply = [Fraction(count * endpoint_gbps) for count in (before * size, first)]
         need = [Fraction(count * endpoint_gbps) for count in (second, full * size, last)]
-        best = max(best, _transported(supply, need, (of_before, of_middle)))
+        best = max(best, _transport_flow(supply, need, (of_before, of_middle)))
     return best + met * endpoint_gbps
 
 
-def _shares() -> Iterator[tuple[Fraction, Fraction, Fraction]]:
+def _shares_of_links() -> Iterator[tuple[Fraction, Fraction, Fraction]]:
     for one in range(SHARES + 1):
         for other in range(SHARES + 1 - one):
             yield Fraction(one, SHARES), Fraction(other, SHARES), Fraction(SHARES - one - other, SHARES)
 
 
-def _transported(
+def _transport_flow(
     supply: list[Fraction], need: list[Fraction], ways: tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 ) -> Fraction:
     """Max-flow from two sources straight to several sinks, as the smallest of its cuts."""

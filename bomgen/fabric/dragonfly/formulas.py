@@ -7,7 +7,7 @@ from math import ceil
 
 from bomgen.core.provenance import formula
 from bomgen.fabric.dragonfly.flow import flow_at_least
-from bomgen.fabric.dragonfly.search import best_balanced, capacity, most_balanced, room
+from bomgen.fabric.dragonfly.search import best_balanced, capacity, most_balanced, ports_left_for_endpoints
 
 SOURCE = "Kim, Dally, Scott and Abts, ISCA 2008, section 3.1: balanced is a = 2p = 2h"
 
@@ -133,7 +133,7 @@ def routers_in_use(endpoints: int, p: int) -> int:
 
 
 @formula("switches")
-def none() -> int:
+def zero() -> int:
     """The first of all routers."""
     return 0
 
@@ -145,7 +145,7 @@ def rest_of_endpoints(endpoints: int, p: int) -> int:
 
 
 @formula("ports")
-def no_endpoints() -> int:
+def zero_endpoints() -> int:
     """Endpoints of a router that nobody is plugged into."""
     return 0
 
@@ -173,7 +173,7 @@ def ports_for_endpoints(
     radix: int, local_radix: int, global_radix: int, cages: int, local_ports: int, global_ports: int
 ) -> int:
     """Ports of a router that its links to other routers leave to endpoints."""
-    return room(radix, local_radix, global_radix, cages, local_ports, global_ports)
+    return ports_left_for_endpoints(radix, local_radix, global_radix, cages, local_ports, global_ports)
 
 
 @formula("ports")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.fabric.clos.occupancy import Occupancy, Run
+from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy
 from bomgen.fabric.types import Fabric
 
 Column = NDArray[np.int64]
@@ -28,17 +28,17 @@ class Seats(NamedTuple):
     """Links up of each leaf."""
 
 
-def seated(plane: Fabric, servers: int, ports: int) -> Seats:
+def seat_plane(plane: Fabric, servers: int, ports: int) -> Seats:
     """The seats of a plane that joins so many servers with so many ports each."""
     if plane.seats is None:
         raise ValueError("a fabric without switches seats nobody")
-    return _on_runs(plane.seats.value, servers, ports)
+    return _seats_of_groups(plane.seats.value, servers, ports)
 
 
-def _on_runs(occupancy: Occupancy, servers: int, ports: int) -> Seats:
+def _seats_of_groups(occupancy: Occupancy, servers: int, ports: int) -> Seats:
     """Endpoints on the leaves that they were counted on. Leaves are numbered unit by unit, rail after rail."""
     rails = len(occupancy.rails)
-    rows = [_row(runs, index, rails) for index, runs in enumerate(occupancy.rails)]
+    rows = [_seats_of_rail(groups, index, rails) for index, groups in enumerate(occupancy.rails)]
     leaf, leaf_port = (np.concatenate([row[0][part] for row in rows]) for part in (0, 1))
     each = np.arange(servers, dtype=np.int64)
     endpoint = np.arange(servers * ports, dtype=np.int64)
@@ -49,30 +49,33 @@ def _on_runs(occupancy: Occupancy, servers: int, ports: int) -> Seats:
     )
     if len(server) != len(leaf):
         raise ValueError(f"{len(leaf)} seats for {len(server)} endpoints")
-    up = np.zeros(sum(run.leaves for run in occupancy.runs()), dtype=np.int64)
-    for index, runs in enumerate(occupancy.rails):
-        up[index::rails] = _of_runs(runs, "up")
+    up = np.zeros(sum(group.leaves for group in occupancy.groups()), dtype=np.int64)
+    for index, groups in enumerate(occupancy.rails):
+        up[index::rails] = _repeat_per_leaf(groups, "up")
     return Seats(rails, server, port, leaf, leaf_port, tuple(row[1] for row in rows), up)
 
 
-def _row(runs: tuple[Run, ...], rail: int, rails: int) -> tuple[tuple[Column, Column], tuple[Column, Column]]:
+def _seats_of_rail(
+    groups: tuple[LeafGroup, ...], rail: int, rails: int
+) -> tuple[tuple[Column, Column], tuple[Column, Column]]:
     """Leaf and port of every server's port on a rail, and of every place for other machines behind them."""
-    of_servers, of_hosts = _of_runs(runs, "nic_ports"), _of_runs(runs, "host_ports")
+    of_servers, of_hosts = _repeat_per_leaf(groups, "nic_ports"), _repeat_per_leaf(groups, "host_ports")
     leaves = np.arange(len(of_servers), dtype=np.int64) * rails + rail
     return (
-        (np.repeat(leaves, of_servers), counted(of_servers)),
-        (np.repeat(leaves, of_hosts), counted(of_hosts) + np.repeat(of_servers, of_hosts)),
+        (np.repeat(leaves, of_servers), count_up(of_servers)),
+        (np.repeat(leaves, of_hosts), count_up(of_hosts) + np.repeat(of_servers, of_hosts)),
     )
 
 
-def _of_runs(runs: tuple[Run, ...], what: str) -> Column:
-    """A number of every leaf of a row of runs."""
+def _repeat_per_leaf(groups: tuple[LeafGroup, ...], what: str) -> Column:
+    """A number of every leaf of a row of groups."""
     return np.repeat(
-        np.array([getattr(run, what) for run in runs], dtype=np.int64), np.array([run.leaves for run in runs])
+        np.array([getattr(group, what) for group in groups], dtype=np.int64),
+        np.array([group.leaves for group in groups]),
     )
 
 
-def counted(sizes: Column) -> Column:
+def count_up(sizes: Column) -> Column:
     """0, 1, ... up to each size, one after the other: (2, 3) gives 0 1 0 1 2."""
     ends = np.cumsum(sizes)
     return np.arange(ends[-1] if len(ends) else 0, dtype=np.int64) - np.repeat(ends - sizes, sizes)

@@ -1,8 +1,12 @@
-"""Which device is joined to which, link by link, as columns of numbers: the enumeration of what a fabric only counts.
+"""Which device is connected to which, link by link, as columns of numbers: it enumerates what a fabric only counts.
 
-Devices and ports are numbers from 0 within their tier: leaf 3 of plane 1 of ten leaves a plane is number 13. NumPy
-carries the columns: a cable is a handful of integers, and all that is asked of millions of them (dividing, repeating,
-sorting, counting) is one call for a column. What it is called and where it stands is said elsewhere.
+The occupancy gives every endpoint its leaf and port; `connect` of the topology gives the links between switches.
+Devices and ports are numbers from 0 within their tier: leaf 3 of plane 1 of ten leaves a plane is number 13. Names,
+cages and places belong to `cabling`.
+
+NumPy carries the columns. A cable is a handful of integers, and dividing with remainder, repeating, sorting and
+reducing by group is one call for a column; Arrow has no such functions, and objects would take gigabytes for a million
+GPUs. Reserved ports have no row.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.fabric.links.endpoints import seated
-from bomgen.fabric.links.switches import between_groups, in_groups, to_cores, to_spines
-from bomgen.fabric.types import Fabric
+from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.links.endpoints import seat_plane
+from bomgen.fabric.registry import topology
+from bomgen.fabric.types import SERVER, Fabric
 
 Column = NDArray[np.int64]
 
@@ -23,7 +28,7 @@ HOST = "host"
 """The lower end of links of machines beside the servers: their ports, numbered through over all of them."""
 
 
-class Spread(NamedTuple):
+class PortSpread(NamedTuple):
     """How the ports of a machine are dealt out to equal fabrics."""
 
     ports: int
@@ -35,7 +40,7 @@ class Spread(NamedTuple):
     """Of all other machines, over all planes."""
 
 
-class Joint(NamedTuple):
+class LinkTable(NamedTuple):
     """Links of one kind: a row a link, the device and port at either end."""
 
     kind: str
@@ -52,7 +57,7 @@ class Joint(NamedTuple):
         return len(self.lower)
 
 
-def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
+def enumerate_links(fabric: Fabric, spread: PortSpread, servers: int) -> Iterator[LinkTable]:
     """Every link of a fabric with switches that gets a cable, kind by kind; reserved ports get none.
 
     Servers come in their order, then other machines. Raises ValueError when the fabric's counts do not add up.
@@ -62,8 +67,8 @@ def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
     trees = equal // spread.planes
     parts: dict[tuple[str, tuple[str, str]], list[tuple[Column, ...]]] = {}
     for number in range(equal):
-        for joint in _plane(plane, spread, servers, number % spread.planes, number // spread.planes, trees):
-            lower_count, upper_count = (_count(plane, end) for end in joint.ends)
+        for joint in _links_of_plane(plane, spread, servers, number % spread.planes, number // spread.planes, trees):
+            lower_count, upper_count = (_device_count(plane, end) for end in joint.ends)
             columns = (
                 joint.lower + number * lower_count,
                 joint.lower_port,
@@ -73,25 +78,27 @@ def joined(fabric: Fabric, spread: Spread, servers: int) -> Iterator[Joint]:
             parts.setdefault((joint.kind, joint.ends), []).append(columns)
     for (kind, ends), rows in parts.items():
         lower, lower_port, upper, upper_port = (np.concatenate(each) for each in zip(*rows, strict=True))
-        if ends[0] in ("server", HOST):
+        if ends[0] in (SERVER, HOST):
             order = np.lexsort((lower_port, lower))
             lower, lower_port, upper, upper_port = (each[order] for each in (lower, lower_port, upper, upper_port))
-        yield Joint(kind, ends, lower, lower_port, upper, upper_port)
+        yield LinkTable(kind, ends, lower, lower_port, upper, upper_port)
 
 
-def _count(plane: Fabric, end: str) -> int:
+def _device_count(plane: Fabric, end: str) -> int:
     """Devices of a plane at an end of a kind of link; machines are the same in every plane."""
     tier = plane.tier(end)
     return int(tier.count.value) if tier else 0
 
 
-def _plane(plane: Fabric, spread: Spread, servers: int, number: int, tree: int, trees: int) -> Iterator[Joint]:
+def _links_of_plane(
+    plane: Fabric, spread: PortSpread, servers: int, number: int, tree: int, trees: int
+) -> Iterator[LinkTable]:
     """The links of one of several equal fabrics: plane `number`, and of its `trees` that of rail `tree`."""
-    seats = seated(plane, servers, int(plane.ports_per_server.value))
+    seats = seat_plane(plane, servers, int(plane.ports_per_server.value))
     of_nic = spread.ports_of_nic // spread.planes
     in_plane = seats.port + tree
     port = in_plane // of_nic * spread.ports_of_nic + in_plane % of_nic * spread.planes + number
-    yield Joint("server-leaf", ("server", "leaf"), seats.server, port, seats.leaf, seats.leaf_port)
+    yield LinkTable(SERVER_LEAF.name, SERVER_LEAF.ends, seats.server, port, seats.leaf, seats.leaf_port)
     rows = trees * seats.rails
     hosts = list[tuple[Any, ...]]()
     for rail, (leaf, leaf_port) in enumerate(seats.hosts):
@@ -102,13 +109,6 @@ def _plane(plane: Fabric, spread: Spread, servers: int, number: int, tree: int, 
         hosts.append((ids, np.zeros_like(ids), leaf[: len(ids)], leaf_port[: len(ids)]))
     columns = [np.concatenate(each) for each in zip(*hosts, strict=True)]
     if len(columns[0]):
-        yield Joint("server-leaf", (HOST, "leaf"), *columns)
-    kinds = {links.kind for links in plane.links}
-    if "leaf-spine" in kinds:
-        yield Joint("leaf-spine", ("leaf", "spine"), *to_spines(plane, seats))
-    if "spine-core" in kinds:
-        yield Joint("spine-core", ("spine", "core"), *to_cores(plane))
-    if "local" in kinds:
-        yield Joint("local", ("leaf", "leaf"), *in_groups(plane))
-    if "global" in kinds:
-        yield Joint("global", ("leaf", "leaf"), *between_groups(plane))
+        yield LinkTable(SERVER_LEAF.name, (HOST, SERVER_LEAF.ends[1]), *columns)
+    for kind, ends in topology(plane.topology).connect(plane, seats):
+        yield LinkTable(kind.name, kind.ends, *(np.asarray(column, dtype=np.int64) for column in ends))

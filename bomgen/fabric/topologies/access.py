@@ -8,10 +8,11 @@ from math import ceil
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, formula, require
 from bomgen.fabric.clos import formulas
-from bomgen.fabric.clos.search import ports_beside
+from bomgen.fabric.clos.search import ports_left_down
 from bomgen.fabric.clos.search_formulas import ports_left_in_cages
+from bomgen.fabric.declaration import SERVER_LEAF, Topology, no_connections
 from bomgen.fabric.ports import radix, shared_cages
-from bomgen.fabric.requirements import attached_of, endpoints_of, in_a_row, not_fixed, one_tier
+from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, one_tier, seat_in_order
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 NAME = "access"
@@ -33,7 +34,7 @@ def uplinks_for(
     return next(
         up
         for up in range(least, up_radix + 1)
-        if ports_beside(up, radix, up_radix, cages) * down_gbps <= oversubscription * up * up_gbps
+        if ports_left_down(up, radix, up_radix, cages) * down_gbps <= oversubscription * up * up_gbps
     )
 
 
@@ -46,10 +47,10 @@ def leaves(endpoints: int, down: int) -> int:
 @formula("Gb/s", source="max-flow where the fabric above carries all that the leaves send")
 def bisection(attached: int, down: int, down_gbps: int, up: int, up_gbps: int) -> int:
     """What the leaf that the middle of the endpoints falls on switches, and what the others send up at most."""
-    return between_halves(attached, down, down_gbps, up * up_gbps)
+    return flow_between_halves(attached, down, down_gbps, up * up_gbps)
 
 
-def between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int) -> int:
+def flow_between_halves(attached: int, down: int, down_gbps: int, leaf_gbps: int) -> int:
     """Max-flow between the halves of endpoints that fill leaves in order, through a fabric above that carries all."""
     middle = attached // 2
     shared = middle % down
@@ -67,9 +68,9 @@ def build(demand: Demand) -> Fabric:
     """As many leaves as hold the endpoints. Raises Infeasible when links into the other fabric leave no port."""
     switch, rates = demand.leaf.switch, demand.rates
     uplinks = require(demand.uplinks, "binding lets no access leaves without an up-link pass")
-    down_gbps, up_gbps = rates["server-leaf"], rates["uplink"]
+    down_gbps, up_gbps = rates[SERVER_LEAF.name], rates["uplink"]
     ports, up_ports = radix(switch, down_gbps), radix(switch, up_gbps)
-    cages = shared_cages(switch, down_gbps, up_gbps) or not_fixed()
+    cages = shared_cages(switch, down_gbps, up_gbps) or UNSET
     if isinstance(uplinks.origin, Assumed) and not demand.leaf.downlinks:
         try:
             uplinks = uplinks_for(uplinks, ports, up_ports, cages, down_gbps, up_gbps, demand.oversubscription)
@@ -77,11 +78,11 @@ def build(demand: Demand) -> Fabric:
             message = f"no links up of a {switch.identity.name} keep the ratio asked; give `uplink: {{ports: ...}}`"
             raise Infeasible(message, because=demand.oversubscription, rule="ports") from None
     down = demand.leaf.downlinks or ports_left_in_cages(uplinks, ports, up_ports, cages)
-    most = ports_beside(uplinks.value, ports.value, up_ports.value, cages.value)
+    most = ports_left_down(uplinks.value, ports.value, up_ports.value, cages.value)
     if not 1 <= down.value <= most:
         message = f"{uplinks.value} links up leave {most} ports down on a {switch.identity.name}; ask for fewer"
         raise Infeasible(message, because=demand.leaf.downlinks or uplinks, rule="ports")
-    endpoints, attached = endpoints_of(demand), attached_of(demand)
+    endpoints, attached = all_endpoints(demand), attached_ports(demand)
     count = leaves(endpoints, down)
     built = formulas.ratio_built(down, down_gbps, uplinks, up_gbps)
     tier = Tier("leaf", switch, count, ports, down, uplinks, (Fitted(count, down, uplinks),), built)
@@ -92,7 +93,7 @@ def build(demand: Demand) -> Fabric:
         ports_per_server=demand.ports_per_server,
         tier_count=one_tier(),
         tiers=(tier,),
-        links=(Links("server-leaf", endpoints, attached, down_gbps, ("server", "leaf")),),
+        links=(Links(SERVER_LEAF.name, endpoints, attached, down_gbps, SERVER_LEAF.ends),),
         switches=count,
         bisection_gbps=bisection(attached, down, down_gbps, uplinks, up_gbps),
         hops=None,
@@ -100,5 +101,17 @@ def build(demand: Demand) -> Fabric:
         free_ports={"leaf": free},
         growth=free,
         uplink_gbps=up_gbps,
-        seats=in_a_row(demand, count, down, uplinks),
+        seats=seat_in_order(demand, count, down, uplinks),
     )
+
+
+TOPOLOGY = Topology(
+    name=NAME,
+    limits=LIMITS,
+    drawing=DRAWING,
+    tiers=("leaf",),
+    link_kinds=(SERVER_LEAF,),
+    build=build,
+    connect=no_connections,
+    uplinked=True,
+)

@@ -6,7 +6,9 @@ the fewest links, then the fewest up-links is built. With three tiers the leaves
 
 from __future__ import annotations
 
+from bomgen.fabric.clos.link_kinds import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
+from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "fat-tree"
@@ -28,3 +30,15 @@ def build(demand: Demand) -> Fabric:
     Raises Infeasible, with the largest demand that would fit, when none does.
     """
     return folded_clos(NAME, demand)
+
+
+TOPOLOGY = Topology(
+    name=NAME,
+    limits=LIMITS,
+    drawing=DRAWING,
+    tiers=TIERS,
+    link_kinds=LINK_KINDS,
+    build=build,
+    connect=connect,
+    searched=True,
+)

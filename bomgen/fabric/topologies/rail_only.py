@@ -7,8 +7,10 @@ Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training L
 from __future__ import annotations
 
 from bomgen.core.provenance import formula
+from bomgen.fabric.clos.link_kinds import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
-from bomgen.fabric.planes import dealt, side_by_side
+from bomgen.fabric.declaration import Topology
+from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "rail-only"
@@ -32,4 +34,17 @@ def one_rail() -> int:
 def build(demand: Demand) -> Fabric:
     """As many equal fat trees as a server has ports. Raises Infeasible when one rail's endpoints fit no tree."""
     rails = demand.ports_per_server
-    return side_by_side(folded_clos(NAME, dealt(demand, rails, one_rail())), rails, demand)
+    return combine_planes(folded_clos(NAME, demand_of_one_plane(demand, rails, one_rail())), rails, demand)
+
+
+TOPOLOGY = Topology(
+    name=NAME,
+    limits=LIMITS,
+    drawing=DRAWING,
+    tiers=TIERS,
+    link_kinds=LINK_KINDS,
+    build=build,
+    connect=connect,
+    has_rails=True,
+    isolated_rails=True,
+)

@@ -6,7 +6,9 @@ their own, and cores join the groups.
 
 from __future__ import annotations
 
+from bomgen.fabric.clos.link_kinds import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
+from bomgen.fabric.declaration import TierRows, Topology
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "rail-optimized"
@@ -27,3 +29,18 @@ def build(demand: Demand) -> Fabric:
     Raises Infeasible, with the largest demand that would fit, when there is none.
     """
     return folded_clos(NAME, demand, rails=demand.ports_per_server)
+
+
+TOPOLOGY = Topology(
+    name=NAME,
+    limits=LIMITS,
+    drawing=DRAWING,
+    tiers=TIERS,
+    link_kinds=LINK_KINDS,
+    build=build,
+    connect=connect,
+    arrangement=TierRows(pod="rail-group"),
+    has_rails=True,
+    scalable_units=True,
+    searched=True,
+)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bomgen.fabric.requirements import one_switch
+from bomgen.fabric.declaration import SERVER_LEAF, Topology, no_connections
+from bomgen.fabric.requirements import build_one_switch
 from bomgen.fabric.types import Demand, Fabric
 
 NAME = "single-switch"
@@ -17,4 +18,16 @@ DRAWING = """\
 
 def build(demand: Demand) -> Fabric:
     """One leaf that every endpoint is plugged into. Raises Infeasible when it has too few ports."""
-    return one_switch(demand, NAME)
+    return build_one_switch(demand, NAME)
+
+
+TOPOLOGY = Topology(
+    name=NAME,
+    limits=LIMITS,
+    drawing=DRAWING,
+    tiers=("leaf",),
+    link_kinds=(SERVER_LEAF,),
+    build=build,
+    connect=no_connections,
+    one_switch=True,
+)

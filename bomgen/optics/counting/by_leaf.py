@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import ceil
 
 from bomgen.core.provenance import formula
-from bomgen.fabric.clos.leaf_ports import Ends, Leaf, ends_of, leaves_with
+from bomgen.fabric.clos.leaf_ports import Leaf, LeafEnds, count_alike_leaves, count_ends
 from bomgen.fabric.clos.occupancy import Occupancy
 
 
@@ -59,25 +59,27 @@ def append_kind(apart: tuple[int, ...], ports: tuple[int, ...]) -> tuple[int, ..
 
 
 @formula("ends")
-def machine_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
+def machine_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> LeafEnds:
     """Link ends of some kinds of machines by leaf."""
-    return ends_of(seats, fabrics, ports, places)
+    return count_ends(seats, fabrics, ports, kinds)
 
 
 @formula("ends")
-def server_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
+def server_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> LeafEnds:
     """Link ends of the servers and of the machines that are built like them, by leaf."""
-    return ends_of(seats, fabrics, ports, places, servers=True)
+    return count_ends(seats, fabrics, ports, kinds, servers=True)
 
 
 @formula("ends")
-def server_and_reserved_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> Ends:
+def server_and_reserved_ends(
+    seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]
+) -> LeafEnds:
     """Link ends of the servers, of the machines that are built like them, and reserved ones, by leaf."""
-    return ends_of(seats, fabrics, ports, places, servers=True, reserved=True)
+    return count_ends(seats, fabrics, ports, kinds, servers=True, reserved=True)
 
 
 @formula("pieces")
-def pieces_by_leaf(ends: Ends, links_per_piece: int) -> int:
+def pieces_by_leaf(ends: LeafEnds, links_per_piece: int) -> int:
     """Parts that carry several links each, rounded up per leaf."""
     return sum(leaves * ceil(count / links_per_piece) for count, leaves in ends.leaves)
 
@@ -88,13 +90,13 @@ def whole_cages(
     fabrics: int,
     ports: tuple[int, ...],
     unknown: tuple[int, ...],
-    apart: tuple[int, ...],
+    separate: tuple[int, ...],
     links_per_cage: int,
 ) -> int:
     """Cages that hold only links whose part is not known; these are plugged in last and fill up a shared cage first."""
     return sum(
-        leaves * cages_filled_alone(leaf, unknown, apart, links_per_cage)
-        for leaf, leaves in leaves_with(seats, fabrics, ports)
+        leaves * cages_filled_alone(leaf, unknown, separate, links_per_cage)
+        for leaf, leaves in count_alike_leaves(seats, fabrics, ports)
     )
 
 
@@ -123,7 +125,7 @@ def cage_shortage(
     """
     room = ceil(down / per_cage)
     most = 0
-    for leaf, _ in leaves_with(seats, fabrics, ports):
+    for leaf, _ in count_alike_leaves(seats, fabrics, ports):
         others = [leaf.others[kind] for kind in separate if leaf.others[kind]]
         if not others:
             continue

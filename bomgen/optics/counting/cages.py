@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Switch
 from bomgen.core.provenance import Figure
-from bomgen.fabric.ports import links_per_cage, serves
+from bomgen.fabric.ports import carries_rate, links_per_cage
 from bomgen.fabric.types import Fabric, Links, Tier, ports_of
 from bomgen.optics.compatibility import Cage
 
@@ -17,7 +17,7 @@ SPINE = "spine"
 
 def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
     """The cage of a switch for links of a rate."""
-    group = next(group for group in switch.groups if serves(group, rate))
+    group = next(group for group in switch.groups if carries_rate(group, rate))
     return Cage(device, group.cage, links_per_cage(group, rate), switch.protocol, switch.identity.name)
 
 
@@ -58,7 +58,7 @@ def parallel_links(fabric: Fabric, links: Links) -> int:
     """
     plane = fabric.plane or fabric
     lower, upper = (plane.tier(name) for name in links.ends)
-    if links.beside or lower is None or upper is None:
+    if links.within_tier or lower is None or upper is None:
         return 1
     above = int(upper.count.value)
     if upper.name == SPINE and plane.pods:

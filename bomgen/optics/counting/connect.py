@@ -235,7 +235,7 @@ class _Builder:
             ports = (self.fabric.ports_per_server, *(each.ports for each in self.others))
             together = gcd(leaf.down.value, *(each.value for each in ports))
         return Span(
-            lower, upper, links.rate_gbps, Fraction(spec.length_m.value), together, links.beside, bool(spec.panels)
+            lower, upper, links.rate_gbps, Fraction(spec.length_m.value), together, links.within_tier, bool(spec.panels)
         )
 
     def _has_own_plug(self, machines: AttachedHosts, links: Links) -> bool:
@@ -269,7 +269,7 @@ class _Builder:
         for group in (main, *separate):
             if group.medium is not None and group.medium.lower is not None and group.lower.form not in FIXED:
                 self._module(links, group.lower, group.medium.lower, self._lower_count(links, group), group.links)
-        if upper.form in FIXED or links.beside:
+        if upper.form in FIXED or links.within_tier:
             return
         ports = main.medium.upper if main.medium is not None else None
         together, others = main.links, []
@@ -333,7 +333,7 @@ class _Builder:
 
     def _module(self, links: Links, cage: Cage, module: Module, count: Figure, ends: Figure) -> None:
         """Add modules, merged with equal ones, and their adapters."""
-        if links.beside:
+        if links.within_tier:
             ends = ends_of_links(ends, BOTH_ENDS)
         adapter = adapter_for(cage, module.cage, self.parts.rules())
         if adapter:
@@ -411,12 +411,12 @@ class _Builder:
 
         Of several kinds between switches of one tier, the last has the ports that the others leave.
         """
-        ports = fitted.down if links.ends[1] == device and not links.beside else fitted.up
+        ports = fitted.down if links.ends[1] == device and not links.within_tier else fitted.up
         missing = f"a {device} has no ports for {links.kind} links"
         ports = require(ports, missing)
-        if not links.beside:
+        if not links.within_tier:
             return ports
-        kinds = [each for each in self.fabric.links if each.beside and device in each.ends]
+        kinds = [each for each in self.fabric.links if each.within_tier and device in each.ends]
         if links.kind != kinds[-1].kind:
             return require(links.ports, missing)
         for other in kinds[:-1]:

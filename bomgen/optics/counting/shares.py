@@ -144,12 +144,12 @@ End = TypeVar("End")
 
 def distinct_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
     """The values at the two ends of a kind of link; only one when both ends are the same kind of device."""
-    return (lower,) if links.beside else (lower, upper)
+    return (lower,) if links.within_tier else (lower, upper)
 
 
 def refuse_several_links(links: Links, medium: Medium | None) -> None:
     """Raise Unbuildable for a cable of several links between switches that have only one link to each other."""
-    if links.beside and medium and medium.cable and medium.cable.links.value > 1:
+    if links.within_tier and medium and medium.cable and medium.cable.links.value > 1:
         name, count = medium.cable.identity.id, medium.cable.links.value
         message = f"{name} carries {count} links between two devices, {links.kind} links join every two switches singly"
         raise Unbuildable(f"{message}; name a cable of one link, or `medium: auto`", "ports")

@@ -1,4 +1,8 @@
-"""How the switches of a fabric stand to each other, as far as its counts tell: what every drawing of it rests on."""
+"""How the switches of a fabric are arranged, as its counts and its topology say: what every drawing rests on.
+
+The topology declares whether it is drawn as tiers, groups of switches or a grid. SVG and Graphviz drawings both rest on
+this module and on the labels of `wording`. Of several equal planes one is drawn, with its counts and those of all.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +11,41 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
+from bomgen.fabric.declaration import NodeGrid, SwitchGroups, TierRows
+from bomgen.fabric.registry import topology
 from bomgen.fabric.types import Fabric, Links, Tier
 
-SERVER = "server"
 CORE = "core"
-_AXES = ("x", "y", "z")
-LOCAL = "local"
-"""The links within a group of routers; those of other kinds between routers join groups."""
-_GROUPS, _ROUTERS = ("g", "groups"), ("a", "switches_per_group")
-"""What fabrics call the number of groups, and of the routers of one."""
 
 
-def sideways(fabric: Fabric) -> list[Links]:
+def links_within_tier(fabric: Fabric) -> list[Links]:
     """The links between switches of one tier."""
-    return [links for links in fabric.links if links.ends[0] == links.ends[1]]
+    return [links for links in fabric.links if links.within_tier]
 
 
-def between(fabric: Fabric, lower: str, upper: str) -> Links | None:
+def find_arrangement(fabric: Fabric) -> TierRows | SwitchGroups | NodeGrid:
+    """How the topology of a fabric is drawn."""
+    return topology(fabric.topology).arrangement
+
+
+def is_link_inside_group(fabric: Fabric, links: Links) -> bool:
+    """Whether links connect switches of one group."""
+    arrangement = find_arrangement(fabric)
+    return isinstance(arrangement, SwitchGroups) and links.kind == arrangement.inside
+
+
+def find_links(fabric: Fabric, lower: str, upper: str) -> Links | None:
     """The links that join two tiers."""
     return next((links for links in fabric.links if links.ends == (lower, upper)), None)
 
 
-def share(count: int, parts: int, first: int, last: int) -> range:
+def members_of_parts(count: int, parts: int, first: int, last: int) -> range:
     """Which of `count` things belong to the parts from `first` to `last`, where the first parts have one more."""
     each, larger = divmod(count, parts)
     return range(first * each + min(first, larger), (last + 1) * each + min(last + 1, larger))
 
 
-def uplinks(tier: Tier, switches: range) -> int:
+def count_uplinks(tier: Tier, switches: range) -> int:
     """The links up of some switches of a tier, those that are alike one after the other."""
     found, start = 0, 0
     for alike in tier.fitted:
@@ -46,14 +57,14 @@ def uplinks(tier: Tier, switches: range) -> int:
     return int(found + max(rest, 0) * (tier.up.value if tier.up is not None else 0))
 
 
-def pods_of(fabric: Fabric) -> int:
+def count_pods(fabric: Fabric) -> int:
     """The pods that switches stand in; none for a fabric without."""
     return int(fabric.pods.value) if fabric.pods is not None and len(fabric.tiers) > 1 else 0
 
 
-def reachable(fabric: Fabric, upper: Tier) -> int:
+def count_reachable(fabric: Fabric, upper: Tier) -> int:
     """The switches of a tier that one below may be linked to: those of its pod, or all."""
-    pods = pods_of(fabric)
+    pods = count_pods(fabric)
     return int(upper.count.value // pods if pods and upper.name != CORE else upper.count.value)
 
 
@@ -76,12 +87,14 @@ class Groups:
         return self.count * (self.size * (self.size - 1) // 2)
 
 
-def groups_of(fabric: Fabric) -> Groups:
-    """The groups of a fabric whose switches are linked side by side; one that says nothing of groups is one."""
-    routers, said = int(fabric.tiers[0].count.value), fabric.dimensions
-    count = next((int(said[name].value) for name in _GROUPS if name in said), 1)
-    size = next((int(said[name].value) for name in _ROUTERS if name in said), -(-routers // count))
-    return Groups(count, size)
+def find_groups(fabric: Fabric) -> Groups:
+    """The groups of a fabric whose switches are linked side by side, as its topology names their numbers."""
+    routers, arrangement = int(fabric.tiers[0].count.value), find_arrangement(fabric)
+    count = size = None
+    if isinstance(arrangement, SwitchGroups):
+        count, size = (fabric.dimensions.get(name or "") for name in (arrangement.groups, arrangement.group_size))
+    groups = int(count.value) if count else 1
+    return Groups(groups, int(size.value) if size else -(-routers // groups))
 
 
 class Torus(NamedTuple):
@@ -116,21 +129,23 @@ class Torus(NamedTuple):
         return self.links[axis] // pairs
 
 
-def torus_of(fabric: Fabric) -> Torus:
+def find_torus(fabric: Fabric) -> Torus:
     """The grid of a fabric without switches, and whether its count of links is that of closed or of open lines."""
-    sizes = {axis: int(fabric.dimensions[axis].value) for axis in _AXES if axis in fabric.dimensions}
+    arrangement = find_arrangement(fabric)
+    axes = arrangement.axes if isinstance(arrangement, NodeGrid) else ()
+    sizes = {axis: int(fabric.dimensions[axis].value) for axis in axes if axis in fabric.dimensions}
     count = sum(links.count.value for links in fabric.links)
     nodes = prod(sizes.values())
     for wrapped in (True, False):
         for on_a_pair in (1, 2):
-            found = {axis: nodes // size * _on_a_line(size, wrapped, on_a_pair) for axis, size in sizes.items()}
+            found = {axis: nodes // size * _links_of_line(size, wrapped, on_a_pair) for axis, size in sizes.items()}
             total = sum(found.values())
             if total and count % total == 0:
                 return Torus(sizes, {axis: links * (count // total) for axis, links in found.items()}, wrapped)
     return Torus(sizes, None, wrapped=True)
 
 
-def _on_a_line(size: int, wrapped: bool, on_a_pair: int) -> int:
+def _links_of_line(size: int, wrapped: bool, on_a_pair: int) -> int:
     """Links of nodes in a line; closed, a line of two has one link or, one each way round, two."""
     if size <= 2:
         return (size - 1) * (on_a_pair if wrapped else 1)

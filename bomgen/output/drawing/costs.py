@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from bomgen.core.language import Language
-from bomgen.output.drawing.canvas import LEFT, LINE, RIGHT, WIDTH, Canvas, width_of
+from bomgen.output.drawing.canvas import LEFT, LINE, RIGHT, WIDTH, Canvas, text_width
 from bomgen.pricing.breakdown import Part
 
 _PITCH = 34
@@ -28,8 +28,8 @@ def cost_svg(parts: Sequence[Part], currency: str, language: Language, title: st
     canvas = Canvas()
     texts = [_text(part, currency, language) for part in parts]
     names = [language.word(f"category-{part.category}") for part in parts]
-    left = min(max(width_of(name, _NAME_SIZE) * _BOLD for name in names) + 2 * _GAP, LEFT)
-    room = RIGHT - left - max(width_of(text, _SIZE) for text in texts) - _GAP
+    left = min(max(text_width(name, _NAME_SIZE) * _BOLD for name in names) + 2 * _GAP, LEFT)
+    room = RIGHT - left - max(text_width(text, _SIZE) for text in texts) - _GAP
     longest = max((part.share for part in parts), default=Fraction(0)) or 1
     for index, (part, name, text) in enumerate(zip(parts, names, texts, strict=True)):
         middle = LINE + index * _PITCH

@@ -1,10 +1,11 @@
-"""A drawing of a fabric, from its model: of several equal planes one, as tiers, groups of routers, or a grid."""
+"""A drawing of a fabric: of several equal planes one, as tiers, groups of switches, or a grid."""
 
 from __future__ import annotations
 
 from bomgen.core.language import Language
+from bomgen.fabric.declaration import NodeGrid, SwitchGroups
 from bomgen.fabric.types import Fabric
-from bomgen.output.drawing.arrangement import sideways
+from bomgen.output.drawing.arrangement import find_arrangement
 from bomgen.output.drawing.canvas import Canvas
 from bomgen.output.drawing.grid import draw_grid
 from bomgen.output.drawing.groups import draw_groups
@@ -16,11 +17,16 @@ def fabric_svg(fabric: Fabric, name: str, language: Language, servers: int | Non
     """A fabric as the text of an SVG element: scalable, described for readers who do not see it.
 
     `name` is the fabric's name in the plan; it makes the ids in the drawing unique within a page. `servers` is how many
-    hang on it, where that is known; the other endpoints then count as other machines'. `alone`: the element is a file
+    are attached, where that is known; the other endpoints then count as other machines'. `alone`: the element is a file
     of its own, which brings size, ground and colours.
     """
     wording, canvas = Wording(fabric, name, language, servers), Canvas()
     canvas.header(wording.plane())
-    draw = draw_groups if sideways(wording.drawn) else draw_tiers
-    (draw if wording.drawn.tiers else draw_grid)(canvas, wording)
+    arrangement = find_arrangement(wording.drawn)
+    if isinstance(arrangement, NodeGrid):
+        draw_grid(canvas, wording, arrangement.axes)
+    elif isinstance(arrangement, SwitchGroups):
+        draw_groups(canvas, wording)
+    else:
+        draw_tiers(canvas, wording)
     return canvas.text(name, wording.title(), alone)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bomgen.core.language import Language
-from bomgen.output.drawing.canvas import WIDTH, Canvas, fitted
+from bomgen.output.drawing.canvas import WIDTH, Canvas, fit_words
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.report.elevations.types import FREE, Block, Elevations
 
@@ -91,12 +91,12 @@ def _rows_shown(rows: Sequence[Sequence[Block]], most: int) -> list[int]:
     other = next((number for number, row in enumerate(rows, 1) if any(block.kind != COMPUTE for block in row)), 1)
     half = (most - _GAPS) // 2
     if count <= most or half < 1 or other <= most - 2:
-        return _ends(count, most)
+        return _shown_ends(count, most)
     middle = range(other, min(other + half, count))
     return [*range(1, half + 1), *middle, count]
 
 
-def _ends(count: int, most: int) -> list[int]:
+def _shown_ends(count: int, most: int) -> list[int]:
     """The numbers from 1 that are drawn: all, or the first ones and the last, with one place left for the others."""
     return list(range(1, count + 1)) if count <= most else [*range(1, most - 1), count]
 
@@ -105,11 +105,11 @@ def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[Block
     """A row with what it is called and its racks."""
     middle = y + scale.depth / 2
     name = language.word("ui-floor-row", number=number)
-    canvas.words("row", 0, middle, fitted(name, _LABEL), _LABEL, anchor="start", strong=True)
-    racks = list(_racks(blocks))
+    canvas.words("row", 0, middle, fit_words(name, _LABEL), _LABEL, anchor="start", strong=True)
+    racks = list(_each_rack(blocks))
     room = WIDTH - _LABEL
     fits = int(room // scale.rack) if len(racks) * scale.rack <= room + 1 else int((room - _MORE) // scale.rack)
-    shown = _ends(len(racks), max(fits, 2) + 1) if len(racks) > fits else list(range(1, len(racks) + 1))
+    shown = _shown_ends(len(racks), max(fits, 2) + 1) if len(racks) > fits else list(range(1, len(racks) + 1))
     x, before = float(_LABEL), 0
     for place in shown:
         if place != before + 1:
@@ -123,7 +123,7 @@ def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[Block
     canvas.spoken.append(f"{name}: {', '.join(parts)}")
 
 
-def _racks(blocks: Sequence[Block]) -> Iterator[tuple[str, int]]:
+def _each_rack(blocks: Sequence[Block]) -> Iterator[tuple[str, int]]:
     for block in blocks:
         yield from ((block.kind, block.first + index) for index in range(block.racks))
 

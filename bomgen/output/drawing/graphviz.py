@@ -1,7 +1,8 @@
 """A fabric as a Graphviz graph.
 
-While they are few every switch is a node. More of them collapse, those of a pod and tier into one node, and many pods
-into one that stands for all that are alike, so that the graph of any fabric stays small enough to read.
+Every switch is a node up to `MOST_SWITCHES` and `MOST_EDGES`. More of them collapse: those of a pod and tier into one
+node, and many equal pods into one, so that the graph of any fabric stays small enough to read. The counts on the edges
+add up to the links of each kind; where the counts leave open how many endpoints a leaf has, its edge says "up to".
 """
 
 from __future__ import annotations
@@ -12,8 +13,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bomgen.core.language import Language
+from bomgen.fabric.declaration import NodeGrid, SwitchGroups
 from bomgen.fabric.types import Fabric, Links, Tier
-from bomgen.output.drawing.arrangement import CORE, between, pods_of, reachable, share, sideways, uplinks
+from bomgen.output.drawing.arrangement import (
+    CORE,
+    count_pods,
+    count_reachable,
+    count_uplinks,
+    find_arrangement,
+    find_links,
+    members_of_parts,
+)
 from bomgen.output.drawing.dot import Graph
 from bomgen.output.drawing.graphviz_flat import add_grid, add_groups
 from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES, add_servers, summary
@@ -23,13 +33,14 @@ from bomgen.output.drawing.wording import Wording
 def fabric_dot(fabric: Fabric, name: str, language: Language, servers: int | None = None) -> str:
     """A fabric as the text of an undirected Graphviz graph; of several equal planes it is one.
 
-    `servers` is how many hang on it, where that is known; the other endpoints then count as other machines'.
+    `servers` is how many are attached, where that is known; the other endpoints then count as other machines'.
     """
     wording = Wording(fabric, name, language, servers)
     graph = Graph(name, summary(wording))
-    if not wording.drawn.tiers:
+    arrangement = find_arrangement(wording.drawn)
+    if isinstance(arrangement, NodeGrid):
         add_grid(graph, wording)
-    elif sideways(wording.drawn):
+    elif isinstance(arrangement, SwitchGroups):
         add_groups(graph, wording)
     else:
         _add_tiers(graph, wording)
@@ -67,18 +78,18 @@ def _add_tiers(graph: Graph, wording: Wording) -> None:
                     if part.pods == few and tier.name != CORE:
                         _add_node(graph, wording, part, single)
     for lower, upper in pairwise(fabric.tiers):
-        links = between(fabric, lower.name, upper.name)
+        links = find_links(fabric, lower.name, upper.name)
         for part in tiers[lower.name] if links is not None else ():
             for above in tiers[upper.name]:
                 if above.pods in (None, part.pods):
-                    _join(graph, wording, links, part, above, single)
+                    _add_edge(graph, wording, links, part, above, single)
     lowest = fabric.tiers[0]
     add_servers(graph, wording, [(part.name, len(part.switches)) for part in tiers[lowest.name]])
 
 
 def _pods(fabric: Fabric) -> list[range]:
     """Pods one by one when they are few, else those that are alike together."""
-    pods = pods_of(fabric)
+    pods = count_pods(fabric)
     if pods <= MOST_GROUPS:
         return [range(index, index + 1) for index in range(pods)]
     ends = {0, pods, *(tier.count.value % pods for tier in fabric.tiers if tier.name != CORE)}
@@ -90,16 +101,16 @@ def _is_small(fabric: Fabric) -> bool:
     edges = fabric.tiers[0].count.value
     for lower, upper in pairwise(fabric.tiers):
         up = lower.up.value if lower.up is not None else 0
-        edges += lower.count.value * min(reachable(fabric, upper), up)
+        edges += lower.count.value * min(count_reachable(fabric, upper), up)
     switches = sum(tier.count.value for tier in fabric.tiers)
-    return bool(switches <= MOST_SWITCHES and edges <= MOST_EDGES and pods_of(fabric) <= MOST_GROUPS)
+    return bool(switches <= MOST_SWITCHES and edges <= MOST_EDGES and count_pods(fabric) <= MOST_GROUPS)
 
 
 def _parts(fabric: Fabric, tier: Tier, pods: list[range], single: bool) -> Iterator[_Part]:
     count = tier.count.value
     in_pods: list[range | None] = [*pods] if pods and tier.name != CORE else [None]
     for few in in_pods:
-        switches = range(count) if few is None else share(count, pods_of(fabric), few[0], few[-1])
+        switches = range(count) if few is None else members_of_parts(count, count_pods(fabric), few[0], few[-1])
         if single:
             yield from (_Part(tier, range(index, index + 1), few) for index in switches)
         elif switches:
@@ -117,26 +128,26 @@ def _add_node(graph: Graph, wording: Wording, part: _Part, single: bool) -> None
     graph.node(part.name, label)
 
 
-def _join(graph: Graph, wording: Wording, links: Links | None, part: _Part, above: _Part, single: bool) -> None:
+def _add_edge(graph: Graph, wording: Wording, links: Links | None, part: _Part, above: _Part, single: bool) -> None:
     """The edge between two nodes, where there is a link between their switches."""
     if links is None:
         return
-    count = uplinks(part.tier, part.switches)
+    count = count_uplinks(part.tier, part.switches)
     if single:
-        count = _links_of_pair(wording.drawn, part, above)
+        count = _count_links_of_pair(wording.drawn, part, above)
     if count:
         graph.edge(above.name, part.name, [wording.bundle(links, count)])
 
 
-def _links_of_pair(fabric: Fabric, part: _Part, above: _Part) -> int:
+def _count_links_of_pair(fabric: Fabric, part: _Part, above: _Part) -> int:
     """Links of one switch to one above: even, and where too few, from where the last one's ended."""
-    index, up = part.switches[0], uplinks(part.tier, part.switches)
+    index, up = part.switches[0], count_uplinks(part.tier, part.switches)
     first_below = first_above = 0
     if part.pods is not None:
-        pods, pod = pods_of(fabric), part.pods[0]
-        first_below = share(part.tier.count.value, pods, pod, pod).start
-        first_above = share(above.tier.count.value, pods, pod, pod).start if above.pods is not None else 0
-    targets = reachable(fabric, above.tier) if above.pods is not None else int(above.tier.count.value)
+        pods, pod = count_pods(fabric), part.pods[0]
+        first_below = members_of_parts(part.tier.count.value, pods, pod, pod).start
+        first_above = members_of_parts(above.tier.count.value, pods, pod, pod).start if above.pods is not None else 0
+    targets = count_reachable(fabric, above.tier) if above.pods is not None else int(above.tier.count.value)
     even, rest = divmod(up, targets)
     start = (index - first_below) * rest % targets
     return even + ((above.switches[0] - first_above - start) % targets < rest)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from itertools import combinations, product
 
 from bomgen.fabric.types import Links
-from bomgen.output.drawing.arrangement import LOCAL, Torus, groups_of, share, sideways, torus_of
+from bomgen.output.drawing.arrangement import (
+    Torus,
+    find_groups,
+    find_torus,
+    is_link_inside_group,
+    links_within_tier,
+    members_of_parts,
+)
 from bomgen.output.drawing.dot import Graph
 from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES, add_servers
 from bomgen.output.drawing.wording import Wording
@@ -21,10 +28,10 @@ _STEPS = ((3.2, 0), (0, -2), (1.4, 0.7))
 def add_groups(graph: Graph, wording: Wording) -> None:
     """Routers one by one, groups one by one, or all of them as one node."""
     fabric = wording.drawn
-    routers, groups = fabric.tiers[0].count.value, groups_of(fabric)
-    kinds = [links for links in sideways(fabric) if links.count.value]
-    inside = [links for links in kinds if links.kind == LOCAL]
-    outside = [links for links in kinds if links.kind != LOCAL]
+    routers, groups = fabric.tiers[0].count.value, find_groups(fabric)
+    kinds = [links for links in links_within_tier(fabric) if links.count.value]
+    inside = [links for links in kinds if is_link_inside_group(fabric, links)]
+    outside = [links for links in kinds if not is_link_inside_group(fabric, links)]
     if routers <= MOST_SWITCHES and groups.pairs_inside + groups.pairs + routers <= MOST_EDGES:
         _add_routers(graph, wording, inside, outside)
     elif groups.count <= MOST_GROUPS:
@@ -34,14 +41,14 @@ def add_groups(graph: Graph, wording: Wording) -> None:
         graph.node(tier.name, [wording.tier_name(tier.name), wording.switches(tier), wording.groups()])
         for links in kinds:
             label = [*wording.links(links)[:1], *wording.side_by_side(links)]
-            graph.edge(tier.name, tier.name, label, "" if links.kind == LOCAL else _OTHER_SIDE)
+            graph.edge(tier.name, tier.name, label, "" if is_link_inside_group(fabric, links) else _OTHER_SIDE)
         add_servers(graph, wording, [(tier.name, routers)])
 
 
 def _add_routers(graph: Graph, wording: Wording, inside: list[Links], outside: list[Links]) -> None:
     """Every router a node, every group a frame."""
-    groups, tier = groups_of(wording.drawn), wording.drawn.tiers[0]
-    members = [share(tier.count.value, groups.count, index, index) for index in range(groups.count)]
+    groups, tier = find_groups(wording.drawn), wording.drawn.tiers[0]
+    members = [members_of_parts(tier.count.value, groups.count, index, index) for index in range(groups.count)]
     for index, routers in enumerate(members):
         with graph.cluster(f"group {index + 1}", wording.language.word("ui-group", number=index + 1)):
             for router in routers:
@@ -61,9 +68,9 @@ def _add_routers(graph: Graph, wording: Wording, inside: list[Links], outside: l
 
 def _add_each_group(graph: Graph, wording: Wording, inside: list[Links], outside: list[Links]) -> None:
     """Every group a node that is linked within itself and to every other."""
-    groups, tier = groups_of(wording.drawn), wording.drawn.tiers[0]
+    groups, tier = find_groups(wording.drawn), wording.drawn.tiers[0]
     names = [f"group {index + 1}" for index in range(groups.count)]
-    sizes = [len(share(tier.count.value, groups.count, index, index)) for index in range(groups.count)]
+    sizes = [len(members_of_parts(tier.count.value, groups.count, index, index)) for index in range(groups.count)]
     for index, (name, size) in enumerate(zip(names, sizes, strict=True)):
         graph.node(name, [wording.language.word("ui-group", number=index + 1), wording.switches(tier, size)])
         for links in inside:
@@ -77,7 +84,7 @@ def _add_each_group(graph: Graph, wording: Wording, inside: list[Links], outside
 
 def add_grid(graph: Graph, wording: Wording) -> None:
     """Nodes one by one, or all as one that is linked to itself along every axis."""
-    torus = torus_of(wording.drawn)
+    torus = find_torus(wording.drawn)
     edges = sum(torus.nodes // size * torus.steps(axis) for axis, size in torus.sizes.items())
     for links in wording.drawn.links:
         if torus.nodes <= MOST_SWITCHES and edges <= MOST_EDGES:
@@ -96,7 +103,7 @@ def _add_nodes(graph: Graph, wording: Wording, torus: Torus, links: Links) -> No
     places = list(product(*(range(1, size + 1) for size in sizes)))
     graph.look(_PINNED)
     for place in places:
-        graph.node(_name(place), [_name(place)], _position(place))
+        graph.node(_node_name(place), [_node_name(place)], _node_position(place))
     for place in places:
         for position, (axis, size) in enumerate(torus.sizes.items()):
             if place[position] > torus.steps(axis):
@@ -105,14 +112,14 @@ def _add_nodes(graph: Graph, wording: Wording, torus: Torus, links: Links) -> No
             label = [wording.rate(links)] if count is None else [wording.bundle(links, count)]
             around = place[position] == size
             after = (*place[:position], 1 if around else place[position] + 1, *place[position + 1 :])
-            graph.edge(_name(place), _name(after), label)
+            graph.edge(_node_name(place), _node_name(after), label)
 
 
-def _name(place: tuple[int, ...]) -> str:
+def _node_name(place: tuple[int, ...]) -> str:
     return ", ".join(map(str, place))
 
 
-def _position(place: tuple[int, ...]) -> str:
+def _node_position(place: tuple[int, ...]) -> str:
     """Where a node of a grid stands: later layers behind the first."""
     x, y = (sum(number * step[side] for number, step in zip(place, _STEPS, strict=False)) for side in (0, 1))
     return f'pos="{x:.2f},{y:.2f}!"'

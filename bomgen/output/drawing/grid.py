@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from bomgen.output.drawing.arrangement import Torus, torus_of
+from bomgen.output.drawing.arrangement import Torus, find_torus
 from bomgen.output.drawing.canvas import LEFT, LINE, NUMBER_SIZE, RIGHT, Canvas, Row
 from bomgen.output.drawing.wording import Wording
 
 _SHOWN = 4
 """Nodes of an axis that are drawn; of a longer one the first two and the last."""
 _SHOWN_LAYERS = 3
+_AXES = 3
 _NODE = 6
 _PITCH_X, _PITCH_Y = 92, 68
 _BEHIND_X, _BEHIND_Y = 44, -26
@@ -44,10 +46,11 @@ class _Axis(NamedTuple):
         return self.numbers[place + 1] - self.numbers[place] > 1
 
 
-def draw_grid(canvas: Canvas, wording: Wording) -> None:
-    """Draw a fabric without switches, whose nodes stand on a grid."""
-    torus = torus_of(wording.drawn)
-    x, y, z = (_axis(torus, name, shown) for name, shown in (("x", _SHOWN), ("y", _SHOWN), ("z", _SHOWN_LAYERS)))
+def draw_grid(canvas: Canvas, wording: Wording, axes: Sequence[str]) -> None:
+    """Draw a fabric without switches, whose nodes stand on a grid of up to three axes."""
+    torus = find_torus(wording.drawn)
+    drawn = zip((*axes, "", "")[:_AXES], (_SHOWN, _SHOWN, _SHOWN_LAYERS), strict=True)
+    x, y, z = (_axis(torus, name, shown) for name, shown in drawn)
     depth = -_BEHIND_Y * z.last
     tall = y.last * _PITCH_Y + depth + _BOW + _NUMBER_ROOM + _NAME_ROOM
     [middle] = canvas.rows([Row(_label(wording, torus), height=tall)])

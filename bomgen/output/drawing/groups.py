@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import cos, pi, sin
 
-from bomgen.output.drawing.arrangement import LOCAL, groups_of, share, sideways
-from bomgen.output.drawing.canvas import NUMBER_SIZE, PADDING, Box, Canvas, Row, frames
-from bomgen.output.drawing.tiers import draw_servers, servers_row
+from bomgen.output.drawing.arrangement import find_groups, is_link_inside_group, links_within_tier, members_of_parts
+from bomgen.output.drawing.canvas import NUMBER_SIZE, PADDING, Box, Canvas, Row, lay_out_frames
+from bomgen.output.drawing.tiers import draw_servers, label_servers
 from bomgen.output.drawing.wording import Wording
 
 _SHOWN_GROUPS = 4
@@ -27,16 +27,18 @@ _LEAN = 1.3
 def draw_groups(canvas: Canvas, wording: Wording) -> None:
     """Draw a fabric whose switches are linked side by side."""
     fabric = wording.drawn
-    tier, groups = fabric.tiers[0], groups_of(fabric)
-    shown = list(frames(groups.count, _SHOWN_GROUPS))
+    tier, groups = fabric.tiers[0], find_groups(fabric)
+    shown = list(lay_out_frames(groups.count, _SHOWN_GROUPS))
     label = [wording.tier_name(tier.name), *wording.tier(tier)]
     if groups.count > 1:
         label.append(wording.groups())
     above: list[str] = []
-    for links in (each for each in sideways(fabric) if each.count.value):
-        (label if links.kind == LOCAL else above).extend([*wording.links(links), *wording.side_by_side(links)])
+    for links in (each for each in links_within_tier(fabric) if each.count.value):
+        (label if is_link_inside_group(fabric, links) else above).extend(
+            [*wording.links(links), *wording.side_by_side(links)]
+        )
     row = Row(label, above, _FRAME, _ARCS if len(shown) > 1 else 0)
-    middle, below = canvas.rows([row, servers_row(wording)])
+    middle, below = canvas.rows([row, label_servers(wording)])
     top = middle - _FRAME / 2
     for box in shown:
         canvas.rectangle("pod", box.x, top, box.width, _FRAME, dashed=box.more)
@@ -46,7 +48,7 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
         if groups.count > 1:
             caption = wording.language.word("ui-group", number=box.number)
             canvas.words("pod", box.middle, top + _CAPTION / 2 + 2, caption, box.width)
-        routers = len(share(tier.count.value, groups.count, box.number - 1, box.number - 1))
+        routers = len(members_of_parts(tier.count.value, groups.count, box.number - 1, box.number - 1))
         _draw_ring(canvas, box.middle, middle + _CAPTION / 2, routers)
     _draw_curves(canvas, shown, top)
     draw_servers(canvas, wording, [box.middle for box in shown if not box.more], middle + _FRAME / 2, below)
@@ -72,14 +74,14 @@ def _draw_curves(canvas: Canvas, shown: Sequence[Box], top: float) -> None:
     """A curve from every group to every other; they leave side by side, the farthest in the middle."""
     count = len(shown)
     for first, last in combinations(range(count), 2):
-        start = _foot(shown[first], first, last, count)
-        end = _foot(shown[last], last, first, count)
+        start = _curve_foot(shown[first], first, last, count)
+        end = _curve_foot(shown[last], last, first, count)
         height = _LEAN * _ARCS * (last - first) / max(count - 1, 1)
         dashed = shown[first].more or shown[last].more
         canvas.curve([(start, top), (start, top - height), (end, top - height), (end, top)], dashed)
 
 
-def _foot(box: Box, index: int, other: int, count: int) -> float:
+def _curve_foot(box: Box, index: int, other: int, count: int) -> float:
     """Where the curve to another group leaves: those to the left, near before far, then to the right, far first."""
     order = [*range(index - 1, -1, -1), *range(count - 1, index, -1)]
     return box.middle + (order.index(other) - (count - 2) / 2) * NUMBER_SIZE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bomgen.core.language import Language
-from bomgen.output.drawing.canvas import WIDTH, Canvas, fitted
+from bomgen.output.drawing.canvas import WIDTH, Canvas, fit_words
 from bomgen.report.elevations.types import TRAY, Elevation, Elevations, Slot, named_text, spans_text
 from bomgen.report.elevations.words import pdu_words
 
@@ -36,7 +36,7 @@ _LIGHT, _DARK = 0.07, 0.22
 _TITLE, _BODY = "rack-title", "rack-text"
 
 
-def drawn_of(found: Elevations) -> tuple[Elevation, ...]:
+def racks_to_draw(found: Elevations) -> tuple[Elevation, ...]:
     """The racks that are drawn: those of which there are most, in the order of the floor."""
     order = sorted(range(len(found.groups)), key=lambda index: (-found.groups[index].number, index))
     return tuple(found.groups[index] for index in sorted(order[:MOST_DRAWN]))
@@ -47,7 +47,7 @@ def rack_svgs(found: Elevations, language: Language, name: str = "racks") -> Ite
 
     The name makes their ids unique within a page.
     """
-    drawn = drawn_of(found)
+    drawn = racks_to_draw(found)
     for start in range(0, len(drawn), BESIDE):
         beside = drawn[start : start + BESIDE]
         canvas = Canvas()
@@ -98,12 +98,12 @@ class _Front:
         self._free()
         self._hung()
         self._sums()
-        self.canvas.spoken.append(", ".join((title, kind, *map(_spoken, group.slots))))
+        self.canvas.spoken.append(", ".join((title, kind, *map(_describe_slot, group.slots))))
 
     def _line(self, number: int, text: str, strong: bool = False) -> None:
         y = _LINE / 2 + number * _LINE + 2
         size = _NAME_SIZE if strong else _WORD_SIZE
-        text = fitted(text, self.room)
+        text = fit_words(text, self.room)
         self.canvas.words(_TITLE, self.x + 1, y, text, self.room, anchor="start", largest=size, strong=strong)
 
     def _top(self, unit: int, height: int) -> float:
@@ -122,7 +122,7 @@ class _Front:
         for index, line in enumerate(lines):
             y = middle + (index - (len(lines) - 1) / 2) * min(_LINE, high / len(lines))
             canvas.words(
-                "device-name", x, y, fitted(line, self.width - 2 * _INSET), self.width - 2 * _INSET, largest=size
+                "device-name", x, y, fit_words(line, self.width - 2 * _INSET), self.width - 2 * _INSET, largest=size
             )
 
     def _slot(self, slot: Slot) -> None:
@@ -177,7 +177,7 @@ class _Front:
             y = middle + (index - (len(shown) - 1) / 2) * _LINE
             size = min(_WORD_SIZE, high - 1)
             x = self.left + self.width / 2
-            self.canvas.words("free", x, y, fitted(line, self.inside), self.inside, largest=size)
+            self.canvas.words("free", x, y, fit_words(line, self.inside), self.inside, largest=size)
 
     def _hung(self) -> None:
         """The PDUs beside the units, with their names and feeds upright."""
@@ -186,20 +186,20 @@ class _Front:
         for number, pdu in enumerate(self.beside[: self.strips]):
             left = x + number * _STRIP
             self.canvas.rectangle("pdu", left + 1, top, _STRIP - 2, high, filled=True, tone=_DARK, corner=1)
-            text = fitted(pdu_words(self.language, pdu), high)
+            text = fit_words(pdu_words(self.language, pdu), high)
             self.canvas.words("pdu", left + _STRIP / 2, top + high / 2, text, high, turned=True, largest=_SMALL_SIZE)
 
     def _sums(self) -> None:
         """What one of these racks holds, draws and weighs, as far as it is known."""
-        lines = list(sums_words(self.group, self.language))
+        lines = list(describe_sums(self.group, self.language))
         for number, line in enumerate(lines):
             y = self.floor + _LINE * (number + 1)
-            text = fitted(line, self.room)
+            text = fit_words(line, self.room)
             self.canvas.words(_BODY, self.x + 1, y, text, self.room, anchor="start", largest=_WORD_SIZE)
         self.canvas.bottom = max(self.canvas.bottom, self.floor + _LINE * len(lines) - _LINE)
 
 
-def sums_words(group: Elevation, language: Language) -> Iterator[str]:
+def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
     """What one of equal racks holds, draws and weighs, in lines."""
     sums, word = group.sums, language.word
 
@@ -220,7 +220,7 @@ def sums_words(group: Elevation, language: Language) -> Iterator[str]:
         yield word(key, number=len(group.pdus), feeds=feeds)
 
 
-def _spoken(slot: Slot) -> str:
+def _describe_slot(slot: Slot) -> str:
     name = slot.identity.name if slot.identity else slot.device
     place = "" if slot.unit is None else f" (U{slot.unit}–{slot.top})"
     return f"{slot.pieces} × {name}{place}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from bomgen.fabric.types import Tier
-from bomgen.output.drawing.arrangement import CORE, between, pods_of, reachable, share
+from bomgen.output.drawing.arrangement import CORE, count_pods, count_reachable, find_links, members_of_parts
 from bomgen.output.drawing.canvas import (
     BETWEEN_BOXES,
     BOX_HEIGHT,
@@ -16,8 +16,8 @@ from bomgen.output.drawing.canvas import (
     Box,
     Canvas,
     Row,
-    boxes_in,
-    frames,
+    lay_out_boxes,
+    lay_out_frames,
 )
 from bomgen.output.drawing.wording import Wording
 
@@ -30,29 +30,29 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
     """Draw a fabric whose switches stand in tiers."""
     fabric = wording.drawn
     tiers = fabric.tiers[::-1]
-    pods = list(frames(pods_of(fabric), _SHOWN_PODS))
+    pods = list(lay_out_frames(count_pods(fabric), _SHOWN_PODS))
     rows = [Row([wording.tier_name(tier.name), *wording.tier(tier)]) for tier in tiers]
     for index, (upper, lower) in enumerate(pairwise(tiers), start=1):
-        links = between(fabric, lower.name, upper.name)
+        links = find_links(fabric, lower.name, upper.name)
         if links is not None:
             rows[index] = rows[index]._replace(links=[*wording.links(links), *wording.joining(lower, upper)])
-    middles = canvas.rows([*rows, servers_row(wording)])
+    middles = canvas.rows([*rows, label_servers(wording)])
     _draw_pods(canvas, wording, pods, [y for tier, y in zip(tiers, middles, strict=False) if tier.name != CORE])
     above: list[list[Box]] = []
     for index, (tier, middle) in enumerate(zip(tiers, middles, strict=False)):
-        groups = _groups(tier, pods)
+        groups = _boxes_by_pod(tier, pods)
         for boxes in groups:
             canvas.boxes(middle, boxes)
         if index:
             up = tier.up.value if tier.up is not None else 0
             heights = (middle - BOX_HEIGHT / 2, middles[index - 1] + BOX_HEIGHT / 2)
-            _connect(canvas, groups, above, heights, up >= reachable(fabric, tiers[index - 1]))
+            _draw_links(canvas, groups, above, heights, up >= count_reachable(fabric, tiers[index - 1]))
         above = groups
     leaves = [box.middle for group in above for box in group if not box.more]
     draw_servers(canvas, wording, leaves, middles[-2] + BOX_HEIGHT / 2, middles[-1])
 
 
-def servers_row(wording: Wording) -> Row:
+def label_servers(wording: Wording) -> Row:
     """The words beside the servers."""
     links = wording.server_links()
     label = [wording.language.word("ui-tier-server"), *wording.endpoints()]
@@ -63,20 +63,24 @@ def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start
     """One frame around the servers: which of them hang on which switch differs from topology to topology."""
     top = middle - BOX_HEIGHT / 2 - PADDING
     canvas.rectangle("servers", LEFT, top, RIGHT - LEFT, BOX_HEIGHT + 2 * PADDING)
-    canvas.boxes(middle, list(boxes_in(LEFT + PADDING, RIGHT - LEFT - 2 * PADDING, wording.server_count())))
+    canvas.boxes(middle, list(lay_out_boxes(LEFT + PADDING, RIGHT - LEFT - 2 * PADDING, wording.server_count())))
     for x in above:
         for shift in (-BETWEEN_BOXES, 0, BETWEEN_BOXES):
             canvas.line(x + shift, start, x + shift, top)
 
 
-def _groups(tier: Tier, pods: Sequence[Box]) -> list[list[Box]]:
+def _boxes_by_pod(tier: Tier, pods: Sequence[Box]) -> list[list[Box]]:
     """The boxes of a tier, pod by pod; those of a core, and of a fabric without pods, are one group."""
     if not pods or tier.name == CORE:
-        return [list(boxes_in(LEFT, RIGHT - LEFT, tier.count.value))]
+        return [list(lay_out_boxes(LEFT, RIGHT - LEFT, tier.count.value))]
     count = pods[-1].number
     padding = _POD_WORD + PADDING
     return [
-        list(boxes_in(pod.x + _POD_WORD, pod.width - padding, len(share(tier.count.value, count, index, index))))
+        list(
+            lay_out_boxes(
+                pod.x + _POD_WORD, pod.width - padding, len(members_of_parts(tier.count.value, count, index, index))
+            )
+        )
         for pod in pods
         for index in [pod.number - 1]
         if not pod.more
@@ -98,7 +102,7 @@ def _draw_pods(canvas: Canvas, wording: Wording, pods: Sequence[Box], middles: S
             canvas.words("pod", pod.x + _POD_WORD / 2, centre, wording.pod(pod.number), height, turned=True)
 
 
-def _connect(
+def _draw_links(
     canvas: Canvas,
     groups: Sequence[Sequence[Box]],
     above: Sequence[Sequence[Box]],

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from bomgen.core.language import Language
-from bomgen.fabric.types import Fabric, Links, Tier
-from bomgen.output.drawing.arrangement import LOCAL, SERVER, between, groups_of, pods_of, reachable, sideways, torus_of
-from bomgen.plan.types import RAIL_OPTIMIZED
+from bomgen.fabric.declaration import SwitchGroups, TierRows
+from bomgen.fabric.types import SERVER, Fabric, Links, Tier
+from bomgen.output.drawing.arrangement import (
+    count_pods,
+    count_reachable,
+    find_arrangement,
+    find_groups,
+    find_links,
+    find_torus,
+    is_link_inside_group,
+)
 
 _GBPS = "Gb/s"
 
 
 class Wording:
-    """The labels of a fabric's drawing. `servers` is how many hang on it, where that is known."""
+    """The labels of a fabric's drawing. `servers` is how many are attached, where that is known."""
 
     def __init__(self, fabric: Fabric, name: str, language: Language, servers: int | None) -> None:
         self.all, self.name, self.language, self.servers = fabric, name, language, servers
         self.drawn = fabric.plane or fabric
         self.planes = int(fabric.planes.value) if fabric.plane and fabric.planes is not None else 1
-        self.group = "rail-group" if self.drawn.topology == RAIL_OPTIMIZED else "pod"
+        arrangement = find_arrangement(self.drawn)
+        self.group = arrangement.pod if isinstance(arrangement, TierRows) else ""
 
     def title(self) -> str:
         """The fabric's name and its switches."""
@@ -38,7 +47,7 @@ class Wording:
 
     def tier_name(self, tier: str) -> str:
         """What a tier is called; the one tier of a fabric without tiers above holds routers."""
-        key = "router" if sideways(self.drawn) else tier
+        key = "router" if isinstance(find_arrangement(self.drawn), SwitchGroups) else tier
         return self.language.words.get(f"ui-tier-{key}", tier)
 
     def switches(self, tier: Tier, count: int | None = None) -> str:
@@ -53,7 +62,7 @@ class Wording:
 
     def groups(self) -> str:
         """Groups of routers, and how many stand in one."""
-        groups = groups_of(self.drawn)
+        groups = find_groups(self.drawn)
         return self.language.word("ui-groups", count=self._integer(groups.count), size=self._integer(groups.size))
 
     def pod(self, first: int, last: int | None = None) -> str:
@@ -64,11 +73,11 @@ class Wording:
 
     def pods(self) -> str:
         """How many pods there are."""
-        return self.language.word(f"ui-{self.group}s", count=self._integer(pods_of(self.drawn)))
+        return self.language.word(f"ui-{self.group}s", count=self._integer(count_pods(self.drawn)))
 
     def grid(self) -> str:
         """A fabric without switches by the sizes of its grid."""
-        torus = torus_of(self.drawn)
+        torus = find_torus(self.drawn)
         return self.language.word("ui-torus" if torus.wrapped else "ui-mesh", shape=torus.shape)
 
     # Links
@@ -97,7 +106,7 @@ class Wording:
 
     def joining(self, lower: Tier, upper: Tier) -> list[str]:
         """How the links between two tiers spread over pairs of switches and pods."""
-        up, above = lower.up.value if lower.up is not None else 0, reachable(self.drawn, upper)
+        up, above = lower.up.value if lower.up is not None else 0, count_reachable(self.drawn, upper)
         even = above and up % above == 0
         key, count = ("ui-per-pair", up // above) if even else ("ui-per-switch", up)
         lines = [self.language.word(key, count=self._integer(count))]
@@ -105,8 +114,8 @@ class Wording:
 
     def side_by_side(self, links: Links) -> list[str]:
         """How links within a tier spread: over pairs of routers in a group, or over pairs of groups."""
-        groups = groups_of(self.drawn)
-        within = links.kind == LOCAL
+        groups = find_groups(self.drawn)
+        within = is_link_inside_group(self.drawn, links)
         pairs = groups.pairs_inside if within else groups.pairs
         if pairs and links.count.value >= pairs:
             key = "ui-per-pair-router" if within else "ui-per-pair-group"
@@ -120,7 +129,7 @@ class Wording:
     def server_links(self) -> Links | None:
         """The links between servers and switches."""
         lowest = self.drawn.tiers[0].name if self.drawn.tiers else ""
-        return between(self.drawn, SERVER, lowest)
+        return find_links(self.drawn, SERVER, lowest)
 
     def server_count(self) -> int:
         """Servers of the fabric; where nobody says, as many as have its cabled links."""

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from bomgen.cabling.types import NOWHERE, Column, Wiring
 from bomgen.catalog.parts import Module
+from bomgen.fabric.registry import link_kinds
 from bomgen.optics.selection import TRANSCEIVER, Medium
 from bomgen.pricing.bill import cable_id, cable_sku
 
 BATCH = 131_072
 """Links turned into words at a time."""
-KIND_CODES = {"server-leaf": "SL", "leaf-spine": "LS", "spine-core": "SC", "local": "LL", "global": "LG"}
-"""What a label calls a kind of link."""
 PLACED = ("site", "row", "rack", "unit")
 """What is known of a device's place."""
 SEVERAL = ";"
@@ -72,7 +71,7 @@ class _Words:
         firsts, stems, fabrics = list[int](), list[str](), list[str]()
         for place in np.flatnonzero(np.diff(wiring.way, prepend=-1)):
             way = wiring.ways[wiring.way[place]]
-            stem = f"{codes[way.fabric]}-{KIND_CODES[way.kind]}-"
+            stem = f"{codes[way.fabric]}-{link_kinds()[way.kind].code}-"
             if not stems or stems[-1] != stem:
                 firsts.append(int(wiring.piece[place]))
                 stems.append(stem)

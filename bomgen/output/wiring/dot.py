@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from bomgen.cabling.types import Column, Wiring
-from bomgen.output.drawing.dot import Graph, quoted
+from bomgen.output.drawing.dot import Graph, quote
 from bomgen.output.wiring.formats import Progress
 
 ABOUT = "Graphviz graph of devices and the cables between them; of large fabrics the switches alone."
@@ -45,7 +45,7 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
         if len(bundles) <= MOST_LABELS:
             graph.edge(*ends, [text])
         else:
-            graph.plain_edge(*ends, f"tooltip={quoted([text])}")
+            graph.plain_edge(*ends, f"tooltip={quote([text])}")
     out.write(graph.text().encode())
     progress(wiring.pieces)
 

@@ -33,8 +33,8 @@ System = dict[str, tuple[str, int, dict[int, str]]]
 def write(wiring: Wiring, out: Path, progress: Progress) -> None:
     """Write the topology to `out` and the systems beside it. Raises Unsuitable where this is no single subnet."""
     subnet = Subnet(wiring)
-    kinds = [system_of(kind) for kind in wiring.kinds]
-    names, ports = ([_lettered(name) for name in given] for given in (wiring.names, wiring.ports))
+    kinds = [system_name(kind) for kind in wiring.kinds]
+    names, ports = ([_start_with_letter(name) for name in given] for given in (wiring.names, wiring.ports))
     systems: dict[str, System] = {}
     with out.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write(f"# Fabric {wiring.used[0].fabric} of {wiring.site}; IBDM_IBNL_PATH names this folder\n")
@@ -44,14 +44,14 @@ def write(wiring: Wiring, out: Path, progress: Progress) -> None:
             stream.write(f"\n{system} {names[device]}\n")
             for number, node in nodes:
                 _learn(systems.setdefault(system, {}), node, ports)
-                stream.writelines(_lines(subnet, node, kinds, names, ports))
+                stream.writelines(_system_lines(subnet, node, kinds, names, ports))
                 progress(sum(link.peer > number for link in node.links))
     for name, known in systems.items():
         content = "".join(_definition(name, known))
         (out.parent / SYSTEM_FILE.format(name=name)).write_text(content, encoding="utf-8", newline="\n")
 
 
-def system_of(kind: DeviceKind) -> str:
+def system_name(kind: DeviceKind) -> str:
     """What the model of a device is called in a topology; the name of its file as well."""
     if kind.identity:
         return _word(kind.identity.id)
@@ -60,15 +60,15 @@ def system_of(kind: DeviceKind) -> str:
 
 def _word(name: str) -> str:
     """A name as ibdm reads it: a hyphen before a digit would begin a number."""
-    return _lettered("".join(letter if letter.isalnum() else "_" for letter in slug(name)).upper())
+    return _start_with_letter("".join(letter if letter.isalnum() else "_" for letter in slug(name)).upper())
 
 
-def _lettered(name: str) -> str:
+def _start_with_letter(name: str) -> str:
     """A name that begins with a letter."""
     return name if name[:1].isalpha() else f"{BEFORE_DIGIT}{name}"
 
 
-def _lines(subnet: Subnet, node: Node, kinds: list[str], names: list[str], ports: list[str]) -> Iterator[str]:
+def _system_lines(subnet: Subnet, node: Node, kinds: list[str], names: list[str], ports: list[str]) -> Iterator[str]:
     """The links of a node, each with the system and the port at its other end."""
     for link in node.links:
         device, _ = subnet.node(link.peer)

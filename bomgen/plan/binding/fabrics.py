@@ -9,16 +9,15 @@ from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import Problem, suggestion
 from bomgen.core.provenance import Figure, Mark, first_given
-from bomgen.fabric.registry import Topology, described
+from bomgen.fabric.declaration import LinkKind, Topology
+from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import Section
-from bomgen.plan.types import IN_BAND, LINK_KINDS, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
+from bomgen.plan.types import IN_BAND, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
 
 DEFAULT = "default"
 AUTO = "auto"
-ACCESS = "access"
-"""The topology whose leaves are linked into another fabric."""
 ASSUMED = "x-assumption"
 """Names the assumption that stands in for an option of a topology."""
 
@@ -79,9 +78,9 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
         switch_ports=_management_ports(section, role, "switch"),
         pdu_ports=_management_ports(section, role, "pdu"),
         machine_ports=_management_ports(section, role, "machine"),
-        uplink=_uplink(section, fabrics),
-        links={kind: _link(section.below("links"), kind, mark) for kind in LINK_KINDS},
-        switchless=kind.switchless,
+        uplink=_uplink(section, fabrics, kind),
+        links={kind.name: _link(section.below("links"), kind, mark) for kind in link_kinds().values()},
+        declared=kind,
         options=_options(section, kind),
         host_cage=section.catalog.assumption("host-cage"),
     )
@@ -166,16 +165,19 @@ def _management_ports(section: Section, role: str, device: str) -> Figure | None
     return ports if ports.value else None
 
 
-def _uplink(section: Section, fabrics: Section) -> Uplink | None:
+def _uplink(section: Section, fabrics: Section, topology: Topology) -> Uplink | None:
     """The fabric that the leaves are linked into."""
     below = section.below("uplink")
     name = below.text("fabric")
     if name is None:
-        if section.data.get("topology") == ACCESS:
-            section.problem("topology", "access leaves have no spines; add `uplink: {fabric: ...}`", "uplink")
+        if topology.uplinked:
+            message = f"{topology.name} leaves have no spines; add `uplink: {{fabric: ...}}`"
+            section.problem("topology", message, "uplink")
         return None
-    if section.data.get("topology") != ACCESS:
-        below.problem("fabric", "only leaves of topology access are linked into another fabric; leave it out", "uplink")
+    if not topology.uplinked:
+        linked = " or ".join(each.name for each in described() if each.uplinked)
+        message = f"only leaves of topology {linked} are linked into another fabric; leave it out"
+        below.problem("fabric", message, "uplink")
     if section.origin is not None:
         name = next((each for each in fabrics.data if _role(fabrics, each) == IN_BAND), name)
     known = [each for each in fabrics.data if each != ".".join(str(step) for step in section.path[1:])]
@@ -250,11 +252,10 @@ def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoic
     )
 
 
-def _link(links: Section, kind: str, fabric_mark: Mark) -> LinkSpec:
-    section = links.below(kind)
+def _link(links: Section, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
+    section = links.below(kind.name)
     named = section.data.get("module")
-    ends = LINK_KINDS[kind]
-    modules = {end: str(named) for end in ends} if isinstance(named, str) else dict(named or {})
+    modules = {end: str(named) for end in kind.ends} if isinstance(named, str) else dict(named or {})
     for end, part in modules.items():
         at = section.below("module") if isinstance(named, dict) else section
         key = end if isinstance(named, dict) else "module"

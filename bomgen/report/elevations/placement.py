@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.devices import SERVERS, Machines, machines
-from bomgen.cabling.positions import ground, lying, places, stack
+from bomgen.cabling.devices import SERVERS, Machines, number_devices
+from bomgen.cabling.positions import build_floor, locate_devices, pdu_units, stack_of_machines
 from bomgen.cabling.types import NOWHERE, PANEL, Column, DeviceKind, Places
 from bomgen.cabling.wiring import wire
 from bomgen.design.assembly import Design
@@ -65,11 +65,11 @@ def elevations(design: Design) -> Elevations | None:
 
     Raises ValueError when the rows that the plan draws have too few racks; where links go over panels, as `wire`.
     """
-    site, floor = design.plan.site, ground(design)
+    site, floor = design.plan.site, build_floor(design)
     if site is None or floor is None:
         return None
-    found = machines(design)
-    placed = places(design, found, site, floor)
+    found = number_devices(design)
+    placed = locate_devices(design, found, site, floor)
     if any(each.patch for built in design.fabrics for each in built.interconnect.link_groups):
         table = wire(design).each_cable
         found, placed = found._replace(kinds=table.kinds), table.places or placed
@@ -201,7 +201,7 @@ def _pdus(
     feeds = supply.feeds if kind == MANAGEMENT or supply.compute_rack_feeds else None
     racks = devices.shape[0]
     found = []
-    for number, unit in enumerate(lying(site, part, pdus).tolist()):
+    for number, unit in enumerate(pdu_units(site, part, pdus).tolist()):
         name = second = None
         if of_pdus and number < devices.shape[1]:
             names = [of_pdus.name(int(devices[rack, number]) - of_pdus.start) for rack in (0, min(1, racks - 1), -1)]
@@ -275,7 +275,7 @@ def _panels_without_room(found: Machines, placed: Places) -> Iterator[tuple[str,
 def _doubts(design: Design, site: Site, found: Machines, placed: Places) -> Iterator[tuple[str, str]]:
     """A warning about racks that are too few for what must stand in them."""
     yield from _panels_without_room(found, placed)
-    given, packed = design.facility.management_racks, stack(design, found, site)
+    given, packed = design.facility.management_racks, stack_of_machines(design, found, site)
     full = list(_unplaced(packed.kinds, placed))
     if not full:
         return

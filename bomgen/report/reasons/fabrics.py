@@ -11,12 +11,11 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
-from bomgen.fabric.clos.runners_up import Tried, by_division, by_tiers, endpoints
+from bomgen.fabric.clos.runners_up import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
 from bomgen.fabric.clos.search import Shape
-from bomgen.fabric.planes import dealt
+from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.types import Demand, Tier, TierChoice
 from bomgen.plan import fabric_demand
-from bomgen.plan.types import RAIL_OPTIMIZED
 from bomgen.report.reasons.types import (
     DEFAULT,
     PLAN,
@@ -31,8 +30,6 @@ from bomgen.report.reasons.types import (
     named,
 )
 
-SEARCHED = ("fat-tree", RAIL_OPTIMIZED)
-"""Topologies whose shape is the smallest that a search finds."""
 SHOWN = 5
 """Runners-up that are named: the nearest say the most."""
 _WORDS = {1: "one tier", 2: "two tiers"}
@@ -49,10 +46,11 @@ def topics(asked: Asked) -> Iterator[Topic]:
     for built in asked.report.design.fabrics:
         base, of = f"fabrics.{built.plan.name}", built.plan.name
         yield Topic(f"{base}.topology", (), partial(_topology, asked, built))
-        if built.plan.topology.value in SEARCHED and built.attachment:
+        if built.plan.declared.searched and built.attachment:
             yield Topic(f"{base}.tiers", (f"{base}.tiers",), partial(_tiers, asked, built))
             if len(built.fabric.tiers) > 1:
-                covers = tuple(f"{base}.{key}" for key in ("ports.leaf", "switches", "links.leaf-spine", "pods"))
+                above_leaves = built.fabric.links[1].kind
+                covers = tuple(f"{base}.{key}" for key in ("ports.leaf", "switches", f"links.{above_leaves}", "pods"))
                 yield Topic(f"{base}.ports.leaf.up", covers, partial(_division, asked, built))
         for tier in built.fabric.tiers:
             covers = (f"{of}.switch.{tier.name}", f"{base}.switches.{tier.name}")
@@ -71,19 +69,23 @@ def _demand(asked: Asked, built: BuiltFabric) -> Demand | None:
     if built.attachment is None or servers is None:
         return None
     whole = fabric_demand.demand(built.plan, built.attachment, servers, built.hosts)
-    return dealt(whole, built.plan.planes, built.attachment.ports_per_plane) if built.plan.planes.value > 1 else whole
+    return (
+        demand_of_one_plane(whole, built.plan.planes, built.attachment.ports_per_plane)
+        if built.plan.planes.value > 1
+        else whole
+    )
 
 
 def _rails(built: BuiltFabric, demand: Demand) -> Figure | None:
-    return demand.ports_per_server if built.plan.topology.value == RAIL_OPTIMIZED else None
+    return demand.ports_per_server if built.plan.declared.has_rails else None
 
 
 def _tiers(asked: Asked, built: BuiltFabric) -> Reason | None:
     demand = _demand(asked, built)
     if demand is None:
         return None
-    taken, wanted = len(built.fabric.tiers), endpoints(demand)
-    tried = by_tiers(demand, _rails(built, demand))
+    taken, wanted = len(built.fabric.tiers), count_endpoints(demand)
+    tried = runners_up_by_tiers(demand, _rails(built, demand))
     place = asked.given("fabrics", built.plan.name, "tiers")
     by_plan = built.plan.tiers is not None
     switches = sum(tier.count.value for tier in built.fabric.tiers)
@@ -121,7 +123,7 @@ def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
     leaf = built.fabric.tier("leaf")
     if demand is None or leaf is None or leaf.up is None:
         return None
-    shapes = by_division(demand, len(built.fabric.tiers), _rails(built, demand))
+    shapes = runners_up_by_division(demand, len(built.fabric.tiers), _rails(built, demand))
     if not shapes:
         return None
     best, *others = shapes
@@ -168,7 +170,7 @@ def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:
 
 def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
     """Switches of the catalogue with ports as fast and of one protocol: what the fabric would be with them."""
-    if built.plan.topology.value not in SEARCHED or built.attachment is None:
+    if not built.plan.declared.searched or built.attachment is None:
         return
     found = []
     rate = max(group.port_gbps.value for group in tier.switch.groups)

@@ -1,12 +1,17 @@
-"""Which switch is joined to which: even spread, port by port."""
+"""Which switch of a folded Clos is connected to which: even spread, port by port.
+
+Parallel links of two switches are neighbours on both, so that cables of several links and twin-port modules connect the
+same two cages. Spines at the same place in their pods connect to the same cores. Leaves of rails are numbered unit by
+unit.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.fabric.clos.occupancy import pod_sizes
-from bomgen.fabric.links.endpoints import Seats, counted
+from bomgen.fabric.clos.occupancy import leaves_of_pods
+from bomgen.fabric.links.endpoints import Seats, count_up
 from bomgen.fabric.types import Fabric
 
 Column = NDArray[np.int64]
@@ -14,13 +19,13 @@ Ends = tuple[Column, Column, Column, Column]
 """Lower device and port, upper device and port."""
 
 
-def to_spines(plane: Fabric, seats: Seats) -> Ends:
+def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
     """Links of every leaf to the spines of its pod.
 
     Links to one spine are neighbours on both switches, so that two of them may share a cage at either end.
     """
     spine = plane.tier("spine")
-    if spine is None:
+    if spine is None or seats is None:
         raise ValueError("a fabric without spines")
     pods = int(plane.pods.value) if plane.pods else 1
     of_pod = int(spine.count.value) // pods
@@ -32,7 +37,7 @@ def to_spines(plane: Fabric, seats: Seats) -> Ends:
     before = np.cumsum(each) - each
     first = np.concatenate(([0], np.flatnonzero(np.diff(pod)) + 1)).astype(np.int64)
     before -= np.repeat(before[first], np.diff(np.append(first, len(pod))))
-    lower_port = counted(up)
+    lower_port = count_up(up)
     parallel = np.repeat(each, up)
     return (
         np.repeat(leaf, up),
@@ -47,14 +52,14 @@ def _leaves_of_pods(leaves: int, rails: int, pods: int) -> tuple[Column, Column]
     if pods == 1:
         return np.arange(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.int64)
     row = leaves // rails
-    sizes = np.array(pod_sizes(row, pods // rails), dtype=np.int64)
+    sizes = np.array(leaves_of_pods(row, pods // rails), dtype=np.int64)
     in_row = np.arange(row, dtype=np.int64)
     pod = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
     rail = np.arange(rails, dtype=np.int64)[:, None]
     return (in_row * rails + rail).ravel(), (pod + rail * len(sizes)).ravel()
 
 
-def to_cores(plane: Fabric) -> Ends:
+def connect_cores(plane: Fabric) -> Ends:
     """Links of every spine to the cores, each spine to as many different ones as it can.
 
     Spines of one place in their pods are joined to the same cores; links to one core are neighbours on both switches.
@@ -73,32 +78,3 @@ def to_cores(plane: Fabric) -> Ends:
         return device, port, port // each, pod * (of_pod * each) + place * each + port % each
     link = place * up + port
     return device, port, link % cores, pod * (of_pod * up // cores) + link // cores
-
-
-def in_groups(plane: Fabric) -> Ends:
-    """Links between every two switches of each group."""
-    a, groups = (int(plane.dimensions[name].value) for name in ("switches_per_group", "groups"))
-    one, other = np.triu_indices(a, 1)
-    start = np.repeat(np.arange(groups, dtype=np.int64) * a, len(one))
-    lower, upper = np.tile(one.astype(np.int64), groups), np.tile(other.astype(np.int64), groups)
-    return start + lower, upper - 1, start + upper, lower
-
-
-def between_groups(plane: Fabric) -> Ends:
-    """Links between every two groups, dealt out to the switches of each group in turn.
-
-    Which switch of a group has which global link is free (Kim et al. 2008 leave it open); dealing them out in turn
-    gives every switch as many as any other, or one fewer.
-    """
-    a, groups, each = (
-        int(plane.dimensions[name].value) for name in ("switches_per_group", "groups", "links_between_groups")
-    )
-    one, other = (np.repeat(column.astype(np.int64), each) for column in np.triu_indices(groups, 1))
-    number = np.tile(np.arange(each, dtype=np.int64), len(one) // each)
-    from_one, from_other = (other - 1) * each + number, one * each + number
-    return (
-        one * a + from_one % a,
-        from_one // a,
-        other * a + from_other % a,
-        from_other // a,
-    )

@@ -1,0 +1,145 @@
+"""What a topology declares: its tiers, its kinds of link with their ends, how its ports are connected and drawn.
+
+A topology is one module of `topologies/` with a `TOPOLOGY`, a record of this module. Everything else learns of tiers
+and kinds of link from these records: the keys of `links:` in the schema of plans, rates, labels of cables, the
+enumeration of links, drawings. No other module asks for a topology or for a kind of link of one topology by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bomgen.fabric.types import SERVER, Fabric
+
+if TYPE_CHECKING:
+    from bomgen.fabric.links.endpoints import Seats
+
+Connections = tuple[Collection[int], Collection[int], Collection[int], Collection[int]]
+"""Links of one kind in four columns: lower device, lower port, upper device, upper port; a row is a link.
+
+Devices are numbered from 0 within their tier and plane, ports from 0 within a switch and kind of link.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkKind:
+    """A kind of link: every link of it connects the same two kinds of device at one rate."""
+
+    name: str
+    """As plans give it under `links:` and as results name it."""
+    ends: tuple[str, str]
+    """Kinds of device at the lower and the upper end: `server` or a tier."""
+    code: str
+    """In the labels of cables, such as LS."""
+    title: str
+    """Name in the schema of plans."""
+    description: str
+    """One sentence for the schema of plans."""
+    example: Mapping[str, object] = field(default_factory=lambda: {"medium": "transceiver"})
+    """What a plan may say of it, for the schema of plans."""
+    in_every_result: bool = False
+    """Whether results name it for every fabric, with 0 where the fabric has none."""
+
+
+SERVER_LEAF = LinkKind(
+    *("server-leaf", (SERVER, "leaf"), "SL", "Server to leaf"),
+    "Links from servers and other hosts to the leaf switches.",
+    {"medium": "aoc"},
+    in_every_result=True,
+)
+"""The links of endpoints, which every topology with switches has."""
+
+
+class TierRows(NamedTuple):
+    """Drawn as tiers one above the other, with pods as frames where the fabric has pods."""
+
+    pod: str = "pod"
+    """What a pod is called: the stem of the words `ui-POD` and `ui-PODs` of the language files."""
+
+
+TIER_ROWS = TierRows()
+
+
+class SwitchGroups(NamedTuple):
+    """Drawn as groups of switches side by side: all switches of a group are linked, and all groups."""
+
+    inside: str
+    """The kind of link inside a group; those of other kinds between switches connect groups."""
+    groups: str | None = None
+    """The dimension of the fabric that is the number of groups; None: there is one."""
+    group_size: str | None = None
+    """The dimension of the fabric that is the number of switches of a group."""
+
+
+class NodeGrid(NamedTuple):
+    """Drawn as a grid of nodes without switches."""
+
+    axes: tuple[str, ...]
+    """The dimensions of the fabric that are the nodes along each axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """A topology as its module declares it."""
+
+    name: str
+    """As plans give it: the name of the module with hyphens."""
+    limits: str
+    """How large it can be, in one sentence."""
+    drawing: str
+    """A few lines of characters for `bomgen catalog topology`."""
+    tiers: tuple[str, ...]
+    """Tiers of switches that it may have, lowest first: of leaf, spine and core, the tiers of a plan."""
+    link_kinds: tuple[LinkKind, ...]
+    """Every kind of link that it may have."""
+    build: Callable[[Any], Fabric]
+    """From a Demand, or without switches a DirectDemand, to the smallest fabric. Raises Infeasible when none fits."""
+    connect: Callable[[Fabric, Seats | None], Iterator[tuple[LinkKind, Connections]]]
+    """Which port is connected to which: the links between switches (or nodes) of one plane, kind by kind.
+
+    The links of endpoints are enumerated from the seats for all topologies alike.
+    """
+    arrangement: TierRows | SwitchGroups | NodeGrid = TIER_ROWS
+    """How a drawing arranges it."""
+    options: Mapping[str, Any] | None = None
+    """The JSON Schema of what a plan may say under its name; None: nothing."""
+    switchless: bool = False
+    """Whether it connects nodes directly: it is asked with a DirectDemand."""
+    one_switch: bool = False
+    """Whether it never has more than one switch."""
+    has_rails: bool = False
+    """Whether each leaf serves one port of every server."""
+    isolated_rails: bool = False
+    """Whether every rail is a fabric of its own: rails meet only inside the servers."""
+    scalable_units: bool = False
+    """Whether the servers of a scalable unit share a set of leaves."""
+    uplinked: bool = False
+    """Whether its leaves are linked into another fabric, which plans name under `uplink:`."""
+    searched: bool = False
+    """Whether its shape is the smallest folded Clos that a search over all divisions of ports finds."""
+
+    def link_kind(self, name: str) -> LinkKind:
+        """The kind of link of a name. Raises KeyError for one that the topology does not declare."""
+        for kind in self.link_kinds:
+            if kind.name == name:
+                return kind
+        raise KeyError(f"the topology {self.name} declares no links {name}")
+
+
+def no_connections(_plane: Fabric, _seats: object) -> Iterator[tuple[LinkKind, Connections]]:
+    """The connections of a topology whose switches are not linked to each other."""
+    yield from ()
+
+
+def mismatch(topology: Topology, fabric: Fabric) -> str | None:
+    """What a fabric has that its topology does not declare; None when all of it is declared."""
+    for tier in fabric.tiers:
+        if tier.name not in topology.tiers:
+            return f"the topology {topology.name} declares no tier {tier.name}"
+    ends = {kind.name: kind.ends for kind in topology.link_kinds}
+    for links in fabric.links:
+        if ends.get(links.kind) != links.ends:
+            return f"the topology {topology.name} declares no {links.kind} links from {' to '.join(links.ends)}"
+    return None
