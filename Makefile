@@ -106,7 +106,7 @@ release: $(INSTALLED_TOOLS) ## build wheel and sdist twice, compare, and write t
 	$(TOOLS)/bin/python ci/release.py release dist
 
 clean: ## remove the environment, results and caches
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules .ci/cyclonedx
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .ci/node_modules .ci/cyclonedx .ci/user .ci/bin
 	find bomgen tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list

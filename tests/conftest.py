@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -69,3 +70,13 @@ def cells() -> Cells:
         return data
 
     return lambda bom, paths: {path: value(bom, path) for path in paths}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end of a run which tests were skipped, and what would run them."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        terminalreporter.section("skipped tests, and how to run them")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} test{'s' if count > 1 else ''}: {reason}")

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import written
+from judging import skip_or_fail
 
 CHECKOUT = Path(__file__).parents[2]
 TIMEOUT = 300
@@ -49,10 +50,7 @@ class Page(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site. Without MkDocs the tests are skipped, and fail on a continuous-integration machine."""
     if find_spec("material") is None:
-        message = "MkDocs is not installed; `make site` or `pip install -e '.[site]'` does it"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+        skip_or_fail("MkDocs is not installed: .venv/bin/pip install -e '.[site]'")
     place = tmp_path_factory.mktemp("site") / "built"
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", place],

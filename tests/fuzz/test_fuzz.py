@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import shutil
 import subprocess
 from importlib.util import find_spec
@@ -12,6 +11,7 @@ from types import ModuleType
 
 import pytest
 from hunt import HERE, TARGETS, command
+from judging import skip_or_fail
 
 RUNS = {"source": 500, "quantities": 1000, "books": 100, "templates": 50, "bind": 5}
 """Executions of a target each time: less than a second beside the start."""
@@ -63,10 +63,7 @@ def test_the_corpora_are_small() -> None:
 def test_a_few_more_executions_break_nothing(name: str, tmp_path: Path) -> None:
     """Each target for a fixed number of executions from its corpus, with a fixed seed."""
     if find_spec("atheris") is None:
-        message = "atheris is not installed; the extra `fuzz` has it, for Linux on x86-64"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+        skip_or_fail("atheris is not installed: .venv/bin/pip install -e '.[fuzz]' (Linux on x86-64)")
     options = (f"-runs={RUNS[name]}", f"-seed={SEED}", f"-artifact_prefix={tmp_path}/")
     inputs = tmp_path / "inputs"
     inputs.mkdir()

@@ -1,7 +1,7 @@
 """Outside programs as judges of what bomgen writes.
 
-Each plan of the checkout is built once a session. A judge that is not installed skips its tests on a user's machine
-and fails them where the environment says CI; `.ci/run` installs all of them.
+Each plan of the checkout is built once a session. `.ci/run` installs all judges; `judging.py` says what happens where
+one is missing.
 """
 
 from __future__ import annotations
@@ -11,49 +11,23 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from judging import find_judge
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = sorted((CHECKOUT / "plans").glob("*.yaml"))
-NODE_MODULES = CHECKOUT / ".ci" / "node_modules"
 TIMEOUT = 300
 
 Judge = Callable[[str], Path]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def _installed(name: str) -> Path | None:
-    """Where a judge lies: a program, `npm:PACKAGE`, `python:MODULE` or `ci:FOLDER`."""
-    kind, _, rest = name.rpartition(":")
-    if kind == "ci":
-        return place if (place := CHECKOUT / ".ci" / rest).is_dir() else None
-    if kind == "npm":
-        place = NODE_MODULES / rest
-        return place if place.exists() and shutil.which("node") else None
-    if kind == "python":
-        found = find_spec(rest)
-        return Path(found.origin) if found and found.origin else None
-    program = shutil.which(rest)
-    return Path(program) if program else None
-
-
 @pytest.fixture(scope="session")
 def judge() -> Judge:
-    """Where a judge lies. One that is missing skips the test, or fails it on a continuous-integration machine."""
-
-    def find(name: str) -> Path:
-        place = _installed(name)
-        if place is None:
-            message = f"the judge {name} is not installed; .ci/run installs it on Debian"
-            if os.environ.get("CI"):
-                pytest.fail(message)
-            pytest.skip(message)
-        return place
-
-    return find
+    """Where a judge is. One that is missing skips the test, or fails it on a continuous-integration machine."""
+    return find_judge
 
 
 def _without_network() -> list[str]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import shutil
 import struct
 import subprocess
 import zipfile
@@ -18,10 +16,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from judging import find_judge
 from openpyxl import Workbook, load_workbook
 from openpyxl.cell import Cell as SheetCell
 from openpyxl.worksheet.worksheet import Worksheet
-from python_calamine import CalamineWorkbook
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Party, Row, Section, Step, Table, Value
 from bomgen.core.language import Language, language
@@ -636,10 +634,20 @@ def test_same_document_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(properties.created) == "2000-01-01 00:00:00"
 
 
+def read_sheet(content: bytes, name: str, **options: bool) -> list[list[object]]:
+    """The rows of a sheet as a reader that is not openpyxl sees them."""
+    find_judge("python:python_calamine")
+    from python_calamine import CalamineWorkbook
+
+    sheet = CalamineWorkbook.from_filelike(io.BytesIO(content)).get_sheet_by_name(name)
+    rows: list[list[object]] = sheet.to_python(**options)
+    return rows
+
+
 def test_another_reader_sees_the_same() -> None:
     """A reader that never calculates finds numbers and words where formulas stand."""
     document = make()
-    rows = CalamineWorkbook.from_filelike(io.BytesIO(workbook(document, ENGLISH))).get_sheet_by_name(BILL).to_python()
+    rows = read_sheet(workbook(document, ENGLISH), BILL)
     assert rows[FIRST - 1][:4] == ["switch", "QM9700", 701250.0, 32.0]
     assert rows[FIRST + len(LINES) - 2][2] == 'No "price"'
     assert rows[-1][1:3] == ["Total amount, at least", float(document.totals.amount)]
@@ -754,8 +762,7 @@ def test_the_logo_stands_above_the_title(given: Logo, size: tuple[int, int] | No
     assert content == workbook(replace(make(), logo=given), ENGLISH)
     archive = zipfile.ZipFile(io.BytesIO(content))
     media = [name for name in archive.namelist() if name.startswith("xl/media/")]
-    summary = CalamineWorkbook.from_filelike(io.BytesIO(content)).get_sheet_by_name("Summary")
-    first, second, *_ = (row[0] for row in summary.to_python(skip_empty_area=False))
+    first, second, *_ = (row[0] for row in read_sheet(content, "Summary", skip_empty_area=False))
     if size is None:
         assert (media, first) == ([], "Cluster")
         return
@@ -773,11 +780,7 @@ def test_the_logo_stands_above_the_title(given: Logo, size: tuple[int, int] | No
 
 def calculated(directory: Path, files: Mapping[str, bytes]) -> Mapping[str, Workbook]:
     """What LibreOffice makes of workbooks whose formulas have lost their values."""
-    program = shutil.which("soffice")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("LibreOffice is missing")
-        pytest.skip("LibreOffice is missing")
+    program = str(find_judge("soffice"))
     for name, content in files.items():
         load_workbook(io.BytesIO(content)).save(directory / f"{name}.xlsx")
     arguments = [f"-env:UserInstallation={(directory / 'profile').as_uri()}", "--headless", "--convert-to", "xlsx"]

@@ -31,7 +31,7 @@ ASKED = {
 """What pyproject.toml asks for, by the lock file that has it."""
 LOCKS = {path.stem: release.pins(path) for path in sorted((CHECKOUT / "requirements").glob("*.txt"))}
 PAGE = (CHECKOUT / "docs" / "dependencies.md").read_text("utf-8")
-LEGACY = {"MIT": ("MIT",), "BSD License": ("BSD-3-Clause", "BSD-2-Clause")}
+LEGACY = {**dict.fromkeys(("MIT", "MIT License"), ("MIT",)), "BSD License": ("BSD-3-Clause", "BSD-2-Clause")}
 """Licences as packages without an SPDX expression name them."""
 
 
