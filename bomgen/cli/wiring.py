@@ -51,7 +51,7 @@ class _Wiring(click.Command):
     multiple=True,
     metavar="NAME",
     shell_complete=proposed("fabrics"),
-    help="Only the cables of a fabric; can be given again.",
+    help="Only the cables of a fabric; repeatable.",
 )
 @click.option(
     "--cluster",
