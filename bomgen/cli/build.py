@@ -54,7 +54,7 @@ DEFAULT_FOLDER = "dist"
     multiple=True,
     metavar="FILE",
     shell_complete=files,
-    help="Fill in a template of your own, NAME.j2, and write NAME; can be given again.",
+    help="Fill in a template of your own, NAME.j2, and write NAME; repeatable.",
 )
 @locked_option
 @set_option

@@ -13,12 +13,12 @@ from bomgen.cli.options import proposed
 def catalog(kind: str | None, id: str | None) -> None:
     """List the kinds of part, the parts of a KIND, or all that is known of one with its sources."""
     from bomgen.catalog.files import KINDS, Catalog, UnknownPart
+    from bomgen.cli.tables import print_lines, terminal_width
     from bomgen.workflow.catalog_listing import kinds, part, parts_of
 
     shelves = Catalog()
     if kind is None:
-        for line in kinds(shelves):
-            click.echo(line)
+        print_lines(kinds(shelves), terminal_width())
         return
     if kind == "topology":
         _echo_topologies(id)
@@ -30,14 +30,14 @@ def catalog(kind: str | None, id: str | None) -> None:
         raise click.UsageError(f"no kind '{kind}'; {hint}")
     try:
         lines = parts_of(shelves, kind) if id is None else part(shelves, kind, id)
-        for line in lines:
-            click.echo(line)
+        print_lines(lines, terminal_width())
     except UnknownPart as error:
         raise click.UsageError(str(error)) from None
 
 
 def _echo_topologies(name: str | None) -> None:
     """Every topology, or all of one."""
+    from bomgen.cli.tables import DRAWING, print_lines, terminal_width
     from bomgen.fabric.registry import topologies
     from bomgen.workflow.catalog_listing import topologies_listed, topology
 
@@ -46,5 +46,4 @@ def _echo_topologies(name: str | None) -> None:
 
         hint = suggestion(name, topologies(), f"there are {', '.join(topologies())}")
         raise click.UsageError(f"no topology '{name}'; {hint}")
-    for line in topology(name) if name else topologies_listed():
-        click.echo(line)
+    print_lines(topology(name) if name else topologies_listed(), terminal_width(), start=DRAWING)

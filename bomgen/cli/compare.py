@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +13,10 @@ from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import opened, worked_out
 from bomgen.cli.writing import not_itself, write_out
+
+if TYPE_CHECKING:
+    from bomgen.core.language import Language
+    from bomgen.report.result import Report
 
 FORMATS = ("text", "md", "html", "xlsx", "json")
 SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}
@@ -68,9 +74,27 @@ def compare(
         else:
             reports.append(report)
     if reports:
+        from bomgen.cli.tables import terminal_width
         from bomgen.core.language import language
         from bomgen.output.writer import render_comparison
 
         words = language(code or reports[0].plan.quote.language)
-        write_out(render_comparison(reports, words, form, alternatives), output)
+        width = terminal_width() if form == "text" and output is None else None
+        if width is None:
+            write_out(render_comparison(reports, words, form, alternatives), output)
+        else:
+            _print(reports, words, alternatives, width)
     sys.exit(worst)
+
+
+def _print(reports: Sequence[Report], words: Language, alternatives: bool, width: int) -> None:
+    """Print the comparison in lines of at most `width` characters."""
+    from bomgen.cli.tables import print_lines, print_table
+    from bomgen.output.terminal import parts
+    from bomgen.report.compare.comparison import compared, document
+
+    for part in parts(document(compared(reports, words, alternatives), words), words):
+        if isinstance(part, str):
+            print_lines([part], width)
+        else:
+            print_table(part, width)

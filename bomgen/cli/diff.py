@@ -282,11 +282,19 @@ def _show(problems: Sequence[Problem], given: _Given) -> None:
 
 def _print(found: Difference, every: bool) -> None:
     """Print the text, in colours where it goes to a terminal."""
-    from bomgen.report.diff.text import HEADLINE, TITLE, lines
+    from bomgen.cli.tables import print_lines, print_table, terminal_width
+    from bomgen.report.diff.text import HEADLINE, TITLE, Toned, parts
 
-    for text, tone in lines(found, every):
-        bold = True if tone in (HEADLINE, TITLE) else None
-        click.echo(click.style(text, fg=TONES.get(tone), bold=bold) if text else "")
+    width = terminal_width()
+    for part in parts(found, every):
+        if isinstance(part, Toned):
+            bold = True if part.tone in (HEADLINE, TITLE) else None
+            print_lines([part.text], width, bold=bold)
+        elif width is None:
+            for text, tone in part.lines():
+                click.echo(click.style(text, fg=TONES.get(tone)))
+        else:
+            print_table(part.table(TONES), width)
 
 
 def _written(found: Difference, form: str, every: bool, reasons: list[str]) -> bytes:

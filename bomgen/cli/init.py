@@ -70,7 +70,9 @@ def init(name: str | None, design: str | None, listed: bool) -> None:
 
 def _echo_designs() -> None:
     """Each design with the GPUs that it has or needs, and its title."""
+    from bomgen.cli.tables import print_table, terminal_width
     from bomgen.core.language import language
+    from bomgen.core.text_table import TextTable
     from bomgen.workflow.inputs import open_plan
     from bomgen.workflow.pipeline import sized
     from bomgen.workflow.starters import designs
@@ -80,6 +82,10 @@ def _echo_designs() -> None:
         clusters = sized(open_plan(str(path), str(path.parent)))
         counts = (f"{words.number(sizing.gpus.value)} x {plan.cluster.gpu.identity.name}" for plan, sizing in clusters)
         rows.append((name, ", ".join(counts), clusters[0][0].title))
+    columns = terminal_width()
+    if columns is not None:
+        print_table(TextTable(rows, right=(1,)), columns)
+        return
     names, width = (max(len(row[column]) for row in rows) for column in (0, 1))
     for name, gpus, title in rows:
         click.echo(f"{name:{names}}  {gpus:>{width}}  {title}")

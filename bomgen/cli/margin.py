@@ -33,9 +33,10 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
 
     Amounts are after discount and before tax. No file of `bomgen build` has any of it.
     """
+    from bomgen.cli.tables import print_lines, print_table, terminal_width
     from bomgen.cli.watching import watched
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.output.margin import SHOWN
+    from bomgen.output.margin import SHOWN, notes, table
     from bomgen.workflow.pipeline import earned
 
     file = one_opened(plan, root)
@@ -47,4 +48,9 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
         show(errors.problems, file)
         sys.exit(WRONG_PLAN)
     show((*report.problems, *report.stale, *found.problems), file)
-    write_out(SHOWN[form](found).encode(), output)
+    columns = terminal_width() if form == "text" and output is None else None
+    if columns is None:
+        write_out(SHOWN[form](found).encode(), output)
+    else:
+        print_table(table(found), columns)
+        print_lines(notes(found), columns)

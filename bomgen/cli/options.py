@@ -94,8 +94,6 @@ root_option = click.option(
     type=click.Path(exists=True, file_okay=False),
     help="Folder that the plan's paths must stay below. [default: its checkout]",
 )
-locked_option = click.option(
-    "--locked", is_flag=True, help="Take it for an error when a plan has no lock, or when its lock is stale."
-)
+locked_option = click.option("--locked", is_flag=True, help="Fail if a plan has no lock, or if its lock is stale.")
 plans_argument = click.argument("plans", nargs=-1, required=True, metavar="PLAN...", shell_complete=proposed("plans"))
 plan_argument = click.argument("plan", shell_complete=proposed("plans"))

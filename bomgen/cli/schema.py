@@ -25,7 +25,7 @@ OF_PLANS = ("plan", "base")
     multiple=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
-    help="Plans: offer the ids of a part folder too; can be given again.",
+    help="Plans: offer the ids of a part folder too; repeatable.",
 )
 def schema(name: str, kind: str | None, with_catalog: bool, parts: tuple[str, ...]) -> None:
     """Print a JSON Schema: of plans, bom.json, price books, differences, or part files (of one KIND, or of all).

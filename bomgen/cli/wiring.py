@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME",
     shell_complete=proposed("fabrics"),
-    help="Only the cables of a fabric; can be given again.",
+    help="Only the cables of a fabric; repeatable.",
 )
 @click.option(
     "--cluster",

@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from bomgen.cli.exit_codes import NOT_WRITTEN
 from bomgen.cli.messages import UNSHOWN, complain, plain, say
-
-if TYPE_CHECKING:
-    pass
 
 
 def not_itself(output: str | None, given: str, what: str = "what is read") -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from bomgen.core.csv_fields import kept_text
 from bomgen.core.language import Language, language
+from bomgen.core.text_table import TextTable
 from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, Sum
 
 SHARE = Decimal("0.0001")
@@ -63,14 +64,20 @@ def _amount_or(row: Mapping[str, Any], name: str, currency: str) -> object:
     return Decimal(value) if name in ("margin", "share") and value is not None else value
 
 
-def _text(margin: Margin) -> str:
+def table(margin: Margin) -> TextTable:
+    """The margins as rows: a header, a row per line of the bill, a gap, then the sums."""
     words = language("en")
     header = ("line", "pieces", f"net {margin.currency}", "cost", "margin", "share")
-    rows = [header, *(_line_row(line, words, margin.currency) for line in margin.lines), ()]
+    rows = [header, *(_line_row(line, words, margin.currency) for line in margin.lines), ("",) * len(header)]
     rows += [_sum_row(each, words, margin.currency) for each in (*margin.categories, margin.total)]
-    widths = [max(len(row[at]) for row in rows if row) for at in range(len(header))]
+    return TextTable(rows, right=range(1, len(header)))
+
+
+def _text(margin: Margin) -> str:
+    rows = table(margin).rows
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_aligned(row, widths) for row in rows]
-    return "\n".join([*lines, *_notes(margin)]) + "\n"
+    return "\n".join([*lines, *notes(margin)]) + "\n"
 
 
 SHOWN: Mapping[str, Callable[[Margin], str]] = {"text": _text, "csv": _csv, "json": _json}
@@ -79,7 +86,9 @@ SHOWN: Mapping[str, Callable[[Margin], str]] = {"text": _text, "csv": _csv, "jso
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     """A name to the left, numbers to the right."""
-    cells = [cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(zip(row, widths))]  # noqa: B905 - an empty row has no cells
+    cells = [
+        cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
     return GAP.join(cells).rstrip()
 
 
@@ -114,7 +123,7 @@ def _percent(share: Fraction | None) -> str:
     return NOTHING if share is None else f"{_decimal(share):.2%}"
 
 
-def _notes(margin: Margin) -> Iterator[str]:
+def notes(margin: Margin) -> Iterator[str]:
     """What the sums leave out."""
     total = margin.total
     for count, word in ((total.without_price, "price"), (total.without_cost, "cost")):

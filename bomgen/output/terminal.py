@@ -2,50 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from unicodedata import east_asian_width
 
-from bomgen.core.document import Column, Document, Table
+from bomgen.core.document import Document, Table
 from bomgen.core.language import Language
+from bomgen.core.text_table import TextTable
 
 _GAP = "  "
+_BOLD = "bold"
 _WIDE = ("W", "F")
 """Characters that take the place of two."""
 
 
 def text(document: Document, language: Language) -> bytes:
     """The tables and notes of a document in UTF-8, columns aligned."""
-    colon = language.word("ui-colon")
-    lines = [document.title, ""]
-    for section in document.sections:
-        lines += [*section.text, *([""] if section.text else [])]
-        for table in section.tables:
-            lines += [*_table(table, language), ""]
-        lines += [f"{language.word(f'ui-{note.level}')}{colon} {note.text}" for note in section.notes]
-        lines += [""] if section.notes else []
+    lines = list[str]()
+    for each in parts(document, language):
+        lines += [each] if isinstance(each, str) else _aligned(each)
     return ("\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n").encode("utf-8")
 
 
-def _table(table: Table, language: Language) -> Iterator[str]:
-    rows = [[language.cell(cell) for cell in row.cells] for row in table.rows]
-    heads = [column.title for column in table.columns]
-    widths = [max(map(_width, cells)) for cells in zip(heads, *rows, strict=True)]
-    yield _line(heads, widths, table.columns)
+def parts(document: Document, language: Language) -> Iterator[str | TextTable]:
+    """The lines and the tables of a document, one after the other. Headings in a table are rows with a single text."""
+    colon = language.word("ui-colon")
+    yield from (document.title, "")
+    for section in document.sections:
+        yield from (*section.text, *([""] if section.text else []))
+        for table in section.tables:
+            yield from (_table(table, language), "")
+        yield from (f"{language.word(f'ui-{note.level}')}{colon} {note.text}" for note in section.notes)
+        yield from [""] if section.notes else []
+
+
+def _table(table: Table, language: Language) -> TextTable:
+    rows, styles = [[column.title for column in table.columns]], [_BOLD]
     group = None
-    for row, cells in zip(table.rows, rows, strict=True):
+    for row in table.rows:
         if row.group is not None and row.group != group:
-            yield row.group
+            rows.append([row.group, *[""] * (len(table.columns) - 1)])
+            styles.append(_BOLD)
         group = row.group
-        yield _line(cells, widths, table.columns)
+        rows.append([_GAP + language.cell(row.cells[0]), *(language.cell(cell) for cell in row.cells[1:])])
+        styles.append("")
+    rows[0][0] = _GAP + rows[0][0]
+    numbers = [at for at, column in enumerate(table.columns) if column.kind != "text"]
+    return TextTable(rows, right=numbers, styles=styles)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
-    """Cells side by side: texts begin at the left, numbers end at the right."""
-    padded = []
-    for cell, width, column in zip(cells, widths, columns, strict=True):
-        room = " " * (width - _width(cell))
-        padded.append(cell + room if column.kind == "text" else room + cell)
-    return _GAP + _GAP.join(padded)
+def _aligned(table: TextTable) -> Iterator[str]:
+    """Cells side by side: texts begin at the left, numbers end at the right. Headings move no column."""
+    whole = [row for row in table.rows if any(row[1:])]
+    widths = [max(map(_width, cells)) for cells in zip(*whole, strict=True)]
+    for row in table.rows:
+        padded = []
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            room = " " * (width - _width(cell))
+            padded.append(room + cell if at in table.right else cell + room)
+        yield _GAP.join(padded)
 
 
 def _width(text: str) -> int:

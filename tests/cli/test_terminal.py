@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import pytest
+from rich.cells import cell_len
 from terminal import Bomgen, Terminal
 
 ROOT = Path(__file__).parents[2]
@@ -26,8 +27,12 @@ fabrics:
 """
 WRONG = PLAN.replace("qm9700", "qm9701")
 ESCAPE = "\x1b"
+ERASED = "\x1b[K"
+"""What takes a line of progress away."""
 COLOURS = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS")
 LONG, SMALL = "plans/llama65b.yaml", "plans/a100-32-zh.yaml"
+LONGEST_WORD = 24
+"""A longer word may be broken."""
 
 Shown = Callable[..., tuple[int, str]]
 
@@ -63,13 +68,50 @@ def shown(tmp_path: Path) -> Iterator[Shown]:
     (tmp_path / "q.yaml").write_text(PLAN.replace("small", "other"), encoding="utf-8")
     (tmp_path / "w.yaml").write_text(WRONG, encoding="utf-8")
 
-    def run(*arguments: str, **given: str) -> tuple[int, str]:
-        opened.append(Terminal([], environment(**given), tmp_path, arguments))
+    def run(*arguments: str, columns: int = 200, **given: str) -> tuple[int, str]:
+        opened.append(Terminal([], environment(**given), tmp_path, arguments, columns))
         return opened[-1].to_end()
 
     yield run
     for terminal in opened:
         terminal.close()
+
+
+# width --------------------------------------------------------------------------------------------------------------
+
+
+WIDE_TABLES = {
+    "margin": ("margin", str(ROOT / "tests/golden/corners/cost-beside-prices.yaml"), "-q"),
+    "compare": ("compare", *(str(ROOT / "plans" / f"{name}.yaml") for name in ("llama65b", "llama65b-h100"))),
+    "compare in Chinese": ("compare", str(ROOT / SMALL), str(ROOT / LONG), "--language", "zh"),
+    "list of parts": ("catalog", "transceiver"),
+    "part": ("catalog", "switch", "qm9700"),
+    "topologies": ("catalog", "topology"),
+    "designs": ("init", "--list"),
+    "diff": ("diff", *(str(ROOT / "plans" / f"{name}.yaml") for name in ("llama65b", "llama65b-h100"))),
+}
+
+
+@pytest.mark.parametrize("columns", [80, 100, 160])
+@pytest.mark.parametrize("table", WIDE_TABLES)
+def test_tables_fit_the_terminal(table: str, columns: int, shown: Shown) -> None:
+    """No line is wider, a Chinese character counting as two; every word of the pipe is there; no blanks end a line."""
+    code, text = shown(*WIDE_TABLES[table], columns=columns, NO_COLOR="1")
+    lines = [line.rpartition(ERASED)[2] for line in text.replace("\r\n", "\n").split("\n")]
+    assert code == 0
+    assert max(map(cell_len, lines)) <= columns
+    assert [line for line in lines if line != line.rstrip()] == []
+    whole = "".join(text.split())
+    words = {word for word in piped(*WIDE_TABLES[table]).stdout.split() if len(word) < LONGEST_WORD}
+    assert [word for word in sorted(words) if word not in whole] == []
+
+
+def test_a_row_of_a_table_keeps_its_colour(shown: Shown) -> None:
+    """What is new is green and what is gone is red, in rows that are wrapped as well."""
+    _, text = shown(*WIDE_TABLES["diff"], columns=80)
+    assert "\x1b[31m" in text
+    assert "\x1b[32m" in text
+    assert ESCAPE not in piped(*WIDE_TABLES["diff"]).stdout
 
 
 # colours ------------------------------------------------------------------------------------------------------------

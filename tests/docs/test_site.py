@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -17,6 +19,7 @@ from judging import skip_or_fail
 
 CHECKOUT = Path(__file__).parents[2]
 TIMEOUT = 300
+MARKED = re.compile(r"<mark[^>]*>(.*?)</mark>")
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 """Attributes that make a browser load something."""
 NOT_LOADED = ("canonical", "next", "prev", "alternate")
@@ -49,7 +52,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site. Without MkDocs the tests are skipped, and fail on a continuous-integration machine."""
-    if find_spec("material") is None:
+    if find_spec("material") is None or find_spec("jieba") is None:
         skip_or_fail("MkDocs is not installed: .venv/bin/pip install -e '.[site]'")
     place = tmp_path_factory.mktemp("site") / "built"
     done = subprocess.run(
@@ -111,3 +114,25 @@ def test_pages_say_their_language(site: Path, pages: dict[Path, Page]) -> None:
     """Chinese pages are marked as such."""
     assert {page.language for path, page in pages.items() if path.parent == site / "zh"} == {"zh"}
     assert pages[site / "tutorial.html"].language == "en"
+
+
+def test_the_search_knows_chinese_words_and_leaves_the_name_of_the_program_alone(site: Path) -> None:
+    """Asked by the site's own worker: "价格" finds Chinese pages, and "BOM" marks no "bomgen"."""
+    if which("node") is None:
+        pytest.skip("the search runs in Node: install nodejs")
+    queries = ("价格", "交换机", "BOM", "bomgen wiring")
+    done = subprocess.run(
+        ["node", CHECKOUT / "tests" / "search.js", site, *queries], capture_output=True, check=True, timeout=TIMEOUT
+    )
+    found = json.loads(done.stdout)
+    for query in queries[:2]:
+        assert {entry["location"].split("/")[0] for entry in found[query]} == {"zh"}
+        assert marked(found[query]) >= {query}
+    assert "BOM" in marked(found["BOM"])
+    assert "bomgen" not in marked(found["BOM"])
+    assert found["bomgen wiring"][0]["location"].startswith("wiring.html")
+
+
+def marked(entries: list[dict[str, str]]) -> set[str]:
+    """The words that the search marks."""
+    return {word for entry in entries for word in MARKED.findall(entry["title"] + entry["text"])}

@@ -41,6 +41,7 @@ THIRD_PARTY = {
         "output.wiring.*",
     ),
     "pyarrow": ("output.wiring.parquet",),
+    "rich": ("cli.tables",),
 }
 """The modules that may import a third-party library; `room.*` is every module of a room or a folder of it."""
 LITERALS = (0, 1, 2)

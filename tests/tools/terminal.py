@@ -82,7 +82,7 @@ class Bomgen:
 
 
 class Terminal:
-    """A program on a terminal of 200 columns; without a command bomgen with `arguments`."""
+    """A program on a terminal, usually of 200 columns; without a command bomgen with `arguments`."""
 
     def __init__(
         self,
@@ -90,9 +90,10 @@ class Terminal:
         environment: Mapping[str, str],
         folder: Path,
         arguments: Sequence[str] | None = None,
+        columns: int = 200,
     ) -> None:
         self._ours, theirs = pty.openpty()
-        ioctl(theirs, TIOCSWINSZ, pack("HHHH", 50, 200, 0, 0))
+        ioctl(theirs, TIOCSWINSZ, pack("HHHH", 50, columns, 0, 0))
         self.shown = ""
         self.process: Bomgen | subprocess.Popen[bytes]
         environment = {"TERM": "xterm", **environment}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from bomgen.core.text_table import TextTable
 from bomgen.report.diff.difference import Difference
 from bomgen.report.diff.sections import PLAIN, DiffRow, DiffSection, headline, sections
 from bomgen.report.diff.words import ARROW
@@ -25,8 +26,39 @@ class Toned(NamedTuple):
     tone: str
 
 
+class SectionRows(NamedTuple):
+    """The rows of a section that are shown, and their heads where there are many columns."""
+
+    section: DiffSection
+    rows: Sequence[DiffRow]
+
+    def lines(self) -> Iterator[Toned]:
+        """A line per row, columns aligned."""
+        for row, text in zip(self.rows, _aligned(self.section, self.rows), strict=True):
+            yield Toned(f"  {row.sign} {text}".rstrip(), row.sign)
+
+    def table(self, styles: Mapping[str, str]) -> TextTable:
+        """The rows as a table that a terminal fits to its width; `styles` has the look of rows by their sign."""
+        head = self.section.head
+        numbers = [at for at, name in enumerate(head) if name in self.section.right]
+        name = next(at for at in range(len(head)) if at not in numbers)
+        return TextTable(
+            [(row.sign, *row.cells) for row in self.rows],
+            right=[at + 1 for at in numbers],
+            keys=name + 2,
+            indent="  ",
+            styles=[styles.get(row.sign, "") for row in self.rows],
+        )
+
+
 def lines(found: Difference, every: bool = False) -> Iterator[Toned]:
     """The comparison line by line; `every` row, or those that matter."""
+    for part in parts(found, every):
+        yield from [part] if isinstance(part, Toned) else part.lines()
+
+
+def parts(found: Difference, every: bool = False) -> Iterator[Toned | SectionRows]:
+    """The lines and the tables of the comparison, one after the other."""
     yield Toned(printable(f"{found.old.name} {ARROW} {found.new.name}"), PLAIN)
     yield Toned(printable(headline(found)), HEADLINE)
     if not found.changed:
@@ -36,8 +68,8 @@ def lines(found: Difference, every: bool = False) -> Iterator[Toned]:
         yield Toned(section.title, TITLE)
         rows, left = _rows(section, every)
         head = [DiffRow(PLAIN, section.head)] if len(section.head) >= HEADED and rows else []
-        for row, text in zip((*head, *rows), _aligned(section, (*head, *rows)), strict=True):
-            yield Toned(f"  {row.sign} {text}".rstrip(), row.sign)
+        if shown := (*head, *rows):
+            yield SectionRows(section, shown)
         if left:
             yield Toned(f"    and {left} other {section.what}: --all shows them", PLAIN)
         for note in section.notes:
