@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bomgen.core.messages import message
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.yaml_source import Source, overlay
@@ -124,7 +125,7 @@ def of_alternative(alternative: Alternative, problems: Sequence[Problem]) -> lis
     """Problems of an alternative, said to be so: its errors where there are any, else its warnings."""
     errors = [problem for problem in problems if problem.severity == "error"]
     return [
-        problem._replace(message=f"alternative '{alternative.name}': {problem.message}")
+        problem._replace(message=message("alternative", name=alternative.name, text=problem.message))
         for problem in errors or problems
     ]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from bomgen.core.messages import message
 from bomgen.catalog.parts import Pdu, Rack, Server
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
@@ -13,8 +14,6 @@ from bomgen.site.machines import Machines
 from bomgen.site.power import power_of
 from bomgen.site.racks import units_bought
 
-ANY_RACK, ANY_PDU = "rack", "rack PDU"
-"""What racks and PDUs are called of which the plan names no part."""
 OF_ALL, OF_RACK, OF_FLOOR = "weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"
 """Figures that leave out what nobody knows the weight of."""
 
@@ -118,12 +117,12 @@ def on_floor(weight: Figure | None, rack: Rack | None) -> Figure | None:
 
 def rack_as_heavy(rack: Rack | None, count: Figure) -> Heavy:
     """So many racks."""
-    return Heavy(rack.identity.name, count, rack.weight_kg) if rack else Heavy(ANY_RACK, count, None)
+    return Heavy(rack.identity.name, count, rack.weight_kg) if rack else Heavy(message("rack"), count, None)
 
 
 def pdu_as_heavy(pdu: Pdu | None, count: Figure) -> Heavy:
     """So many PDUs."""
-    return Heavy(pdu.identity.name, count, pdu.weight_kg) if pdu else Heavy(ANY_PDU, count, None)
+    return Heavy(pdu.identity.name, count, pdu.weight_kg) if pdu else Heavy(message("rack-pdu"), count, None)
 
 
 def _everything(site: Site, standing: Standing, machines: Iterable[Machines]) -> list[Heavy]:
@@ -149,9 +148,7 @@ def loads(site: Site, standing: Standing, machines: Iterable[Machines], power_w:
     server, warnings = standing.server, []
     whole = weigh(_everything(site, standing, machines))
     if whole.unknown:
-        names = ", ".join(whole.unknown)
-        message = f"the weight of {names} is not known; the sum leaves it out: ask the vendor"
-        warnings.append((message, "unknown-weight"))
+        warnings.append((message("unknown-weight", names=whole.unknown), "unknown-weight"))
     light = {OF_ALL} if whole.unknown else set()
     weight, drawn, floor = None, None, None
     if server and server.rack_scale:
@@ -182,5 +179,5 @@ def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[str, str
     """A warning when a rack holds more than it bears."""
     if rack is None or rack.load_kg is None or weight is None or weight.value <= rack.load_kg.value:
         return []
-    held, borne = float(weight.value), float(rack.load_kg.value)
-    return [(f"a compute rack holds {held:g} kg; {rack.identity.name} bears {borne:g} kg", "rack-load")]
+    held, borne = f"{float(weight.value):g}", f"{float(rack.load_kg.value):g}"
+    return [(message("rack-load", held=held, rack=rack.identity.name, borne=borne), "rack-load")]
