@@ -12,7 +12,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from bomgen.core.messages import message
 from bomgen.cabling.lengths import (
     ends_of,
     floor_figures,
@@ -29,6 +28,7 @@ from bomgen.cabling.types import LINK, Wiring
 from bomgen.cabling.wiring import wire
 from bomgen.catalog.parts import Cable, Panel
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Given, Reference
 from bomgen.design.assembly import BuiltFabric, Design, raise_errors, reconnected
 from bomgen.optics.compatibility import Unbuildable
@@ -255,7 +255,9 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
             _, of_kinds = kinds.setdefault(way.patch.panel.identity.id, (way.patch.panel, {}))
             of_kinds[way.kind] = of_kinds.get(way.kind, 0) + links
     for panel, of_kinds in kinds.values():
-        listed = Cited(message("links-over-panel", fabric=built.plan.name, panel=panel.identity.name), (LISTED,), "high")
+        listed = Cited(
+            message("links-over-panel", fabric=built.plan.name, panel=panel.identity.name), (LISTED,), "high"
+        )
         ports = Figure(ports_of_racks(wiring, built.plan.name, panel), "ports", listed)
         carried = {kind: Figure(links, "links", listed) for kind, links in of_kinds.items()}
         yield PanelUse(panel, panels_of_racks(ports, panel.ports), carried)

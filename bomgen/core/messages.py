@@ -48,7 +48,9 @@ class Message(str):
 
 def message(code: str, /, **parameters: Parameter) -> Message:
     """The English sentence of a code. Raises KeyError when there is none, or when it has a place without parameter."""
-    kept = {place: value if isinstance(value, int | str | Fraction) else tuple(value) for place, value in parameters.items()}
+    kept = {
+        place: value if isinstance(value, int | str | Fraction) else tuple(value) for place, value in parameters.items()
+    }
     return Message(fill(_sentences()[code], kept, lambda _, text: text), code, kept)
 
 

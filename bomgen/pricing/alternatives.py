@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bomgen.core.messages import message
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.messages import message
 from bomgen.core.yaml_source import Source, overlay
 from bomgen.plan.commercial_terms import Alternative
 from bomgen.pricing.bill import Bill, Line

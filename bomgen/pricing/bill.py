@@ -7,10 +7,10 @@ from itertools import chain
 from itertools import count as numbered
 from typing import NamedTuple
 
-from bomgen.core.messages import message
 from bomgen.catalog.chassis import CARDS
 from bomgen.catalog.part_records import slug
 from bomgen.catalog.parts import Identity
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
@@ -126,8 +126,10 @@ def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:
     if use.identity:
         line = _part(line_id, "switch", use.identity, use.quantity, fabric=fabric, role=fitted.tier, path=path)
         name = use.identity.name
-        return line if use.each else line._replace(
-            description=message("cards-as-needed", cards=name, switch=fitted.switch.name)
+        return (
+            line
+            if use.each
+            else line._replace(description=message("cards-as-needed", cards=name, switch=fitted.switch.name))
         )
     code = "no-card-known" if use.each else "no-card-set-known"
     description = message(code, cards=message(CARDS[use.kind]), switch=fitted.switch.name)

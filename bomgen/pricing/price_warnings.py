@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from bomgen.core.messages import message
 from bomgen.core.diagnostics import Problem
+from bomgen.core.messages import message
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.bill import Line
 from bomgen.pricing.books.book import Price, PriceBook

@@ -13,10 +13,10 @@ from itertools import pairwise, permutations, product
 from math import ceil
 from typing import Literal, NamedTuple
 
-from bomgen.core.messages import message
 from bomgen.catalog.chassis import LINE_CARDS
 from bomgen.catalog.parts import PortGroup, Switch
 from bomgen.core.diagnostics import Problem
+from bomgen.core.messages import message
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from bomgen.core.messages import message
 from bomgen.catalog.parts import Server
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.plan.types import Site
 from bomgen.site.machines import Machines

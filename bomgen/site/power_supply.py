@@ -8,8 +8,8 @@ from math import ceil
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from bomgen.core.messages import message
 from bomgen.catalog.parts import Pdu, PowerSupplies, Server
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 

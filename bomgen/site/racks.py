@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import ceil
 
-from bomgen.core.messages import message
 from bomgen.catalog.parts import Pdu, Server
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 from bomgen.site import rack_packing

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.core.messages import message
 from bomgen.catalog.parts import Pdu, Rack, Server
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 from bomgen.site.machines import Machines

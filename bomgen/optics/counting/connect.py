@@ -13,6 +13,7 @@ from math import gcd
 
 from bomgen.catalog.parts import AVAILABLE, Cable, Module
 from bomgen.core.diagnostics import PlanErrors, Problem, Severity
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, known
 from bomgen.fabric.types import Fabric, Fitted, Links
 from bomgen.optics.compatibility import SERVER, Cage, Unbuildable, adapter_for
@@ -437,12 +438,17 @@ class _Builder:
 
     def _nothing_known(self, links: Links, share: Share, upper: Cage, wish: Wish) -> None:
         lower = share.lower
-        message = (
-            f"no part known for {links.kind} links of {share.rate.value} Gb/s between {lower.name} "
-            f"({lower.described}) and {upper.name} ({upper.described}) over "
-            f"{metres(Fraction(wish.length_m.value))} m; name a module, or a generic one"
+        text = message(
+            "no-part-known",
+            kind=links.kind,
+            rate=share.rate.value,
+            lower=lower.name,
+            cage=lower.described,
+            upper=upper.name,
+            other=upper.described,
+            length=metres(Fraction(wish.length_m.value)),
         )
-        self._problem(wish, "warning", message, "no-part-known", links.kind)
+        self._problem(wish, "warning", text, "no-part-known", links.kind)
 
     def _remarks(self, links: Links, wish: Wish, share: Share, medium: Medium, upper: Cage) -> None:
         """Warnings about parts that cannot be ordered as they stand."""
@@ -453,52 +459,49 @@ class _Builder:
                     wish, "warning", self._real_modules(links, module, share, upper, wish), "generic", links.kind
                 )
             elif module.identity.availability != AVAILABLE:
-                message = f"{unavailable(module.identity)}; name another module"
-                self._problem(wish, "warning", message, "availability", links.kind)
+                text = unavailable(module.identity, message("pluggable-module"))
+                self._problem(wish, "warning", text, "availability", links.kind)
         cable = medium.cable
         if cable is None:
-            message = without_fibre(links, medium, self.stock.rules().receptacles)
-            self._problem(wish, "warning", message, "no-part-known", links.kind)
+            text = without_fibre(links, medium, self.stock.rules().receptacles)
+            self._problem(wish, "warning", text, "no-part-known", links.kind)
         elif cable.identity.generic and cable.medium not in (FIBRE, COPPER_PAIRS):
             self._problem(wish, "warning", self._real_cable(links, cable, share, upper, wish), "generic", links.kind)
         elif cable.identity.generic and cable.links.value > 1:
-            message = f"{cable.identity.id} is a planning part, counted one a module of {cable.links.value} links"
-            self._problem(wish, "warning", f"{message}; its connectors are those of the modules", "generic", links.kind)
+            text = message("generic-fan-out", part=cable.identity.id, links=cable.links.value)
+            self._problem(wish, "warning", text, "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
-            message = f"{unavailable(cable.identity)}; name another cable"
-            self._problem(wish, "warning", message, "availability", links.kind)
+            self._problem(wish, "warning", unavailable(cable.identity, "cable"), "availability", links.kind)
 
-    def _real_modules(self, links: Links, module: Module, share: Share, upper: Cage, wish: Wish) -> str:
+    def _real_modules(self, links: Links, module: Module, share: Share, upper: Cage, wish: Wish) -> Message:
         """What the cages of a link with generic modules really take, with the pieces."""
         lower, span = share.lower, Span(share.lower, upper, share.rate, Fraction(wish.length_m.value))
         real = next(transceivers(span, self.stock), None)
-        place = "cage" if module.ports.value > 1 else "port"
-        start = f"{module.identity.id} is a planning part, counted one a {place}"
+        planned, place = module.identity.id, message("cage" if module.ports.value > 1 else "port")
         if real is None or real.lower is None or real.upper is None:
-            return f"{start}; no module that can be ordered is known for {links.kind} links of these cages"
+            return message("generic-module-none", part=planned, place=place, kind=links.kind)
         ends = []
         for cage, part in at_ends(links, (lower, real.lower), (upper, real.upper)):
-            word = "twin-port modules" if part.ports.value == 2 else "modules"
+            code = "end-takes-twin" if part.ports.value == 2 else "end-takes"
             if cage is lower:
                 count = self._lower_count(links, share, part)
             elif share.apart:
                 count = pieces_by_leaf(self._ends(share), part.ports)
             else:
                 count = self._of_tier(cage.device, links, part)
-            ends.append(f"a {cage.name} takes {word}, {count.value} x {part.identity.part_number} ({cage.device} end)")
-        return f"{start}; to order: {' and '.join(ends)}"
+            number = part.identity.part_number or part.identity.id
+            ends.append(message(code, device=cage.name, count=count.value, part=number, tier=cage.device))
+        return message("generic-module", part=planned, place=place, names=ends)
 
-    def _real_cable(self, links: Links, cable: Cable, share: Share, upper: Cage, wish: Wish) -> str:
+    def _real_cable(self, links: Links, cable: Cable, share: Share, upper: Cage, wish: Wish) -> Message:
         lower, span = share.lower, self._span(links, wish)._replace(lower=share.lower, rate=share.rate)
         real = next(cables(cable.medium, span, self.stock), None)
-        start = f"{cable.identity.id} is a planning part, counted one a link"
+        planned = cable.identity.id
         if real is None or real.cable is None:
-            twin = f"a {upper.name} cage takes twin-port parts" if upper.links == 2 else f"a {upper.name} cage"
-            return (
-                f"{start}; {twin}, and no {cable.medium.upper()} that fits it and the {lower.form} cage of "
-                f"{lower.name} is known: ask the vendor, or choose transceivers"
-            )
-        return f"{start}; to order: {real.cable.identity.part_number}"
+            code = "generic-cable-twin" if upper.links == 2 else "generic-cable-none"
+            medium = cable.medium.upper()
+            return message(code, part=planned, upper=upper.name, medium=medium, form=lower.form, lower=lower.name)
+        return message("generic-cable", part=planned, real=real.cable.identity.part_number or real.cable.identity.id)
 
     def _check_cages(self, wish: Wish, links: Links) -> None:
         """Different parts do not share a cage: the links of a switch must not fill more cages than there are."""

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.core.messages import message
 from bomgen.cabling.devices import SERVERS, Machines, machines
 from bomgen.cabling.positions import ground, lying, places, stack
 from bomgen.cabling.types import NOWHERE, PANEL, Column, DeviceKind, Places
 from bomgen.cabling.wiring import wire
+from bomgen.core.messages import message
 from bomgen.design.assembly import Design
 from bomgen.plan.types import PDUS, Site
 from bomgen.report.elevations.outlets import doubts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bomgen.core.messages import message
 from bomgen.catalog.parts import Server
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, formula
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.report.elevations.types import PANEL, HungPdu, Slot, Sums
