@@ -8,7 +8,7 @@ from math import ceil
 
 from bomgen.catalog.chassis import CARDS
 from bomgen.core.diagnostics import Problem
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, first_given
 from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source

@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Pdu, PowerSupplies, Server
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Pdu, Rack, Server
-from bomgen.core.messages import message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 from bomgen.site.machines import Machines
@@ -175,7 +175,7 @@ def loads(site: Site, standing: Standing, machines: Iterable[Machines], power_w:
     )
 
 
-def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[str, str]]:
+def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[Message, str]]:
     """A warning when a rack holds more than it bears."""
     if rack is None or rack.load_kg is None or weight is None or weight.value <= rack.load_kg.value:
         return []

@@ -12,6 +12,8 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple, TypeVar
 
+from bomgen.core.messages import message
+
 Kinds = tuple[tuple[tuple[int, int], int], ...]
 """Ports in use down and up, each pair with the switches that have them."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
+from bomgen.core.messages import Message
 from bomgen.core.provenance import Figure
 from bomgen.report.reasons.types import PLAN, SEARCH, Asked, Other, Reason, Topic
 
-_NOT = " does not fit: "
 COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
 
 

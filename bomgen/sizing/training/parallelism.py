@@ -378,10 +378,10 @@ def _nothing_fits(
 ) -> Infeasible:
     """What to say when no candidate fits: the best of them, what it lacks, and the GPUs that would do."""
     best = min(refused, key=lambda candidate: (_need(training, candidate, gpus).total.value, candidate.size))
-    message = f"the model fits no split over {gpus.value} GPUs. {_reason(training, best, gpu, gpus)}"
-    counts = _counts_that_fit(training, gpu, gpus, gpus_per_server)
-    if counts:
-        message += f". A cluster of {one_or_other(counts)} GPUs would hold it"
+    reason = _reason(training, best, gpu, gpus)
+    text = message("no-split-fits", gpus=gpus.value, reason=reason)
+    if counts := _counts_that_fit(training, gpu, gpus, gpus_per_server):
+        text = message("no-split-fits-but", gpus=gpus.value, reason=reason, counts=map(str, counts))
     model = training.model
     if memory.per_gpu(training, _split(best, gpus)).activations is None:
         broke = _because(model.parameters, gpus, training.tokens)
@@ -390,7 +390,7 @@ def _nothing_fits(
         activations = (training.sequence or training.micro_batch, training.micro_batch)
         first = activations if term == "activations" else (model.parameters,)
         broke = _because(*first, gpus, training.tokens)
-    return Infeasible(message, because=broke)
+    return Infeasible(text, because=broke)
 
 
 def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> list[int]:
