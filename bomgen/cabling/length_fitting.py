@@ -32,16 +32,17 @@ from bomgen.cabling.types import LINK, Wiring
 from bomgen.cabling.wiring import wire
 from bomgen.catalog.parts import Cable, Panel
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Given, Reference
 from bomgen.design.assembly import BuiltFabric, Design, raise_errors, rebuild_links
 from bomgen.optics.compatibility import Unbuildable
-from bomgen.optics.counting.connect import TRUNKED, CableUse, Interconnect, LinkGroup, PanelUse
+from bomgen.optics.counting.connect import JUMPER, TRUNKED, CableUse, Interconnect, LinkGroup, PanelUse
 from bomgen.optics.selection import FIBRE, LinkSpec, PartsLookup, metres, select_patch
 from bomgen.plan.types import Site
 from bomgen.site.floor_plan import Floor
 
-LISTED = Reference("both ends of every cable, as `bomgen wiring` lists them")
-SOLD = Reference("lengths sold, as `bomgen catalog cable` lists them")
+LISTED = Reference(message("source-wiring-ends"))
+SOLD = Reference(message("source-lengths-sold"))
 Lengths = Mapping[tuple[str, str], Figure]
 """The longest way of kinds of link, by fabric and kind."""
 
@@ -152,7 +153,7 @@ def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
                 continue
             lengths = total_patched_length(wiring, table, built.plan.name, kind)
             if lengths and lengths.centimetres:
-                listed = Cited(f"{built.plan.name} {kind} over panels", (LISTED,), "high")
+                listed = Cited(message("links-over-panels", fabric=built.plan.name, kind=kind), (LISTED,), "high")
                 longer = longest(Figure(lengths, "ways", listed))
                 if longer.value > wish.length_m.value:
                     found[built.plan.name, kind] = longer
@@ -198,7 +199,8 @@ def _measured_routes(
     ends = locate_ends(wiring, rows, site, racks) if len(rows) else None
     if ends is None:
         return None
-    what = f"{fabric} {kind}" if role == LINK else f"{fabric} {kind} {role}s"
+    code = {TRUNKED: "trunks-of-links", JUMPER: "jumpers-of-links"}.get(role, "links-of-fabric")
+    what = message(code, fabric=fabric, kind=kind)
     return cable_routes(Figure(ends, "ways", Cited(what, (LISTED,), "high")), *floor_figures(site), fallback_length_m)
 
 
@@ -263,7 +265,9 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
             _, of_kinds = kinds.setdefault(way.patch.panel.identity.id, (way.patch.panel, {}))
             of_kinds[way.kind] = of_kinds.get(way.kind, 0) + links
     for panel, of_kinds in kinds.values():
-        listed = Cited(f"{built.plan.name} links over {panel.identity.name}", (LISTED,), "high")
+        listed = Cited(
+            message("links-over-panel", fabric=built.plan.name, panel=panel.identity.name), (LISTED,), "high"
+        )
         ports = Figure(ports_of_racks(wiring, built.plan.name, panel), "ports", listed)
         carried = {kind: Figure(links, "links", listed) for kind, links in of_kinds.items()}
         yield PanelUse(panel, panels_of_racks(ports, panel.ports), carried)
@@ -302,15 +306,11 @@ def _doubts(kind: str, cable: Cable, ways: Figure, asked: LinkSpec) -> Iterator[
     table, ends = ways.value, dict(ways.inputs)["ends"].value
     every = sum(count for _, count in table.centimetres)
     if ends.unplaced:
-        message = (
-            f"{ends.unplaced} of {every} {kind} cables have an end that stands in no known rack; "
-            f"{metres(Fraction(asked.length_m.value))} m are taken for them: give the machines `rack_units`, or racks"
-        )
-        yield Problem(asked.mark, "warning", message, "layout", f"links.{kind}")
+        length = metres(Fraction(asked.length_m.value))
+        text = message("cable-ends-unplaced", unplaced=ends.unplaced, all=every, kind=kind, length=length)
+        yield Problem(asked.mark, "warning", text, "layout", f"links.{kind}")
     most = Fraction(str(max(cable.lengths_m)))
     longer = every - table.no_longer_than(most)
     if longer:
-        message = (
-            f"{cable.identity.id} is sold up to {metres(most)} m; {longer} {kind} cables are longer: ask the vendor"
-        )
-        yield Problem(asked.mark, "warning", message, "reach", f"links.{kind}")
+        text = message("cable-too-short", cable=cable.identity.id, longest=metres(most), count=longer, kind=kind)
+        yield Problem(asked.mark, "warning", text, "reach", f"links.{kind}")

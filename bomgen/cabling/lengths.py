@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.cabling.types import NOWHERE, Column, Wiring
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula
 from bomgen.optics.counting.connect import JUMPER, TRUNKED
 from bomgen.plan.types import Site
@@ -39,7 +40,8 @@ class Ends(NamedTuple):
         return len(np.unique(self.piece[~self.known]))
 
     def __str__(self) -> str:
-        return f"{self.route}, {self.unplaced} unknown" if self.unplaced else str(self.route)
+        route = str(self.route)
+        return message("routes-and-unknown", routes=route, unplaced=self.unplaced) if self.unplaced else route
 
 
 class Routes(NamedTuple):
@@ -53,8 +55,9 @@ class Routes(NamedTuple):
         return sum(count for way, count in self.centimetres if way <= metres * CENTIMETRES)
 
     def __str__(self) -> str:
-        shortest, longest = (self.centimetres[place][0] / CENTIMETRES for place in (0, -1))
-        return f"{sum(count for _, count in self.centimetres)} ways of {shortest:g} to {longest:g} m"
+        shortest, longest = (f"{self.centimetres[place][0] / CENTIMETRES:g}" for place in (0, -1))
+        ways = sum(count for _, count in self.centimetres)
+        return message("ways-of-length", ways=ways, shortest=shortest, longest=longest)
 
 
 @formula(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bomgen.cabling.types import COLUMNS, NOWHERE, PANEL, Column, DeviceKind, Places, WireWay, Wiring
 from bomgen.catalog.parts import Panel
+from bomgen.core.messages import message
 from bomgen.core.provenance import formula
 from bomgen.optics.counting.connect import JUMPER, TRUNKED
 from bomgen.optics.selection import Medium, Patch
@@ -120,7 +121,8 @@ class PortsOfRacks(NamedTuple):
     """Ports, and how many racks have so many."""
 
     def __str__(self) -> str:
-        return f"{sum(ports * racks for ports, racks in self.racks)} in {sum(racks for _, racks in self.racks)} racks"
+        ports = sum(ports * racks for ports, racks in self.racks)
+        return message("ports-in-racks", ports=ports, racks=sum(racks for _, racks in self.racks))
 
 
 @formula("pieces")

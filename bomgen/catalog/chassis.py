@@ -8,12 +8,13 @@ LINE_CARDS = "line_cards"
 FABRIC_CARDS = "fabric_cards"
 SUPERVISORS = "supervisors"
 POWER_SUPPLIES = "power_supplies"
-WORDS = {
-    LINE_CARDS: "line cards",
-    FABRIC_CARDS: "fabric cards",
+CARDS = {
+    LINE_CARDS: "line-cards",
+    FABRIC_CARDS: "fabric-cards",
     SUPERVISORS: "supervisors",
-    POWER_SUPPLIES: "power supplies",
+    POWER_SUPPLIES: "power-supplies",
 }
+"""The messages that name cards, by their kind."""
 
 
 @formula("ports")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from bomgen.core import progress, schema
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
 from bomgen.core.resources import BrokenInstallation, folder
 from bomgen.core.unicode_safety import spelled
@@ -145,9 +146,12 @@ class Record(NamedTuple):
         found = self.figure(key, "count", *above)
         if found is not None:
             return found
-        silent = Reference("the part's record, which says nothing else")
-        absent = Cited(f"{self.kind} {self.id}, {key.replace('_', ' ')}", (silent,), "high")
-        return Figure(1, "count", absent)
+        return Figure(1, "count", Cited(self._named(key), (Reference(message("source-silent")),), "high"))
+
+    def _named(self, key: str) -> Message:
+        """What a figure of the record is called."""
+        what = record_text(key.replace("_", " "), "figure", key)
+        return message("figure-of-record", kind=self.kind, id=self.id, what=what)
 
     def origin(self, key: str, *above: str | int) -> Origin:
         """The origin of the value at a key: its documents, or the file for a value without a source."""
@@ -164,7 +168,7 @@ class Record(NamedTuple):
         names = [names] if isinstance(names, str) else names
         called = str(above[-1]) if key == "count" and above else key
         return Cited(
-            f"{self.kind} {self.id}, {called.replace('_', ' ')}",
+            self._named(called),
             self.references(names),
             str(raw.get("confidence", "low" if self.built_in else "high")),
             raw.get("note"),
@@ -184,7 +188,11 @@ class Record(NamedTuple):
         for name in names:
             if name != UNVERIFIED:
                 entry = table.get(name, {})
-                found.append(Reference(str(entry.get("title", name)), entry.get("url"), entry.get("read")))
+                found.append(
+                    Reference(
+                        record_text(str(entry.get("title", name)), "source", name), entry.get("url"), entry.get("read")
+                    )
+                )
         return tuple(found)
 
 
@@ -252,7 +260,12 @@ class Catalog:
         if isinstance(value, str) and unit not in ("word", "words"):
             value = parse(value, unit)
         references = record.references(list(data.get("source", ())))
-        origin = Assumed(str(data["name"]), str(data["why"]), references, str(data["confidence"]))
+        origin = Assumed(
+            record_text(str(data["name"]), "assumption", id, "name"),
+            record_text(str(data["why"]), "assumption", id, "why"),
+            references,
+            str(data["confidence"]),
+        )
         return Figure(value, unit, origin)
 
     def records_where(self, kind: str, key: str, word: str, figure: str = "", value: int = 0) -> Iterator[Record]:

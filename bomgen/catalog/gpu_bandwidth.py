@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Origin, Reference, formula
 from bomgen.core.units import GIGA
 
@@ -49,7 +50,7 @@ def parse_pcie(text: str, origin: Origin) -> Figure | None:
         return None
     generation, lanes = (int(group) for group in match.groups())
     document = Reference(f"PCI-SIG, PCI Express Base Specification, revision {generation}.0")
-    of = f"PCIe {generation}.0, rate of a lane"
+    of = message("pcie-lane", bus=f"PCIe {generation}.0")
     lane = Figure(_GENERATIONS[generation], "Gb/s", Cited(of, (document,), "high"))
     return pcie_bandwidth(Figure(lanes, "count", origin), lane)
 

@@ -6,18 +6,19 @@ import re
 
 from bomgen.catalog import parts
 from bomgen.catalog.files import INLINE, Record
+from bomgen.core.messages import record_text
 from bomgen.core.provenance import Mark
 
 
 def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
     """The identity of a record's part; `mark` is the place in the plan that names it."""
     data = record.data
-    described = record.id == INLINE
+    described, name = record.id == INLINE, str(data.get("name", ""))
     part_number, ordering_number = record.value("part_number"), record.value("ordering_number")
     return parts.Identity(
         kind=record.kind,
         id=record.id,
-        name=str(data.get("name", "")),
+        name=record_text(name, record.kind, record.id) if record.built_in and name else name,
         vendor=data.get("vendor"),
         part_number=str(part_number) if part_number else None,
         ordering_number=str(ordering_number) if ordering_number else None,

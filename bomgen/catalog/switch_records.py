@@ -11,6 +11,7 @@ from bomgen.catalog.files import CHASSIS, Record
 from bomgen.catalog.identity import identity, name_part, slug
 from bomgen.catalog.rack_records import supplies
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.messages import record_text
 from bomgen.core.provenance import Figure
 from bomgen.core.units import parse
 
@@ -117,7 +118,7 @@ def _card(record: Record, key: str) -> parts.Identity | None:
     return parts.Identity(
         kind=record.kind,
         id=slug(str(number or name)) or key,
-        name=str(name or number),
+        name=record_text(str(name or number), record.kind, record.id, key) if record.built_in else str(name or number),
         vendor=record.data.get("vendor"),
         part_number=str(number) if number else None,
     )

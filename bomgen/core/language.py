@@ -1,8 +1,7 @@
-"""The words, phrases and number formats of a report's language; a language is one file in `data/language/`.
+"""The words, sentences and number formats of a report's language; a language is one file in `data/language/`.
 
-Chapters are written with the words of a language. What other stages say (warnings, checks, reasons of assumptions,
-names of generic parts) they say in English; a language gives each such phrase, with the same places for names and
-numbers.
+Chapters are written with the words of a language. What other stages say (warnings, checks, reasons, names of generic
+parts) are messages, which a language has a sentence for by their code.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.core.document import Cell, Value
+from bomgen.core.messages import ENGLISH, Message, fill
 from bomgen.core.money import ANY_AMOUNT, minor_unit
-from bomgen.core.phrases import Phrases
 from bomgen.core.provenance import Figure
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
@@ -46,15 +45,10 @@ _DAYS = "days"
 _SHARE = "share"
 _WORD = "word"
 """The unit of values that are words of the plan, which a language may translate; other text stays as it is."""
-_LISTS = "names"
-"""Places of phrases that end so hold a list."""
-_KEPT = "key"
-"""The place that holds a key of plans, which stays as it is written there."""
-_LAST = re.compile(" and | or ")
-"""What stands before the last of a list; commas stand before the others."""
-_COMMA = ", "
+_KEPT = ("key", "id")
+"""Places of messages that hold what stays as it is written in plans."""
 _BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
-"""The space that a phrase leaves around Latin letters, where a name has none; Chinese and Japanese write none."""
+"""The space that a sentence leaves around Latin letters, where a name has none; Chinese and Japanese write none."""
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -68,9 +62,9 @@ class Language(NamedTuple):
     point: str
     date_format: str
     messages: Mapping[str, str] = MappingProxyType({})
-    """What other stages say in English, as phrases with {places}, and each in this language."""
-    phrases: Phrases = Phrases(())
-    """The English ones."""
+    """The sentences of messages by code."""
+    records: Mapping[str, str] = MappingProxyType({})
+    """The texts of records by the place where they stand."""
     font: str | None = None
     """For workbooks, where a language needs one of its own."""
 
@@ -79,37 +73,22 @@ class Language(NamedTuple):
         return self.words[key].format(**values)
 
     def message(self, text: str) -> str:
-        """What another stage says in English, in this language; a text that the language does not know as it is."""
-        found = self.phrases.find(text)
-        if found is None:
+        """A message in this language; any other text, such as a user's own or a proper name, as it is.
+
+        Raises KeyError for a message that the language has no sentence for.
+        """
+        if not isinstance(text, Message) or self.code == ENGLISH:
             return text
-        template, values = found
-        said = self.messages[template].format(**{place: self._put(place, value) for place, value in values.items()})
-        return _BETWEEN_IDEOGRAPHS.sub("", said)
+        if text.code in self.records or "/" in text.code:
+            return self.records.get(text.code, text)
+        sentence = fill(self.messages[text.code], text.parameters, self._filled, self.words["list-comma"])
+        return _BETWEEN_IDEOGRAPHS.sub("", sentence)
 
-    def name(self, text: str) -> str:
-        """The name of a part, or a table in words, whose pieces between commas may be prose: `rack, 48 U`."""
-        pieces = text.split(_COMMA)
-        said = [self.message(piece) for piece in pieces]
-        return text if said == pieces else self.words["name-comma"].join(said)
-
-    def _put(self, place: str, value: str) -> str:
-        """What stands in a place of a phrase: a phrase itself, a word of plans, a list of such, or a name."""
-        if place == _KEPT:
-            return value
-        if place.endswith(_LISTS):
-            return self.words["list-comma"].join(each for part in _LAST.split(value) for each in self._listed(part))
-        said = self.message(value)
-        return self.value(value, _WORD) if said == value else said
-
-    def _listed(self, text: str) -> list[str]:
-        """A part of a list: names or phrases with commas between, or one phrase that has a comma itself."""
-        pieces = text.split(_COMMA)
-        said = [self._put("", piece) for piece in pieces]
-        if all(new == old for new, old in zip(said, pieces, strict=True)):
-            whole = self.message(text)
-            return said if whole == text else [whole]
-        return said
+    def _filled(self, place: str, text: str) -> str:
+        """What stands in a place of a message: a message itself, a word of plans, or a name."""
+        if isinstance(text, Message):
+            return self.message(text)
+        return text if place in _KEPT else str(self.words.get(f"value-{text}", text))
 
     def unit(self, unit: str) -> str:
         """What a unit is called."""
@@ -255,7 +234,7 @@ def language(code: str) -> Language:
         thousands=str(data["thousands"]),
         point=str(data["point"]),
         date_format=str(data["date_format"]),
-        messages=data.get("messages", {}),
-        phrases=Phrases(data.get("messages", ())),
+        messages=data["messages"],
+        records=data.get("records", {}),
         font=data.get("font"),
     )

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.catalog.parts import ANY, Cable, CableEnd, Identity, Module
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula
 
 SERVER = "server"
@@ -30,7 +31,7 @@ class Cage(NamedTuple):
     @property
     def described(self) -> str:
         """The cage in words."""
-        return "cage not known" if self.form == ANY else f"{self.form} cage"
+        return message("cage-unknown") if self.form == ANY else message("cage-of-form", form=self.form)
 
 
 class Adapter(NamedTuple):

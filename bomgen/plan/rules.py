@@ -9,6 +9,7 @@ from bomgen.catalog.identity import slug
 from bomgen.catalog.part_records import metres_of
 from bomgen.catalog.parts import Identity, Pdu, Rack
 from bomgen.core.diagnostics import Problem, Severity
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, first_given
 from bomgen.core.unicode_safety import DEVICES
 from bomgen.core.yaml_source import Path, Source
@@ -388,9 +389,9 @@ def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
         identities += [part.identity for part in (site.rack, site.pdu, site.management_pdu) if part]
     for identity in dict.fromkeys(identities):
         if identity.inline and identity.part_number is None:
-            remedy = "give its `part_number`" if identity.kind in OF_THE_SITE else "name a catalogue part"
-            message = f"{identity.name} is described in the plan: no orderable part; {remedy} to order it"
-            yield Problem(identity.mark or plan.mark, "warning", message, "inline-part", identity.kind)
+            code = "inline-part-number" if identity.kind in OF_THE_SITE else "inline-part"
+            text = message(code, name=identity.name)
+            yield Problem(identity.mark or plan.mark, "warning", text, "inline-part", identity.kind)
 
 
 @rule
@@ -417,8 +418,8 @@ def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
                 used.append((part.identity, source.mark(("site", block, key)), f"site.{block}.{key}"))
     for identity, mark, path in dict.fromkeys(used):
         if identity.availability != "available":
-            message = f"{identity.name} is {identity.availability.replace('-', ' ')}; name another {identity.kind}"
-            yield Problem(mark, "warning", message, "availability", path)
+            text = message(f"part-{identity.availability}", name=identity.name, kind=identity.kind)
+            yield Problem(mark, "warning", text, "availability", path)
 
 
 @rule

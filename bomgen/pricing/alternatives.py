@@ -7,6 +7,7 @@ from typing import Any
 
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
+from bomgen.core.messages import message
 from bomgen.core.yaml_source import Source, overlay
 from bomgen.plan.commercial_terms import Alternative
 from bomgen.pricing.bill import Bill, Line
@@ -123,7 +124,7 @@ def alternative_problems(alternative: Alternative, problems: Sequence[Problem]) 
     """Problems of an alternative, said to be so: its errors where there are any, else its warnings."""
     errors = [problem for problem in problems if problem.severity == "error"]
     return [
-        problem._replace(message=f"alternative '{alternative.name}': {problem.message}")
+        problem._replace(message=message("alternative", name=alternative.name, text=problem.message))
         for problem in errors or problems
     ]
 

@@ -7,9 +7,10 @@ from itertools import chain
 from itertools import count as numbered
 from typing import NamedTuple
 
-from bomgen.catalog.chassis import WORDS
+from bomgen.catalog.chassis import CARDS
 from bomgen.catalog.part_records import slug
 from bomgen.catalog.parts import Identity
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
@@ -22,7 +23,6 @@ from bomgen.site.facility import units_bought
 
 __all__ = ["CATEGORIES", "Bill", "Line", "bill", "cable_id", "cable_sku", "cluster_path", "names_of"]
 
-NO_PART = "no part known"
 PANEL = "panel"
 """The role of the lines of patch panels."""
 
@@ -128,9 +128,13 @@ def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:
     if use.identity:
         line = _part(line_id, "switch", use.identity, use.quantity, fabric=fabric, role=fitted.tier, path=path)
         name = use.identity.name
-        return line if use.each else line._replace(description=f"{name}, as many as a {fitted.switch.name} takes")
-    words = f"{WORDS[use.kind]} of {fitted.switch.name}"
-    description = f"{NO_PART}: {words}" if use.each else f"{NO_PART}: set of {words}"
+        return (
+            line
+            if use.each
+            else line._replace(description=message("cards-as-needed", cards=name, switch=fitted.switch.name))
+        )
+    code = "no-card-known" if use.each else "no-card-set-known"
+    description = message(code, cards=message(CARDS[use.kind]), switch=fitted.switch.name)
     return Line(line_id, "switch", fabric, fitted.tier, None, None, None, description, use.quantity, path=path)
 
 
@@ -155,14 +159,16 @@ def _cable(use: CableUse, fabric: str) -> Line:
         length = "" if use.cable and cable_id(use.cable, use.length_m) != use.cable.identity.id else f"-{metres}"
         line_id += f".{cable_id(use.cable, use.length_m)}{length.replace(' ', '')}"
     if use.cable is None:
-        description = f"{NO_PART}: {use.kind} link, {metres}"
+        description = message("no-cable-known", kind=use.kind, length=metres)
         return Line(line_id, "cable", fabric, use.kind, None, None, None, description, use.quantity, path=path)
     identity = use.cable.identity
     line = _part(line_id, "cable", identity, use.quantity, fabric=fabric, role=use.kind, path=path)
     return line._replace(
         part=cable_id(use.cable, use.length_m),
         sku=cable_sku(use.cable, use.length_m),
-        description=f"{identity.name}, {f'{use.role}, ' if use.role == JUMPER else ''}{metres}",
+        description=message(
+            "jumper-of-length" if use.role == JUMPER else "cable-of-length", name=identity.name, length=metres
+        ),
     )
 
 
@@ -184,7 +190,8 @@ def _racks(design: Design) -> Iterator[Line]:
     if site is None:
         return
     server = design.plan.cluster.server
-    rack = f"rack, {site.rack_units.value} U, {site.rack_power_w.value} W"
+    rack = message("rack-sized", units=site.rack_units.value, watts=site.rack_power_w.value)
+    pdu = message("rack-pdu")
     of_rack = site.rack.identity if site.rack else None
     of_pdu = site.pdu.identity if site.pdu else None
     of_other = site.management_pdu.identity if site.management_pdu else None
@@ -192,8 +199,8 @@ def _racks(design: Design) -> Iterator[Line]:
     rows = (
         ("rack", "compute", of_rack, rack, facility.compute_racks if bought else None),
         ("rack", "management", of_rack, rack, facility.management_racks),
-        ("pdu", "compute", of_pdu, "rack PDU", facility.compute_pdus if bought else None),
-        ("pdu", "management", of_other, "rack PDU", facility.management_pdus),
+        ("pdu", "compute", of_pdu, pdu, facility.compute_pdus if bought else None),
+        ("pdu", "management", of_other, pdu, facility.management_pdus),
     )
     for category, role, identity, description, quantity in rows:
         if quantity is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from bomgen.core.diagnostics import Problem
+from bomgen.core.messages import message
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.bill import Line
 from bomgen.pricing.books.book import Price, PriceBook
@@ -44,9 +45,8 @@ def _missing(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> I
     """Parts that no price book of the plan has, where it names one."""
     without = [line.part or line.description for unit, line in zip(found, lines, strict=True) if unit.amount is None]
     if without and plan.price_books:
-        names = ", ".join(dict.fromkeys(without))
-        message = f"no price for {names}: the total is a lower bound; add them to a price book"
-        yield Problem(plan.price_books[-1][1], "warning", message, "missing-price", "totals.complete")
+        text = message("missing-price", names=dict.fromkeys(without))
+        yield Problem(plan.price_books[-1][1], "warning", text, "missing-price", "totals.complete")
 
 
 def _expired(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:
@@ -56,9 +56,8 @@ def _expired(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> I
         price = unit.price
         if price and price not in seen and has_expired(price, plan):
             seen.add(price)
-            message = f"the price of {price.part} was valid until {price.valid_until}, the quote is of {plan.date}"
-            path = f"lines.{line.id}"
-            yield Problem(price.mark, "warning", f"{message}; ask for a new one", "expired-price", path)
+            text = message("expired-price", part=price.part, until=price.valid_until or "", date=plan.date or "")
+            yield Problem(price.mark, "warning", text, "expired-price", f"lines.{line.id}")
 
 
 def _old(found: Sequence[Unit], plan: QuotePlan) -> Iterator[Problem]:
@@ -69,7 +68,6 @@ def _old(found: Sequence[Unit], plan: QuotePlan) -> Iterator[Problem]:
             of_book.setdefault(unit.book.file, (unit.book, set()))[1].add(unit.price)
     for book, prices in of_book.values():
         oldest = min(prices, key=lambda price: (price.date or "", price.mark))
-        many = f"{len(prices)} prices" if len(prices) > 1 else "a price"
-        message = f"{many} of {book.name} are" if len(prices) > 1 else f"{many} of {book.name} is"
-        message += f" old, that of {oldest.part} {age_days(oldest, plan)} days; ask for new ones"
-        yield Problem(oldest.mark, "warning", message, "old-price", "totals.amount")
+        days = age_days(oldest, plan) or 0
+        text = message("old-price", count=len(prices), book=book.name, part=oldest.part, days=days)
+        yield Problem(oldest.mark, "warning", text, "old-price", "totals.amount")

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import NamedTuple
 
+from bomgen.core.messages import message
 from bomgen.core.money import MONEY
 from bomgen.core.provenance import Cited, Figure, Reference, formula
 from bomgen.core.units import HOURS_A_DAY, MONTHS_A_YEAR
@@ -16,7 +17,7 @@ from bomgen.plan.commercial_terms import Operation
 from bomgen.pricing.quote import Quote
 from bomgen.site.power import DAYS_A_YEAR, cost_of_energy
 
-SUMMED = Reference("the totals of this quote: what is left after discount, before tax")
+SUMMED = Reference(message("source-totals"))
 
 
 PARTS = ("purchase", "energy_cost", "cooling_cost", "space_cost")
@@ -141,4 +142,4 @@ def _purchase(quote: Quote) -> Figure | None:
     totals = quote.totals
     if not totals.priced_lines:
         return None
-    return Figure(Fraction(totals.list - totals.discount), MONEY, Cited("what is bought", (SUMMED,), "high"))
+    return Figure(Fraction(totals.list - totals.discount), MONEY, Cited(message("purchase"), (SUMMED,), "high"))

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from bomgen.catalog.chassis import LINE_CARDS
 from bomgen.catalog.parts import PortGroup, Switch
 from bomgen.core.diagnostics import Problem
+from bomgen.core.messages import message
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
@@ -79,8 +80,8 @@ def checks_from_problems(problems: Sequence[Problem]) -> tuple[Check, ...]:
     return tuple(Check(problem.rule, "warn", problem.message, problem.path) for problem in problems)
 
 
-def _passed(id: str, holds: bool, message: str, path: str) -> Check:
-    return Check(id, "pass" if holds else "fail", message, path)
+def _passed(id: str, holds: bool, text: str, path: str) -> Check:
+    return Check(id, "pass" if holds else "fail", text, path)
 
 
 @rule
@@ -91,8 +92,9 @@ def _ports_fit(built: BuiltFabric) -> Iterator[Check]:
         wanted = [(link.rate_gbps, ports_of(tier, link)) for link in built.fabric.links if tier.name in link.ends]
         if built.fabric.uplink_gbps and tier.up and tier is built.fabric.tiers[-1]:
             wanted.append((built.fabric.uplink_gbps, int(tier.up.value)))
-        message = f"a {tier.name} uses {tier.down.value} ports down and {tier.up.value if tier.up else 0} up"
-        yield _passed("ports-fit", _has_ports(tier.switch, wanted), message, path)
+        up = int(tier.up.value) if tier.up else 0
+        text = message("ports-of-tier", tier=tier.name, down=tier.down.value, up=up)
+        yield _passed("ports-fit", _has_ports(tier.switch, wanted), text, path)
 
 
 def _has_ports(switch: Switch, wanted: Sequence[tuple[Figure, int]]) -> bool:
@@ -150,9 +152,9 @@ def _cards_suffice(built: BuiltFabric) -> Iterator[Check]:
             for each in tier.fitted
             if each.count.value
         )
-        message = f"{cards.value} line cards for {used} of {room} Gb/s"
+        text = message("line-cards-room", cards=cards.value, used=used, room=room)
         path = f"fabrics.{built.plan.name}.chassis.{tier.name}.line_cards"
-        yield _passed("line-cards", used <= room and (not slots or cards.value <= slots.value), message, path)
+        yield _passed("line-cards", used <= room and (not slots or cards.value <= slots.value), text, path)
 
 
 @rule
@@ -164,15 +166,15 @@ def _ends_meet(built: BuiltFabric) -> Iterator[Check]:
         count, kind = links.count.value, links.kind
         below = sum(fitted.count.value * (fitted.up.value if fitted.up else 0) for fitted in lower.fitted)
         above = upper.count.value * upper.down.value
-        message = f"{count} {kind} links: {below} ports below, up to {above} above"
-        yield _passed("ends-meet", count == below <= above, message, f"fabrics.{built.plan.name}.links.{kind}")
+        text = message("links-meet", links=count, kind=kind, below=below, above=above)
+        yield _passed("ends-meet", count == below <= above, text, f"fabrics.{built.plan.name}.links.{kind}")
     beside = [link for link in built.fabric.links if link.within_tier]
     for tier in tiers:
         ends = 2 * sum(link.count.value for link in beside if tier.name in link.ends)
         if ends:
             ports = sum(fitted.count.value * (fitted.up.value if fitted.up else 0) for fitted in tier.fitted)
-            message = f"{ends} ends of links between {tier.name} switches on {ports} of their ports"
-            yield _passed("ends-meet", ends == ports, message, f"fabrics.{built.plan.name}.links")
+            text = message("ends-meet-beside", ends=ends, tier=tier.name, ports=ports)
+            yield _passed("ends-meet", ends == ports, text, f"fabrics.{built.plan.name}.links")
 
 
 @rule
@@ -183,9 +185,9 @@ def _spread_evenly(built: BuiltFabric) -> Iterator[Check]:
     if leaf is None or spine is None or leaf.up is None:
         return
     of_pod = spine.count.value // (plane.pods.value if plane.pods else 1)
-    message = f"{leaf.up.value} up-links of a leaf over {of_pod} spines"
+    text = message("even-spread", up=leaf.up.value, spines=of_pod)
     path = f"fabrics.{built.plan.name}.switches.spine"
-    yield _passed("even-spread", leaf.up.value % of_pod == 0, message, path)
+    yield _passed("even-spread", leaf.up.value % of_pod == 0, text, path)
 
 
 @rule
@@ -196,10 +198,11 @@ def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
         if tier.oversubscription is None:
             continue
         wanted, ratio = asked[tier.name].value, tier.oversubscription.value
-        message = f"a {tier.name} is oversubscribed {float(ratio):g} : 1; {float(wanted):g} : 1 is asked for"
+        built_, asked_ = f"{float(ratio):g}", f"{float(wanted):g}"
+        text = message("oversubscription-built", tier=tier.name, built=built_, asked=asked_)
         fixed = built.plan.tier_plans[tier.name].uplinks is not None or built.plan.uplink is not None
         status: Status = "pass" if ratio <= wanted else "warn" if fixed else "fail"
-        yield Check("oversubscription", status, message, f"fabrics.{built.plan.name}.oversubscription.{tier.name}")
+        yield Check("oversubscription", status, text, f"fabrics.{built.plan.name}.oversubscription.{tier.name}")
 
 
 @rule
@@ -215,11 +218,11 @@ def _not_over_built(built: BuiltFabric, quote: Quote) -> Iterator[Check]:
             line for line in quote.lines if line.line.fabric == built.plan.name and _is_above(built, line.line.role)
         ]
         priced = [line.amount for line in above if line.amount is not None]
-        least = "" if len(priced) == len(above) else "at least "
-        cost = f"they and the switches above cost {least}{sum(priced)} {quote.totals.currency}" if priced else ""
-        message = f"over-built: the up-links of a leaf carry {times:g} times its down-links; fewer would do"
-        message += f", {cost}" if cost else ""
-        yield Check("over-built", "warn", message, f"fabrics.{built.plan.name}.oversubscription.leaf")
+        text = message("over-built", times=f"{times:g}")
+        if priced:
+            code = "over-built-cost" if len(priced) == len(above) else "over-built-least"
+            text = message(code, times=f"{times:g}", amount=f"{sum(priced)} {quote.totals.currency}")
+        yield Check("over-built", "warn", text, f"fabrics.{built.plan.name}.oversubscription.leaf")
 
 
 def _is_above(built: BuiltFabric, role: str | None) -> bool:
@@ -238,11 +241,8 @@ def _slow_links(built: BuiltFabric) -> Iterator[Check]:
         kind, rate = links.kind, links.rate_gbps.value
         ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in (lower, upper))
         if built.plan.links[kind].rate_gbps is None and built.plan.link_gbps is None and rate * 2 <= ports:
-            message = (
-                f"{kind} links run at {rate} Gb/s like those below, both ends carry {ports}; `links: {{{kind}: "
-                f"{{rate: {ports}G}}}}` may need fewer switches"
-            )
-            yield Check("slow-links", "warn", message, f"fabrics.{built.plan.name}.links.{kind}")
+            text = message("slow-links", kind=kind, rate=rate, ports=ports, key=kind, faster=ports)
+            yield Check("slow-links", "warn", text, f"fabrics.{built.plan.name}.links.{kind}")
 
 
 @rule
@@ -258,13 +258,13 @@ def _bisection(built: BuiltFabric) -> Iterator[Check]:
         return
     base, cut = f"fabrics.{built.plan.name}", cut_between_halves(plane)
     for kind, listed, count in cut.miscounted:
-        message = f"the topology connects {listed} {kind} links and counts {count}"
-        yield Check("connections", "fail", message, f"{base}.links.{kind}")
+        text = message("links-miscounted", listed=listed, kind=kind, count=count)
+        yield Check("connections", "fail", text, f"{base}.links.{kind}")
     planes = built.fabric.planes.value if built.fabric.planes else 1
     stated = built.fabric.bisection_gbps.value
     if stated > planes * cut.gbps:
-        message = f"a bisection of {stated} Gb/s; the links between the halves carry at most {planes * cut.gbps} Gb/s"
-        yield Check("bisection", "fail", message, f"{base}.bisection_gbps")
+        text = message("bisection-overstated", stated=stated, cut=planes * cut.gbps)
+        yield Check("bisection", "fail", text, f"{base}.bisection_gbps")
 
 
 @rule
@@ -274,8 +274,8 @@ def _optical_ends(built: BuiltFabric) -> Iterator[Check]:
         uses = [use for use in built.interconnect.modules if use.device == device]
         engines = sum(use.quantity.value * use.module.ports.value for use in uses)
         links = sum(use.ends.value for use in uses)
-        message = f"{engines} optical engines in {device} devices for {links} links"
-        yield _passed("optical-ends", engines >= links, message, f"fabrics.{built.plan.name}.transceivers.{device}")
+        text = message("optical-ends", engines=engines, tier=device, links=links)
+        yield _passed("optical-ends", engines >= links, text, f"fabrics.{built.plan.name}.transceivers.{device}")
 
 
 @rule
@@ -290,9 +290,10 @@ def _cables_match(built: BuiltFabric) -> Iterator[Check]:
             continue
         pieces = sum(use.quantity.value for use in uses)
         carried = sum(use.quantity.value * (use.cable.links.value if use.cable else 1) for use in uses)
-        message = f"{pieces} cables for {links} {kind} links" + (" that go over no panels" if over else "")
+        code = "cables-off-panels" if over else "cables-of-links"
+        text = message(code, cables=pieces, links=links, kind=kind)
         holds = pieces <= links <= carried
-        yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{kind}")
+        yield _passed("cables", holds, text, f"fabrics.{built.plan.name}.cables.{kind}")
 
 
 def _over_panels(built: BuiltFabric, kind: str, links: int) -> Iterator[Check]:
@@ -303,9 +304,9 @@ def _over_panels(built: BuiltFabric, kind: str, links: int) -> Iterator[Check]:
     jumpers = sum(use.quantity.value for use in uses if use.role == JUMPER)
     trunks = [(use.quantity.value, use.cable.links.value) for use in uses if use.role == TRUNKED and use.cable]
     pieces = sum(count for count, _ in trunks)
-    message = f"{jumpers} jumpers and {pieces} trunks for {links} {kind} links over panels"
+    text = message("cables-over-panels", jumpers=jumpers, trunks=pieces, links=links, kind=kind)
     holds = jumpers == 2 * links and pieces <= links <= sum(count * legs for count, legs in trunks)
-    yield _passed("cables", holds, message, f"fabrics.{built.plan.name}.cables.{kind}")
+    yield _passed("cables", holds, text, f"fabrics.{built.plan.name}.cables.{kind}")
 
 
 def _pluggable(built: BuiltFabric) -> tuple[ModuleUse | AdapterUse, ...]:
@@ -332,7 +333,8 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
         ("storage", stored.servers.value if stored and stored.servers else 0),
     ):
         billed = sum(line.quantity.value for line in bill.lines if line.category == category)
-        yield _passed("bill-equals-design", billed == wanted, f"{billed} pieces of {category} billed", "lines")
+        text = message("billed-pieces", pieces=billed, category=category)
+        yield _passed("bill-equals-design", billed == wanted, text, "lines")
 
 
 @rule
@@ -347,7 +349,7 @@ def _totals_add_up(quote: Quote) -> Iterator[Check]:
             after += rounded(exact * (1 - line.discount), totals.currency)
     tax = rounded(Fraction(after) * (totals.tax_share or 0), totals.currency)
     holds = (totals.list, totals.discount, totals.tax, totals.amount) == (before, before - after, tax, after + tax)
-    yield _passed("totals", holds, "list less discount plus tax is the total", "totals")
+    yield _passed("totals", holds, message("totals-add-up"), "totals")
 
 
 @rule
@@ -355,7 +357,7 @@ def _prices_complete(quote: Quote) -> Iterator[Check]:
     """Lines without a price are reported, and make the total a lower bound."""
     missing = [line.line.id for line in quote.lines if line.amount is None]
     if missing:
-        message = f"{len(missing)} of {len(quote.lines)} lines have no price: the total is at least what is shown"
-        yield Check("missing-price", "warn", message, "totals.complete")
+        text = message("lines-without-price", missing=len(missing), lines=len(quote.lines))
+        yield Check("missing-price", "warn", text, "totals.complete")
     else:
-        yield Check("missing-price", "pass", "every line has a price", "totals.complete")
+        yield Check("missing-price", "pass", message("lines-priced"), "totals.complete")

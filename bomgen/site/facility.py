@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Server
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.plan.types import Site
 from bomgen.site.equipment import Equipment
@@ -122,16 +123,13 @@ def install(
     if server_power_w is None and gpu_power is None:
         unknown.insert(0, server.identity.name if server else accelerators.name)
     elif server_power_w is None:
-        named = f"the power of {server.identity.name}" if server else "the server, and so its power,"
-        warnings.append((f"{named} is not known; its GPUs alone are counted: ask the vendor", "unknown-power"))
+        named = message("server-power-unknown", server=server.identity.name) if server else message("no-server-power")
+        warnings.append((named, "unknown-power"))
     if unknown:
-        names = ", ".join(dict.fromkeys(unknown))
-        warnings.append((f"the power of {names} is not known; the sum leaves it out: ask the vendor", "unknown-power"))
+        warnings.append((message("unknown-power", names=dict.fromkeys(unknown)), "unknown-power"))
     typical = [machine.name for machine in machines if machine.typical and machine.power_w]
     if typical:
-        names = ", ".join(dict.fromkeys(typical))
-        message = f"no maximum power of {names} is published: the typical one is counted; add a margin"
-        warnings.append((message, "typical-power"))
+        warnings.append((message("typical-power", names=dict.fromkeys(typical)), "typical-power"))
     per_rack = servers_of_rack(site, server, warnings) if site and server else None
     compute = None
     if site and servers and server and server.trays:

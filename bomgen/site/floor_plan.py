@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bomgen.core.messages import message
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.site.rack_packing import RackRun, pack_racks
 
@@ -142,9 +143,7 @@ class Route(NamedTuple):
     def __str__(self) -> str:
         within = int(np.count_nonzero((self.racks_apart == 0) & ~self.over_trays))
         beside = int(np.count_nonzero((self.racks_apart == 1) & ~self.over_trays))
-        return (
-            f"{within} inside a rack, {beside} into the next, {int(np.count_nonzero(self.over_trays))} over the trays"
-        )
+        return message("routes", within=within, beside=beside, over=int(np.count_nonzero(self.over_trays)))
 
 
 def routes(ground: Floor, units: int, a_rack: Column, a_unit: Column, b_rack: Column, b_unit: Column) -> Route:

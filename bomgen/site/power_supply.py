@@ -9,6 +9,7 @@ from string import ascii_uppercase
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Pdu, PowerSupplies, Server
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 
@@ -170,8 +171,8 @@ class SuppliedRack(NamedTuple):
         """The remedy: `pdus` PDUs, if they fit."""
         height = self.pdu.rack_units.value if self.pdu and self.pdu.rack_units else 0
         if height and self.room_u is not None and pdus * height > self.room_u:
-            return f"a larger PDU or {self.fewer} would do"
-        return f"{pdus} PDUs would do"
+            return message("larger-pdu", remedy=self.fewer)
+        return message("enough-pdus", pdus=pdus)
 
 
 def supply_warnings(
@@ -182,15 +183,15 @@ def supply_warnings(
         return
     high = server.rack_units if server else None
     rack = SuppliedRack(
-        name="a compute rack",
-        machines="the servers of a rack",
+        name=message("compute-rack"),
+        machines=message("servers-of-rack"),
         power_w=rack_power_w,
         outlets=found.outlets,
         pdu=site.pdu,
         pdus=int(site.pdus_per_rack.value),
         room_u=int(site.rack_units.value - per_rack.value * high.value) if high else None,
         own_feeds=int(site.feeds.value) if site.feeds else 0,
-        fewer="fewer servers a rack",
+        fewer=message("fewer-servers"),
     )
     yield from outlet_warnings(rack)
     yield from pdu_warnings(site, rack, found.feeds)
@@ -207,16 +208,26 @@ def outlet_warnings(rack: SuppliedRack) -> Iterator[tuple[str, str]]:
         fitting = each.get(form, 0) + each.get(EITHER, 0)
         if fitting * rack.pdus >= needed.value:
             continue
-        has = f"{rack.pdus} x {rack.pdu.identity.name} have {fitting * rack.pdus}"
-        would = rack.hint(ceil(needed.value / fitting)) if fitting else "another PDU is needed"
-        yield f"{rack.machines} need {needed.value} {form.upper()} outlets; {has}: {would}", "outlets"
+        text = message(
+            "outlets",
+            machines=rack.machines,
+            needed=needed.value,
+            form=form.upper(),
+            pdus=rack.pdus,
+            pdu=rack.pdu.identity.name,
+            offered=fitting * rack.pdus,
+            remedy=rack.hint(ceil(needed.value / fitting)) if fitting else message("another-pdu"),
+        )
+        yield text, "outlets"
 
 
-def _describe_loss(site: Site, feeds: Figure) -> tuple[int, str]:
+def _describe_loss(site: Site, feeds: Figure) -> tuple[int, Message]:
     """The number of feeds that may be lost, and that case in words."""
     redundancy = str(site.redundancy.value)
     lost = int(feeds_lost.plain(redundancy, feeds.value))
-    return lost, f"with {lost} of {feeds.value} feeds lost ({redundancy})" if lost else "with all feeds there (n)"
+    if not lost:
+        return lost, message("feeds-up")
+    return lost, message("feeds-lost", lost=lost, feeds=feeds.value, redundancy=redundancy)
 
 
 def _count_left(pdus: int, feeds: int, lost: int) -> int:
@@ -231,14 +242,21 @@ def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterat
     lost, case = _describe_loss(site, feeds)
     pdu, drawn, left = rack.pdu, rack.power_w.value, _count_left(rack.pdus, int(feeds.value), lost)
     if not left:
-        message = f"{case} no PDU of {rack.name} is left, which draws {drawn} W"
-        yield f"{message}; give it more PDUs and feeds, or `redundancy: n`", "redundancy"
+        yield message("no-pdu-left", case=case, rack=rack.name, drawn=drawn), "redundancy"
     elif pdu and pdu.power_w and left * pdu.power_w.value < drawn:
-        carried = float(left * pdu.power_w.value)
+        carried = f"{float(left * pdu.power_w.value):g}"
         would = _fewest_pdus(site, rack, pdu.power_w)
-        hint = rack.hint(would) if would else "more feeds are needed"
-        message = f"{case} {left} of {rack.pdus} PDUs carry {carried:g} W of {rack.name}, which draws {drawn} W: {hint}"
-        yield message, "redundancy"
+        text = message(
+            "pdus-overloaded",
+            case=case,
+            left=left,
+            pdus=rack.pdus,
+            carried=carried,
+            rack=rack.name,
+            drawn=drawn,
+            remedy=rack.hint(would) if would else message("more-feeds"),
+        )
+        yield text, "redundancy"
 
 
 def _fewest_pdus(site: Site, rack: SuppliedRack, pdu_power_w: Figure) -> int | None:
@@ -264,4 +282,5 @@ def power_supply_warnings(
     count, needed = int(supplies.pieces.value), int(supplies.needed.value)
     left = count - int(pieces_lost.plain(count, min(int(feeds.value), rack.pdus), lost))
     if left < needed:
-        yield f"{case} a {name} keeps {left} of {count} power supplies; {needed} carry it", "redundancy"
+        text = message("supplies-short", case=case, machine=name, left=left, count=count, needed=needed)
+        yield text, "redundancy"

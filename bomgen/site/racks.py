@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import ceil
 
 from bomgen.catalog.parts import Pdu, Server
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 from bomgen.site import rack_packing
@@ -103,19 +104,16 @@ def servers_of_rack(site: Site, server: Server, warnings: Warnings) -> Figure | 
         warnings.extend(_overfilled_rack_warnings(site, site.servers_per_rack, server, offered))
         return site.servers_per_rack
     if units is None:
-        message = f"the height of {server.identity.name} is not known: no racks are counted; give `rack_units`"
-        warnings.append((message, "unknown-height"))
+        warnings.append((message("server-height-unknown", server=server.identity.name), "unknown-height"))
         return None
     if power is None:
-        message = f"the power of {server.identity.name} is not known: racks by height only; give `power`"
-        warnings.append((message, "unknown-power"))
+        warnings.append((message("racks-by-height", server=server.identity.name), "unknown-power"))
         fits = servers_that_fit_height(offered.units, units)
     else:
         fits = servers_that_fit(offered.units, offered.power_w, units, power)
     if fits.value == 0:
-        wanted = "units, power or cooling" if site.rack_cooling_w else "units or power"
-        message = f"no {server.identity.name} fits a rack: no racks are counted; give racks more {wanted}"
-        warnings.append((message, "rack-power"))
+        wanted = message("units-power-or-cooling" if site.rack_cooling_w else "units-or-power")
+        warnings.append((message("no-server-fits", server=server.identity.name, wanted=wanted), "rack-power"))
         return None
     return fits
 
@@ -126,13 +124,15 @@ def _overfilled_rack_warnings(
     """Warnings about a given number of servers per rack that exceeds its power, cooling or height."""
     drawn = per_rack.value * server.power_w.value if server.power_w else 0
     if drawn > site.rack_power_w.value:
-        yield f"{per_rack.value} servers draw up to {drawn} W; a rack has {site.rack_power_w.value} W", "rack-power"
+        watts = site.rack_power_w.value
+        yield message("servers-draw", servers=per_rack.value, drawn=drawn, watts=watts), "rack-power"
     if site.rack_cooling_w and drawn > site.rack_cooling_w.value:
         cooled = site.rack_cooling_w.value
-        yield f"{per_rack.value} servers give off up to {drawn} W; {cooled} W of a rack are cooled", "rack-cooling"
+        yield message("servers-heat", servers=per_rack.value, drawn=drawn, cooled=cooled), "rack-cooling"
     if server.rack_units and per_rack.value * server.rack_units.value > offered.units.value:
         height = per_rack.value * server.rack_units.value
-        yield f"{per_rack.value} servers are {height} U high; a rack has {offered.units.value} U", "rack-units"
+        units = offered.units.value
+        yield message("servers-high", servers=per_rack.value, height=height, units=units), "rack-units"
 
 
 def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnings) -> Figure | None:
@@ -145,8 +145,7 @@ def management_racks(site: Site, machines: Iterable[Equipment], warnings: Warnin
     racked = [machine for machine in machines if not machine.in_server]
     unknown = [machine.name for machine in racked if machine.height_u is None]
     if unknown:
-        names = ", ".join(dict.fromkeys(unknown))
-        warnings.append((f"the height of {names} is not known: no rack is counted; ask the vendor", "unknown-height"))
+        warnings.append((message("unknown-height", names=dict.fromkeys(unknown)), "unknown-height"))
     offered = rack_capacity(site, site.management_pdu, site.management_pdus)
     items = []
     for machine in racked:
@@ -163,6 +162,6 @@ def _oversized_machine_warnings(
     """Warnings about a machine that exceeds the height or power of an empty rack."""
     units, watts = offered.units.value, offered.power_w.value
     if height_u.value > units:
-        yield f"{name} is {height_u.value} U high; a rack has {units} U: one each is counted", "rack-units"
+        yield message("machine-high", name=name, height=height_u.value, units=units), "rack-units"
     if power_w.value > watts:
-        yield f"{name} draws up to {power_w.value} W; a rack has {watts} W: one each is counted", "rack-power"
+        yield message("machine-draws", name=name, drawn=power_w.value, watts=watts), "rack-power"

@@ -7,14 +7,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Pdu, Rack, Server
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, formula
 from bomgen.plan.types import Site
 from bomgen.site.equipment import Equipment
 from bomgen.site.power import power_of
 from bomgen.site.racks import units_bought
 
-ANY_RACK, ANY_PDU = "rack", "rack PDU"
-"""Names of racks and PDUs for which the plan names no part."""
 TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD = "weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"
 """Names of the figures that are lower bounds when a weight is not known."""
 
@@ -118,12 +117,16 @@ def rack_floor_load(weight: Figure | None, rack: Rack | None) -> Figure | None:
 
 def weighed_racks(rack: Rack | None, count: Figure) -> WeighedItems:
     """A number of racks as weighed items."""
-    return WeighedItems(rack.identity.name, count, rack.weight_kg) if rack else WeighedItems(ANY_RACK, count, None)
+    return (
+        WeighedItems(rack.identity.name, count, rack.weight_kg) if rack else WeighedItems(message("rack"), count, None)
+    )
 
 
 def weighed_pdus(pdu: Pdu | None, count: Figure) -> WeighedItems:
     """A number of PDUs as weighed items."""
-    return WeighedItems(pdu.identity.name, count, pdu.weight_kg) if pdu else WeighedItems(ANY_PDU, count, None)
+    return (
+        WeighedItems(pdu.identity.name, count, pdu.weight_kg) if pdu else WeighedItems(message("rack-pdu"), count, None)
+    )
 
 
 def _everything(site: Site, contents: SiteContents, machines: Iterable[Equipment]) -> list[WeighedItems]:
@@ -149,9 +152,7 @@ def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment],
     server, warnings = contents.server, []
     whole = weigh(_everything(site, contents, machines))
     if whole.unknown:
-        names = ", ".join(whole.unknown)
-        message = f"the weight of {names} is not known; the sum leaves it out: ask the vendor"
-        warnings.append((message, "unknown-weight"))
+        warnings.append((message("unknown-weight", names=whole.unknown), "unknown-weight"))
     lower_bounds = {TOTAL_WEIGHT} if whole.unknown else set()
     weight, drawn, floor = None, None, None
     if server and server.rack_scale:
@@ -180,9 +181,9 @@ def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment],
     )
 
 
-def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[str, str]]:
+def _overloaded(rack: Rack | None, weight: Figure | None) -> list[tuple[Message, str]]:
     """A warning when a rack holds more than its load rating."""
     if rack is None or rack.load_kg is None or weight is None or weight.value <= rack.load_kg.value:
         return []
-    held, borne = float(weight.value), float(rack.load_kg.value)
-    return [(f"a compute rack holds {held:g} kg; {rack.identity.name} bears {borne:g} kg", "rack-load")]
+    held, borne = f"{float(weight.value):g}", f"{float(rack.load_kg.value):g}"
+    return [(message("rack-load", held=held, rack=rack.identity.name, borne=borne), "rack-load")]

@@ -12,6 +12,7 @@ from math import ceil
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
 from bomgen.core.diagnostics import Infeasible
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Given, Reference, formula
 from bomgen.plan.types import Training
 
@@ -30,24 +31,22 @@ PASS_FLOPS = Figure(
     6,
     "FLOPs",
     Cited(
-        "training FLOPs of attention, a token, head, position and unit of width, of scores and again of values",
+        message("attention-training-flops"),
         (_PALM,),
         "high",
         "12 for both together where they are equally wide",
     ),
 )
-FORWARD_SHARE = Figure(
-    Fraction(1, 3), "share", Cited("forward pass of attention, of forward and backward", (_KORTHIKANTI,), "high")
-)
+FORWARD_SHARE = Figure(Fraction(1, 3), "share", Cited(message("attention-forward-share"), (_KORTHIKANTI,), "high"))
 KERNEL_SHARE = Figure(
     Fraction(1, 6),
     "share",
-    Cited("scores that FlashAttention computes again, of forward and backward", (_DAO,), "high", "1 of 6 products"),
+    Cited(message("attention-recomputed-share"), (_DAO,), "high", "1 of 6 products"),
 )
 
 
 CONVENTIONS = {
-    name: Figure(name, "word", Cited("convention of counting attention FLOPs", (_PALM,), "high"))
+    name: Figure(name, "word", Cited(message("attention-convention"), (_PALM,), "high"))
     for name in (NONE, *ATTENTION_SHARES)
 }
 

@@ -8,6 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, Given
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Cluster, Inference, Plan, Training
@@ -213,8 +214,5 @@ def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit:
         if length is None or isinstance(length.origin, Given):
             raise
         without = parallelism.fit(workload._replace(sequence=None), cluster.gpu, gpus, per_server)
-        message = (
-            f"activations are left out: at the model's whole context of {length.value} tokens {error.message}. "
-            "Give the `sequence` that the run trains with"
-        )
-        return without._replace(warning=message)
+        warning = message("activations-left-out", length=length.value, shortage=error.message)
+        return without._replace(warning=warning)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.part_records import REFERENCE_PRECISION
 from bomgen.catalog.parts import Gpu, PublishedRun
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, formula
 from bomgen.core.units import GIGA, HOURS_A_DAY
 from bomgen.plan.types import Training
@@ -22,7 +23,7 @@ RULE = Figure(
     Fraction("13.3"),
     "GPU-hours per 10¹⁸ parameters x tokens",
     Cited(
-        "rule of thumb: hours of an A100-80GB a billion parameters and billion tokens",
+        message("rule-of-thumb"),
         (
             Reference(
                 "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?, 2024-05-28, after the public app hunkim/llm_gpu_cal",
@@ -40,7 +41,7 @@ A100_TFLOPS = Figure(
     312,
     "TFLOP/s",
     Cited(
-        "dense bf16 peak of the A100 that the rule of thumb is made of",
+        message("rule-of-thumb-peak"),
         (Reference("DCPTX (calightble.com), optical modules for LLaMA-65B, article 1534175", None, "2026"),),
         "high",
     ),

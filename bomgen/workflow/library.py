@@ -193,7 +193,7 @@ class Result:
         for priced in self._report.quote.lines:
             amount = "–" if priced.amount is None else words.money(priced.amount, self._report.plan.quote.currency)
             line = priced.line
-            rows.append([words.integer(line.pieces), words.name(line.description), line.sku or "–", amount])
+            rows.append([words.integer(line.pieces), words.message(line.description), line.sku or "–", amount])
         return figures, head, rows
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -15,9 +16,10 @@ import yaml
 from openpyxl import load_workbook
 
 from bomgen.core import language as languages_room
+from bomgen.core import messages as messages_room
 from bomgen.core import resources, schema
-from bomgen.core.language import Language, language
-from bomgen.core.phrases import Phrases, places
+from bomgen.core.language import language
+from bomgen.core.messages import Message, message, places
 from bomgen.core.provenance import Assumed, Cited, Reference, walk
 from bomgen.output.writer import render
 from bomgen.plan import schema as plan_schema
@@ -29,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
 ASSUMPTIONS = sorted((ROOT / "bomgen" / "data" / "assumption").glob("*.yaml"))
 LOGS = sorted((ROOT / "tests" / "errors").glob("*.txt"))
-CHINESE = language("zh")
+ENGLISH, CHINESE = language("en"), language("zh")
 PROSE = re.compile(r"(?<![\w./-])[a-z]{2,}(?: [a-z]{2,})+")
 """English: lower-case words that follow each other."""
 CODE = re.compile(r"\\?`[^`]*`|https?://[^\s)>]+")
@@ -47,7 +49,8 @@ SAID = (
 )
 """The modules whose messages all reach the reader of a quote."""
 LEAST_WORDS = 3
-"""Words of a piece of a message that tell it from others."""
+"""Words of a text that is a sentence, rather than a name."""
+SOURCES = sorted((ROOT / "bomgen").rglob("*.py"))
 
 
 @cache
@@ -84,18 +87,107 @@ def documents(report: Report) -> Iterator[Reference]:
             yield from figure.origin.references
 
 
-def is_told(text: str, words: Language = CHINESE) -> bool:
-    """Whether a language has a phrase for a text."""
-    return words.phrases.find(text) is not None
+def calls() -> Iterator[tuple[Path, ast.Call]]:
+    """Every call of `message` in the program."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "message":
+                yield path, node
+
+
+def codes(node: ast.expr) -> list[str]:
+    """The codes that an argument may be, as far as they are written there."""
+    if isinstance(node, ast.IfExp):
+        return codes(node.body) + codes(node.orelse)
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+def texts() -> set[str]:
+    """Every text that is written in the program, and the beginnings of those that are put together."""
+    nodes = (node for path in SOURCES for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def unsaid(words: Mapping[str, str]) -> set[str]:
+    """The codes that the program uses, or English has, and a language has no sentence for."""
+    used = {code for _, call in calls() for code in codes(call.args[0])}
+    return (used | ENGLISH.messages.keys()) - words.keys()
+
+
+def is_translated(text: str) -> bool:
+    """Whether a text is a message or the text of a record, in full: what is in it, too."""
+    if not isinstance(text, Message):
+        return False
+    if "/" in text.code:
+        return text.code in CHINESE.records
+    return text.code in CHINESE.messages and set(text.parameters) == places(CHINESE.messages[text.code])
+
+
+def sentences(text: str) -> Iterator[str]:
+    """A text, and the texts that were put into it, which may be messages themselves."""
+    yield text
+    if isinstance(text, Message):
+        for value in text.parameters.values():
+            for each in value if isinstance(value, tuple) else (value,):
+                yield from sentences(each) if isinstance(each, str) else ()
+
+
+def plain_english(text: str) -> list[str]:
+    """The English sentences in a text that no language knows of: a message within them has lost its code."""
+    found = (each for each in sentences(text) if not isinstance(each, Message))
+    return [each for each in found if PROSE.search(CODE.sub("·", each)) and each not in proper_names()]
 
 
 # the file -----------------------------------------------------------------------------------------------------------
 
 
+def test_every_language_has_every_sentence() -> None:
+    """A message that the program uses and a language lacks is named."""
+    assert {each: unsaid(language(each).messages) for each in resources.languages()} == {
+        each: set() for each in resources.languages()
+    }
+
+
+def test_a_missing_sentence_is_named() -> None:
+    """A language that lacks one sentence fails, and the failure says which."""
+    fewer = {code: sentence for code, sentence in CHINESE.messages.items() if code != "over-built"}
+    assert unsaid(fewer) == {"over-built"}
+
+
+def test_every_sentence_is_used() -> None:
+    """A sentence that nothing says is no longer needed; languages have no others than English."""
+    written = texts()
+    begun = tuple(text for text in written if re.fullmatch("[a-z]+-", text))
+    assert [code for code in ENGLISH.messages if code not in written and not code.startswith(begun)] == []
+    assert CHINESE.messages.keys() - ENGLISH.messages.keys() == set()
+
+
 def test_a_message_and_its_translation_have_the_same_places() -> None:
     """No name or number of a message is lost or made up."""
-    wrong = {text for text, said in CHINESE.messages.items() if set(places(text)) != set(places(said))}
+    wrong = {code for code, said in CHINESE.messages.items() if places(ENGLISH.messages[code]) != places(said)}
     assert wrong == set()
+
+
+def test_a_message_has_a_parameter_for_every_place() -> None:
+    """What a call passes is what its sentence holds; calls that pass a mapping are looked at when they run."""
+    wrong = []
+    for path, call in calls():
+        named = {each.arg for each in call.keywords}
+        for code in codes(call.args[0]):
+            wanted = places(ENGLISH.messages[code])
+            if not (named - {None} <= wanted if None in named else named == wanted):
+                wrong.append(f"{path.name}:{call.lineno}: {code} takes {sorted(wanted)}")
+    assert wrong == []
+
+
+def test_every_number_has_two_forms() -> None:
+    """A place for a number and its noun has one form for one and another for more."""
+    forms = [
+        form for text in ENGLISH.messages.values() for form in re.findall(r"(?<!\{)\{[a-z]+:([^{} ][^{}]*)\}", text)
+    ]
+    assert [form for form in forms if form.count("|") != 1 and form not in ("and", "or")] == []
+    assert message("enough-gpus", count=1) == "1 GPU is enough"
+    assert message("enough-gpus", count=8) == "8 GPUs are enough"
 
 
 def literals(node: ast.AST) -> Iterator[str]:
@@ -113,31 +205,47 @@ def literals(node: ast.AST) -> Iterator[str]:
 
 @pytest.mark.parametrize("module", SAID)
 def test_every_warning_of_the_program_has_a_translation(module: str) -> None:
-    """Each piece of text between the places of a message stands in a phrase, even if no plan brings it up."""
-    known = "\n".join(text.replace("{{", "{").replace("}}", "}") for text in CHINESE.messages)
+    """Modules whose messages all reach a quote have no sentence of their own: every one is a message with a code."""
     tree = ast.parse((ROOT / "bomgen" / f"{module}.py").read_text("utf-8"))
     pieces = [text for text in literals(tree) if len(re.findall("[a-z]{2,}", text)) >= LEAST_WORDS and " " in text]
-    assert [text for text in pieces if text not in known] == []
+    assert pieces == []
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "bomgen" / "data" / "assumption").glob("*.yaml")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", ASSUMPTIONS, ids=lambda path: path.stem)
 def test_every_assumption_has_a_translation(path: Path) -> None:
     """What an assumption is called, and why it is made."""
-    data = yaml.safe_load(path.read_text("utf-8"))
-    assert is_told(data["name"])
-    assert is_told(data["why"].strip())
+    assert {f"assumption/{path.stem}/name", f"assumption/{path.stem}/why"} <= CHINESE.records.keys()
+
+
+def test_every_translated_record_is_there() -> None:
+    """A translation of a record that is gone, or of a text that it does not have, is no longer needed."""
+    wrong = []
+    for place in CHINESE.records:
+        kind, id, *keys = place.split("/")
+        if kind in ("figure", "source"):
+            continue
+        path = ROOT / "bomgen" / "data" / kind / f"{id}.yaml"
+        data = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}
+        if kind == "assumption" or not keys:
+            found = data.get(keys[0] if keys else "name")
+        else:
+            found = data.get("chassis", {}).get(keys[0], {}).get("name")
+        wrong += [] if found else [place]
+    assert wrong == []
 
 
 def test_warnings_that_mistakes_bring_up_are_translated() -> None:
-    """Every warning in the transcripts of tests/errors."""
-    said = {
-        found
-        for path in (ROOT / "tests" / "errors").glob("*.txt")
-        for found in WARNING.findall(path.read_text("utf-8"))
-    }
-    assert sorted(text for text in said if not is_told(text)) == []
+    """Every warning in the transcripts of tests/errors is an instance of a sentence that other languages have."""
+    patterns = [re.compile(pattern_of(sentence), re.DOTALL) for sentence in ENGLISH.messages.values()]
+    said = {found for path in LOGS for found in WARNING.findall(path.read_text("utf-8"))}
+    assert sorted(text for text in said if not any(pattern.fullmatch(text) for pattern in patterns)) == []
+
+
+def pattern_of(sentence: str) -> str:
+    """What a sentence looks like with its places filled; places alone are no sentence."""
+    parts = re.split(r"\{[a-z]+(?::[^{}]*)?\}", sentence.replace("{{", "\0").replace("}}", "\1"))
+    escaped = [re.escape(part).replace("\0", "{").replace("\1", "}") for part in parts]
+    return "(?!)" if sum(map(len, parts)) < len("; leave it out") else ".+?".join(escaped)
 
 
 # whole quotes -------------------------------------------------------------------------------------------------------
@@ -152,7 +260,9 @@ def test_what_a_quote_says_is_translated(path: Path) -> None:
     for figure in walk(*numbers_of(report).values()):
         if isinstance(figure.origin, Assumed):
             said |= {figure.origin.name, figure.origin.why}
-    assert sorted(text for text in said if not is_told(text)) == []
+    assert sorted(text for text in said if not is_translated(text)) == []
+    own = {*named(path), *proper_names()}
+    assert [each for text in said for each in plain_english(text) if each not in own] == []
 
 
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
@@ -176,30 +286,40 @@ def test_units_are_translated(path: Path) -> None:
     assert units - symbols - set(CHINESE.units) == set()
 
 
-# phrases ------------------------------------------------------------------------------------------------------------
-
-
-def test_the_phrase_that_says_most_is_found() -> None:
-    """Of phrases that fit a text the one with the most text of its own; numbers only where a number is asked for."""
-    phrases = Phrases(["{what} of {whole}", "the power of {names} is not known", "{count:d} of {whole}", "a {b}"])
-    assert phrases.find("the power of A, B is not known") == ("the power of {names} is not known", {"names": "A, B"})
-    assert phrases.find("3 of 4") == ("{what} of {whole}", {"what": "3", "whole": "4"})
-    assert phrases.find("nothing") is None
-    assert Phrases(["{count:d} of {whole}"]).find("some of them") is None
+# messages -----------------------------------------------------------------------------------------------------------
 
 
 def test_lists_and_names_within_messages_are_translated() -> None:
     """A list is written as the language does, and generic parts in it are called by their names."""
-    told = CHINESE.message(
-        "the weight of rack, rack PDU and DGX H100 is not known; the sum leaves it out: ask the vendor"
-    )
-    assert told == "机柜、机柜 PDU、DGX H100 的重量未知，未计入合计；请询问供应商"
-    said = (
-        "leaf-spine links run at 400 Gb/s like those below, both ends carry 800; `links: {leaf-spine: {rate: 800G}}` "
-    )
-    assert "叶—脊链路与下层链路同为 400 Gb/s" in (told := CHINESE.message(said + "may need fewer switches"))
-    assert "`links: {leaf-spine: {rate: 800G}}`" in told, "what is to be written in a plan stays"
+    text = message("unknown-weight", names=(message("rack"), message("rack-pdu"), "DGX H100"))
+    assert text == "the weight of rack, rack PDU, DGX H100 is not known; the sum leaves it out: ask the vendor"
+    assert CHINESE.message(text) == "机柜、机柜 PDU、DGX H100 的重量未知，未计入合计；请询问供应商"
+    text = message("slow-links", kind="leaf-spine", rate=400, ports=800, key="leaf-spine", faster=800)
+    assert "叶—脊链路与下层链路同为 400 Gb/s" in CHINESE.message(text)
+    assert "`links: {leaf-spine: {rate: 800G}}`" in CHINESE.message(text), "what is to be written in a plan stays"
     assert CHINESE.message("something that nobody says") == "something that nobody says"
+
+
+def test_the_last_of_a_list_is_joined_by_a_word() -> None:
+    """`a, b and c` in English."""
+    names = ("a", "b", "c")
+    assert message("cards-without-number", names=names, switch="X").startswith("a, b and c of X")
+    assert message("cards-without-number", names=("a",), switch="X").startswith("a of X")
+
+
+def test_a_message_survives_a_copy() -> None:
+    """A copy has the code and the parameters, a text made from a message has not."""
+    text = message("enough-gpus", count=8)
+    copied = copy.deepcopy(text)
+    assert (copied, copied.code, copied.parameters) == (text, "enough-gpus", {"count": 8})
+    assert not isinstance(f"{text}.", Message)
+
+
+def test_english_that_lost_its_code_is_found() -> None:
+    """A message within an f-string is plain English, wherever it stands."""
+    lost = f"{message('enough-gpus', count=8)}"
+    assert plain_english(message("target-days", gpus=8, days="2", target="1", remedy=lost)) == ["8 GPUs are enough"]
+    assert not is_translated(lost)
 
 
 # another language ---------------------------------------------------------------------------------------------------
@@ -214,7 +334,8 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             (package / "data" / place.name).symlink_to(place)
     words = yaml.safe_load((resources.folder("data") / "language" / "en.yaml").read_text("utf-8"))
     words["words"] |= {"section-summary": "Resumo", "fact-date": "Dato"}
-    words["messages"] = {"every line has a price": "ĉiu linio havas prezon"}
+    (package / "data" / "language" / "en.yaml").symlink_to(resources.folder("data") / "language" / "en.yaml")
+    words["messages"] |= {"lines-priced": "ĉiu linio havas prezon"}
     (package / "data" / "language" / "eo.yaml").write_text(yaml.safe_dump(words, allow_unicode=True), "utf-8")
     for name in ("schemas", "templates"):
         (package / name).symlink_to(resources.folder(name))
@@ -222,6 +343,7 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         resources.folder,
         resources.languages,
         languages_room.language,
+        messages_room._sentences,
         schema.document,
         schema._validator,
         plan_schema.document,
@@ -230,7 +352,7 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     try:
         for each in caches:
             each.cache_clear()
-        assert resources.languages() == ("eo",)
+        assert resources.languages() == ("en", "eo")
         report = work_out(open_plan(str(ROOT / "plans" / "llama65b-linkx.yaml"), str(ROOT)), ("quote.language=eo",))
         text = render(report, ("md",))["quote.md"].decode("utf-8")
     finally:

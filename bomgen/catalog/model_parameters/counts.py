@@ -17,6 +17,7 @@ from bomgen.catalog.model_parameters.matrices import (
     width_of_head,
 )
 from bomgen.catalog.parts import Model
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, formula
 
 RMS, LAYER = "rms", "layer"
@@ -33,11 +34,11 @@ _BLOOM = Reference(
 _GLU = Reference("Shazeer 2020, GLU Variants Improve Transformer, section 2", "https://arxiv.org/abs/2002.05202")
 _TRANSFORMER_XL = "Dai et al. 2019, Transformer-XL, section 3.3"
 
-NORMS_PER_LAYER = Figure(2, "count", Cited("norms of a layer: before attention and feed-forward", (_LLAMA,), "high"))
-FINAL_NORM = Figure(1, "count", Cited("norm before the output embedding", (_LLAMA,), "high"))
-OUTER_NORMS = Figure(2, "count", Cited("norms after the input and before the output embedding", (_BLOOM,), "high"))
-GATED_MATRICES = Figure(3, "count", Cited("matrices of a gated feed-forward block", (_GLU,), "high"))
-PLAIN_MATRICES = Figure(2, "count", Cited("matrices of a feed-forward block without a gate", (_GLU,), "high"))
+NORMS_PER_LAYER = Figure(2, "count", Cited(message("norms-of-layer"), (_LLAMA,), "high"))
+FINAL_NORM = Figure(1, "count", Cited(message("norm-final"), (_LLAMA,), "high"))
+OUTER_NORMS = Figure(2, "count", Cited(message("norms-outer"), (_BLOOM,), "high"))
+GATED_MATRICES = Figure(3, "count", Cited(message("matrices-gated"), (_GLU,), "high"))
+PLAIN_MATRICES = Figure(2, "count", Cited(message("matrices-plain"), (_GLU,), "high"))
 
 
 def parameters(model: Model) -> Figure | None:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.core.messages import message
 from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy
 
 KEPT = 64
@@ -29,7 +30,8 @@ class LeafEnds(NamedTuple):
     leaves: tuple[tuple[int, int], ...]
 
     def __str__(self) -> str:
-        return ", ".join(f"{ends} on {leaves} leaves" for ends, leaves in self.leaves) or "none"
+        kinds = [message("ends-on-leaves", ends=ends, leaves=leaves) for ends, leaves in self.leaves]
+        return message("listed", items=kinds) if kinds else message("no-ends")
 
 
 @lru_cache(maxsize=KEPT)

@@ -16,6 +16,8 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple, TypeVar
 
+from bomgen.core.messages import message
+
 Kinds = tuple[tuple[tuple[int, int], int], ...]
 """Ports in use down and up, each pair with the switches that have them."""
 
@@ -56,8 +58,8 @@ class Occupancy(NamedTuple):
     rails: tuple[tuple[LeafGroup, ...], ...]
 
     def __str__(self) -> str:
-        kinds = ", ".join(f"{count} leaves with {down} ports down and {up} up" for (down, up), count in self.kinds())
-        return kinds or "no leaves"
+        kinds = [message("leaves-filled", leaves=count, down=down, up=up) for (down, up), count in self.kinds()]
+        return message("listed", items=kinds) if kinds else message("no-leaves")
 
     def kinds(self) -> Kinds:
         """Ports in use down and up, each pair with the leaves that have them; the fullest first."""

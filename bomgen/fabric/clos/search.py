@@ -22,6 +22,7 @@ from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.core.messages import message
 from bomgen.core.provenance import require
 from bomgen.core.work_budget import OF_SHAPE, take
 from bomgen.fabric.clos import formulas
@@ -85,8 +86,10 @@ class Numbers(NamedTuple):
     core_count: int
 
     def __str__(self) -> str:
-        kind = f", {self.rails} rails" if self.rails > 1 else ""
-        return f"{self.nic_ports + self.host_ports + self.reserved_ports} endpoints in {self.tiers} tiers{kind}"
+        endpoints = self.nic_ports + self.host_ports + self.reserved_ports
+        if self.rails > 1:
+            return message("endpoints-in-rails", endpoints=endpoints, tiers=self.tiers, rails=self.rails)
+        return message("endpoints-in-tiers", endpoints=endpoints, tiers=self.tiers)
 
 
 class Shape(NamedTuple):
@@ -101,8 +104,8 @@ class Shape(NamedTuple):
     cores: int
 
     def __str__(self) -> str:
-        cores = f", {self.cores} cores" if self.cores else ""
-        return f"{self.leaves} leaves of {self.down} down and {self.up} up, {self.pods * self.spines} spines{cores}"
+        counts = {"leaves": self.leaves, "down": self.down, "up": self.up, "spines": self.pods * self.spines}
+        return message("clos-three", cores=self.cores, **counts) if self.cores else message("clos-two", **counts)
 
     @property
     def cost(self) -> tuple[int, int, int]:

@@ -13,6 +13,7 @@ from math import gcd
 
 from bomgen.catalog.parts import AVAILABLE, Cable, Module
 from bomgen.core.diagnostics import PlanErrors, Problem, Severity
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, require
 from bomgen.fabric.types import Fabric, Fitted, Links
 from bomgen.optics.compatibility import SERVER, Cage, Unbuildable, adapter_for
@@ -443,12 +444,17 @@ class _Builder:
 
     def _unknown_part_warning(self, links: Links, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> None:
         lower = group.lower
-        message = (
-            f"no part known for {links.kind} links of {group.rate.value} Gb/s between {lower.name} "
-            f"({lower.described}) and {upper.name} ({upper.described}) over "
-            f"{metres(Fraction(spec.length_m.value))} m; name a module, or a generic one"
+        text = message(
+            "no-part-known",
+            kind=links.kind,
+            rate=group.rate.value,
+            lower=lower.name,
+            cage=lower.described,
+            upper=upper.name,
+            other=upper.described,
+            length=metres(Fraction(spec.length_m.value)),
         )
-        self._problem(spec, "warning", message, "no-part-known", links.kind)
+        self._problem(spec, "warning", text, "no-part-known", links.kind)
 
     def _part_warnings(self, links: Links, spec: LinkSpec, group: EndpointGroup, medium: Medium, upper: Cage) -> None:
         """Warn about parts that cannot be ordered as they are."""
@@ -459,52 +465,49 @@ class _Builder:
                     spec, "warning", self._real_modules(links, module, group, upper, spec), "generic", links.kind
                 )
             elif module.identity.availability != AVAILABLE:
-                message = f"{unavailable_message(module.identity)}; name another module"
-                self._problem(spec, "warning", message, "availability", links.kind)
+                text = unavailable_message(module.identity, message("pluggable-module"))
+                self._problem(spec, "warning", text, "availability", links.kind)
         cable = medium.cable
         if cable is None:
-            message = missing_fibre_message(links, medium, self.parts.rules().receptacles)
-            self._problem(spec, "warning", message, "no-part-known", links.kind)
+            text = missing_fibre_message(links, medium, self.parts.rules().receptacles)
+            self._problem(spec, "warning", text, "no-part-known", links.kind)
         elif cable.identity.generic and cable.medium not in (FIBRE, COPPER_PAIRS):
             self._problem(spec, "warning", self._real_cable(links, cable, group, upper, spec), "generic", links.kind)
         elif cable.identity.generic and cable.links.value > 1:
-            message = f"{cable.identity.id} is a planning part, counted one a module of {cable.links.value} links"
-            self._problem(spec, "warning", f"{message}; its connectors are those of the modules", "generic", links.kind)
+            text = message("generic-fan-out", part=cable.identity.id, links=cable.links.value)
+            self._problem(spec, "warning", text, "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
-            message = f"{unavailable_message(cable.identity)}; name another cable"
-            self._problem(spec, "warning", message, "availability", links.kind)
+            self._problem(spec, "warning", unavailable_message(cable.identity, "cable"), "availability", links.kind)
 
-    def _real_modules(self, links: Links, module: Module, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> str:
+    def _real_modules(self, links: Links, module: Module, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> Message:
         """The real modules for the cages of a link with generic modules, with their quantities."""
         lower, span = group.lower, Span(group.lower, upper, group.rate, Fraction(spec.length_m.value))
         real = next(transceivers(span, self.parts), None)
-        place = "cage" if module.ports.value > 1 else "port"
-        start = f"{module.identity.id} is a planning part, counted one a {place}"
+        planned, place = module.identity.id, message("cage" if module.ports.value > 1 else "port")
         if real is None or real.lower is None or real.upper is None:
-            return f"{start}; no module that can be ordered is known for {links.kind} links of these cages"
+            return message("generic-module-none", part=planned, place=place, kind=links.kind)
         ends = []
         for cage, part in distinct_ends(links, (lower, real.lower), (upper, real.upper)):
-            word = "twin-port modules" if part.ports.value == 2 else "modules"
+            code = "end-takes-twin" if part.ports.value == 2 else "end-takes"
             if cage is lower:
                 count = self._lower_count(links, group, part)
             elif group.separate:
                 count = pieces_by_leaf(self._machine_ends(group), part.ports)
             else:
                 count = self._modules_of_tier(cage.device, links, part)
-            ends.append(f"a {cage.name} takes {word}, {count.value} x {part.identity.part_number} ({cage.device} end)")
-        return f"{start}; to order: {' and '.join(ends)}"
+            number = part.identity.part_number or part.identity.id
+            ends.append(message(code, device=cage.name, count=count.value, part=number, tier=cage.device))
+        return message("generic-module", part=planned, place=place, names=ends)
 
-    def _real_cable(self, links: Links, cable: Cable, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> str:
+    def _real_cable(self, links: Links, cable: Cable, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> Message:
         lower, span = group.lower, self._span(links, spec)._replace(lower=group.lower, rate=group.rate)
         real = next(cables(cable.medium, span, self.parts), None)
-        start = f"{cable.identity.id} is a planning part, counted one a link"
+        planned = cable.identity.id
         if real is None or real.cable is None:
-            twin = f"a {upper.name} cage takes twin-port parts" if upper.links == 2 else f"a {upper.name} cage"
-            return (
-                f"{start}; {twin}, and no {cable.medium.upper()} that fits it and the {lower.form} cage of "
-                f"{lower.name} is known: ask the vendor, or choose transceivers"
-            )
-        return f"{start}; to order: {real.cable.identity.part_number}"
+            code = "generic-cable-twin" if upper.links == 2 else "generic-cable-none"
+            medium = cable.medium.upper()
+            return message(code, part=planned, upper=upper.name, medium=medium, form=lower.form, lower=lower.name)
+        return message("generic-cable", part=planned, real=real.cable.identity.part_number or real.cable.identity.id)
 
     def _check_cages(self, spec: LinkSpec, links: Links) -> None:
         """Report links that fill more cages of a switch than it has, because different parts do not share a cage."""

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from bomgen.catalog.parts import ANY, Identity, Module
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, require
 from bomgen.fabric.types import Links
 from bomgen.optics.compatibility import Cage, Unbuildable
@@ -68,15 +69,14 @@ def same_parts(one: Medium | None, other: Medium | None) -> bool:
     return same and ids[0] == ids[1]
 
 
-def missing_fibre_message(links: Links, medium: Medium, receptacles: int) -> str:
+def missing_fibre_message(links: Links, medium: Medium, receptacles: int) -> Message:
     """The warning that no fibre is known between the modules of a kind of link, and why."""
     ends = [module.ports.value for module in (medium.lower, medium.upper) if module]
-    start = f"no part known for the fibre of {links.kind} links"
     if min(ends) > receptacles:
-        return f"{start}: modules of {min(ends)} links at both ends are joined over a panel, counted a link a piece"
+        return message("no-fibre-panel", kind=links.kind, links=min(ends))
     if max(ends) > receptacles:
-        return f"{start}: a module of {max(ends)} links needs a fan-out cable; name modules of one or two links"
-    return f"{start}; name modules with a known fibre"
+        return message("no-fibre-fan-out", kind=links.kind, links=max(ends))
+    return message("no-fibre", kind=links.kind)
 
 
 def machine_modules(machines: Sequence[tuple[Figure, Figure]], links_per_piece: Figure) -> Figure:
@@ -116,9 +116,9 @@ def chosen(kind: str, choice: Choice) -> Chosen:
     )
 
 
-def unavailable_message(identity: Identity) -> str:
-    """The statement that a part cannot be ordered."""
-    return f"{identity.part_number or identity.id} is {identity.availability.replace('-', ' ')}"
+def unavailable_message(identity: Identity, kind: str) -> Message:
+    """The statement that a part cannot be ordered; `kind` is what to name instead."""
+    return message(f"part-{identity.availability}", name=identity.part_number or identity.id, kind=kind)
 
 
 def plugs_at_ends(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[Cage, Plugged], ...]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from bomgen.catalog.files import Catalog, Record, UnknownPart, inline_record
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Given, Mark, Origin
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import Path, Source
@@ -91,7 +92,7 @@ class Section(NamedTuple):
         """Where the value of a key comes from: the plan, or the assumption that the whole section is."""
         path = ".".join(str(step) for step in (*self.path[1:], key))
         if isinstance(self.origin, Assumed):
-            return self.origin._replace(name=f"{self.origin.name}: {path}")
+            return self.origin._replace(name=message("assumption-at", name=self.origin.name, key=path))
         return self.origin or Given(self.value_mark(key), path)
 
     def quantity(self, key: str, unit: str, assumption: str, zero: bool = False) -> Figure:

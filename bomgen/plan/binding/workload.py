@@ -6,6 +6,7 @@ from functools import partial
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure
 from bomgen.core.units import parse
 from bomgen.plan.binding.fabrics import plug_of
@@ -173,13 +174,22 @@ def storage(section: Section) -> Storage:
     )
 
 
+STORAGE_FIGURES = {
+    "read_of_server": "storage-server-read",
+    "write_of_server": "storage-server-write",
+    "read_of_four_units": "storage-units-read",
+    "write_of_four_units": "storage-units-write",
+}
+"""The messages that name the figures of a level."""
+
+
 def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
     """Every level of bandwidth, its figures cited."""
     record = catalog.find("assumption", "storage-bandwidth")
     references, confidence = record.references(list(record.data["source"])), str(record.data["confidence"])
 
     def cited(level: str, key: str) -> Figure:
-        of = f"SuperPOD storage, level {level}, {key.replace('_', ' ')}"
+        of = message(STORAGE_FIGURES[key], level=level)
         return Figure(parse(record.value("value", level, key), "bytes/s"), "bytes/s", Cited(of, references, confidence))
 
     return {level: StorageLevel(*(cited(level, key) for key in StorageLevel._fields)) for level in record.data["value"]}

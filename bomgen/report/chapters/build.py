@@ -53,7 +53,7 @@ def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:
     named: dict[Path, str] = {("hosts", slug(hosts.name)): hosts.name for hosts in built.hosts}
     if path[:2] in named:
         return writer.joined(
-            writer.label(path[:1]), writer.language.name(named[path[:2]]), writer.group_label(path[2:])
+            writer.label(path[:1]), writer.language.value(named[path[:2]], "word"), writer.group_label(path[2:])
         )
     return writer.group_label(path)
 

@@ -43,7 +43,7 @@ def _text(writer: Writer, found: Elevations) -> Iterator[str]:
     for each in found.unplaced:
         missing, all_of_them = language.integer(each.number), language.integer(each.of)
         yield writer.word(
-            f"racks-without-{each.why}", number=missing, of=all_of_them, name=writer.language.name(each.name)
+            f"racks-without-{each.why}", number=missing, of=all_of_them, name=writer.language.message(each.name)
         )
 
 
@@ -153,7 +153,7 @@ def _group_rows(writer: Writer, group: Elevation) -> Iterator[Row]:
             _times(slot.pieces, slot.drawn_w, "W"),
             _times(slot.pieces, slot.weight_kg, "kg"),
             Cell(_names(slot)),
-            Cell(writer.language.name(slot.identity.name) if slot.identity else ""),
+            Cell(writer.language.message(slot.identity.name) if slot.identity else ""),
         )
         yield Row((*where, *cells))
     if group.pdus:

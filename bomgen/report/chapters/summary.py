@@ -30,11 +30,11 @@ def sentences(writer: Writer) -> Iterator[str]:
     if sizing.servers and cluster.server and cluster.server.trays:
         racks = sizing.servers.value / cluster.server.trays.value
         values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
-        yield writer.word("sentence-racks", server=writer.language.name(cluster.server.identity.name), **values)
+        yield writer.word("sentence-racks", server=writer.language.message(cluster.server.identity.name), **values)
     elif sizing.servers and cluster.server:
         values |= {
             "servers": number(sizing.servers.value),
-            "server": writer.language.name(cluster.server.identity.name),
+            "server": writer.language.message(cluster.server.identity.name),
         }
         yield writer.word("sentence-servers", **values)
     else:
@@ -75,7 +75,7 @@ def sentences(writer: Writer) -> Iterator[str]:
                 "sentence-tier",
                 count=number(tier.count.value),
                 tier=writer.label((tier.name,)),
-                switch=writer.language.name(tier.switch.identity.name),
+                switch=writer.language.message(tier.switch.identity.name),
             )
             for tier in built.fabric.tiers
         )

@@ -44,7 +44,7 @@ class Writer:
     def held(self, figure: Figure) -> Any:
         """A figure's value as a cell holds it; a table or a shape in words."""
         if isinstance(figure.value, bool | tuple):
-            return self.language.name(str(figure.value))
+            return self.language.message(str(figure.value))
         return figure.value
 
     def shown(self, figure: Figure) -> str:
@@ -73,13 +73,7 @@ class Writer:
 
     def cited(self, origin: Cited) -> str:
         """What a cited figure is of: a part and what is said of it, or a constant of a published formula."""
-        subject, comma, what = origin.of.partition(", ")
-        kind, _, id = subject.partition(" ")
-        if comma and " " not in id and f"value-{kind}" in self.language.words:
-            said = self.language.message(what)
-            return self.word("cited-figure", kind=self.language.value(kind, "word"), id=id, what=said)
-        said = self.language.name(origin.of)
-        return self.language.message(said) if said == origin.of else said
+        return self.language.message(origin.of)
 
     def sources(self, origin: Assumed | Cited) -> str:
         """The documents of an origin with their addresses, in one line."""
@@ -87,7 +81,7 @@ class Writer:
 
     def title(self, reference: Reference) -> str:
         """What a source is called: documents by their own title."""
-        return self.language.messages.get(reference.title, reference.title)
+        return self.language.message(reference.title)
 
     def _titles(self, references: Sequence[Reference], show: Callable[[Reference], str] | None = None) -> str:
         """Documents in one line; that there are none where there are none."""
@@ -99,7 +93,7 @@ class Writer:
 
     def described(self, line: Line) -> str:
         """What a line is called: by vendor and name, or by what is charged; parts that the customer has say so."""
-        name = self.language.name(line.description)
+        name = self.language.message(line.description)
         name = name if line.vendor in (None, GENERIC) else f"{line.vendor} {name}"
         if line.charge and line.charge.name is None:
             name = self.word(f"charge-{line.charge.kind}")

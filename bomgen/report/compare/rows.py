@@ -161,7 +161,7 @@ def _model(each: Compared) -> Cell:
 def _names(each: Compared, names: Sequence[str]) -> Cell:
     """Names of the clusters of a plan, each once."""
     language = each.writer.language
-    return Cell(each.writer.word("list-comma").join(dict.fromkeys(map(language.name, names))) or None)
+    return Cell(each.writer.word("list-comma").join(dict.fromkeys(map(language.message, names))) or None)
 
 
 def _cluster_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
@@ -231,7 +231,7 @@ def _topology(each: Compared, built: BuiltFabric) -> str:
 
 
 def _switches(each: Compared, built: BuiltFabric) -> str:
-    names = dict.fromkeys(each.writer.language.name(tier.switch.identity.name) for tier in built.fabric.tiers)
+    names = dict.fromkeys(each.writer.language.message(tier.switch.identity.name) for tier in built.fabric.tiers)
     return each.writer.word("list-comma").join(names)
 
 

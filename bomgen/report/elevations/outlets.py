@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.report.elevations.types import Elevation
@@ -39,13 +40,13 @@ def _fed(site: Site, feeds: Figure | None, group: Elevation) -> SuppliedRack:
     used = group.sums.units_used
     lying = sum(pdu.height_u for pdu in group.pdus)
     return SuppliedRack(
-        name=f"management rack {number}",
-        machines=f"the machines of management rack {number}",
+        name=message("management-rack", number=number),
+        machines=message("machines-of-management-rack", number=number),
         power_w=group.sums.power_w,
         outlets=group.sums.outlets,
         pdu=site.management_pdu,
         pdus=len(group.pdus),
         room_u=int(group.units - (used.value - lying)) if used else None,
         own_feeds=int(feeds.value) if feeds else 0,
-        fewer="more racks",
+        fewer=message("more-racks"),
     )

@@ -16,6 +16,7 @@ from bomgen.cabling.devices import SERVERS, Machines, number_devices
 from bomgen.cabling.positions import build_floor, locate_devices, pdu_units, stack_of_machines
 from bomgen.cabling.types import NOWHERE, PANEL, Column, DeviceKind, Places
 from bomgen.cabling.wiring import wire
+from bomgen.core.messages import message
 from bomgen.design.assembly import Design
 from bomgen.plan.types import PDUS, Site
 from bomgen.report.elevations.outlets import doubts
@@ -265,11 +266,8 @@ def _panels_without_room(found: Machines, placed: Places) -> Iterator[tuple[str,
     high = numbers[placed.unit[numbers] == NOWHERE]
     if len(high):
         racks = np.unique(placed.rack[high])
-        yield (
-            f"{len(high)} of {len(numbers)} patch panels find no room that is known at the top of their racks "
-            f"({spans_text(_spans(racks), MOST_NAMED)}): leave units free with fewer servers or more racks",
-            "rack-units",
-        )
+        named = spans_text(_spans(racks), MOST_NAMED)
+        yield message("panels-without-room", panels=len(high), all=len(numbers), racks=named), "rack-units"
 
 
 def _doubts(design: Design, site: Site, found: Machines, placed: Places) -> Iterator[tuple[str, str]]:
@@ -280,11 +278,13 @@ def _doubts(design: Design, site: Site, found: Machines, placed: Places) -> Iter
     if not full:
         return
     needed = floor_plan.racks_needed(packed.standing, packed.units, packed.power_w)
-    names = ", ".join(f"{each.number} of {each.of} {each.name}" for each in full)
-    racks = int(given.value) if given else 0
-    noun = "rack" if racks == 1 else "racks"
-    yield (
-        f"{racks} management {noun} of {packed.units} U and {packed.power_w} W have no room for {names}, which stand "
-        f"nowhere: {needed} racks would do",
-        "rack-units",
+    names = [message("some-of-machines", number=each.number, all=each.of, machine=each.name) for each in full]
+    text = message(
+        "management-racks-full",
+        racks=int(given.value) if given else 0,
+        units=packed.units,
+        watts=packed.power_w,
+        names=names,
+        needed=needed,
     )
+    yield text, "rack-units"

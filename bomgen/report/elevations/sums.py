@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bomgen.catalog.parts import Server
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, formula
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.report.elevations.types import PANEL, HungPdu, Slot, Sums
@@ -12,7 +13,7 @@ from bomgen.site.power import UNKNOWN_POWER, power_of, sum_of_power
 from bomgen.site.power_supply import OUTLET, outlets_of_pdus, outlets_of_servers
 from bomgen.site.weight_and_heat import WeighedItems, heat_of, weigh, weighed_pdus, weighed_racks
 
-PLACED = Reference("where every device stands, as `bomgen wiring` lists it")
+PLACED = Reference(message("source-places"))
 COMPUTE, _ = RACK_KINDS
 
 
@@ -64,7 +65,7 @@ def sums_of(site: Site, kind: str, server: Server | None, slots: Sequence[Slot],
 
 
 def _pieces(number: int) -> Figure:
-    return Figure(number, "pieces", Cited("what stands in a rack", (PLACED,), "high"))
+    return Figure(number, "pieces", Cited(message("pieces-in-rack"), (PLACED,), "high"))
 
 
 def _name(slot: Slot) -> str:
@@ -85,7 +86,7 @@ def _units(slots: Sequence[Slot], pieces: Sequence[Figure], pdus: Sequence[HungP
 
 
 def _height(units: int) -> Figure:
-    return Figure(units, "U", Cited("the units that a machine fills", (PLACED,), "high"))
+    return Figure(units, "U", Cited(message("units-of-machine"), (PLACED,), "high"))
 
 
 def _power(powered: Sequence[tuple[Slot, Figure]], missing: set[str]) -> Figure | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
+from bomgen.core.messages import Message
 from bomgen.core.provenance import Figure
 from bomgen.report.reasons.types import PLAN, SEARCH, Asked, Other, Reason, Topic
 
-_NOT = " does not fit: "
 COVERS = ("workload.parallelism", "workload.gpus_per_replica", "workload.memory.per_gpu")
 
 
@@ -55,7 +55,7 @@ def _serving_reason(asked: Asked) -> Reason | None:
         PLAN if by_hand else SEARCH,
         f"{because}{held}",
         by_hand.mark if by_hand else None,
-        _others(tuple(str(each) for each in need.reasons)),
+        _others([each.message for each in need.reasons]),
     )
 
 
@@ -68,7 +68,7 @@ def _memory_words(asked: Asked, memory: Figure | None) -> str:
     return f" of {asked.value(memory)}" if memory else ""
 
 
-def _others(reasons: tuple[str, ...]) -> tuple[Other, ...]:
+def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
     """Splits that do not fit; what is said beside them is no other split."""
-    parts = (reason.partition(_NOT) for reason in reasons if _NOT in reason)
-    return tuple(Other(name, f"does not fit: {why}") for name, _, why in parts)
+    found = (reason.parameters for reason in reasons if reason.code == "split-does-not-fit")
+    return tuple(Other(str(each["split"]), f"does not fit: {each['shortage']}") for each in found)

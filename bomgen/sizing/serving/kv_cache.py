@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Number, Reference, formula
 from bomgen.plan.types import Inference
 from bomgen.sizing.training.states import DOUBLE, SINGLE
@@ -46,13 +47,13 @@ BYTES: Mapping[str, Figure] = {
     "fp64": DOUBLE,
     "fp32": SINGLE,
     "tf32": SINGLE,
-    "bf16": _value(2, "bf16 value", _BF16, _PLANNING),
-    "fp16": _value(2, "fp16 value", _IEEE, _PLANNING),
-    "fp8": _value(1, "fp8 value", _MX, _PLANNING),
-    "int8": _value(1, "int8 value", _MX, _PLANNING),
-    "fp6": _value(Fraction(3, 4), "fp6 value", _MX),
-    "fp4": _value(Fraction(1, 2), "fp4 value", _MX, _PLANNING),
-    "int4": _value(Fraction(1, 2), "int4 value", _PLANNING),
+    "bf16": _value(2, message("value-of-format", format="bf16"), _BF16, _PLANNING),
+    "fp16": _value(2, message("value-of-format", format="fp16"), _IEEE, _PLANNING),
+    "fp8": _value(1, message("value-of-format", format="fp8"), _MX, _PLANNING),
+    "int8": _value(1, message("value-of-format", format="int8"), _MX, _PLANNING),
+    "fp6": _value(Fraction(3, 4), message("value-of-format", format="fp6"), _MX),
+    "fp4": _value(Fraction(1, 2), message("value-of-format", format="fp4"), _MX, _PLANNING),
+    "int4": _value(Fraction(1, 2), message("value-of-format", format="int4"), _PLANNING),
 }
 """Bytes of a value by number format."""
 

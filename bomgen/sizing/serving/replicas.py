@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
@@ -60,15 +61,23 @@ class Shortage(NamedTuple):
         """The memory of a GPU that is enough [bytes]."""
         return self.needed * self.memory / self.room
 
-    def __str__(self) -> str:
-        more = "" if self.cache is None else f" and the KV cache of one request {_gb(self.cache)}"
-        share = float(Fraction(self.room) / self.memory)
-        text = (
-            f"tensor {self.tensor} x pipeline {self.pipeline} does not fit: weights take {_gb(self.weights)}{more} of "
-            f"the fullest GPU, of whose {_gb(self.memory)} {share:.0%} ({_gb(self.room)}) may be filled, "
-            f"{_gb(self.needed - self.room)} too little"
-        )
-        return f"{text}; {self.remedy or f'a GPU with {_gb(self.enough)}'} would fit"
+    @property
+    def message(self) -> Message:
+        """What is missing, and what would do."""
+        sizes = {
+            "weights": _gb(self.weights),
+            "memory": _gb(self.memory),
+            "share": f"{float(Fraction(self.room) / self.memory):.0%}",
+            "room": _gb(self.room),
+            "missing": _gb(self.needed - self.room),
+            "change": self.remedy or message("larger-gpu", memory=_gb(self.enough)),
+        }
+        if self.cache is None:
+            shortage = message("replica-overfull", **sizes)
+        else:
+            shortage = message("replica-overfull-cache", cache=_gb(self.cache), **sizes)
+        split = message("split-of", tensor=self.tensor, pipeline=self.pipeline)
+        return message("split-does-not-fit", split=split, shortage=shortage)
 
 
 class Replica(NamedTuple):
@@ -195,7 +204,7 @@ def _candidates(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, 
     """The replicas that the search may choose, with more than `above` GPUs, fewest first."""
     for tensor, pipeline in _degrees(inference.model, gpus_per_server or SERVER_GPUS):
         if tensor * pipeline > above:
-            degrees = _chosen("Tensor parallel degree", tensor), _chosen("Pipeline stages", pipeline)
+            degrees = _chosen(message("tensor-degree"), tensor), _chosen(message("pipeline-stages"), pipeline)
             yield replica(inference, gpu, *degrees)
 
 
@@ -209,8 +218,7 @@ def _degrees(model: Model, gpus_per_server: Figure) -> Iterator[tuple[int, int]]
 
 
 def _chosen(name: str, degree: int) -> Figure:
-    why = "Fewest GPUs in all, then fewest a replica; tensor parallelism within a server comes first."
-    return Figure(degree, "count", Assumed(name, why, (_VLLM,), "medium", chosen=True))
+    return Figure(degree, "count", Assumed(name, message("replica-why"), (_VLLM,), "medium", chosen=True))
 
 
 def _shortage(inference: Inference, gpu: Gpu, refused: Replica) -> Shortage:
@@ -256,7 +264,7 @@ def _changes(inference: Inference, gpu: Gpu) -> Iterator[tuple[str, Inference]]:
 def _nothing_fits(inference: Inference, gpu: Gpu, refused: list[Replica]) -> PlanErrors:
     """The error when no candidate fits: the last one, which is the largest, and what it lacks."""
     mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
-    message = f"no replica holds the model: {_shortage(inference, gpu, refused[-1])}"
+    message = f"no replica holds the model: {_shortage(inference, gpu, refused[-1]).message}"
     return PlanErrors([Problem(mark, "error", message, "infeasible", PATH)])
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, formula
 from bomgen.plan.types import Inference
 from bomgen.sizing import attention_flops as attention
@@ -51,10 +52,10 @@ _WILLIAMS = Reference(
     "Williams, Waterman and Patterson 2009, Roofline: An Insightful Visual Performance Model",
     "https://doi.org/10.1145/1498765.1498785",
 )
-FORWARD_FLOPS = Figure(2, "FLOPs", Cited("FLOPs a parameter and token of a forward pass", (_KAPLAN,), "high"))
-PRODUCT_FLOPS = Figure(2, "FLOPs", Cited("FLOPs of a multiply-add of attention", (_PALM,), "high"))
+FORWARD_FLOPS = Figure(2, "FLOPs", Cited(message("forward-flops"), (_KAPLAN,), "high"))
+PRODUCT_FLOPS = Figure(2, "FLOPs", Cited(message("attention-product-flops"), (_PALM,), "high"))
 CAUSAL = attention.CONVENTIONS["causal"]
-_ALL = Figure(1, "share", Cited("peak and bandwidth as a bound", (_WILLIAMS,), "high"))
+_ALL = Figure(1, "share", Cited(message("roofline-bound"), (_WILLIAMS,), "high"))
 
 
 class ReplicaWork(NamedTuple):

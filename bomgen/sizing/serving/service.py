@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula
 from bomgen.plan.types import Inference
 from bomgen.sizing.serving import kv_cache as kv
@@ -27,9 +28,8 @@ _HOLDING = Figure(
     1,
     "replicas",
     Assumed(
-        "Replicas that hold the requests in flight",
-        "How many requests a replica holds is not known, for lack of the KV cache or of the GPU's memory; one is taken "
-        "to hold them all.",
+        message("replicas-holding"),
+        message("replicas-holding-why"),
         (_KWON,),
         "low",
     ),
@@ -266,7 +266,7 @@ def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
 
 def _too_few_gpus(need: Need, gpus: Figure) -> Infeasible:
     found = need.replica
-    why = f" ({need.reasons[0]})" if need.reasons else ""
+    why = f" ({need.reasons[0].message})" if need.reasons else ""
     message = (
         f"{gpus.value} GPUs hold no replica of tensor {found.tensor.value} x pipeline {found.pipeline.value} = "
         f"{found.gpus.value} GPUs; give {found.gpus.value} or more{why}"
@@ -278,13 +278,11 @@ def _batch_cautions(inference: Inference, need: Need) -> Iterator[Caution]:
     """Warnings about a batch that exceeds what a replica holds, or that has no effect."""
     asked, estimate, held = inference.batch, need.estimate, need.replica.held
     if asked and inference.tokens_per_second_per_gpu:
-        message = "workload.inference.batch has no effect, because the throughput is measured; leave it out"
-        yield Caution(asked, message, "no-effect", "workload.tokens_per_second_per_gpu")
+        text = message("no-effect", key="workload.inference.batch", reason=message("throughput-measured"))
+        yield Caution(asked, text, "no-effect", "workload.tokens_per_second_per_gpu")
     elif asked and estimate and held and held.value < asked.value:
-        message = (
-            f"a replica holds {held.value} requests of {asked.value} at a time; the estimate has {estimate.batch.value}"
-        )
-        yield Caution(asked, message, "batch", "workload.requests_at_a_time")
+        text = message("batch-not-held", held=held.value, asked=asked.value, batch=estimate.batch.value)
+        yield Caution(asked, text, "batch", "workload.requests_at_a_time")
 
 
 def _measurement_cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterator[Caution]:
@@ -292,33 +290,30 @@ def _measurement_cautions(inference: Inference, need: Need, gpu: Gpu) -> Iterato
     measured = inference.tokens_per_second_per_gpu
     bound = roofline.bound(inference, gpu, need.replica) if measured else None
     if measured and bound and bound.of_gpu.value < measured.value:
-        full = {
-            roofline.ARITHMETIC: "arithmetic at its full peak",
-            roofline.BANDWIDTH: f"reading at its full memory bandwidth, with {bound.batch.value} requests a replica,",
-        }
-        message = (
-            f"{float(measured.value):g} tokens/s are more than {gpu.identity.name} can put out: {full[bound.by]} gives "
-            f"{float(bound.of_gpu.value):.4g} for requests of this length"
-        )
-        yield Caution(measured, message, "above-roofline", "workload.tokens_per_second_per_gpu")
+        tokens, most, name = f"{float(measured.value):g}", f"{float(bound.of_gpu.value):.4g}", gpu.identity.name
+        if bound.by == roofline.ARITHMETIC:
+            text = message("above-arithmetic", tokens=tokens, gpu=name, most=most)
+        else:
+            text = message("above-bandwidth", tokens=tokens, gpu=name, batch=bound.batch.value, most=most)
+        yield Caution(measured, text, "above-roofline", "workload.tokens_per_second_per_gpu")
 
 
 def _target_cautions(
     inference: Inference, need: Need, gpus: Figure, replicas: Figure, served: Figure | None
 ) -> Iterator[Caution]:
     """Warnings about targets that a given cluster misses: requests in flight, and requests per minute."""
-    held, enough = need.replica.held, f"{need.gpus_required.value} GPUs would do"
+    held, enough = need.replica.held, message("enough-gpus", count=need.gpus_required.value)
     in_flight = inference.concurrency
     if first_given(in_flight) and held is not None and held.value * replicas.value < in_flight.value:
-        message = f"{gpus.value} GPUs hold {held.value * replicas.value} requests at a time, "
-        message += f"{in_flight.value} are asked for; {enough}"
-        yield Caution(in_flight, message, "target-missed", "workload.concurrency")
+        together = held.value * replicas.value
+        text = message("requests-not-held", gpus=gpus.value, held=together, asked=in_flight.value, remedy=enough)
+        yield Caution(in_flight, text, "target-missed", "workload.concurrency")
     asked = inference.requests_per_minute
     if asked and served and served.value < asked.value:
-        how = " by a roofline estimate" if need.estimate else ""
-        message = f"{gpus.value} GPUs answer{how} {float(served.value):.4g} requests a minute, "
-        message += f"{float(asked.value):g} are asked for; {enough}"
-        yield Caution(asked, message, "target-missed", "workload.requests_per_minute")
+        code = "rate-estimate-missed" if need.estimate else "rate-missed"
+        rate, wanted = f"{float(served.value):.4g}", f"{float(asked.value):g}"
+        text = message(code, gpus=gpus.value, served=rate, asked=wanted, remedy=enough)
+        yield Caution(asked, text, "target-missed", "workload.requests_per_minute")
 
 
 @formula("tokens/s")

@@ -10,6 +10,7 @@ from math import ceil
 
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
+from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Cited, Figure, Reference, formula
 from bomgen.plan.types import Training
 from bomgen.sizing.training.states import HALF, bytes_of_weight
@@ -29,26 +30,26 @@ def _cited(value: int, of: str) -> Figure:
     return Figure(value, "bytes", Cited(of, (_ACTIVATIONS,), "high"))
 
 
-WHOLE = _cited(10, "eq. 2: kept whole on every tensor-parallel GPU, a token and hidden unit")
-SCORES = _cited(5, "eq. 1: softmax, its dropout and mask, a pair of tokens and head")
+WHOLE = _cited(10, message("activations-whole"))
+SCORES = _cited(5, message("activations-scores"))
 LOGSUMEXP = Figure(
     4,
     "bytes",
-    Cited("FlashAttention keeps a logsumexp, a token and head", (_FLASH,), "high", "in fp32, section 3.1"),
+    Cited(message("activations-logsumexp"), (_FLASH,), "high", "in fp32, section 3.1"),
 )
-LAYER_INPUT = _cited(2, "table 2: input of a layer, a token and hidden unit")
+LAYER_INPUT = _cited(2, message("activations-layer-input"))
 # Section 4.1: an MLP keeps 19 of the 34 bytes: input 2 and mask 1 whole, the two 4h-wide tensors of GeLU 16 divided.
-MLP_WHOLE = _cited(3, "section 4.1: input and mask of an MLP, a token and hidden unit")
-PLAIN_BLOCK = _cited(16, "section 4.1: inside an MLP of width 4h, a token and hidden unit")
-ATTENTION = _cited(8, "section 4.1: queries, keys, values and output of attention, a token and hidden unit")
-ELEMENT = _cited(2, "section 4.1: element of a 16-bit tensor that is kept")
-PLAIN_TENSORS = _cited(2, "section 4.1: tensors inside an MLP, input and output of GeLU")
+MLP_WHOLE = _cited(3, message("activations-mlp-whole"))
+PLAIN_BLOCK = _cited(16, message("activations-mlp"))
+ATTENTION = _cited(8, message("activations-attention"))
+ELEMENT = _cited(2, message("activations-element"))
+PLAIN_TENSORS = _cited(2, message("activations-mlp-tensors"))
 GATED_TENSORS = Figure(
     3,
     "count",
     Assumed(
-        "Tensors kept inside a gated MLP",
-        "Gate, up-projection and their product; the activation function is worked out again from the gate.",
+        message("gated-tensors"),
+        message("gated-tensors-why"),
         (_GATED,),
         "medium",
     ),

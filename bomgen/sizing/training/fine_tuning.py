@@ -8,6 +8,7 @@ from math import ceil
 
 from bomgen.catalog.model_parameters.matrices import Matrix, matrices, missing
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Number, Reference, formula, require
 from bomgen.plan.types import Training, Tuning
 
@@ -29,11 +30,11 @@ def _cited(value: Number, unit: str, of: str) -> Figure:
     return Figure(value, unit, Cited(of, (_QLORA,), "high"))
 
 
-NF4_BITS = _cited(4, "bits", "NF4: bits of a weight")
-BLOCK = _cited(64, "count", "NF4: weights that share a scale")
-SCALE_BITS = _cited(8, "bits", "double quantisation: bits of a scale")
-GROUP = _cited(256, "count", "double quantisation: scales that share a scale of their own")
-GROUP_BITS = _cited(32, "bits", "double quantisation: bits of that scale")
+NF4_BITS = _cited(4, "bits", message("nf4-bits"))
+BLOCK = _cited(64, "count", message("nf4-block"))
+SCALE_BITS = _cited(8, "bits", message("double-quantisation-scale"))
+GROUP = _cited(256, "count", message("double-quantisation-group"))
+GROUP_BITS = _cited(32, "bits", message("double-quantisation-group-bits"))
 
 
 @formula("parameters", f"{LORA}: r (inputs + outputs) a matrix")

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil, isqrt
 from typing import NamedTuple
 
+from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Reference, formula
 from bomgen.core.units import HOURS_A_DAY
 from bomgen.plan.types import Storage
@@ -86,8 +87,8 @@ def gpus_that_lose(needed: Fraction, goodput: Fraction, smallest: int) -> int:
 
 def candidate_size(gpus: int) -> Figure:
     """The size of a cluster that the search tries, as a chosen assumption."""
-    why = "The smallest cluster that makes up for the time that it loses."
-    return Figure(gpus, "GPUs", Assumed("Size of the cluster with its losses", why, (_YOUNG,), "medium", chosen=True))
+    name, why = message("cluster-with-losses"), message("cluster-with-losses-why")
+    return Figure(gpus, "GPUs", Assumed(name, why, (_YOUNG,), "medium", chosen=True))
 
 
 @formula("interruptions")

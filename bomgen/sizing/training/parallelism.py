@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Reference, first_given, formula, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
@@ -35,8 +36,8 @@ SERVER_GPUS = Figure(
     8,
     "count",
     Assumed(
-        "GPUs that share a server",
-        "The server is not known; the published runs keep tensor parallelism within servers of eight.",
+        message("server-gpus"),
+        message("server-gpus-why"),
         (_NARAYANAN,),
         "medium",
     ),
@@ -53,9 +54,9 @@ class Fit(NamedTuple):
     """Memory of the GPU [bytes]."""
     fits: bool | None
     """None: not known, because activations (the states alone fit) or the GPU's memory are not known."""
-    reasons: tuple[str, ...]
+    reasons: tuple[Message, ...]
     """Of a split that was searched: why smaller ones do not fit, the largest first, and what was turned on."""
-    warning: str | None
+    warning: Message | None
     """Of a given split: that it exceeds the GPU's memory, or that its stages are unequal."""
 
 
@@ -109,7 +110,9 @@ def _check_given(training: Training, given: Parallelism, gpu: Gpu, gpus: Figure,
         gpu_memory=gpu.memory_bytes,
         fits=fits,
         reasons=(),
-        warning=". ".join(warnings) or None,
+        warning=message("two-sentences", first=warnings[0], second=warnings[1])
+        if warnings[1:]
+        else next(iter(warnings), None),
     )
 
 
@@ -160,7 +163,7 @@ def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int)
         raise Infeasible(message, because=degree)
 
 
-def _unequal_stages(training: Training, pieces: int) -> list[str]:
+def _unequal_stages(training: Training, pieces: int) -> list[Message]:
     """A sentence where the layers do not divide evenly into stages, or into the chunks of interleaved ones.
 
     Published runs do without: Llama 3 405B cuts 126 layers into 16 stages, BLOOM 70 into 12, DeepSeek-V3 61 into 16.
@@ -169,7 +172,7 @@ def _unequal_stages(training: Training, pieces: int) -> list[str]:
     if layers is None or layers.value % pieces == 0:
         return []
     fullest = ceil(layers.value / pieces)
-    return [f"{layers.value} layers make {pieces} unequal stages; the fullest, of {fullest} layers, counts"]
+    return [message("unequal-stages", layers=layers.value, pieces=pieces, fullest=fullest)]
 
 
 class _Candidate(NamedTuple):
@@ -183,9 +186,12 @@ class _Candidate(NamedTuple):
     def size(self) -> int:
         return self.tensor * self.pipeline
 
-    def __str__(self) -> str:
-        expert = f" x expert {self.expert}" if self.expert > 1 else ""
-        return f"tensor {self.tensor} x pipeline {self.pipeline}{expert}"
+    @property
+    def name(self) -> Message:
+        """The degrees in words."""
+        if self.expert > 1:
+            return message("split-of-experts", tensor=self.tensor, pipeline=self.pipeline, expert=self.expert)
+        return message("split-of", tensor=self.tensor, pipeline=self.pipeline)
 
 
 def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
@@ -211,7 +217,7 @@ def _fit_of(training: Training, chosen: _Candidate, refused: list[_Candidate], g
     smaller = sorted((one for one in refused if one.size <= chosen.size), key=lambda one: one.size, reverse=True)
     reasons = [_reason(training, candidate, gpu, gpus) for candidate in smaller[:MAX_REASONS]]
     if split.sequence_parallel:
-        reasons.append("sequence parallelism is on: beside tensor parallelism it costs no more communication")
+        reasons.append(message("sequence-parallelism-on"))
     reasons += _unequal_stages(training, chosen.pipeline)
     return Fit(
         split=split,
@@ -260,10 +266,10 @@ def _need(training: Training, candidate: _Candidate, gpus: Figure) -> Memory:
 
 
 def _split(candidate: _Candidate, gpus: Figure) -> ParallelSplit:
-    one = _chosen("Degree of parallelism", 1, "No more than one is needed.")
-    tensor = _chosen("Tensor parallel degree", candidate.tensor, "The fewest GPUs a replica that hold the model.")
-    pipeline = _chosen("Pipeline stages", candidate.pipeline, "The fewest GPUs a replica that hold the model.")
-    expert = _chosen("Expert parallel degree", candidate.expert, "The least spread of experts that holds the model.")
+    one = _chosen(message("degree"), 1, message("degree-why"))
+    tensor = _chosen(message("tensor-degree"), candidate.tensor, message("split-why"))
+    pipeline = _chosen(message("pipeline-stages"), candidate.pipeline, message("split-why"))
+    expert = _chosen(message("expert-degree"), candidate.expert, message("expert-why"))
     return ParallelSplit(
         tensor=tensor,
         pipeline=pipeline,
@@ -293,29 +299,34 @@ def _limit(gpu: Gpu) -> Figure:
     return require(gpu.memory_bytes, f"the memory of {gpu.identity.name} is not known; nothing is too large for it")
 
 
-def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -> str:
+def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -> Message:
     """Why a candidate does not fit, in one line."""
     split = _split(candidate, gpus)
-    return f"{candidate} does not fit: {_shortage(training, split, memory.per_gpu(training, split), _limit(gpu))}"
+    shortage = _shortage(training, split, memory.per_gpu(training, split), _limit(gpu))
+    return message("split-does-not-fit", split=candidate.name, shortage=shortage)
 
 
-def _shortage(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> str:
+def _shortage(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> Message:
     """How much memory is missing, what takes most of it, and the smallest change that is enough."""
     term, most = _largest(need)
-    missing = _gb(need.total.value - limit.value)
-    text = (
-        f"the fullest GPU needs {_gb(need.total.value)} and has {_gb(limit.value)}, {missing} too little; "
-        f"{term} take {_gb(most.value)}"
-    )
+    sizes = {
+        "needed": _gb(need.total.value),
+        "memory": _gb(limit.value),
+        "missing": _gb(need.total.value - limit.value),
+        "most": _gb(most.value),
+    }
     change = _remedy(training, split, limit)
-    return f"{text}; {change} would fit" if change else f"{text}, and no change of settings is enough"
+    if change is None:
+        return message("gpu-overfull-anyway", term=term, **sizes)
+    return message("gpu-overfull", term=term, change=change, **sizes)
 
 
-def _largest(need: Memory) -> tuple[str, Figure]:
-    terms = {"weights": need.weights, "gradients": need.gradients, "optimizer states": need.optimizer}
+def _largest(need: Memory) -> tuple[Message, Figure]:
+    terms = {"weights": need.weights, "gradients": need.gradients, "optimizer-states": need.optimizer}
     if need.activations is not None:
         terms["activations"] = need.activations
-    return max(terms.items(), key=lambda term: term[1].value)
+    code, figure = max(terms.items(), key=lambda term: term[1].value)
+    return message(code), figure
 
 
 def _remedy(training: Training, split: ParallelSplit, limit: Figure) -> str | None:
@@ -354,7 +365,7 @@ def _shorter_sequences(
         sequence //= 2
         text = f"`sequence: {sequence}`"
         yield (
-            f"`recompute: selective` with {text}" if selective else text,
+            message("selective-with", sequence=text) if selective else text,
             _replace_value(kept, "sequence", sequence),
             split,
         )
@@ -372,10 +383,10 @@ def _nothing_fits(
 ) -> Infeasible:
     """The error when no candidate fits: the best candidate, what it lacks, and numbers of GPUs that are enough."""
     best = min(refused, key=lambda candidate: (_need(training, candidate, gpus).total.value, candidate.size))
-    message = f"the model fits no split over {gpus.value} GPUs. {_reason(training, best, gpu, gpus)}"
-    counts = _counts_that_fit(training, gpu, gpus, gpus_per_server)
-    if counts:
-        message += f". A cluster of {join_alternatives(counts)} GPUs would hold it"
+    reason = _reason(training, best, gpu, gpus)
+    text = message("no-split-fits", gpus=gpus.value, reason=reason)
+    if counts := _counts_that_fit(training, gpu, gpus, gpus_per_server):
+        text = message("no-split-fits-but", gpus=gpus.value, reason=reason, counts=map(str, counts))
     model = training.model
     if memory.per_gpu(training, _split(best, gpus)).activations is None:
         broke = _first_given(model.parameters, gpus, training.tokens)
@@ -384,7 +395,7 @@ def _nothing_fits(
         activations = (training.sequence or training.micro_batch, training.micro_batch)
         first = activations if term == "activations" else (model.parameters,)
         broke = _first_given(*first, gpus, training.tokens)
-    return Infeasible(message, because=broke)
+    return Infeasible(text, because=broke)
 
 
 def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> list[int]:

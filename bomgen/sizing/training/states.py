@@ -10,6 +10,7 @@ from math import ceil
 
 from bomgen.catalog.model_parameters import counts
 from bomgen.catalog.parts import Model
+from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Cited, Figure, Number, Reference, formula
 from bomgen.plan.types import Training
 from bomgen.sizing.training import fine_tuning
@@ -46,27 +47,27 @@ def _cited(value: Number, unit: str, of: str, *references: Reference, note: str 
     return Figure(value, unit, Cited(of, references, "high", note))
 
 
-HALF = _cited(2, "bytes", "weight kept in 16 bits", _ZERO, _DISTRIBUTED)
+HALF = _cited(2, "bytes", message("weight-16-bit"), _ZERO, _DISTRIBUTED)
 HALF_FOR_NARROW = Figure(
     HALF.value,
     "bytes",
     Assumed(
-        "Bytes of a weight trained in fp8 or narrower",
-        "Narrow formats are cast from weights kept in 16 bits, which stay beside their fp32 master copy.",
+        message("narrow-weight"),
+        message("narrow-weight-why"),
         (_LOW_PRECISION,),
         "medium",
     ),
 )
-SINGLE = _cited(4, "bytes", "fp32 value; tf32 is stored as fp32", _IEEE)
-DOUBLE = _cited(8, "bytes", "fp64 value", _IEEE)
-MASTER = _cited(4, "bytes", "fp32 master copy of a weight", _ZERO, _DISTRIBUTED)
-GRADIENT_FP32 = _cited(4, "bytes", "gradient kept in fp32", _DISTRIBUTED)
-GRADIENT_BF16 = _cited(2, "bytes", "gradient kept in 16 bits", _ZERO)
-ADAM = _cited(8, "bytes", "Adam: momentum and variance in fp32", _ZERO)
-ADAM_8BIT = _cited(2, "bytes", "8-bit Adam: momentum and variance in one byte each", _EIGHT_BIT)
-SGD = _cited(4, "bytes", "SGD: momentum in fp32", _EIGHT_BIT)
+SINGLE = _cited(4, "bytes", message("value-fp32"), _IEEE)
+DOUBLE = _cited(8, "bytes", message("value-fp64"), _IEEE)
+MASTER = _cited(4, "bytes", message("master-copy"), _ZERO, _DISTRIBUTED)
+GRADIENT_FP32 = _cited(4, "bytes", message("gradient-fp32"), _DISTRIBUTED)
+GRADIENT_BF16 = _cited(2, "bytes", message("gradient-16-bit"), _ZERO)
+ADAM = _cited(8, "bytes", message("adam-states"), _ZERO)
+ADAM_8BIT = _cited(2, "bytes", message("adam-8-bit-states"), _EIGHT_BIT)
+SGD = _cited(4, "bytes", message("sgd-states"), _EIGHT_BIT)
 ADAFACTOR = _cited(
-    0, "bytes", "Adafactor: no momentum", _ADAFACTOR, note="Row and column sums of the second moment: below 0.1 %."
+    0, "bytes", message("adafactor-states"), _ADAFACTOR, note="Row and column sums of the second moment: below 0.1 %."
 )
 WEIGHTS = {"bf16": HALF, "fp16": HALF, "fp32": SINGLE, "tf32": SINGLE, "fp64": DOUBLE}
 """Bytes of a weight by the format of matrix products; narrower formats keep 16 bits."""

@@ -1,0 +1,98 @@
+"""Messages: a code and parameters, with one sentence for each language.
+
+`message("rack-load", held="900", rack=rack.identity.name, borne="800")` is the English sentence, and keeps its code
+and parameters, so that `Language.message` says the same in another language. The sentences stand in
+`data/language/CODE.yaml` under `messages:`. A place is written
+
+- `{held}`: a text, a number, another message, or a list of them;
+- `{count:# switch|# switches}`: a number with its noun, the first form for one, `#` for the number itself;
+- `{names:and}`: a list whose last two members the word joins; without a word, commas do.
+
+Texts of records (parts, assumptions) are written in the record; `record_text` notes the record that a text is of, and
+a language translates it by that, under `records:`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from functools import cache
+from string import Formatter
+
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import own
+
+ENGLISH = "en"
+COMMA = ", "
+_NUMBER = "#"
+_FORMS = "|"
+Parameter = str | int | Fraction | Iterable[str]
+
+
+class Message(str):
+    """An English text that another language has a sentence for: by its code, with its parameters."""
+
+    code: str
+    parameters: Mapping[str, Parameter]
+
+    def __new__(cls, text: str, code: str, parameters: Mapping[str, Parameter] | None = None) -> Message:
+        """The English text, with what it was made from."""
+        made = super().__new__(cls, text)
+        made.code, made.parameters = code, parameters or {}
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str, Mapping[str, Parameter]]:  # type: ignore[override]
+        """What a copy is made from."""
+        return str(self), self.code, self.parameters
+
+
+def message(code: str, /, **parameters: Parameter) -> Message:
+    """The English sentence of a code. Raises KeyError when there is none, or when it has a place without parameter."""
+    kept = {
+        place: value if isinstance(value, int | str | Fraction) else tuple(value) for place, value in parameters.items()
+    }
+    return Message(fill(_sentences()[code], kept, lambda _, text: text), code, kept)
+
+
+def record_text(text: str, *place: str) -> Message:
+    """A text of a record, and where it stands: the kind and the id of the record, and a key if it has several texts."""
+    return Message(text, "/".join(place))
+
+
+def fill(
+    sentence: str,
+    parameters: Mapping[str, Parameter],
+    translate: Callable[[str, str], str],
+    comma: str = COMMA,
+) -> str:
+    """A sentence with its places filled; `translate` gives the text for a place and what stands in it."""
+    filled = []
+    for text, place, form, _ in Formatter().parse(sentence):
+        filled.append(text)
+        if place:
+            filled.append(_shown(place, parameters[place], form or "", translate, comma))
+    return "".join(filled)
+
+
+def places(sentence: str) -> set[str]:
+    """The names of a sentence's places."""
+    return {place for _, place, _, _ in Formatter().parse(sentence) if place}
+
+
+def _shown(place: str, value: Parameter, form: str, translate: Callable[[str, str], str], comma: str) -> str:
+    if isinstance(value, str):
+        return translate(place, value)
+    if isinstance(value, int | Fraction):
+        one, _, other = form.partition(_FORMS)
+        return (one if value == 1 else other).replace(_NUMBER, str(value)) if form else str(value)
+    texts = [translate(place, each) for each in value]
+    if form and len(texts) > 1:
+        return f"{comma.join(texts[:-1])} {form} {texts[-1]}"
+    return comma.join(texts)
+
+
+@cache
+def _sentences() -> Mapping[str, str]:
+    """The English sentences by code."""
+    path = folder("data") / "language" / f"{ENGLISH}.yaml"
+    return dict(own(path, path.name).data["messages"])
