@@ -87,7 +87,7 @@ def test_cooling_bounds_servers_of_a_rack(built: Built, worked: Worked) -> None:
     assert built(plan(four()))["site"]["servers_per_rack"] == 4
     assert built(plan(four(rack={"cooling": "30 kW"})))["site"]["servers_per_rack"] == 2
     by_hand = worked(plan(four(rack={"cooling": "30 kW"}, servers_per_rack=4)))
-    assert rules(by_hand, "rack-cooling") == ["4 servers give off up to 40800 W; 30000 W of a rack are cooled"]
+    assert rules(by_hand, "rack-cooling") == ["4 servers give off up to 40800 W; 30000 W per rack are cooled"]
     assert result(by_hand)["site"]["servers_per_rack"] == 4
 
 
@@ -166,8 +166,8 @@ def test_outlets_of_a_rack(built: Built, worked: Worked) -> None:
 @pytest.mark.parametrize(
     ("outlets", "would"),
     [
-        ({"c13": 21, "c19": 6}, "PDU have 18: 4 PDUs would do"),
-        ({"c13": 21, "c19": 2, "either": 5}, "PDU have 21: 4 PDUs would do"),
+        ({"c13": 21, "c19": 6}, "PDU have 18: 4 PDUs are enough"),
+        ({"c13": 21, "c19": 2, "either": 5}, "PDU have 21: 4 PDUs are enough"),
         ({"c13": 21}, "PDU have 0: another PDU is needed"),
         ({"c13": 21, "either": 8}, None),
     ],
@@ -202,13 +202,14 @@ def test_one_of_three_pdus_may_be_lost(worked: Worked) -> None:
     assert rules(strong, "redundancy") == []
     weak = rules(worked(plan(four(rack={"pdu": PDU}))), "redundancy")
     assert weak == [
-        "with 1 of 3 feeds lost (n+1) 2 of 3 PDUs carry 34600 W of a compute rack, which draws 40800 W: 4 PDUs would do"
+        "with 1 of 3 feeds lost (n+1) 2 of 3 PDUs carry 34600 W of a compute rack, which draws 40800 W: 4 PDUs are "
+        "enough"
     ]
     assert rules(worked(plan(four(rack={"pdu": PDU}, redundancy="n"))), "redundancy") == []
 
 
 @pytest.mark.parametrize(
-    ("units", "would"), [(40, "4 PDUs would do"), (38, "a larger PDU or fewer servers a rack would do")]
+    ("units", "would"), [(40, "4 PDUs are enough"), (38, "use a larger PDU or fewer servers per rack")]
 )
 def test_more_pdus_must_have_room(units: int, would: str, worked: Worked) -> None:
     """Four servers of 8 U and four PDUs of 2 U fill 40 U; a rack of 38 U is full with three PDUs."""
@@ -234,10 +235,10 @@ def test_management_racks_are_fed_too(worked: Worked) -> None:
     """
     weak = worked(stored({"name": "P", "power": "1 kW"}))
     [message] = [each for each in rules(weak, "redundancy") if "management" in each]
-    assert message.endswith("1 of 2 PDUs carry 1000 W of management rack 3, which draws 12720 W: 26 PDUs would do")
+    assert message.endswith("1 of 2 PDUs carry 1000 W of management rack 3, which draws 12720 W: 26 PDUs are enough")
     low = worked(stored({"name": "P", "power": "1 kW", "rack_units": 2}))
     [message] = [each for each in rules(low, "redundancy") if "management" in each]
-    assert message.endswith("12720 W: a larger PDU or more racks would do")
+    assert message.endswith("12720 W: use a larger PDU or more racks")
     strong = worked(stored({"name": "P", "power": "30 kW"}))
     assert [each for each in rules(strong, "redundancy") if "management" in each] == []
 
@@ -257,7 +258,7 @@ def test_a_feed_of_two_takes_half_of_the_supplies(worked: Worked) -> None:
     assert result(lost)["site"]["compute_rack_feeds"] == {"A": 2, "B": 1}
     assert result(lost)["site"]["compute_pdu_load_w"] == 40_800
     assert rules(lost, "redundancy") == [
-        "with 1 of 2 feeds lost (2n) a DGX H100 keeps 3 of 6 power supplies; 4 carry it"
+        "with 1 of 2 feeds lost (2n) a DGX H100 keeps 3 of 6 power supplies; it needs 4"
     ]
     site = {"rack": {"units": 48, "power": "60 kW", "pdus": 4}, "feeds": 2, "redundancy": "2n"}
     assert rules(worked(plan(site, "b300-sxm", 72)), "redundancy") == []

@@ -454,23 +454,23 @@ def test_the_chapter_says_why(keys: dict[str, Any], said: str, worked: Worked) -
     ("keys", "cluster", "rule", "said"),
     [
         ({"model": "llama-3.1-70b", "parallelism": {"tensor": 1}}, {}, "memory", "69.78 GB too little"),
-        ({"concurrency": 600}, {"gpus": 8}, "target-missed", "hold 484 requests at a time, 600 are asked for; 10 GPUs"),
+        ({"concurrency": 600}, {"gpus": 8}, "target-missed", "hold 484 requests at a time, 600 are needed; 10 GPUs"),
         (
             {"output_tokens": 512, "requests_per_minute": 60000},
             *({"gpus": 8}, "target-missed", "by a roofline estimate"),
         ),
         (
             {"output_tokens": 512, "requests_per_minute": 6000, "tokens_per_second_per_gpu": 1000},
-            *({"gpus": 8}, "target-missed", "8 GPUs answer 937.5 requests a minute, 6000 are asked for; 52 GPUs"),
+            *({"gpus": 8}, "target-missed", "8 GPUs answer 937.5 requests per minute, 6000 are needed; 52 GPUs"),
         ),
-        ({"output_tokens": 512, "batch": 600}, {}, "batch", "holds 54 requests of 600 at a time; the estimate has 54"),
+        ({"output_tokens": 512, "batch": 600}, {}, "batch", "holds 54 requests of 600 at a time; the estimate uses 54"),
         (
             {"output_tokens": 512, "batch": 6, "tokens_per_second_per_gpu": 1000},
             *({}, "no-effect", "workload.inference.batch has no effect, because the throughput is measured"),
         ),
         (
             {"output_tokens": 512, "tokens_per_second_per_gpu": 5000},
-            *({}, "above-roofline", "reading at its full memory bandwidth, with 54 requests a replica"),
+            *({}, "above-roofline", "reading at its full memory bandwidth, with 54 requests per replica"),
         ),
     ],
     ids=["too-large", "in-flight", "estimated", "measured", "batch", "batch-unused", "above-roofline"],

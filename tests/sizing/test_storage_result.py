@@ -93,9 +93,9 @@ def test_they_stand_in_management_racks_and_draw_power(built: Built) -> None:
 @pytest.mark.parametrize(
     ("servers", "words"),
     [
-        ({"count": 5}, ["5 of All-flash X hold 2500 TB, 3000 are needed; 6 would do"]),
+        ({"count": 5}, ["5 x All-flash X hold 2500 TB, 3000 are needed; 6 are enough"]),
         ({"count": 6}, []),
-        ({"count": 7, "write": "2 GB/s"}, ["7 of All-flash X write 14 GB/s, 15 are needed; 8 would do"]),
+        ({"count": 7, "write": "2 GB/s"}, ["7 x All-flash X write 14 GB/s, 15 are needed; 8 are enough"]),
     ],
 )
 def test_too_few_are_warned_of(worked: Worked, servers: dict[str, Any], words: list[str]) -> None:
@@ -126,8 +126,8 @@ def test_checkpoints_that_take_all_the_time_are_warned_of(worked: Worked) -> Non
     """An interval shorter than a checkpoint takes to write leaves nothing."""
     report = worked(plan({"checkpoint_every": "1 min", "write_per_server": "100 MB/s"}, TRAINING))
     message = (
-        "a checkpoint takes 383 s to write, and one is asked for every 60 s: no time is left to train; write faster, "
-        "or more rarely"
+        "a checkpoint takes 383 s to write, and one is due every 60 s: no time is left to train; write faster, "
+        "or less often"
     )
     assert [message] == rules(report, "checkpoint-time")
     assert 0 == result(report)["workload"]["lost_time"]["goodput"]

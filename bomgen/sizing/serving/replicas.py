@@ -79,6 +79,9 @@ class Shortage(NamedTuple):
         split = message("split-of", tensor=self.tensor, pipeline=self.pipeline)
         return message("split-does-not-fit", split=split, shortage=shortage)
 
+    def __str__(self) -> str:
+        return self.message
+
 
 class Replica(NamedTuple):
     """GPUs that hold the model once."""

@@ -186,9 +186,7 @@ class _Candidate(NamedTuple):
     def size(self) -> int:
         return self.tensor * self.pipeline
 
-    @property
-    def name(self) -> Message:
-        """The degrees in words."""
+    def __str__(self) -> str:
         if self.expert > 1:
             return message("split-of-experts", tensor=self.tensor, pipeline=self.pipeline, expert=self.expert)
         return message("split-of", tensor=self.tensor, pipeline=self.pipeline)
@@ -303,7 +301,7 @@ def _reason(training: Training, candidate: _Candidate, gpu: Gpu, gpus: Figure) -
     """Why a candidate does not fit, in one line."""
     split = _split(candidate, gpus)
     shortage = _shortage(training, split, memory.per_gpu(training, split), _limit(gpu))
-    return message("split-does-not-fit", split=candidate.name, shortage=shortage)
+    return message("split-does-not-fit", split=str(candidate), shortage=shortage)
 
 
 def _shortage(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> Message:
