@@ -60,7 +60,7 @@ def test_pages_use_the_words_of_the_field(page: Path) -> None:
         f"write {PRIVATE[' '.join(match[0].lower().split())]!r}"
         for match in expression.finditer(text)
     ]
-    assert [] == found
+    assert found == []
 
 
 def test_the_glossary_is_found() -> None:

@@ -1,4 +1,9 @@
-"""What hangs on a fabric beside the servers and what the plan lists: storage, management ports, links of others."""
+"""What hangs on a fabric beside the servers and what the plan lists: storage, management ports, links of others.
+
+Storage servers are on the storage fabric, leaves of topology `access` on the fabric that they are linked into, and
+management ports of switches, PDUs and machines on the out-of-band fabric. Switches of an out-of-band fabric are managed
+over their own links.
+"""
 
 from __future__ import annotations
 

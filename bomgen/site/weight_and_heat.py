@@ -1,4 +1,7 @@
-"""What racks weigh on the floor and give off as heat."""
+"""What racks weigh on the floor and give off as heat.
+
+What has no weight in the catalogue is named, and the sum is a lower bound. Cables and modules are left out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How many GPUs and servers a workload takes, how long they take, and whether the model fits."""
+"""How many GPUs and servers a workload takes, how long they take, and whether the model fits.
+
+Constants of a published formula are figures here, cited, and reach the report as the defaults of `data/assumption/` do.
+"""
 
 from __future__ import annotations
 
