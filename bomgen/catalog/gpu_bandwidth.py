@@ -1,4 +1,8 @@
-"""Bandwidth of one GPU: PCIe, scale-up links to other GPUs, and its share of the network."""
+"""Bandwidth of one GPU: PCIe, scale-up links to other GPUs, and its share of the network.
+
+The share of the network is compared with PCIe (raw, one way: two A100 at 256 Gb/s share a NIC of 400) and with the
+GPU's own links, of which data sheets add both directions.
+"""
 
 from __future__ import annotations
 

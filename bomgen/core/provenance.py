@@ -6,6 +6,11 @@ possible, so every number of a result can be explained down to the lines and doc
 
 Formulas are plain functions of plain numbers under `@formula`. Applied to figures they give a figure; the text shown
 for it is the function's own return expression, read from the source file the first time somebody asks.
+
+Given and catalogue numbers are exact (integers or fractions), so that rounding up to whole GPUs or switches never
+depends on floating point. `Fraction(a)` around a dividend keeps a division exact and is left out of the text shown. A
+formula whose choice is a search (the up-links of a leaf where more than the ratio needs save switches) calls the search
+by name with all that it depends on.
 """
 
 from __future__ import annotations

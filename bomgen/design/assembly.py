@@ -1,4 +1,8 @@
-"""Assembling one design from sizing, fabrics, interconnects and facility: everything that is built, without money."""
+"""Assembling one design from sizing, fabrics, interconnects and facility: everything that is built, without money.
+
+Racks, PDUs and the management ports of both depend on each other in a ring, which is repeated until nothing changes;
+that takes two or three rounds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Machines on a fabric that the plan does not list: storage servers, management ports, leaves of other fabrics."""
+"""Machines on a fabric that the plan does not list: storage servers, management ports, leaves of other fabrics.
+
+Storage servers are on the storage fabric, leaves of topology `access` on the fabric that they are linked into, and
+management ports of switches, PDUs and machines on the out-of-band fabric. Switches of an out-of-band fabric are managed
+over their own links.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,11 @@
 
 The plan's choice wins. Otherwise the best option that can be ordered and reaches is chosen: the cheapest where prices
 are known, else the first in order of preference. Generic parts stand for whatever fits.
+
+Without prices the order is copper, multimode, AOC, single-mode, and of the modules that fit a cage at the rate and
+pair, the shortest sufficient reach. Prices are those for the fewest pieces, because how many are bought follows from
+the choice. Prices are compared only if the option that comes first has one: a price book with prices for half of the
+options does not say that the others cost nothing. A cage that nobody describes gets no part by itself.
 """
 
 from __future__ import annotations

@@ -2,6 +2,11 @@
 
 A cluster has its own workload, fabrics and storage; site, spares, stock, quote and catalogue are those of the whole
 plan.
+
+Values keep their marks. Sizing, fabrics and racks of a cluster are those stages run on its own plan. The bill is made
+of all designs together, because spares, stock, price breaks and charges are counted over pieces. A `Report` of such a
+plan has a report for each cluster in `pools`, from which chapters about one cluster are written; a chapter about money
+is written once.
 """
 
 from __future__ import annotations

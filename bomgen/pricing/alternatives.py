@@ -1,4 +1,9 @@
-"""The same plan with other parts or values: which parts stand in for which, and whether they did."""
+"""The same plan with other parts or values: which parts stand in for which, and whether they did.
+
+An alternative is the plan worked out from its source once more, with other values laid over it or with a catalogue in
+which parts replace others, so that the connection rules judge it as they judge the plan. A replacement that is not on
+the bill in the end is an error, because the reader would compare with something else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Lines beside the parts: freight, installation, support, software, counted by what the plan says."""
+"""Lines beside the parts: freight, installation, support, software, counted by what the plan says.
+
+Charges are lines. One that is a share of the hardware is worked out after all other lines, and once more for the low
+and the high end of the prices.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""How sure the money is: the share of it that rests on unverified facts, on estimated prices and on old ones."""
+"""How sure the money is: the share of it that rests on unverified facts, on estimated prices and on old ones.
+
+Doubt is counted per line: a quantity is doubted when a figure or assumption that it rests on has no document; a price
+when it is marked as an estimate, has a range, is old or has expired. Shares of the hardware are as doubtful as the
+hardware.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """What the seller earns: net amounts of a quote beside what its parts cost him. No customer's file is made of this.
 
 A line without a cost, or without a price, is marked and never counts as nothing: sums that leave one out are bounds.
+
+This module alone reads cost books, and only `bomgen margin` and `bomgen check` call it: what no build reads cannot
+leak.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the cluster costs over the years that it runs: its price, energy, cooling, space; and what a GPU-hour costs."""
+"""What the cluster costs over the years that it runs: its price, energy, cooling, space; and what a GPU-hour costs.
+
+They are figures with derivations like all others; the purchase enters them as the net amount.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Spare pieces, and pieces that the customer has: what is bought on top of what is installed, and what is not."""
+"""Spare pieces, and pieces that the customer has: what is bought on top of what is installed, and what is not.
+
+What the customer has becomes a line of its own at a unit price of 0, so that the formula of an amount holds for every
+line and the pieces of a part still add up to those installed.
+"""
 
 from __future__ import annotations
 

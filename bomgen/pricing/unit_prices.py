@@ -1,4 +1,7 @@
-"""What one piece costs: by the price books, in the currency of the quote, less what the plan takes off."""
+"""What one piece costs: by the price books, in the currency of the quote, less what the plan takes off.
+
+Prices in another currency are rounded per piece, because the unit price that is printed must give the amount.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Power supply of racks: outlets, PDUs and feeds, and the load when feeds are lost."""
+"""Power supply of racks: outlets, PDUs and feeds, and the load when feeds are lost.
+
+The plan gives the number of PDUs per rack; outlets and power are only checked against it, with the number that is
+enough. Without a part the load that each must carry is shown. PDUs and power supplies are dealt out to the feeds in
+turn, and the fullest feeds are lost first. `2n` loses the larger half. Without `feeds` each PDU of a compute rack has a
+feed of its own.
+"""
 
 from __future__ import annotations
 

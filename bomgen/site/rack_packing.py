@@ -3,6 +3,11 @@
 A machine goes into the rack opened last if its height and its power are free there, else into a new one. Equal machines
 are counted together, so that 200 000 machines of three kinds take as long as three. A machine that exceeds an empty
 rack still gets one of its own; the caller warns about it.
+
+Which kind comes first follows from the plan: switches fabric by fabric, appliances, storage. The packing never returns
+to an earlier rack, so that the order on the floor is that of the plan; the price is one more rack where kinds of little
+height meet kinds of high power. Servers per rack follow from height, power and cooling. PDUs that lie in a rack take
+height from it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Weight and heat of racks, and the load on the floor."""
+"""Weight and heat of racks, and the load on the floor.
+
+What has no weight in the catalogue is named, and the sum is a lower bound. Cables and modules are left out.
+"""
 
 from __future__ import annotations
 

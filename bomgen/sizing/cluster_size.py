@@ -1,4 +1,7 @@
-"""The size of a cluster: GPUs and servers for a workload, its duration, and whether the model fits."""
+"""The size of a cluster: GPUs and servers for a workload, its duration, and whether the model fits.
+
+Constants of a published formula are figures here, cited, and reach the report as the defaults of `data/assumption/` do.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,11 @@
 
 A checkpoint holds what a run needs to resume: weights and optimizer states, 14 bytes per parameter with Adam in mixed
 precision (2 for the weight, 4 for its master copy, 8 for the moments), 12 without the 16-bit weights.
+
+A level of bandwidth is the row of four scalable units of the reference architecture: a fourth of it for every begun
+unit, rounded down to whole GB/s, or what the servers draw where that is less. This one rule gives every printed cell,
+from a node to four units. Square roots are exact integers of a named resolution, so that results are equal on every
+machine.
 """
 
 from __future__ import annotations

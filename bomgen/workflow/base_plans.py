@@ -1,4 +1,8 @@
-"""Plans that share parts: `extends` names files whose values hold where the plan says nothing."""
+"""Plans that share parts: `extends` names files whose values hold where the plan says nothing.
+
+The files are merged before anything else looks at the plan, and every value keeps its mark, so that no later stage
+knows of files. For the same reason the paths of a base are rewritten relative to the plan here.
+"""
 
 from __future__ import annotations
 

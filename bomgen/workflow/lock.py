@@ -3,6 +3,11 @@
 While a lock lies beside its plan, the prices and rates in it hold, whatever the price books say now. The catalogue is
 pinned by the digests of the records that were read: what they say belongs to a version of bomgen, or to a part folder
 in the plan's own repository, and is not copied.
+
+A lock has all prices of the parts that a plan knows, and says which have none: a price that turns up later must not
+change the quote. A copy of the catalogue would also have to pin the code that reads it, which is what a version of
+bomgen is; the digests say which version that was. Stale records are reported on standard error and in `check`, never in
+a document, because the documents would then differ.
 """
 
 from __future__ import annotations

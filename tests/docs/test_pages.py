@@ -229,9 +229,11 @@ def test_sessions_of_python_do_what_they_show(page: Path) -> None:
     )
 
 
-def test_the_chinese_readme_shows_the_same() -> None:
-    """Commands, outputs, files and pictures are those of README.md."""
-    english, chinese = ((CHECKOUT / name).read_text("utf-8") for name in ("README.md", "README.zh.md"))
+@pytest.mark.parametrize(("one", "other"), [("README.md", "README.zh.md"), ("docs/manual.md", "docs/zh/manual.md")])
+def test_the_chinese_page_shows_the_same(one: str, other: str) -> None:
+    """Commands, outputs, files and pictures are those of the English page."""
+    english, chinese = ((CHECKOUT / name).read_text("utf-8") for name in (one, other))
+    chinese = chinese.replace("](../", "](")
     assert FENCED.findall(chinese) == FENCED.findall(english)
     pictures = re.compile(r"!\[[^]]*\]\(([^)]+)\)")
     assert pictures.findall(chinese) == pictures.findall(english)

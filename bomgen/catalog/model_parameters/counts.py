@@ -1,4 +1,9 @@
-"""Counting the parameters of a transformer from its shape."""
+"""Counting the parameters of a transformer from its shape.
+
+A catalogue model gives its shape and how its layers are built, not its number of parameters, so that a report explains
+the number. Where a publisher leaves open what the count needs, the file gives `parameters` too and says why in its
+`note`.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,16 @@
 Modules are counted per device from occupied cages, never over the fabric as a whole: two switches do not share a
 twin-port module. Generic parts stand for whatever fits: they count one per port and are reported with the real parts
 that a buyer would order.
+
+A module in a `Medium` has as ports the links that it carries in its cage: two of a twin-port module, four of one whose
+engines are split, one of a NIC's module that runs as a leg of a splitter. Counting then needs to know of nothing else.
+Parts that serve several links of a leaf are counted leaf by leaf: the endpoints of each leaf are known, and every leaf
+rounds up for itself. Other machines that are connected in another way than the servers begin a cage of their own; a
+leaf that has too few for that is refused, planning parts excepted. Links for which no part is known come last.
+
+Machines other than servers have cages of their own where the plan or the catalogue gives them; their links are then
+built separately, against the same cages of the leaves. Otherwise they are taken to have the servers' cages, which is an
+assumption of the report. What is equal is counted together, so that a bill has no two lines of one part for one end.
 """
 
 from __future__ import annotations

@@ -3,6 +3,22 @@
 The sandbox of Jinja2 keeps a template from the program's objects, but not from time and memory: loops in loops,
 `'x' * 10 ** 10`, `10 ** (10 ** 10)` and `'%1000000000d' % 1` are all innocent to it. Only a process can be stopped in
 the middle of one multiplication; and whoever got out of the sandbox finds neither files nor an environment there.
+
+A template is a program that came with a plan, and whoever checks a merge request runs it. Holes in the sandbox have
+been found before. `child.py` is the program of the process, `sandbox.py` has the templates themselves.
+
+The process gets the text and the data on its standard input and returns a text; it never sees a path. Before it looks
+at the template it loads what it will need and gives up the rest: no environment, an empty folder, limits of processor
+time, memory, files and processes by the operating system, and an audit hook that refuses to open, import, connect and
+start. The parent holds a clock and reads no more than a result may be long. Windows has no such limits: there the
+clock, the length and the hook remain.
+
+The signal of the processor time is raised as an exception in the template, so that the line of an endless loop is
+known; a single long operation is ended a second later without a line. Memory has a reserve to report the line with.
+`check` only parses, in the same process with the same limits, because a parser can be kept busy too. Without templates
+no process is started. A process takes a fifth of a second, most of it for importing Jinja2; each template has one for
+itself, so that none takes another's time. Results are equal for equal plans: random filters are left out of Jinja2, and
+objects, whose text is their address, are not printed.
 """
 
 from __future__ import annotations

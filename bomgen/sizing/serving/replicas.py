@@ -2,6 +2,13 @@
 
 Tensor parallelism goes up to the GPUs of a server, pipeline stages span servers. Layers with sliding windows are
 assumed to be spread evenly over the stages, as in published models, which alternate.
+
+A replica found by the program holds the weights and one request, and of all such replicas needs the fewest GPUs in all:
+a replica that barely holds the model holds few requests at a time, and may take ten times the GPUs. Tensor parallelism
+comes in degrees that divide heads and server, then stages of the largest of them. Larger replicas are tried until one
+alone has as many GPUs as the best found, or sixteen stages. How long an answer takes is no part of the choice. KV heads
+fewer than tensor-parallel GPUs, and the latent of MLA, are held by several GPUs, as in vLLM. A GPU's memory is that of
+its data sheet (10^9 bytes per GB), so a full GPU may hold a few requests more than shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Serving a model: memory of its replicas, requests in flight, and GPUs for the requests per minute."""
+"""Serving a model: memory of its replicas, requests in flight, and GPUs for the requests per minute.
+
+`concurrency` is what the whole cluster must hold at a time, and nothing else; the memory shown counts it over the
+replicas. `batch` is what a replica works on at a time in the estimate, at most and by default all that it holds; the
+memory at that batch is shown too. Weights in int4 are unpacked to 16 bits; every other format must be one of the GPU's
+own, unless the throughput is measured. A measured throughput is compared with the larger of arithmetic and reading,
+each at the full data sheet: above it there is a warning.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,11 @@
 """Activations of a training run: bytes per token and layer, and micro-batches in flight.
 
 They follow Korthikanti et al. 2022; the micro-batches in flight follow the schedules of Narayanan et al. 2021.
+
+Where a model's own widths are known (heads, KV heads, the inside of its MLP, latent attention) they replace those of a
+GPT layer; for a GPT layer both are the same. FlashAttention keeps one sum per token and head in place of the scores; it
+is off unless the plan turns it on, as in the formula. A run whose sequence length is only the model's default context
+is never refused for its activations: they are left out with a warning, because nobody asked for that length.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Fine-tuning with adapters: low-rank matrices added to frozen weights (LoRA), which QLoRA keeps in four bits."""
+"""Fine-tuning with adapters: low-rank matrices added to frozen weights (LoRA), which QLoRA keeps in four bits.
+
+Adapters take 4 FLOPs per frozen parameter and token, and 6 per adapter parameter. Their states are divided like the
+weights that they belong to, which leaves out that some halves of adapters are kept by every tensor-parallel GPU.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,10 @@ A run writes a checkpoint, which takes delta, every tau. Each interruption, one 
 on average half the work since the last checkpoint. To first order the share delta / tau + tau / (2 M) + R / M of the
 time is lost; Young's interval sqrt(2 delta M) minimises it. Checkpoints are assumed to stop training while they are
 written; asynchronous checkpoints cost less.
+
+An estimated goodput and the size of the cluster depend on each other. The search starts from no loss and continues with
+the least goodput found so far, so that the cluster only grows. It ends as soon as the cluster's own goodput is no less
+than the one it was sized with. Otherwise steps of bandwidth between units would make it oscillate.
 """
 
 from __future__ import annotations

@@ -2,6 +2,13 @@
 
 C = 6 N D model FLOPs for N active parameters and D tokens (Kaplan et al. 2020); a run takes C / (GPUs x achieved
 FLOP/s) seconds. Recomputation of activations costs hardware FLOPs that model FLOPs and MFU leave out.
+
+A second opinion and published runs are shown next to the result and never change it. MFU is shown by every convention
+of counting attention as soon as the plan gives a sequence.
+
+The accelerators of a pod have links of their own: fabrics with switches have no effect in such a plan, with a warning.
+The torus between them is counted, and nothing is bought for it. Where the power of a server is not known, its GPUs
+count alone.
 """
 
 from __future__ import annotations
