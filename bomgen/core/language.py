@@ -79,7 +79,7 @@ class Language(NamedTuple):
         """
         if not isinstance(text, Message) or self.code == ENGLISH:
             return text
-        if text.code in self.records or "/" in text.code:
+        if "/" in text.code:
             return self.records.get(text.code, text)
         sentence = fill(self.messages[text.code], text.parameters, self._filled, self.words["list-comma"])
         return _BETWEEN_IDEOGRAPHS.sub("", sentence)

@@ -217,6 +217,15 @@ def test_every_assumption_has_a_translation(path: Path) -> None:
     assert {f"assumption/{path.stem}/name", f"assumption/{path.stem}/why"} <= CHINESE.records.keys()
 
 
+def test_every_planning_part_has_a_translation() -> None:
+    """Parts that are no product of a vendor have no proper name."""
+    paths = [path for path in resources.folder("data").glob("*/*.yaml") if path.parent.name != "language"]
+    generic = [path for path in paths if "\ngeneric: true" in path.read_text("utf-8")]
+    assert len(generic) > 10
+    named = [path for path in generic if PROSE.search(yaml.safe_load(path.read_text("utf-8"))["name"])]
+    assert [path.name for path in named if f"{path.parent.name}/{path.stem}" not in CHINESE.records] == []
+
+
 def test_every_translated_record_is_there() -> None:
     """A translation of a record that is gone, or of a text that it does not have, is no longer needed."""
     wrong = []

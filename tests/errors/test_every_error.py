@@ -118,7 +118,7 @@ def texts_of(node: ast.AST) -> tuple[str, ...] | None:
                 texts.append("")
         return tuple(texts)
     if isinstance(node, ast.Call) and called(node) == "message" and isinstance(node.args[0], ast.Constant):
-        return tuple(re.split(r"\{[a-z]+(?::[^{}]*)?\}", language("en").messages[node.args[0].value]))
+        return tuple(re.split(r"\{[a-z]+(?::[^{}]*)?\}", language("en").messages[str(node.args[0].value)]))
     return None
 
 

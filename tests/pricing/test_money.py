@@ -154,7 +154,7 @@ def test_a_price_is_old_after_ninety_days(quoted: Any, day: str, old: list[str])
     assert quoted({}, {"date": day, "prices": entries()}).problems == quoted({}).problems
 
 
-@pytest.mark.parametrize(("count", "said"), [(1, "a price of 0.yaml is old"), (2, "2 prices of 0.yaml are old")])
+@pytest.mark.parametrize(("count", "said"), [(1, "1 price of 0.yaml is old"), (2, "2 prices of 0.yaml are old")])
 def test_old_prices_are_counted(quoted: Any, count: int, said: str) -> None:
     """One is, two are."""
     book = {
