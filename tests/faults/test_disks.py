@@ -81,7 +81,8 @@ def test_files_that_may_not_grow(work: Path) -> None:
     place = work / "out"
     earlier(work, place)
     before = state(place)
-    largest = max(len(content) for content in before.values() if content)
+    outcome([*BUILD, work / "unbounded"], work)
+    largest = max(len(content) for content in state(work / "unbounded").values() if content)
     for limit in range(1, largest, largest // (60 if DEEP else 5)):
         bounds = (limit, limit)
         done = piped([*BUILD, place], work, lambda bounds=bounds: resource.setrlimit(resource.RLIMIT_FSIZE, bounds))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,9 @@ def again(figure: Figure) -> Any:
     assert isinstance(figure.origin, Derived)
     formula = figure.origin.formula
     values = {name: step.value for name, step in figure.origin.inputs}
+    for parameter in signature(formula.function).parameters.values():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            values[parameter.name] = dict(values)
     tree = ast.fix_missing_locations(ExactDivision().visit(ast.parse(formula.text, mode="eval")))
     names = {**formula.function.__globals__, **values, "_divided": divided}
     return eval(compile(tree, "formula", "eval"), names)  # noqa: S307

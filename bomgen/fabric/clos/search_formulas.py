@@ -10,7 +10,7 @@ from bomgen.fabric.clos.search import Numbers, Shape, largest_endpoints, ports_l
 
 
 @formula("demand")
-def in_numbers(figures: Mapping[str, Any]) -> Numbers:
+def in_numbers(**figures: Any) -> Numbers:
     """A demand in plain numbers, as the search takes it."""
     return Numbers(**figures)
 
@@ -18,7 +18,7 @@ def in_numbers(figures: Mapping[str, Any]) -> Numbers:
 def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
     """`Numbers` as a figure that rests on the figure of each of its fields."""
     values = {name: figure.value for name, figure in figures.items()}
-    return Figure(in_numbers.plain(values), in_numbers.unit, Derived(in_numbers, tuple(figures.items())))
+    return Figure(in_numbers.function(**values), in_numbers.unit, Derived(in_numbers, tuple(figures.items())))
 
 
 @formula("shape", source="every division of a leaf's ports, and every number of pods, tried for the fewest switches")
