@@ -15,11 +15,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.core.document import Cell, Value
-from bomgen.core.messages import ENGLISH, Message, fill
+from bomgen.core.messages import ENGLISH, Message, fill, read_language
 from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.core.provenance import Figure
-from bomgen.core.resources import folder
-from bomgen.core.yaml_source import own
 
 SIGNIFICANT_DIGITS = 4
 BEST = "★"
@@ -224,9 +222,8 @@ def _magnitude(value: int | float | Fraction) -> int:
 
 @cache
 def language(code: str) -> Language:
-    """The language of a code. Raises BrokenInstallation when there is no file for it."""
-    path = folder("data") / "language" / f"{code}.yaml"
-    data = own(path, path.name).data
+    """The language of a code. Raises BrokenInstallation when there is no whole file for it."""
+    data = read_language(code)
     return Language(
         code=code,
         words=data["words"],

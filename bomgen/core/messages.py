@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from string import Formatter
+from typing import Any
 
-from bomgen.core.resources import folder
+from bomgen.core.resources import BrokenInstallation, folder
 from bomgen.core.yaml_source import own
 
 ENGLISH = "en"
@@ -51,7 +52,7 @@ def message(code: str, /, **parameters: Parameter) -> Message:
     kept = {
         place: value if isinstance(value, int | str | Fraction) else tuple(value) for place, value in parameters.items()
     }
-    return Message(fill(_sentences()[code], kept, lambda _, text: text), code, kept)
+    return Message(fill(read_language(ENGLISH)["messages"][code], kept, lambda _, text: text), code, kept)
 
 
 def record_text(text: str, *place: str) -> Message:
@@ -92,7 +93,15 @@ def _shown(place: str, value: Parameter, form: str, translate: Callable[[str, st
 
 
 @cache
-def _sentences() -> Mapping[str, str]:
-    """The English sentences by code."""
-    path = folder("data") / "language" / f"{ENGLISH}.yaml"
-    return dict(own(path, path.name).data["messages"])
+def read_language(code: str) -> Mapping[str, Any]:
+    """What the file of a language holds.
+
+    Raises BrokenInstallation when there is no file, or when it lacks a word or a sentence that the English one has.
+    """
+    path = folder("data") / "language" / f"{code}.yaml"
+    data: Mapping[str, Any] = own(path, path.name).data
+    english = data if code == ENGLISH else read_language(ENGLISH)
+    missing = [name for part in ("words", "messages") for name in english[part] if name not in data[part]]
+    if missing:
+        raise BrokenInstallation(f"{path} has no text for {COMMA.join(missing)}")
+    return data

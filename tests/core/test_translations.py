@@ -352,7 +352,7 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         resources.folder,
         resources.languages,
         languages_room.language,
-        messages_room._sentences,
+        messages_room.read_language,
         schema.document,
         schema._validator,
         plan_schema.document,

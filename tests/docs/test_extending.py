@@ -125,6 +125,28 @@ def test_a_rule_is_one_function(module: str, copy: Path, tmp_path: Path) -> None
     assert [(check["status"], check["message"]) for check in found] == [("warn", "an added rule")]
 
 
+def test_a_language_lacks_no_sentence(copy: Path, tmp_path: Path) -> None:
+    """A language is one file; without one of the sentences no quote is written, and the sentence is named."""
+    (tmp_path / "plan.yaml").write_text(PLAN, "utf-8")
+    folder = copy / "bomgen" / "data" / "language"
+    whole = (folder / "zh.yaml").read_text("utf-8")
+    [sentence] = re.findall(r"\n  over-built: [^\n]*", whole)
+    build = ("-m", "bomgen.cli", "build", "plan.yaml", "--set", "quote.language=eo", "-f", "md", "-o", "-")
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    try:
+        for text, code in ((whole, 0), (whole.replace(sentence, ""), 1)):
+            (folder / "eo.yaml").write_text(text, "utf-8")
+            done = subprocess.run(
+                [sys.executable, *build], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == code, done.stderr
+            assert bool(done.stdout) is not bool(code)
+            assert ("eo.yaml has no text for over-built" in done.stderr) is bool(code)
+            assert "Traceback" not in done.stderr
+    finally:
+        (folder / "eo.yaml").unlink()
+
+
 def test_every_rule_is_registered() -> None:
     """A function with the shape of a rule stands in its registry; one of another shape is used by one that does."""
     registered = {
