@@ -48,7 +48,7 @@ WANTED = {
     "characters of a number": [yaml_source.MAX_DIGITS],
     "exponent of a number": [yaml_source.MAX_EXPONENT],
     "characters of a path": [plan_files.MAX_PATH],
-    "problems that are told": [diagnostics.MAX_PROBLEMS],
+    "problems that are reported": [diagnostics.MAX_PROBLEMS],
     "`clusters`": [most("clusters")],
     "`fabrics`": [most("fabrics")],
     "`hosts` of a fabric": [most("fabric", "hosts")],
