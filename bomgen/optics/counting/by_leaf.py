@@ -59,23 +59,23 @@ def append_kind(apart: tuple[int, ...], ports: tuple[int, ...]) -> tuple[int, ..
 
 
 @formula("ends")
-def machine_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> LeafEnds:
+def machine_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> LeafEnds:
     """Link ends of some kinds of machines by leaf."""
-    return count_ends(seats, fabrics, ports, kinds)
+    return count_ends(seats, fabrics, ports, places)
 
 
 @formula("ends")
-def server_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]) -> LeafEnds:
+def server_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> LeafEnds:
     """Link ends of the servers and of the machines that are built like them, by leaf."""
-    return count_ends(seats, fabrics, ports, kinds, servers=True)
+    return count_ends(seats, fabrics, ports, places, servers=True)
 
 
 @formula("ends")
 def server_and_reserved_ends(
-    seats: Occupancy, fabrics: int, ports: tuple[int, ...], kinds: tuple[int, ...]
+    seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]
 ) -> LeafEnds:
     """Link ends of the servers, of the machines that are built like them, and reserved ones, by leaf."""
-    return count_ends(seats, fabrics, ports, kinds, servers=True, reserved=True)
+    return count_ends(seats, fabrics, ports, places, servers=True, reserved=True)
 
 
 @formula("pieces")
