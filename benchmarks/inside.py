@@ -15,7 +15,7 @@ from typing import Any
 
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import PlanFile
-from bomgen.workflow.pipeline import wired, work_out
+from bomgen.workflow.pipeline import list_cables, work_out
 from plans import LINES, MILLION, QUOTED, WIRED
 
 CHECKOUT = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ def resolve(topology: str) -> dict[str, float]:
 def cables(gpus: str) -> dict[str, float]:
     """The shortest time in which every cable of so many GPUs is listed and checked, and how many they are."""
     report = _worked_out(WIRED.replace("GPUS", gpus))
-    return {"seconds": _shortest(lambda: wired(report)), "cables": wired(report).pieces}
+    return {"seconds": _shortest(lambda: list_cables(report)), "cables": list_cables(report).pieces}
 
 
 def bills(folder: str) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
 from bomgen.core.resources import BrokenInstallation, folder
-from bomgen.core.unicode_safety import spelled
+from bomgen.core.unicode_safety import quote
 from bomgen.core.units import parse
 from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, own, read
 from bomgen.core.yaml_source import Path as Steps
@@ -79,7 +79,7 @@ class UnknownPart(LookupError):
     """No part fits a name, or several do; `hint` says what would."""
 
     def __init__(self, kind: str, name: str, hint: str) -> None:
-        super().__init__(f"no {kind} {spelled(name, MAX_QUOTED)}; {hint}")
+        super().__init__(f"no {kind} {quote(name, MAX_QUOTED)}; {hint}")
 
 
 class Record(NamedTuple):

@@ -20,7 +20,7 @@ from bomgen.cli.options import (
     set_option,
     talk_options,
 )
-from bomgen.cli.plans import check_names, opened, worked_out
+from bomgen.cli.plans import build_report, check_names, open_plans
 from bomgen.cli.summary import summary
 from bomgen.cli.writing import to_standard_output
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS
@@ -75,7 +75,7 @@ def build(
 
     Several plans are built each by itself; the worst exit code is returned.
     """
-    from bomgen.cli.watching import watched
+    from bomgen.cli.watch import watched
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.output.writer import OutputError, render, write
 
@@ -89,11 +89,11 @@ def build(
     piped = output == STANDARD_OUTPUT
     if piped and (len(plans) > 1 or len(wanted) > 1 or templates):
         raise click.UsageError("-o - takes one plan and one format, such as -f json")
-    found, code = opened(plans, root)
+    found, code = open_plans(plans, root)
     check_names(found, settings)
     for number, file in enumerate(found, start=1):
         place = (number, len(found))
-        report = worked_out(file, settings, templates=templates, locked=locked, place=place)
+        report = build_report(file, settings, templates=templates, locked=locked, place=place)
         if report is None:
             code = max(code, WRONG_PLAN)
             continue

@@ -11,7 +11,7 @@ import click
 from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import QUIET, is_set, say, show
 from bomgen.cli.options import locked_option, plans_argument, root_option, set_option, talk_options
-from bomgen.cli.plans import opened
+from bomgen.cli.plans import open_plans
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
@@ -39,16 +39,16 @@ ESCAPES_IN_PROPERTIES = {":": "%3A", ",": "%2C"}
 @talk_options
 def check(plans: tuple[str, ...], form: str, locked: bool, settings: tuple[str, ...], root: str | None) -> None:
     """Say what is wrong with plans, and whether they can be built; write nothing."""
-    from bomgen.cli.watching import watched
+    from bomgen.cli.watch import watched
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.pipeline import checked
+    from bomgen.workflow.pipeline import check_plan
 
-    files, code = opened(plans, root)
+    files, code = open_plans(plans, root)
     found = list["Problem"]()
     for number, file in enumerate(files, start=1):
         try:
             with watched(file.name, number, len(files)):
-                problems: Sequence[Problem] = checked(file, settings, locked)
+                problems: Sequence[Problem] = check_plan(file, settings, locked)
         except PlanErrors as errors:
             problems = errors.problems
             code = max(code, WRONG_PLAN)

@@ -15,7 +15,7 @@ from bomgen.cli.check import check
 from bomgen.cli.compare import compare
 from bomgen.cli.completion import completion, listen
 from bomgen.cli.diff import diff
-from bomgen.cli.ending import code_of, reader_may_go
+from bomgen.cli.ending import code_of, flush_output
 from bomgen.cli.explain import explain
 from bomgen.cli.init import init
 from bomgen.cli.lock import lock
@@ -42,12 +42,12 @@ class _Program(click.Group):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Read the command line, which prints help where that is asked for."""
-        with reader_may_go():
+        with flush_output():
             return super().make_context(info_name, args, parent, **{"color": colour(), **extra})
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with reader_may_go():
+        with flush_output():
             return super().invoke(ctx)
 
 

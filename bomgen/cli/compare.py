@@ -11,8 +11,8 @@ import click
 
 from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
-from bomgen.cli.plans import opened, worked_out
-from bomgen.cli.writing import not_itself, write_out
+from bomgen.cli.plans import build_report, open_plans
+from bomgen.cli.writing import refuse_overwriting, write_out
 
 if TYPE_CHECKING:
     from bomgen.core.language import Language
@@ -58,17 +58,17 @@ def compare(
     if code is not None and code not in languages():
         raise click.UsageError(f"no language '{code}'; there are {', '.join(languages())}")
     for plan in plans:
-        not_itself(output, plan)
+        refuse_overwriting(output, plan)
     by_suffix = SUFFIXES.get(Path(output).suffix.lower()) if output else None
     if output and form is None and by_suffix is None and Path(output).suffix:
         raise click.UsageError(f"no format has the suffix {Path(output).suffix}; name one with -f")
     form = form or by_suffix or FORMATS[0]
     if form == "xlsx" and output is None:
         raise click.UsageError("xlsx goes to a file; name it with -o")
-    files, worst = opened(plans, root)
+    files, worst = open_plans(plans, root)
     reports = []
     for number, file in enumerate(files, start=1):
-        report = worked_out(file, settings, quiet=True, place=(number, len(files)))
+        report = build_report(file, settings, quiet=True, place=(number, len(files)))
         if report is None:
             worst = max(worst, WRONG_PLAN)
         else:

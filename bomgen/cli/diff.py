@@ -196,11 +196,11 @@ def _of_revision(name: str, settings: Sequence[str], root: str | None, folder: P
         return None
     from bomgen.workflow import git_revisions
 
-    found = git_revisions.named(name)
+    found = git_revisions.split_revision(name)
     if found is None:
         return None
     try:
-        revision = git_revisions.opened(found[0], Path.cwd())
+        revision = git_revisions.open_revision(found[0], Path.cwd())
         path = git_revisions.path_in(revision, found[1])
         file = git_revisions.plan_file(revision, path, name, folder, settings, root)
         return _Given(name, file.content, lambda: file, (found[0], str(PurePosixPath(path).parent)))
@@ -210,7 +210,7 @@ def _of_revision(name: str, settings: Sequence[str], root: str | None, folder: P
 
 def _worked_out(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     """The side of a plan. Raises PlanErrors with what keeps it from being built."""
-    from bomgen.cli.watching import watched
+    from bomgen.cli.watch import watched
     from bomgen.report.diff.difference import side_of
     from bomgen.report.result import result
     from bomgen.workflow.inputs import source_of
@@ -233,7 +233,7 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.report.diff.clusters import own_names
     from bomgen.report.diff.difference import add_moves
-    from bomgen.workflow.pipeline import BrokenResult, wired
+    from bomgen.workflow.pipeline import BrokenResult, list_cables
 
     if old is None or new is None:
         return add_moves(found, None, "a bom.json does not say which devices its cables join; give both plans")
@@ -244,7 +244,7 @@ def _moved(found: Difference, old: Report | None, new: Report | None) -> Differe
         before, after = ({each.plan.cluster_name or "": each for each in side.each_cluster} for side in (old, new))
         of_each = {
             now: compare_wirings(
-                wired(_unnamed(before[name])), wired(_unnamed(after[now])), own_names(found.names, name)
+                list_cables(_unnamed(before[name])), list_cables(_unnamed(after[now])), own_names(found.names, name)
             )
             for name, now in found.names.clusters.items()
         }
@@ -302,9 +302,9 @@ def _written(found: Difference, form: str, every: bool, reasons: list[str]) -> b
     if form == "json":
         import json
 
-        from bomgen.report.diff.data import as_data
+        from bomgen.report.diff.data import to_data
 
-        text = json.dumps(as_data(found, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(to_data(found, reasons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     elif form == "md":
         from bomgen.report.diff.markdown import markdown
 

@@ -38,7 +38,7 @@ class Ended(BaseException):
 
 
 @contextmanager
-def reader_may_go() -> Iterator[None]:
+def flush_output() -> Iterator[None]:
     """Write all output of what runs meanwhile. Raises ReaderGone when nobody reads it, Interrupted at Ctrl-C."""
     try:
         try:

@@ -10,7 +10,7 @@ import click
 from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import plain
 from bomgen.cli.options import plan_argument, proposed, root_option, set_option, talk_options
-from bomgen.cli.plans import one_opened, worked_out
+from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.cli.writing import to_standard_output
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def explain(
     from bomgen.core.language import language
     from bomgen.report.explain.explanation import NotKnown, explained
     from bomgen.report.explain.forms import DRAWN, INDENTED, data, lines, markdown
-    from bomgen.workflow.pipeline import reasons_of
+    from bomgen.workflow.pipeline import find_reasons
 
-    file = one_opened(plan, root)
-    report = worked_out(file, settings, quiet=True)
+    file = open_one_plan(plan, root)
+    report = build_report(file, settings, quiet=True)
     if report is None:
         sys.exit(WRONG_PLAN)
     try:
@@ -67,7 +67,7 @@ def explain(
             path,
             language("en"),
             depth,
-            lambda: reasons_of(file, settings, report, path, only_why) if path or only_why else [],
+            lambda: find_reasons(file, settings, report, path, only_why) if path or only_why else [],
             not only_why,
         )
     except NotKnown as error:

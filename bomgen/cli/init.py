@@ -74,12 +74,12 @@ def _echo_designs() -> None:
     from bomgen.core.language import language
     from bomgen.core.text_table import TextTable
     from bomgen.workflow.inputs import open_plan
-    from bomgen.workflow.pipeline import sized
+    from bomgen.workflow.pipeline import size_plan
     from bomgen.workflow.starters import designs
 
     words, rows = language("en"), list[tuple[str, str, str]]()
     for name, path in designs().items():
-        clusters = sized(open_plan(str(path), str(path.parent)))
+        clusters = size_plan(open_plan(str(path), str(path.parent)))
         counts = (f"{words.number(sizing.gpus.value)} x {plan.cluster.gpu.identity.name}" for plan, sizing in clusters)
         rows.append((name, ", ".join(counts), clusters[0][0].title))
     columns = terminal_width()

@@ -9,7 +9,7 @@ import click
 from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
 from bomgen.cli.messages import complain, say, show
 from bomgen.cli.options import plans_argument, root_option, talk_options
-from bomgen.cli.plans import opened
+from bomgen.cli.plans import open_plans
 
 
 @click.command()
@@ -24,11 +24,11 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
     """
     from pathlib import Path
 
-    from bomgen.cli.watching import watched
+    from bomgen.cli.watch import watched
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.output.writer import OutputError, write_one
     from bomgen.workflow.inputs import STANDARD_INPUT, lock_name
-    from bomgen.workflow.pipeline import locked
+    from bomgen.workflow.pipeline import lock_result
 
     if STANDARD_INPUT in plans:
         raise click.UsageError("a plan from standard input has no place for a lock; name its file")
@@ -37,11 +37,11 @@ def lock(plans: tuple[str, ...], root: str | None) -> None:
         other = named.setdefault(lock_name(plan), plan)
         if other != plan:
             raise click.UsageError(f"{other} and {plan} have one lock, {lock_name(plan)}; give one another name")
-    files, code = opened(plans, root)
+    files, code = open_plans(plans, root)
     for number, file in enumerate(files, start=1):
         try:
             with watched(file.name, number, len(files)):
-                text, report = locked(file)
+                text, report = lock_result(file)
         except PlanErrors as errors:
             show(errors.problems, file)
             code = max(code, WRONG_PLAN)

@@ -9,8 +9,8 @@ import click
 from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import show
 from bomgen.cli.options import output_option, plan_argument, root_option, set_option, talk_options
-from bomgen.cli.plans import one_opened
-from bomgen.cli.writing import not_itself, write_out
+from bomgen.cli.plans import open_one_plan
+from bomgen.cli.writing import refuse_overwriting, write_out
 
 
 @click.command()
@@ -34,16 +34,16 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
     Amounts are after discount and before tax. No file of `bomgen build` has any of it.
     """
     from bomgen.cli.tables import print_lines, print_table, terminal_width
-    from bomgen.cli.watching import watched
+    from bomgen.cli.watch import watched
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.output.margin import SHOWN, notes, table
-    from bomgen.workflow.pipeline import earned
+    from bomgen.workflow.pipeline import compute_margin
 
-    file = one_opened(plan, root)
-    not_itself(output, plan)
+    file = open_one_plan(plan, root)
+    refuse_overwriting(output, plan)
     try:
         with watched(file.name):
-            report, found = earned(file, settings)
+            report, found = compute_margin(file, settings)
     except PlanErrors as errors:
         show(errors.problems, file)
         sys.exit(WRONG_PLAN)

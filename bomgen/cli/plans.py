@@ -11,14 +11,14 @@ import click
 
 from bomgen.cli.exit_codes import WRONG_USAGE
 from bomgen.cli.messages import complain, show
-from bomgen.cli.watching import watched
+from bomgen.cli.watch import watched
 
 if TYPE_CHECKING:
     from bomgen.report.result import Report
     from bomgen.workflow.inputs import PlanFile
 
 
-def opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
+def open_plans(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
     """The plan files that can be read, and the exit code so far: a plan that cannot be read is wrong usage."""
     from bomgen.workflow.inputs import open_plan
 
@@ -35,9 +35,9 @@ def opened(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]
     return files, code
 
 
-def one_opened(plan: str, root: str | None) -> PlanFile:
+def open_one_plan(plan: str, root: str | None) -> PlanFile:
     """The file of a plan; one that cannot be read ends the command."""
-    files, code = opened((plan,), root)
+    files, code = open_plans((plan,), root)
     if code:
         sys.exit(code)
     return files[0]
@@ -56,7 +56,7 @@ def check_names(files: Sequence[PlanFile], settings: Sequence[str]) -> None:
             names[name] = file.name
 
 
-def worked_out(
+def build_report(
     file: PlanFile,
     settings: Sequence[str],
     quiet: bool = False,
@@ -70,13 +70,13 @@ def worked_out(
     and how many there are.
     """
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.workflow.pipeline import as_locked, work_out
+    from bomgen.workflow.pipeline import require_lock, work_out
 
     try:
         with watched(file.name, *place):
             report = work_out(file, settings, templates)
         if locked:
-            as_locked(file, report)
+            require_lock(file, report)
     except PlanErrors as errors:
         show(errors.problems, file)
         return None

@@ -11,8 +11,8 @@ import click
 from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.messages import print_problems
 from bomgen.cli.options import files, output_option, proposed, root_option, set_option, talk_options
-from bomgen.cli.plans import one_opened, worked_out
-from bomgen.cli.writing import not_itself, write_out
+from bomgen.cli.plans import build_report, open_one_plan
+from bomgen.cli.writing import refuse_overwriting, write_out
 from bomgen.output.registry import PRICE_LISTS
 
 
@@ -54,14 +54,14 @@ def prices(
     wanted = form or by_suffix or PRICE_LISTS.names[0]
     if output is None and PRICE_LISTS.constant(wanted, "BINARY"):
         raise click.UsageError(f"{wanted} goes to a file; name it with -o")
-    not_itself(output, book or plan or "")
+    refuse_overwriting(output, book or plan or "")
     if plan:
-        from bomgen.workflow.pipeline import to_price
+        from bomgen.workflow.pipeline import list_unpriced_parts
 
-        report = worked_out(one_opened(plan, root), settings)
+        report = build_report(open_one_plan(plan, root), settings)
         if report is None:
             sys.exit(WRONG_PLAN)
-        write_out(written(to_price(report), wanted), output)
+        write_out(written(list_unpriced_parts(report), wanted), output)
     elif book:
         name, entries = _prices_of(book)
         write_out(written(entries, wanted, name), output)
@@ -71,14 +71,14 @@ def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
     """The name of a price book and its prices; one that is wrong ends the command."""
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.pricing.books.book import check, entries
-    from bomgen.pricing.books.files import XLSX, opened
+    from bomgen.pricing.books.files import XLSX, open_book
 
     try:
         content = Path(book).read_bytes()
     except OSError as error:
         raise click.UsageError(f"cannot read the price book '{book}': {error.strerror}") from None
     try:
-        source = opened(content, book)
+        source = open_book(content, book)
         check(source)
     except PlanErrors as errors:
         text = "" if Path(book).suffix.lower() == XLSX else content.decode("utf-8", "replace")

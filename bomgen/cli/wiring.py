@@ -21,8 +21,8 @@ from bomgen.cli.options import (
     set_option,
     talk_options,
 )
-from bomgen.cli.plans import one_opened, worked_out
-from bomgen.cli.writing import not_itself
+from bomgen.cli.plans import build_report, open_one_plan
+from bomgen.cli.writing import refuse_overwriting
 from bomgen.output.registry import WIRINGS
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ def wiring(
     A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
     files lays the others beside FILE.
     """
-    from bomgen.cli.watching import watched
+    from bomgen.cli.watch import watched
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.output.wiring.formats import Unsuitable
     from bomgen.output.writer import OutputError, write_wiring
-    from bomgen.workflow.pipeline import compute_fabric, wired
+    from bomgen.workflow.pipeline import compute_fabric, list_cables
 
     if form not in WIRINGS.names:
         from bomgen.core.diagnostics import suggestion
@@ -88,9 +88,9 @@ def wiring(
     module = WIRINGS.module(form)
     if output is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{form} goes to a file; name it with -o")
-    file = one_opened(plan, root)
-    not_itself(output, plan, "the plan itself")
-    report = worked_out(file, settings)
+    file = open_one_plan(plan, root)
+    refuse_overwriting(output, plan, "the plan itself")
+    report = build_report(file, settings)
     if report is None:
         sys.exit(WRONG_PLAN)
     report = _chosen(report, cluster)
@@ -101,7 +101,7 @@ def wiring(
         fabrics = compute_fabric(report)
     try:
         with watched(file.name):
-            cables = wired(report, fabrics)
+            cables = list_cables(report, fabrics)
         with _bar(cables.each_cable.pieces, output is not None) as step:
             written = write_wiring(cables, form, Path(output) if output else None, step)
     except PlanErrors as errors:

@@ -12,7 +12,7 @@ from bomgen.cli.exit_codes import NOT_WRITTEN
 from bomgen.cli.messages import UNSHOWN, complain, plain, say
 
 
-def not_itself(output: str | None, given: str, what: str = "what is read") -> None:
+def refuse_overwriting(output: str | None, given: str, what: str = "what is read") -> None:
     """What is read is not written over: wrong usage."""
     if output is not None and os.path.realpath(output) == os.path.realpath(given):
         raise click.UsageError(f"{output} is {what}; name another file with -o")

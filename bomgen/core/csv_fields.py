@@ -10,7 +10,7 @@ _INNER = re.compile("(?<=[;\t])(?=[=+@＝＋－＠-])")
 """Where a field would begin, with a formula, for a program that separates by semicolons or tabs."""
 
 
-def kept_text(value: object) -> object:
+def escape_formula(value: object) -> object:
     """A value for a field of CSV: text that a spreadsheet would run as a formula is kept text by an apostrophe.
 
     Truths are words, lists their items with blanks between.

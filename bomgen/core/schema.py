@@ -16,7 +16,7 @@ from jsonschema.validators import extend
 
 from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
 from bomgen.core.resources import BrokenInstallation, folder, text
-from bomgen.core.unicode_safety import spelled
+from bomgen.core.unicode_safety import quote
 from bomgen.core.yaml_source import Path, Source
 
 Documents = Callable[[str], dict[str, Any]]
@@ -128,7 +128,7 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
 def _unknown(key: str, allowed: list[str]) -> str:
     shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
     right = suggestion(key, allowed, f"known here: {', '.join(shown) or 'none'}")
-    return f"unknown key {spelled(key)}; {right}"
+    return f"unknown key {quote(key)}; {right}"
 
 
 def _one_of(error: ValidationError) -> list[str]:
@@ -221,7 +221,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, str):
-        return spelled(value, MAX_QUOTED)
+        return quote(value, MAX_QUOTED)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):

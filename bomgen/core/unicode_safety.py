@@ -43,34 +43,36 @@ _LEAST_SELECTED = 0x2000
 """Signs from here on have other forms: symbols, and Chinese characters."""
 
 
-def unseen(text: str) -> int | None:
+def find_invisible(text: str) -> int | None:
     """Where in a text the first sign stands that it may not hold; None where there is none."""
     if text.isascii() and text.isprintable():
         return None
     return next((found.start() for found in _SUSPECT.finditer(text) if not _belongs(text, found.start())), None)
 
 
-def told(sign: str) -> str:
+def describe_invisible(sign: str) -> str:
     """What is wrong with a sign that a text may not hold, and what would be right."""
     if sign in TURNING:
-        return f"{named(sign)}, which turns the writing: the line reads as something else; remove it"
+        return f"{name_character(sign)}, which turns the writing: the line reads as something else; remove it"
     if sign == "\r" or sign in _ENDS:
-        return f"{named(sign)}, which ends a line for some programs and not for others; end lines with LF or CRLF"
+        return (
+            f"{name_character(sign)}, which ends a line for some programs and not for others; end lines with LF or CRLF"
+        )
     if unicodedata.category(sign) in ("Cc", "Cs"):
-        return f"the control character {named(sign)}; remove it"
-    return f"{named(sign)}, which nobody sees here; remove it"
+        return f"the control character {name_character(sign)}; remove it"
+    return f"{name_character(sign)}, which nobody sees here; remove it"
 
 
-def named(sign: str) -> str:
+def name_character(sign: str) -> str:
     """Code point and name of a sign: `U+0430 CYRILLIC SMALL LETTER A`."""
     return f"U+{ord(sign):04X} {unicodedata.name(sign, '')}".rstrip()
 
 
-def spelled(word: str, most: int = 0) -> str:
+def quote(word: str, most: int = 0) -> str:
     """A word of the user's in quotes, cut to `most`; a sign of it that is no ASCII is named: it may look like one."""
     shown = f"'{word[:most]}...'" if most and len(word) > most else f"'{word}'"
     strange = next((sign for sign in word if not sign.isascii()), None)
-    return shown if strange is None else f"{shown} ({strange} is {named(strange)})"
+    return shown if strange is None else f"{shown} ({strange} is {name_character(strange)})"
 
 
 def _belongs(text: str, at: int) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from bomgen.core.unicode_safety import spelled
+from bomgen.core.unicode_safety import quote
 from bomgen.core.yaml_source import exact_number
 
 Exact = int | Fraction
@@ -133,7 +133,7 @@ def parse(value: int | Fraction | str, unit: str) -> Exact:
     suffix = match.group(2).strip() if match else ""
     scale = scales.get(suffix) or scales.get(suffix.lower()) or scales.get(f" {suffix}")
     if match is None or scale is None:
-        raise ValueError(f"{spelled(value, MAX_QUOTED)} is no quantity of {unit}; write {_EXAMPLES[unit]}")
+        raise ValueError(f"{quote(value, MAX_QUOTED)} is no quantity of {unit}; write {_EXAMPLES[unit]}")
     number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) * scale
     return _whole(number)
 

@@ -41,7 +41,7 @@ class TooMuch(Exception):
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def budget() -> Iterator[None]:
     """Count the steps of what is done meanwhile."""
     before = _count.set(_Count())
     try:
@@ -50,7 +50,7 @@ def limited() -> Iterator[None]:
         _count.reset(before)
 
 
-def take(steps: int, of: Hashable = None) -> None:
+def spend(steps: int, of: Hashable = None) -> None:
     """Some steps are done; where it is said of what, and its result is kept, they count once.
 
     Raises TooMuch when there are no more.

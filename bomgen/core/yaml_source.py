@@ -19,7 +19,7 @@ import yaml
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import BrokenInstallation, text
-from bomgen.core.unicode_safety import told, unseen
+from bomgen.core.unicode_safety import describe_invisible, find_invisible
 
 Path = tuple[str | int, ...]
 """Where a value stands in plain data: keys and list positions from the root."""
@@ -387,9 +387,9 @@ class _Builder:
         if len(node.value) > most:
             self.problem(node, f"a {what} of {len(node.value)} characters; at most {most} are read", "yaml-limit")
             return False
-        at = unseen(node.value)
+        at = find_invisible(node.value)
         if at is not None:
-            self.problem(node, told(node.value[at]), SIGN)
+            self.problem(node, describe_invisible(node.value[at]), SIGN)
         return at is None
 
     def problem(self, node: yaml.Node, message: str, rule: str) -> None:
@@ -455,9 +455,9 @@ def _check_limits(text: str, file: str) -> None:
     if len(text) > MAX_CHARACTERS:
         message = f"{len(text)} characters; a file of at most {MAX_CHARACTERS} is read"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
-    at = unseen(text)
+    at = find_invisible(text)
     if at is not None:
-        raise PlanErrors([Problem(_behind(text[:at], file), "error", told(text[at]), SIGN)])
+        raise PlanErrors([Problem(_behind(text[:at], file), "error", describe_invisible(text[at]), SIGN)])
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

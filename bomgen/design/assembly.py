@@ -16,7 +16,7 @@ from bomgen.catalog.gpu_bandwidth import GpuBandwidth
 from bomgen.catalog.parts import ANY, Cable, Module, Nic
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, first_given, formula
-from bomgen.core.work_budget import OF_FABRIC, OF_HOST, take
+from bomgen.core.work_budget import OF_FABRIC, OF_HOST, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric import line_cards as chassis
 from bomgen.fabric.declaration import SERVER_LEAF
@@ -237,7 +237,7 @@ def _build_all(
             OtherFabric(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name
         ]
         stored = sizing.stored.servers if sizing.stored else None
-        take(OF_FABRIC + OF_HOST * len(fabric.hosts))
+        spend(OF_FABRIC + OF_HOST * len(fabric.hosts))
         hosts = (*fabric.hosts, *hosts_on_fabric(fabric, plan, stored, others, pdus))
         try:
             known[fabric.name] = _build_fabric(fabric, plan, sizing, parts, attached, hosts)

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.core.csv_fields import kept_text
+from bomgen.core.csv_fields import escape_formula
 from bomgen.core.language import Language, language
 from bomgen.core.text_table import TextTable
 from bomgen.pricing.margin import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, Sum
@@ -28,7 +28,7 @@ GAP = "  "
 NOTHING = "-"
 
 
-def as_data(margin: Margin) -> dict[str, Any]:
+def to_data(margin: Margin) -> dict[str, Any]:
     """The margins as JSON holds them: amounts and shares are decimal text, null where nobody knows."""
     return {
         "currency": margin.currency,
@@ -39,7 +39,7 @@ def as_data(margin: Margin) -> dict[str, Any]:
 
 
 def _json(margin: Margin) -> str:
-    return json.dumps(as_data(margin), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(to_data(margin), ensure_ascii=False, indent=1) + "\n"
 
 
 def _csv(margin: Margin) -> str:
@@ -54,7 +54,7 @@ def _csv(margin: Margin) -> str:
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        writer.writerow([kept_text(_amount_or(row, name, margin.currency)) for name in COLUMNS])
+        writer.writerow([escape_formula(_amount_or(row, name, margin.currency)) for name in COLUMNS])
     return stream.getvalue()
 
 

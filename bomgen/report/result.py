@@ -162,9 +162,9 @@ def result(report: Report) -> dict[str, Any]:
         _name_what_is_not_there(inner)
         _add_zero_counts(inner)
         if each.elevations:
-            from bomgen.report.elevations.data import as_data
+            from bomgen.report.elevations.data import to_data
 
-            inner["site"] |= as_data(each.elevations)
+            inner["site"] |= to_data(each.elevations)
     _add_zero_counts(data)
     paths = Paths(found)
     data["lines"] = lines_data(report)

@@ -58,13 +58,13 @@ class Revision(NamedTuple):
     folders: frozenset[str]
 
 
-def named(text: str) -> tuple[str, str] | None:
+def split_revision(text: str) -> tuple[str, str] | None:
     """Revision and path of `REV:PATH`; None when the text is none."""
     found = None if _DRIVE.match(text) else _REVISION.fullmatch(text)
     return (found[1], found[2]) if found else None
 
 
-def opened(name: str, folder: Path) -> Revision:
+def open_revision(name: str, folder: Path) -> Revision:
     """The files of a revision of the checkout that a folder is in.
 
     Raises NoRevision where there is no checkout, no such revision, or no git.

@@ -15,7 +15,7 @@ from bomgen.core import progress, schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.picture import MOST_LOGO, Logo, logo
 from bomgen.core.provenance import Mark
-from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, take
+from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, override
 from bomgen.output.user_templates import templates as own_templates
 from bomgen.plan import schema as plan_schema
@@ -142,7 +142,7 @@ def price_books_of(file: PlanFile, named: Sequence[tuple[str, Mark]], path: str)
     """
     inputs = [Input(given, _content(file, given, mark, path, "price book")) for given, mark in named]
     for given, content in inputs:
-        take(_steps(content, given), (given, content))
+        spend(_steps(content, given), (given, content))
     books = [_book(content, given) for given, content in inputs]
     return books, inputs
 
@@ -164,9 +164,9 @@ def _steps(content: bytes, given: str) -> int:
 @lru_cache(maxsize=KEPT)
 def _book(content: bytes, given: str) -> PriceBook:
     """The price book in the bytes of a file; kept, because every alternative of a plan asks for it."""
-    from bomgen.pricing.books.files import opened
+    from bomgen.pricing.books.files import open_book
 
-    return price_book(opened(content, given))
+    return price_book(open_book(content, given))
 
 
 def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
@@ -220,7 +220,7 @@ def templates_of(file: PlanFile, plan: Plan, options: Sequence[str]) -> tuple[li
     for shown, input, given, mark in named:
         try:
             place = inside(file, given, mark, own_templates.PATH) if given else FilePath(shown)
-            template, content = own_templates.opened(place, shown, mark)
+            template, content = own_templates.open_template(place, shown, mark)
         except PlanErrors as errors:
             problems += errors.problems
             continue

@@ -56,7 +56,7 @@ def check(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = 
     The plan as in `build`. Raises OSError and ValueError as that does.
     """
     try:
-        return list(pipeline.checked(_opened(plan, root), _settings(set)))
+        return list(pipeline.check_plan(_opened(plan, root), _settings(set)))
     except PlanErrors as errors:
         return list(errors.problems)
 
@@ -121,7 +121,7 @@ class Result:
         from bomgen.report.explain.forms import text
 
         def chosen() -> list[Any]:
-            return pipeline.reasons_of(self._file, self._settings, self._report, path, False) if why and path else []
+            return pipeline.find_reasons(self._file, self._settings, self._report, path, False) if why and path else []
 
         try:
             return text(explained(self._report, path, language("en"), depth, chosen))
@@ -157,7 +157,7 @@ class Result:
         """
         if form not in WIRINGS.names:
             raise ValueError(f"no format '{form}'; there are {', '.join(WIRINGS.names)}")
-        return writer.write_wiring(pipeline.wired(self._report, fabrics), form, Path(file), lambda _: None)
+        return writer.write_wiring(pipeline.list_cables(self._report, fabrics), form, Path(file), lambda _: None)
 
     def __repr__(self) -> str:
         return f"<bomgen.Result of {self.name}: {len(self._report.quote.lines)} lines>"

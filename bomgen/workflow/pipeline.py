@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.work_budget import MAX_STEPS, TooMuch, limited
+from bomgen.core.work_budget import MAX_STEPS, TooMuch, budget
 from bomgen.core.yaml_source import Source, keys_of
 from bomgen.output.user_templates import templates as own_templates
 from bomgen.plan import schema as plan_schema
@@ -28,7 +28,7 @@ from bomgen.pricing.quote import missing_rates, net_price
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing, size
 from bomgen.workflow.inputs import PlanFile, catalog_of, logo_of, price_books_of, source_of, templates_of
-from bomgen.workflow.stages import BrokenResult, take_cables, worked_out
+from bomgen.workflow.stages import BrokenResult, build_report, take_cables
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
@@ -40,35 +40,35 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BrokenResult",
-    "as_locked",
-    "checked",
+    "check_plan",
     "compute_fabric",
-    "costs_of",
-    "earned",
-    "locked",
-    "reasons_of",
-    "sized",
-    "to_price",
-    "wired",
+    "compute_margin",
+    "find_reasons",
+    "list_cables",
+    "list_unpriced_parts",
+    "lock_result",
+    "open_cost_books",
+    "require_lock",
+    "size_plan",
     "work_out",
 ]
 
 
-def checked(file: PlanFile, settings: Sequence[str] = (), locked: bool = False) -> tuple[Problem, ...]:
+def check_plan(file: PlanFile, settings: Sequence[str] = (), locked: bool = False) -> tuple[Problem, ...]:
     """What is to be said of a plan that can be built, and of its lock.
 
-    Raises PlanErrors as `work_out`, for wrong templates, and, where it is to be locked, as `as_locked`.
+    Raises PlanErrors as `work_out`, for wrong templates, and, where it is to be locked, as `require_lock`.
     """
     report = work_out(file, settings)
     if locked:
-        as_locked(file, report)
+        require_lock(file, report)
     if problems := own_templates.parsed(report.templates):
         raise PlanErrors((*report.problems, *problems))
-    costs_of(file, report)
+    open_cost_books(file, report)
     return (*report.problems, *report.stale)
 
 
-def costs_of(file: PlanFile, report: Report) -> list[PriceBook]:
+def open_cost_books(file: PlanFile, report: Report) -> list[PriceBook]:
     """The seller's own costs, where the plan names them; `build` has no use for them and never opens their files.
 
     Raises PlanErrors for a cost book that is wrong, cannot be read, or has a currency without a rate.
@@ -80,10 +80,10 @@ def costs_of(file: PlanFile, report: Report) -> list[PriceBook]:
     return books
 
 
-def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin]:
+def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin]:
     """The result for a plan, and what its seller earns.
 
-    Raises PlanErrors as `work_out` and `costs_of`, and where the plan names no cost book.
+    Raises PlanErrors as `work_out` and `open_cost_books`, and where the plan names no cost book.
     """
     from bomgen.pricing.margin import margin
 
@@ -92,10 +92,10 @@ def earned(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report, Margin
     if not quoted.cost_books:
         message = "the plan names no cost book; name one at `quote.cost_book`, or with --set quote.cost_book=FILE"
         raise PlanErrors([Problem(quoted.mark, "error", message, "no-cost-book", "quote.cost_book")])
-    return report, margin(report.quote.lines, quoted, costs_of(file, report))
+    return report, margin(report.quote.lines, quoted, open_cost_books(file, report))
 
 
-def to_price(report: Report) -> list[Entry]:
+def list_unpriced_parts(report: Report) -> list[Entry]:
     """The parts of a result and of its alternatives that have no price yet, as prices to fill in."""
     from bomgen.output.price_lists.entries import unpriced_entries
 
@@ -124,7 +124,7 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
 def _limited(source: Source) -> Iterator[None]:
     """Raise PlanErrors when what is done meanwhile takes more steps than a plan may."""
     try:
-        with limited():
+        with budget():
             yield
     except TooMuch:
         message = (
@@ -139,7 +139,7 @@ def _work_out(file: PlanFile, source: Source, settings: Sequence[str], templates
     catalog = catalog_of(file, source)
     lock = _lock_of(file)
     keys = keys_of(settings)
-    report, books = worked_out(file, source, catalog, settings, lock, keys)
+    report, books = build_report(file, source, catalog, settings, lock, keys)
     picture, of_picture = logo_of(file, report.plan)
     own, of_templates = templates_of(file, report.plan, templates)
     own_inputs = (*report.inputs, *of_picture, *of_templates)
@@ -176,7 +176,7 @@ def _lock_of(file: PlanFile) -> Lock | None:
     return lock_of(*file.lock)
 
 
-def as_locked(file: PlanFile, report: Report) -> None:
+def require_lock(file: PlanFile, report: Report) -> None:
     """Raise PlanErrors unless a result rests on a lock that is not stale."""
     if file.lock is None:
         message = "the plan has no lock; write one with `bomgen lock`"
@@ -185,7 +185,7 @@ def as_locked(file: PlanFile, report: Report) -> None:
         raise PlanErrors([problem._replace(severity="error") for problem in report.stale])
 
 
-def locked(file: PlanFile) -> tuple[str, Report]:
+def lock_result(file: PlanFile) -> tuple[str, Report]:
     """The lock of a plan by what there is now, and the result that it rests on. Raises PlanErrors as `work_out`."""
     from bomgen.workflow.lock_text import text
 
@@ -194,7 +194,7 @@ def locked(file: PlanFile) -> tuple[str, Report]:
     return text(report, source_of(file).files), report
 
 
-def sized(file: PlanFile) -> list[tuple[Plan, Sizing]]:
+def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
     """The clusters of a plan and how many GPUs they have or need; no fabric is designed. Raises as `work_out`."""
     source = source_of(file)
     catalog = catalog_of(file, source)
@@ -222,11 +222,11 @@ def _alternative(
         other = varied(source, place)
         if problems := plan_schema.check(other, "plan"):
             raise PlanErrors(problems)
-        before, books = worked_out(file, other, catalog, (), lock, keys) if alternative.settings else (report, None)
+        before, books = build_report(file, other, catalog, (), lock, keys) if alternative.settings else (report, None)
         instead = substitutes(alternative, before.bill, catalog, partial(_cheapest, before, catalog))
         found = before
         if instead:
-            found, books = worked_out(file, other, catalog.substitute(instead), (), lock, keys)
+            found, books = build_report(file, other, catalog.substitute(instead), (), lock, keys)
         if problems := list(unused(alternative, instead, found.bill)):
             raise PlanErrors(problems)
     except PlanErrors as errors:
@@ -252,7 +252,7 @@ def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
     return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
 
 
-def reasons_of(
+def find_reasons(
     file: PlanFile, settings: Sequence[str], report: Report, path: str | None = None, wide: bool = True
 ) -> list[Reason]:
     """Why what stands at a path of a result was chosen, and why not otherwise; without a path all that was chosen.
@@ -281,7 +281,7 @@ def compute_fabric(report: Report) -> tuple[str, ...]:
     return tuple(built.plan.name for built in report.design.fabrics if built.plan.role == COMPUTE)[:1]
 
 
-def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
+def list_cables(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
     """Every cable of a report's design, port to port; where fabrics are named, theirs alone.
 
     Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails, and
@@ -297,7 +297,7 @@ def wired(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
 
     progress.stage("cables")
     try:
-        with limited():
+        with budget():
             take_cables(report.design)
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except TooMuch:

@@ -10,7 +10,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.core import progress
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import first_given
-from bomgen.core.work_budget import take
+from bomgen.core.work_budget import spend
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design, design, parts_lookup
 from bomgen.optics.selection import PartsLookup
@@ -42,7 +42,7 @@ class BrokenResult(Exception):
     """A check of the program on its own result failed: a mistake of the program, nothing may be written."""
 
 
-def worked_out(
+def build_report(
     file: PlanFile,
     source: Source,
     catalog: Catalog,
@@ -229,7 +229,7 @@ def _on_floor(designed: Design, parts: PartsLookup) -> Design:
 def take_cables(designed: Design) -> None:
     """Count the steps that listing every cable of a design takes. Raises TooMuch."""
     links = sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
-    take(links)
+    spend(links)
 
 
 def take_floor(designed: Design) -> None:
@@ -240,7 +240,7 @@ def take_floor(designed: Design) -> None:
     from bomgen.cabling.devices import number_devices
 
     last = number_devices(designed).kinds[-1]
-    take(ceil(racks.value) + last.start + last.number)
+    spend(ceil(racks.value) + last.start + last.number)
 
 
 def _elevations(designed: Design) -> Elevations | None:

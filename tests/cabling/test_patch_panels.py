@@ -18,7 +18,7 @@ from bomgen.cabling.checks import broken_rules
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
 from bomgen.report.result import Report
-from bomgen.workflow.pipeline import wired
+from bomgen.workflow.pipeline import list_cables
 
 Worked = Callable[[Mapping[str, Any]], Report]
 Cables = dict[tuple[str, str], int]
@@ -53,7 +53,7 @@ def four_racks(panels: object = True, nics: int = 1, **site: Any) -> dict[str, A
 
 def delivered(report: Report, folder: Path) -> list[dict[str, str]]:
     """The rows of the delivered CSV; those of Parquet are the same."""
-    wiring = wired(report)
+    wiring = list_cables(report)
     write_wiring(wiring, "csv", folder / "wiring.csv", lambda _: None)
     write_wiring(wiring, "parquet", folder / "wiring.parquet", lambda _: None)
     with (folder / "wiring.csv").open(encoding="utf-8", newline="") as stream:
@@ -233,16 +233,16 @@ def test_formats_of_links_have_no_panels(worked: Worked, tmp_path: Path) -> None
     """What describes a network joins devices with devices, and the numbers of links are those without panels."""
     report = worked(four_racks())
     for form in ("dot", "infragraph", "netbox"):
-        write_wiring(wired(report), form, tmp_path / form, lambda _: None)
+        write_wiring(list_cables(report), form, tmp_path / form, lambda _: None)
         assert "panel" not in (tmp_path / form).read_text(encoding="utf-8").replace(report.plan.name, "")
     without = worked(four_racks(False))
-    assert len(wired(report)) == len(wired(without)) == 12
+    assert len(list_cables(report)) == len(list_cables(without)) == 12
 
 
 def test_a_fabric_alone_keeps_its_panels(worked: Worked) -> None:
     """`--fabric` takes jumpers and trunks with it; a wiring with a jumper moved is found to be broken."""
     report = worked(four_racks())
-    wiring = wired(report, ("compute",))
+    wiring = list_cables(report, ("compute",))
     assert 17 == wiring.each_cable.pieces
     assert [] == broken_rules(wiring, report.design)
     table = wiring.each_cable

@@ -18,7 +18,7 @@ from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.output.wiring import infragraph
 from bomgen.output.writer import write_wiring
 from bomgen.workflow.inputs import open_plan
-from bomgen.workflow.pipeline import wired, work_out
+from bomgen.workflow.pipeline import list_cables, work_out
 
 RATES = (1, 10, 25, 50, 100, 200, 400, 800, 1600)
 CATALOG = Catalog([])
@@ -104,7 +104,7 @@ def test_names_that_would_be_alike_are_refused(names, message, tmp_path):
 def test_names_of_a_plan_are_written(tmp_path):
     """A switch that the plan describes may say what its ports are called."""
     report = work_out(open_plan(_plan(tmp_path, "{cage: 'Eth1/{cage}', first_cage: 0}"), None))
-    write_wiring(wired(report), "csv", tmp_path / "wiring.csv", lambda _: None)
+    write_wiring(list_cables(report), "csv", tmp_path / "wiring.csv", lambda _: None)
     with (tmp_path / "wiring.csv").open(encoding="utf-8", newline="") as stream:
         assert next(csv.DictReader(stream))["b_port"] == "Eth1/0"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bomgen.cabling.recabling import Moved, compare_wirings
 from bomgen.report.result import Report
-from bomgen.workflow.pipeline import wired
+from bomgen.workflow.pipeline import list_cables
 
 Worked = Callable[[Mapping[str, Any]], Report]
 
@@ -26,7 +26,7 @@ def plan(servers: int, **fabric: Any) -> dict[str, Any]:
 
 def moved(worked: Worked, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Moved]:
     """What moves from one plan to the other, by kind of link."""
-    found = compare_wirings(wired(worked(old)), wired(worked(new)), {})
+    found = compare_wirings(list_cables(worked(old)), list_cables(worked(new)), {})
     return {each.kind: each for each in found.cables}
 
 
@@ -84,7 +84,7 @@ def test_a_renamed_fabric_stays_plugged(worked: Worked) -> None:
     """A fabric that is called otherwise keeps its cables."""
     old = plan(16)
     new = {**old, "fabrics": {"gpu-net": {**old["fabrics"]["compute"], "role": "compute"}}}
-    found = compare_wirings(wired(worked(old)), wired(worked(new)), {"compute": "gpu-net"})
+    found = compare_wirings(list_cables(worked(old)), list_cables(worked(new)), {"compute": "gpu-net"})
     assert [0, 0] == [each.moved + each.free + each.added for each in found.cables]
 
 

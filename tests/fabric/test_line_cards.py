@@ -16,7 +16,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.part_records import switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.report.result import Report
-from bomgen.workflow.pipeline import wired
+from bomgen.workflow.pipeline import list_cables
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 Worked = Callable[[Mapping[str, Any]], Report]
@@ -300,7 +300,7 @@ def test_a_dragonfly_of_chassis_is_wired_port_to_port(worked: Worked) -> None:
     """Every card has as many links to servers, and behind them its share of those within the group and beyond it."""
     switch = {"chassis": {"slots": 4, "ports_per_card": 4, "card_gbps": 400}}
     shape = {"p": 4, "a": 4, "h": 1, "g": 5}
-    made = wired(worked(plan(10, switch=switch, topology="dragonfly", dragonfly=shape, links={})))
+    made = list_cables(worked(plan(10, switch=switch, topology="dragonfly", dragonfly=shape, links={})))
     leaf = next(kind for kind in made.kinds if kind.device == "leaf")
     ends = zip((*made.a_device, *made.b_device), (*made.a_port, *made.b_port), strict=True)
     ports = sorted(made.ports[port] for device, port in ends if device == leaf.start)

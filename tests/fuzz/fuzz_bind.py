@@ -21,7 +21,7 @@ from bomgen.core.yaml_source import decoded, read
 from bomgen.output.writer import OutputError, render
 from bomgen.report.result import Report, result
 from bomgen.workflow.inputs import PlanFile, text_of
-from bomgen.workflow.pipeline import wired, work_out
+from bomgen.workflow.pipeline import list_cables, work_out
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = CHECKOUT / "plans"
@@ -111,7 +111,7 @@ def _all_of_it(file: PlanFile, report: Report) -> None:
         for each in report.each_cluster:
             links = sum(int(link.count.value) for built in each.design.fabrics for link in built.fabric.links)
             if links <= MOST_LINKS:
-                wired(each)
+                list_cables(each)
     except PlanErrors as errors:
         _told(file, errors)
     except OutputError:

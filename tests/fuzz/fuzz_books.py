@@ -14,7 +14,7 @@ from oracles import well_told
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.price_lists.forms import written
 from bomgen.pricing.books.book import check, entries, price_book
-from bomgen.pricing.books.files import opened
+from bomgen.pricing.books.files import open_book
 
 PRICES = Path(__file__).parents[2] / "prices"
 MOST_BYTES = 12_288
@@ -40,7 +40,7 @@ def seeds() -> Iterator[bytes]:
     yield b"c" + (HEAD + ROWS).encode()
     yield b"t" + (HEAD + ROWS).replace(",", "\t").encode()
     yield b"c" + (HEAD + ROWS).replace(",", ";").encode()
-    source = opened((HEAD + ROWS).encode(), "book.csv")
+    source = open_book((HEAD + ROWS).encode(), "book.csv")
     yield b"x" + _repacked(written(entries(source), "xlsx"), lambda _, content: content)
 
 
@@ -52,12 +52,12 @@ def run(data: bytes) -> None:
     content = data[1:]
     texts = {} if name == BINARY else {name: content.decode("utf-8", "replace").removeprefix("\ufeff")}
     try:
-        source = opened(content, name)
+        source = open_book(content, name)
         book = price_book(source)
     except PlanErrors as errors:
         well_told(errors.problems, texts)
         return
-    assert book == price_book(opened(content, name))
+    assert book == price_book(open_book(content, name))
     for price in book.prices:
         assert price.part == price.part.strip().lower()
         assert price.part
@@ -68,7 +68,7 @@ def run(data: bytes) -> None:
         assert price.currency
     found = entries(source)
     for form in ("csv", "yaml", *(["xlsx"] if crc32(data) % SELDOM == 0 else [])):
-        again = opened(written(found, form), f"book.{form}")
+        again = open_book(written(found, form), f"book.{form}")
         if form == "yaml" or found:
             check(again)
             assert entries(again) == found, form

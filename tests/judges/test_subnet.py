@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from bomgen.workflow.inputs import open_plan
-from bomgen.workflow.pipeline import wired, work_out
+from bomgen.workflow.pipeline import list_cables, work_out
 
 CHECKOUT = Path(__file__).parents[2]
 TREES = ("superpod-h100-4su", "superpod-a100-140")
@@ -130,7 +130,7 @@ def test_opensm_routes_the_fabric_as_a_fat_tree(tree, nets, judge, tmp_path):
         int(each, 16) for each in guid.findall(written)
     )
     report = work_out(open_plan(str(CHECKOUT / "plans" / f"{tree}.yaml"), None))
-    assert sum(line.startswith("[") for line in found.splitlines()) == 2 * len(wired(report, ("compute",)))
+    assert sum(line.startswith("[") for line in found.splitlines()) == 2 * len(list_cables(report, ("compute",)))
 
 
 def _ends(text: str) -> dict[Port, Port]:
@@ -214,7 +214,7 @@ def test_ibdm_reads_the_topology(tree, judge, tmp_path):
     said = _counted(program, tmp_path)
     assert re.findall(r"^-[EW]-.*", said, re.MULTILINE) == []
     assert "PARSED 0" in said
-    wiring = wired(work_out(open_plan(str(CHECKOUT / "plans" / f"{tree}.yaml"), None)), ("compute",))
+    wiring = list_cables(work_out(open_plan(str(CHECKOUT / "plans" / f"{tree}.yaml"), None)), ("compute",))
     links, switches = len(wiring), len(set(wiring.b_device.tolist()) | set(wiring.a_device.tolist()))
     servers = {device for device in wiring.a_device.tolist() if wiring.kind_of(device).device == "server"}
     nics = {(device, port) for device, port in zip(wiring.a_device.tolist(), wiring.a_port.tolist(), strict=True)}

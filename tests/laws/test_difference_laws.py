@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.report.diff.data import as_data
+from bomgen.report.diff.data import to_data
 from bomgen.report.diff.difference import Difference, bill_in, compare, side_of
 from bomgen.report.diff.markdown import markdown
 from bomgen.report.diff.side import Item
@@ -90,7 +90,7 @@ def test_the_money_adds_up_exactly(old: dict[str, Any], new: dict[str, Any]) -> 
     change = Decimal(new["totals"]["amount"]) - Decimal(old["totals"]["amount"])
     assert change == found.money.change == sum(found.money.parts.values())
     assert 0 == found.money.parts["other"]
-    data = as_data(found, [])
+    data = to_data(found, [])
     assert Decimal(data["money"]["change"]) == sum(map(Decimal, data["money"]["parts"].values()))
     for each in data["lines"]:
         if each["amount"] is not None:
@@ -115,7 +115,7 @@ def test_every_form_can_be_written(old: dict[str, Any], new: dict[str, Any]) -> 
     found = compared(old, new)
     assert list(text_lines(found, every=True))
     assert markdown(found)
-    assert json.dumps(as_data(found, []), allow_nan=False)
+    assert json.dumps(to_data(found, []), allow_nan=False)
 
 
 JUNK = st.recursive(
@@ -150,4 +150,4 @@ def test_no_file_gives_a_traceback(bill: dict[str, Any], data: st.DataObject) ->
         return
     assert list(text_lines(found, every=True))
     assert markdown(found)
-    assert as_data(found, [])
+    assert to_data(found, [])

@@ -21,7 +21,7 @@ from bomgen.output.price_lists.forms import written
 from bomgen.output.writer import render
 from bomgen.pricing.alternatives import varied
 from bomgen.pricing.books.book import PriceBook, entries, find, first, price_book
-from bomgen.pricing.books.files import opened
+from bomgen.pricing.books.files import open_book
 from bomgen.report.result import digest
 from bomgen.workflow.inputs import PlanFile, source_of
 from bomgen.workflow.pipeline import work_out
@@ -49,7 +49,7 @@ class Books(RuleBasedStateMachine):
     def read(self, at: int) -> PriceBook:
         """A book from its file."""
         content, name = self.files[at]
-        return price_book(opened(content, name))
+        return price_book(open_book(content, name))
 
     def write(self, at: int, form: str) -> None:
         """The model of a book as a file of a form; a table without rows is none, so an empty book stays YAML."""
@@ -110,7 +110,7 @@ class Books(RuleBasedStateMachine):
         before = self.read(at)
         for form in forms:
             content, name = self.files[at]
-            self.files[at] = written(entries(opened(content, name)), form), f"book.{form}"
+            self.files[at] = written(entries(open_book(content, name)), form), f"book.{form}"
         assert [price.fields for price in before.prices] == [price.fields for price in self.read(at).prices]
 
     def one(self, data: st.DataObject) -> tuple[int, Key]:

@@ -23,7 +23,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import open_plan
-from bomgen.workflow.pipeline import wired, work_out
+from bomgen.workflow.pipeline import list_cables, work_out
 
 ROOT = Path(__file__).parent.parent.parent
 PLANS = sorted((ROOT / "plans").glob("*.yaml"))
@@ -41,7 +41,7 @@ Worked = Callable[[dict[str, Any]], Report]
 def rows_of(report: Report, folder: Path) -> Rows:
     """The delivered wiring of a report."""
     path = folder / "wiring.csv"
-    write_wiring(wired(report), "csv", path, lambda _: None)
+    write_wiring(list_cables(report), "csv", path, lambda _: None)
     with path.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -334,7 +334,7 @@ def test_a_twice_used_port_is_found(worked: Worked) -> None:
         "fabrics": {"compute": {"switch": "qm9700"}},
     }
     report = worked(plan)
-    wiring = wired(report)
+    wiring = list_cables(report)
     assert [] == broken_rules(wiring, report.design)
     port = wiring.b_port.copy()
     port[1] = port[0]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bomgen.output.price_lists.forms import written
 from bomgen.pricing.books.book import entries
-from bomgen.pricing.books.files import opened
+from bomgen.pricing.books.files import open_book
 from bomgen.workflow.inputs import PlanFile
 
 MACHINES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
@@ -222,7 +222,7 @@ def quotes(draw: st.DrawFn, files: dict[str, str]) -> dict[str, Any]:
         name = f"book-{number}.{form}"
         text = json.dumps(book, indent=1)
         if form == "csv":
-            text = written(entries(opened(text.encode(), "book.yaml")), "csv").decode()
+            text = written(entries(open_book(text.encode(), "book.yaml")), "csv").decode()
         files[name] = text
         quote.setdefault("price_book", []).append(name)
         if book["currency"] != quote["currency"]:

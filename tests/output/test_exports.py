@@ -22,7 +22,7 @@ from bomgen.output.registry import WIRINGS
 from bomgen.output.wiring import xlsx
 from bomgen.output.writer import render, write_wiring
 from bomgen.workflow.inputs import PlanFile, open_plan
-from bomgen.workflow.pipeline import wired, work_out
+from bomgen.workflow.pipeline import list_cables, work_out
 
 CHECKOUT = Path(__file__).parents[2]
 HOSTILE = """
@@ -179,7 +179,7 @@ def test_several_subnets_are_asked_about(tmp_path):
 
 def test_what_is_written_to_stays_what_it_is(tmp_path):
     """A link still points where it did, a pipe is still a pipe, and the plan is never written over."""
-    wiring = wired(work_out(open_plan(str(CHECKOUT / "plans" / "a100-32-zh.yaml"), None)))
+    wiring = list_cables(work_out(open_plan(str(CHECKOUT / "plans" / "a100-32-zh.yaml"), None)))
     target, link = tmp_path / "target.csv", tmp_path / "link.csv"
     link.symlink_to(target)
     write_wiring(wiring, "csv", link, lambda _: None)
@@ -207,7 +207,7 @@ def test_ports_of_a_switch_with_several_groups(tmp_path):
     }
     content = json.dumps(plan).encode()
     report = work_out(PlanFile("plan.yaml", content, tmp_path, tmp_path))
-    write_wiring(wired(report), "ibnet", tmp_path / "groups.net", lambda _: None)
+    write_wiring(list_cables(report), "ibnet", tmp_path / "groups.net", lambda _: None)
     text = (tmp_path / "groups.net").read_text(encoding="utf-8")
     switch = text[text.index("Switch\t") :]
     ports = re.findall(r"^\[(\d+)\]", switch, re.MULTILINE)
@@ -217,7 +217,7 @@ def test_ports_of_a_switch_with_several_groups(tmp_path):
 def test_cables_of_several_links(tmp_path):
     """A breakout is one row of CSV, Parquet and workbook with all its ends, and a row a link for NetBox."""
     report = work_out(open_plan(str(CHECKOUT / "plans" / "hpn-like.yaml"), None), [SERVERS])
-    wiring = wired(report)
+    wiring = list_cables(report)
     assert len(wiring) > wiring.pieces
     for form in ("csv", "parquet", "xlsx", "netbox"):
         write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
@@ -252,7 +252,7 @@ def test_netbox_has_every_rack_of_the_floor(plan, tmp_path):
     """The racks are those of the elevations in bom.json, as high as there; a device stands in none beyond its top."""
     report = work_out(open_plan(str(CHECKOUT / "plans" / f"{plan}.yaml"), None))
     site = json.loads(render(report, ("json",))["bom.json"])["site"]
-    write_wiring(wired(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
+    write_wiring(list_cables(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
     racks = _rows(tmp_path / "wiring-racks.csv")
     last = site["rows"][-1][-1]
     assert [int(row["name"]) for row in racks] == list(range(1, last["first"] + last["racks"]))
@@ -265,7 +265,7 @@ def test_netbox_knows_what_a_rack_takes(tmp_path):
         open_plan(str(CHECKOUT / "plans" / "superpod-h100-4su.yaml"), None),
         ["site.rack.part=ar3350", "site.rack.units=42"],
     )
-    write_wiring(wired(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
+    write_wiring(list_cables(report), "netbox", tmp_path / "wiring.csv", lambda _: None)
     sizes = {(row["width"], row["outer_width"], row["outer_unit"]) for row in _rows(tmp_path / "wiring-racks.csv")}
     assert sizes == {("19", "750", "mm")}
 
@@ -273,7 +273,7 @@ def test_netbox_knows_what_a_rack_takes(tmp_path):
 def test_edges_count_cables(tmp_path):
     """The numbers at the edges of the graph are cables: those of the CSV between the same two devices."""
     report = work_out(open_plan(str(CHECKOUT / "plans" / "hpn-like.yaml"), None), [SERVERS])
-    wiring = wired(report)
+    wiring = list_cables(report)
     for form in ("csv", "dot"):
         write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
     cables = Counter[tuple[str, str]]()
@@ -288,7 +288,7 @@ def test_edges_count_cables(tmp_path):
 def test_numbers_are_numbers(tmp_path):
     """Rows, racks, units and cages are integers in Parquet and numbers in the workbook; without a site all are null."""
     report = work_out(open_plan(str(CHECKOUT / "plans" / "superpod-h100-floor.yaml"), None))
-    wiring = wired(report).of_fabrics(["compute"])
+    wiring = list_cables(report).of_fabrics(["compute"])
     numbers = [f"{end}_{what}" for end in "ab" for what in ("row", "rack", "unit", "cage")]
     for form in ("csv", "parquet", "xlsx"):
         write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)
@@ -300,7 +300,7 @@ def test_numbers_are_numbers(tmp_path):
     header, first, *_ = sheet.iter_rows(values_only=True)
     shown = dict(zip(header, first, strict=False))
     assert (shown["A rack"], shown["B unit"]) == (int(rows[0]["a_rack"]), int(rows[0]["b_unit"]))
-    without = wired(work_out(open_plan(_plan(tmp_path, SMALL), None)))
+    without = list_cables(work_out(open_plan(_plan(tmp_path, SMALL), None)))
     write_wiring(without, "parquet", tmp_path / "without.parquet", lambda _: None)
     nothing = pyarrow.parquet.read_table(tmp_path / "without.parquet")
     unknown = [f"{end}_{what}" for end in "ab" for what in ("site", "row", "rack", "unit")]
@@ -310,7 +310,7 @@ def test_numbers_are_numbers(tmp_path):
 def test_sheets_go_on_where_one_is_full(tmp_path, monkeypatch):
     """A sheet that has no more rows is followed by another with the same header; too many cables are refused."""
     monkeypatch.setattr(xlsx, "LAST_ROW", 101)
-    wiring = wired(work_out(open_plan(_plan(tmp_path, SMALL), None)))
+    wiring = list_cables(work_out(open_plan(_plan(tmp_path, SMALL), None)))
     write_wiring(wiring, "xlsx", tmp_path / "wiring.xlsx", lambda _: None)
     sheets = load_workbook(tmp_path / "wiring.xlsx").worksheets[1:]
     assert [sheet.title for sheet in sheets] == [

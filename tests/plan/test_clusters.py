@@ -19,7 +19,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render, write_wiring
 from bomgen.report.result import OPERATION, Report, numbers_of, result
 from bomgen.workflow.inputs import PlanFile
-from bomgen.workflow.pipeline import wired, work_out
+from bomgen.workflow.pipeline import list_cables, work_out
 
 PLANS = Path(__file__).parents[2] / "plans"
 ALONE = ("meta-24k", "superpod-h100-4su", "superpod-a100-140", "llama2-7b-chat", "llama65b")
@@ -212,7 +212,7 @@ def test_machines_of_clusters_have_names_and_places_of_their_own(tmp_path: Path)
     """No device, no label and no place in a rack stands in the wiring of two clusters."""
     rows = []
     for each in worked_out(yaml.safe_load(TWO) | {"site": {}}).clusters:
-        write_wiring(wired(each), "csv", tmp_path / "w.csv", lambda _: None)
+        write_wiring(list_cables(each), "csv", tmp_path / "w.csv", lambda _: None)
         rows.append(list(csv.DictReader((tmp_path / "w.csv").read_text("utf-8").splitlines())))
     for key in ("a_device", "b_device", "label"):
         assert not {row[key] for row in rows[0]} & {row[key] for row in rows[1]}
@@ -239,4 +239,4 @@ def test_each_cluster_has_a_wiring_of_its_own() -> None:
     """The cables of all clusters are no one wiring."""
     report = work_out(PlanFile("plan.yaml", TWO.encode(), PLANS, PLANS.parent))
     with pytest.raises(ValueError, match="several clusters; ask for the wiring of one of them"):
-        wired(report)
+        list_cables(report)

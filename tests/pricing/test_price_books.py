@@ -29,7 +29,7 @@ from bomgen.output.xlsx.package import package
 from bomgen.pricing.books import csv as separated
 from bomgen.pricing.books import xlsx
 from bomgen.pricing.books.book import PriceBook, check, entries, price_book
-from bomgen.pricing.books.files import opened
+from bomgen.pricing.books.files import open_book
 from bomgen.pricing.books.xlsx import MAX_ENTRIES, MAX_EXPANDED
 from bomgen.workflow.inputs import PlanFile, price_books_of
 
@@ -40,7 +40,7 @@ BOMB = 3 * 10**6
 
 def book_of(text: str | bytes, name: str = "book.csv") -> PriceBook:
     """The price book in a file's content."""
-    return price_book(opened(text.encode() if isinstance(text, str) else text, name))
+    return price_book(open_book(text.encode() if isinstance(text, str) else text, name))
 
 
 def refused(content: str | bytes, name: str = "book.csv") -> list[str]:
@@ -372,7 +372,7 @@ def test_nothing_is_lost_on_the_way(found: list[dict[str, Any]], part: str, esti
 
 def read_back(content: bytes, form: str) -> list[dict[str, Any]]:
     """The prices of a book."""
-    source = opened(content, f"book.{form}")
+    source = open_book(content, f"book.{form}")
     check(source)
     return entries(source)
 

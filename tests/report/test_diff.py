@@ -16,7 +16,7 @@ from bills_by_hand import bom, line, side
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.yaml_source import override, read
 from bomgen.report.diff.bom_json import DERIVATIONS
-from bomgen.report.diff.data import as_data
+from bomgen.report.diff.data import to_data
 from bomgen.report.diff.difference import bill_in, compare, side_of
 from bomgen.report.diff.keys import changed_keys
 from bomgen.report.diff.markdown import MOST_LINES, markdown, safe
@@ -117,7 +117,7 @@ def test_a_discount_that_makes_up_for_a_price() -> None:
     assert found.money
     assert {"price": 400, "discount": -400} == {name: part for name, part in found.money.parts.items() if part}
     assert 0 == found.money.change
-    data = as_data(found, [])
+    data = to_data(found, [])
     assert {"price": "400.00", "discount": "-400.00"} == data["lines"][0]["parts"]
 
 
@@ -160,7 +160,7 @@ def test_other_currencies_are_not_subtracted() -> None:
     assert found.money is None
     assert "10.00 USD -> 15.00 EUR" in headline(found)
     assert "amounts are not subtracted" in shown(found)
-    assert as_data(found, [])["money"] is None
+    assert to_data(found, [])["money"] is None
 
 
 def test_a_bill_that_does_not_add_up() -> None:
@@ -391,7 +391,7 @@ def test_unchanged_says_so() -> None:
     found = compare(one, one)
     assert ["bom.json -> bom.json", "No change: both give the same result"] == shown(found).splitlines()
     assert "### No change" in markdown(found)
-    assert as_data(found, [])["changed"] is False
+    assert to_data(found, [])["changed"] is False
 
 
 def test_numbers_are_grouped_and_what_matters_comes_first() -> None:
@@ -414,7 +414,7 @@ def test_numbers_are_grouped_and_what_matters_comes_first() -> None:
 )
 def test_json_keeps_to_its_schema(make: Any) -> None:
     """The JSON is what the schema says."""
-    data = json.loads(json.dumps(as_data(make(), ["x"]), allow_nan=False))
+    data = json.loads(json.dumps(to_data(make(), ["x"]), allow_nan=False))
     assert [] == [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(data)]
 
 

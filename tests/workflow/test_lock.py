@@ -15,7 +15,7 @@ from bomgen import build, check
 from bomgen.cli.command import main
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import lock_name, open_plan
-from bomgen.workflow.pipeline import locked, work_out
+from bomgen.workflow.pipeline import lock_result, work_out
 
 PLAN = """\
 bomgen: 1
@@ -174,7 +174,7 @@ def test_a_changed_record_of_the_catalogue_is_stale(plan: Path) -> None:
 
 def test_another_program_that_counts_otherwise_is_told(plan: Path) -> None:
     """The same plan on the same prices and records, and another bill: the lock says what it was."""
-    text, _ = locked(open_plan("x.yaml", None))
+    text, _ = lock_result(open_plan("x.yaml", None))
     lines = next(line for line in text.splitlines() if line.startswith("lines: "))
     Path("x.lock").write_text(text.replace(lines, f'lines: "{"0" * 64}"').replace("version: ", "version: 1"), "utf-8")
     Path("x.lock").write_text(Path("x.lock").read_text("utf-8").replace('version: 1"', 'version: "1'), "utf-8")

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from bomgen.core.messages import message
 from bomgen.core.provenance import require
-from bomgen.core.work_budget import OF_SHAPE, take
+from bomgen.core.work_budget import OF_SHAPE, spend
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.ports import links_in_cage
 
@@ -133,7 +133,7 @@ def find_smallest(numbers: Numbers) -> Shape | None:
     Raises TooMuch when the plan has had its share of searching.
     """
     shape, steps = _search(numbers)
-    take(OF_SHAPE * steps, numbers)
+    spend(OF_SHAPE * steps, numbers)
     return shape
 
 
@@ -165,7 +165,7 @@ def is_feasible(numbers: Numbers) -> bool:
         _search_two_tiers(numbers, down, up, steps) if flat else _fits_in_pods(numbers, down, up, steps)
         for down, up in divide_leaf_ports(numbers)
     )
-    take(OF_SHAPE * steps.done)
+    spend(OF_SHAPE * steps.done)
     return found
 
 

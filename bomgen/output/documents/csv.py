@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from bomgen.core.csv_fields import kept_text
+from bomgen.core.csv_fields import escape_formula
 from bomgen.output.source import Source
 from bomgen.report.result import lines_data
 
@@ -24,5 +24,5 @@ def write(source: Source) -> bytes:
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(rows[0] if rows else ())
     for row in rows:
-        writer.writerow([kept_text(value) for value in row.values()])
+        writer.writerow([escape_formula(value) for value in row.values()])
     return stream.getvalue().encode()

@@ -20,7 +20,7 @@ from jinja2.runtime import BlockReference, Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 from jinja2.utils import Cycler, Joiner, missing
 
-from bomgen.core.csv_fields import kept_text
+from bomgen.core.csv_fields import escape_formula
 from bomgen.core.diagnostics import suggestion
 from bomgen.core.language import Language, language
 from bomgen.output.user_templates.process import LIMIT, Fault, Limits, too_large, too_long, too_slow
@@ -353,7 +353,7 @@ def _date(words: Language, iso: str) -> str:
 
 def _csv(value: object) -> str:
     """A field of CSV (RFC 4180): text that a spreadsheet would run as a formula is kept text, as in bom.csv."""
-    text = "" if value is None else str(kept_text(value))
+    text = "" if value is None else str(escape_formula(value))
     return '"' + text.replace('"', '""') + '"' if any(each in text for each in _QUOTED) else text
 
 

@@ -31,7 +31,7 @@ _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 PATH, RULE = "templates", "template-name"
 
 
-def opened(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
+def open_template(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
     """The template at a place, and its bytes; `file` is its path as given, which names it and what it writes.
 
     Raises PlanErrors when it has no name for what it writes, cannot be read, or is no UTF-8.

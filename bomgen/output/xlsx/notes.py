@@ -28,7 +28,7 @@ def comment(text: str) -> Comment:
     return Comment(shown, AUTHOR, (more_lines(shown, _LETTERS) + 2) * _LINE, _WIDTH)
 
 
-def in_short(derivation: Derivation, language: Language) -> str:
+def summarize(derivation: Derivation, language: Language) -> str:
     """The first steps of a derivation, one a line: name, value and where it comes from."""
     steps = [_step(step, language) for step in derivation.steps[:_MOST_STEPS]]
     missing = len(derivation.steps) - len(steps)

@@ -32,7 +32,7 @@ from bomgen.output.xlsx.cells import (
     storable,
     width_of,
 )
-from bomgen.output.xlsx.notes import AUTHOR, comment, in_short
+from bomgen.output.xlsx.notes import AUTHOR, comment, summarize
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.page_setup import arrange
 from bomgen.output.xlsx.styles import (
@@ -231,7 +231,7 @@ class Sheet:
         if isinstance(source.value, str):
             return
         derivation = self.book.derived.get(source.why) if source.why else None
-        if text := in_short(derivation, self.book.language) if derivation else source.note:
+        if text := summarize(derivation, self.book.language) if derivation else source.note:
             cell.comment = comment(text)
 
     def heading(self, title: str, *captions: str | None) -> None:

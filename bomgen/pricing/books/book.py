@@ -11,7 +11,7 @@ from bomgen.core import schema
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.core.money import MAX_PRICE, decimal
 from bomgen.core.provenance import Mark
-from bomgen.core.unicode_safety import told, unseen
+from bomgen.core.unicode_safety import describe_invisible, find_invisible
 from bomgen.core.yaml_source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source
 
 FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
@@ -178,9 +178,9 @@ def _odd_texts(source: Source) -> Iterator[Problem]:
     for path in paths:
         holder = source.data if len(path) == 1 else source.data["prices"][path[1]]
         text = holder.get(path[-1]) or ""
-        at = unseen(text)
+        at = find_invisible(text)
         if at is not None:
-            yield Problem(source.mark(path), "error", told(text[at]), SIGN)
+            yield Problem(source.mark(path), "error", describe_invisible(text[at]), SIGN)
         elif len(text) > MAX_TEXT:
             yield Problem(source.mark(path), "error", f"a text of {len(text)}; at most {MAX_TEXT} characters", "text")
         elif path[-1] == "part" and not text.strip():

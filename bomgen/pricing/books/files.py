@@ -16,7 +16,7 @@ REFUSED = (".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 """Price lists come as these, too, and none is YAML."""
 
 
-def opened(content: bytes, file: str) -> Source:
+def open_book(content: bytes, file: str) -> Source:
     """The data of a price book, with marks; `file` is its name, by whose suffix it is read.
 
     Raises PlanErrors when the file is not what its suffix says, or of a kind that is not read.

@@ -22,7 +22,7 @@ FORMAT = 1
 """Version of this form."""
 
 
-def as_data(found: Difference, passed: list[str]) -> dict[str, Any]:
+def to_data(found: Difference, passed: list[str]) -> dict[str, Any]:
     """A comparison as plain data; `passed` says which thresholds were passed, and why."""
     currency = found.new.totals.currency if found.money else None
     return {

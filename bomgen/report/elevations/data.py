@@ -10,7 +10,7 @@ from bomgen.core.provenance import Figure
 from bomgen.report.elevations.types import Elevation, Elevations, HungPdu, Slot
 
 
-def as_data(found: Elevations) -> dict[str, Any]:
+def to_data(found: Elevations) -> dict[str, Any]:
     """What the racks hold and what stands nowhere, for the site of bom.json."""
     return {
         "elevations": [_group(group) for group in found.groups],

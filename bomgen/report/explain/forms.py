@@ -155,7 +155,7 @@ def _escaped(text: str) -> str:
     return text
 
 
-def as_data(found: Explanation) -> dict[str, Any]:
+def to_data(found: Explanation) -> dict[str, Any]:
     """An explanation as plain data."""
     return {
         "explained": {path: _node_data(node) for path, node in found.trees.items()},
@@ -165,7 +165,7 @@ def as_data(found: Explanation) -> dict[str, Any]:
 
 def data(found: Explanation) -> str:
     """An explanation as JSON."""
-    return json.dumps(as_data(found), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n"
 
 
 def _node_data(node: Node) -> dict[str, Any]:
