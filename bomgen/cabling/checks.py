@@ -55,7 +55,7 @@ def _mixed_cages(wiring: Wiring) -> Iterator[str]:
     parts = _parts(wiring)
     device = np.concatenate((wiring.a_device, wiring.b_device))
     cage = np.concatenate((wiring.a_cage, wiring.b_cage))
-    part = np.concatenate((parts[wiring.way, 0], parts[wiring.way, 1]))
+    part = np.concatenate((parts[wiring.cable_type, 0], parts[wiring.cable_type, 1]))
     known, cages = part >= 0, int(cage.max()) + 1
     place = device[known] * np.int64(cages) + cage[known]
     order = np.argsort(place, kind="stable")
@@ -69,11 +69,11 @@ def _mixed_cages(wiring: Wiring) -> Iterator[str]:
 def _parts(wiring: Wiring) -> Column:
     """A number for what is plugged in at either end of each way; -1 for parts that take a port each."""
     numbers: dict[str, int] = {}
-    found = np.full((len(wiring.ways), 2), -1, dtype=np.int64)
-    for index, way in enumerate(wiring.ways):
-        medium = way.medium
+    found = np.full((len(wiring.cable_types), 2), -1, dtype=np.int64)
+    for index, cable_type in enumerate(wiring.cable_types):
+        medium = cable_type.medium
         for end, module in enumerate((medium.lower, medium.upper) if medium else ()):
-            if way.links_per_cage[end] == 1 or medium is None:
+            if cable_type.links_per_cage[end] == 1 or medium is None:
                 continue
             if module is not None and module.ports.value > 1:
                 found[index, end] = numbers.setdefault(module.identity.id, len(numbers))
@@ -84,16 +84,20 @@ def _parts(wiring: Wiring) -> Column:
 
 def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
     """The cables listed are those counted: links less reserved ports, and pieces as on the bill."""
-    ways = wiring.ways
-    of_way = np.bincount(wiring.way, minlength=len(ways)) if len(wiring) else np.zeros(len(ways), dtype=np.int64)
+    cable_types = wiring.cable_types
+    of_type = (
+        np.bincount(wiring.cable_type, minlength=len(cable_types))
+        if len(wiring)
+        else np.zeros(len(cable_types), dtype=np.int64)
+    )
     for built in design.fabrics:
         if built.plan.switchless:
             continue
         for links in built.fabric.links:
             listed = sum(
-                int(of_way[index])
-                for index, way in enumerate(ways)
-                if (way.fabric, way.kind) == (built.plan.name, links.kind)
+                int(of_type[index])
+                for index, cable_type in enumerate(cable_types)
+                if (cable_type.fabric, cable_type.kind) == (built.plan.name, links.kind)
             )
             if listed != links.cabled.value:
                 yield f"{listed} {links.kind} links of {built.plan.name} listed, {links.cabled.value} counted"

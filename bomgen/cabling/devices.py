@@ -19,7 +19,7 @@ SERVERS = "server"
 LEAST_DIGITS = 2
 
 
-class Machines(NamedTuple):
+class DeviceTable(NamedTuple):
     """All devices of a design, and how to find those of a fabric."""
 
     kinds: tuple[DeviceKind, ...]
@@ -49,7 +49,7 @@ class _Numbering:
         return self.kinds[-1]
 
 
-def number_devices(design: Design) -> Machines:
+def number_devices(design: Design) -> DeviceTable:
     """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
     found, own = _Numbering(), f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
     server, servers = design.plan.cluster.server, design.sizing.servers
@@ -76,7 +76,7 @@ def number_devices(design: Design) -> Machines:
         hosts[name] = found.add(_host(named, int(stored.servers.value)), f"{own}{slug(name) or HOST}")
     spare = design.plan.cluster.spare_servers
     of_spare = found.add(_servers(server, spare), f"{own}spare-{stem}") if server and spare and spare.value else None
-    return Machines(tuple(found.kinds), tiers, hosts, of_servers, of_spare)
+    return DeviceTable(tuple(found.kinds), tiers, hosts, of_servers, of_spare)
 
 
 def _servers(server: Server | None, count: Figure | None) -> DeviceKind:
@@ -165,7 +165,7 @@ def _other_machines(fabrics: Iterable[BuiltFabric]) -> Iterator[tuple[Hosts, int
     yield from found.values()
 
 
-def switch_boxes(design: Design, found: Machines) -> list[int]:
+def switch_boxes(design: Design, found: DeviceTable) -> list[int]:
     """The switch that stands for each box with a management port, in the order of `attached_hosts`."""
     numbers = list[int]()
     for built in design.fabrics:

@@ -163,18 +163,21 @@ def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
 def _check_sold(wiring: Wiring, design: Design) -> None:
     """Raise PlanErrors for a jumper or a trunk that is not sold as long as its way."""
     table, plans = wiring.each_cable, {built.plan.name: built.plan for built in design.fabrics}
-    for number, way in enumerate(table.ways):
-        cable, asked = way.medium.cable if way.medium else None, plans[way.fabric].links[way.kind].panels
-        if way.role == LINK or cable is None or asked is None:
+    for number, cable_type in enumerate(table.cable_types):
+        cable, asked = (
+            cable_type.medium.cable if cable_type.medium else None,
+            plans[cable_type.fabric].links[cable_type.kind].panels,
+        )
+        if cable_type.role == LINK or cable is None or asked is None:
             continue
         most = max(cable.lengths_m, default=0.0)
-        furthest = float(table.length_m[table.way == number].max(initial=0))
+        furthest = float(table.length_m[table.cable_type == number].max(initial=0))
         if furthest > most:
             message = (
                 f"{cable.identity.id} is sold up to {metres(Fraction(str(most)))} m, the way over the floor asks "
-                f"for {furthest:g} m; name another {way.role}"
+                f"for {furthest:g} m; name another {cable_type.role}"
             )
-            path = f"fabrics.{way.fabric}.links.{way.kind}.panels"
+            path = f"fabrics.{cable_type.fabric}.links.{cable_type.kind}.panels"
             raise PlanErrors([Problem(asked.mark, "error", message, "reach", path)])
 
 
@@ -191,11 +194,18 @@ def _measured_routes(
     """The ways of the cables of a kind of link, or of those built with one cable; None where they are not known."""
     numbers = [
         number
-        for number, way in enumerate(wiring.ways)
-        if (way.fabric, way.kind, way.role) == (fabric, kind, role)
-        and (cable is None or (way.medium and way.medium.cable and way.medium.cable.identity.id == cable.identity.id))
+        for number, cable_type in enumerate(wiring.cable_types)
+        if (cable_type.fabric, cable_type.kind, cable_type.role) == (fabric, kind, role)
+        and (
+            cable is None
+            or (
+                cable_type.medium
+                and cable_type.medium.cable
+                and cable_type.medium.cable.identity.id == cable.identity.id
+            )
+        )
     ]
-    rows = np.flatnonzero(np.isin(wiring.way, numbers))
+    rows = np.flatnonzero(np.isin(wiring.cable_type, numbers))
     ends = locate_ends(wiring, rows, site, racks) if len(rows) else None
     if ends is None:
         return None
@@ -246,9 +256,14 @@ def _of_panels(
 ) -> Iterator[CableUse]:
     """Jumpers and trunks of a fabric by kind of link, part and length."""
     known: dict[tuple[str, str, str], Cable] = {}
-    for way in table.ways:
-        if way.fabric == built.plan.name and way.role != LINK and way.medium and way.medium.cable:
-            known[way.kind, way.role, way.medium.cable.identity.id] = way.medium.cable
+    for cable_type in table.cable_types:
+        if (
+            cable_type.fabric == built.plan.name
+            and cable_type.role != LINK
+            and cable_type.medium
+            and cable_type.medium.cable
+        ):
+            known[cable_type.kind, cable_type.role, cable_type.medium.cable.identity.id] = cable_type.medium.cable
     for (kind, role, _), cable in known.items():
         ways = _measured_routes(table, built.plan.name, kind, cable, site, racks, asked[kind].length_m, role)
         if ways:
@@ -259,11 +274,11 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
     """The panels of a fabric, part by part: every rack rounds up for itself."""
     kinds: dict[str, tuple[Panel, dict[str, int]]] = {}
     table = wiring.each_cable
-    for number, way in enumerate(table.ways):
-        if way.fabric == built.plan.name and way.role == TRUNKED and way.patch:
-            links = int(np.count_nonzero(table.way == number))
-            _, of_kinds = kinds.setdefault(way.patch.panel.identity.id, (way.patch.panel, {}))
-            of_kinds[way.kind] = of_kinds.get(way.kind, 0) + links
+    for number, cable_type in enumerate(table.cable_types):
+        if cable_type.fabric == built.plan.name and cable_type.role == TRUNKED and cable_type.patch:
+            links = int(np.count_nonzero(table.cable_type == number))
+            _, of_kinds = kinds.setdefault(cable_type.patch.panel.identity.id, (cable_type.patch.panel, {}))
+            of_kinds[cable_type.kind] = of_kinds.get(cable_type.kind, 0) + links
     for panel, of_kinds in kinds.values():
         listed = Cited(
             message("links-over-panel", fabric=built.plan.name, panel=panel.identity.name), (LISTED,), "high"

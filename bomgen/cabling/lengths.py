@@ -52,7 +52,7 @@ class Routes(NamedTuple):
 
     def no_longer_than(self, metres: Fraction) -> int:
         """Cables whose way is so long at most."""
-        return sum(count for way, count in self.centimetres if way <= metres * CENTIMETRES)
+        return sum(count for cable_type, count in self.centimetres if cable_type <= metres * CENTIMETRES)
 
     def __str__(self) -> str:
         shortest, longest = (f"{self.centimetres[place][0] / CENTIMETRES:g}" for place in (0, -1))
@@ -138,10 +138,14 @@ def total_patched_length(wiring: Wiring, table: Wiring, fabric: str, kind: str) 
     """
     name = len(table.ports)
     of_role = {
-        role: [n for n, way in enumerate(table.ways) if (way.fabric, way.kind, way.role) == (fabric, kind, role)]
+        role: [
+            n
+            for n, cable_type in enumerate(table.cable_types)
+            if (cable_type.fabric, cable_type.kind, cable_type.role) == (fabric, kind, role)
+        ]
         for role in (JUMPER, TRUNKED)
     }
-    trunks, jumpers = (np.flatnonzero(np.isin(table.way, of_role[role])) for role in (TRUNKED, JUMPER))
+    trunks, jumpers = (np.flatnonzero(np.isin(table.cable_type, of_role[role])) for role in (TRUNKED, JUMPER))
     if not len(trunks):
         return Routes(())
     first = wiring.kinds[-1].start + wiring.kinds[-1].number
@@ -179,15 +183,20 @@ def locate_ends(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> Ends 
 def round_to_stock_length(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
     """The wiring with every cable in the length that is sold for its way, where ways count."""
     length = wiring.length_m.copy()
-    for number, way in enumerate(wiring.ways):
-        if not way.measured or way.medium is None or way.medium.cable is None or not way.medium.cable.lengths_m:
+    for number, cable_type in enumerate(wiring.cable_types):
+        if (
+            not cable_type.measured
+            or cable_type.medium is None
+            or cable_type.medium.cable is None
+            or not cable_type.medium.cable.lengths_m
+        ):
             continue
-        rows = np.flatnonzero(wiring.way == number)
+        rows = np.flatnonzero(wiring.cable_type == number)
         ends = locate_ends(wiring, rows, site, racks)
         if ends is not None:
             floor = tuple(figure.value for figure in floor_figures(site))
             length[rows] = stock_lengths(
-                measure_routes(ends, floor, way.fallback_length_m), ends.piece, way.medium.cable.lengths_m
+                measure_routes(ends, floor, cable_type.fallback_length_m), ends.piece, cable_type.medium.cable.lengths_m
             )
     return replace(wiring, length_m=length)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.types import COLUMNS, NOWHERE, PANEL, Column, DeviceKind, Places, WireWay, Wiring
+from bomgen.cabling.types import COLUMNS, NOWHERE, PANEL, CableType, Column, DeviceKind, Places, Wiring
 from bomgen.catalog.parts import Panel
 from bomgen.core.messages import message
 from bomgen.core.provenance import formula
@@ -83,17 +83,22 @@ def route_over_panels(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
     """
     groups: dict[tuple[str, str, str, str], int] = {}
     named: list[_Group] = []
-    of_way = np.full(len(wiring.ways), NOWHERE, dtype=np.int64)
-    for number, way in enumerate(wiring.ways):
-        if way.patch:
-            key = (way.fabric, way.kind, way.patch.trunk.identity.id, way.patch.panel.identity.id)
+    of_type = np.full(len(wiring.cable_types), NOWHERE, dtype=np.int64)
+    for number, cable_type in enumerate(wiring.cable_types):
+        if cable_type.patch:
+            key = (
+                cable_type.fabric,
+                cable_type.kind,
+                cable_type.patch.trunk.identity.id,
+                cable_type.patch.panel.identity.id,
+            )
             if key not in groups:
-                named.append(_Group(way.fabric, way.kind, way.patch))
-            of_way[number] = groups.setdefault(key, len(groups))
-    rows = _leaving(wiring, of_way, site, racks)
+                named.append(_Group(cable_type.fabric, cable_type.kind, cable_type.patch))
+            of_type[number] = groups.setdefault(key, len(groups))
+    rows = _leaving(wiring, of_type, site, racks)
     if not len(rows):
         return wiring
-    trunks = _trunks(wiring, rows, of_way, named)
+    trunks = _trunks(wiring, rows, of_type, named)
     banks = list(dict.fromkeys(_Bank(group.fabric, group.patch.panel) for group in named))
     bank_of = np.array([banks.index(_Bank(group.fabric, group.patch.panel)) for group in named], dtype=np.int64)
     legs = np.array([int(group.patch.trunk.links.value) for group in named], dtype=np.int64)
@@ -110,7 +115,7 @@ def route_over_panels(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
         kinds=kinds,
         ports=(*wiring.ports, *names),
         places=_places(wiring, stands, banks, site, racks),
-        **_assembled(wiring, trunks, ends, named, of_way, ports),
+        **_assembled(wiring, trunks, ends, named, of_type, ports),
     )
 
 
@@ -137,43 +142,48 @@ def ports_of_racks(wiring: Wiring, fabric: str, panel: Panel) -> PortsOfRacks:
     if table.places is None:
         return PortsOfRacks(())
     found = np.zeros(int(table.places.rack.max()) + 1, dtype=np.int64)
-    for number, way in enumerate(table.ways):
-        if way.role != TRUNKED or way.fabric != fabric or way.medium is None or way.medium.cable is None:
+    for number, cable_type in enumerate(table.cable_types):
+        if (
+            cable_type.role != TRUNKED
+            or cable_type.fabric != fabric
+            or cable_type.medium is None
+            or cable_type.medium.cable is None
+        ):
             continue
-        if way.patch is None or way.patch.panel.identity.id != panel.identity.id:
+        if cable_type.patch is None or cable_type.patch.panel.identity.id != panel.identity.id:
             continue
-        rows = np.flatnonzero(table.way == number)
+        rows = np.flatnonzero(table.cable_type == number)
         first = rows[np.flatnonzero(np.diff(table.piece[rows], prepend=NOWHERE))]
         for device in (table.a_device, table.b_device):
-            np.add.at(found, table.places.rack[device[first]], int(way.medium.cable.links.value))
+            np.add.at(found, table.places.rack[device[first]], int(cable_type.medium.cable.links.value))
     ports, racks = np.unique(found[found > 0], return_counts=True)
     return PortsOfRacks(tuple(zip(ports.tolist(), racks.tolist(), strict=True)))
 
 
-def _leaving(wiring: Wiring, of_way: Column, site: Site, racks: Floor) -> Column:
+def _leaving(wiring: Wiring, of_type: Column, site: Site, racks: Floor) -> Column:
     """The links that go over panels: those of ways with panels whose cable would lie in a tray."""
-    rows = np.flatnonzero(of_way[wiring.way] != NOWHERE)
+    rows = np.flatnonzero(of_type[wiring.cable_type] != NOWHERE)
     if not len(rows) or wiring.places is None:
         return rows[:0]
     a, b = (wiring.places.rack[device[rows]] - 1 for device in (wiring.a_device, wiring.b_device))
     unknown = np.flatnonzero((a < 0) | (b < 0))
     if len(unknown):
-        way = wiring.ways[wiring.way[rows[unknown[0]]]]
+        first = wiring.cable_types[wiring.cable_type[rows[unknown[0]]]]
         raise ValueError(
-            f"panels need a rack at both ends of every link, and {len(unknown)} {way.kind} links of {way.fabric} end "
-            "at devices that stand in none; give servers a height (`rack_units`), other machines a `part:` with one"
+            f"panels need a rack at both ends of every link, and {len(unknown)} {first.kind} links of {first.fabric} "
+            "end at devices that stand in none; give servers a height (`rack_units`), other machines a `part:` with one"
         )
     somewhere = np.ones(len(rows), dtype=np.int64)
     units = ceil(site.rack_units.value)
     return rows[floor_plan.routes(racks, units, a, somewhere, b, somewhere).over_trays]
 
 
-def _trunks(wiring: Wiring, rows: Column, of_way: Column, named: Sequence[_Group]) -> _Trunks:
+def _trunks(wiring: Wiring, rows: Column, of_type: Column, named: Sequence[_Group]) -> _Trunks:
     """The links over panels dealt out to trunks, pair of racks by pair of racks."""
     if wiring.places is None:
         raise ValueError("panels stand in racks, and no place is known")
     a, b = (wiring.places.rack[device[rows]] - 1 for device in (wiring.a_device, wiring.b_device))
-    group = of_way[wiring.way[rows]]
+    group = of_type[wiring.cable_type[rows]]
     low, high = np.minimum(a, b), np.maximum(a, b)
     order = np.lexsort((rows, high, low, group))
     rows, group, low, high, a = (column[order] for column in (rows, group, low, high, a))
@@ -302,30 +312,32 @@ def _room(wiring: Wiring, site: Site, racks: Floor) -> tuple[Column, Column]:
 
 
 def _assembled(
-    wiring: Wiring, trunks: _Trunks, ends: NDArray[np.int64], named: Sequence[_Group], of_way: Column, ports: int
+    wiring: Wiring, trunks: _Trunks, ends: NDArray[np.int64], named: Sequence[_Group], of_type: Column, ports: int
 ) -> dict[str, Any]:
     """Ways and columns, kind of link by kind of link: direct fibres, jumpers below, trunks, jumpers above.
 
     `ends` has device and port of the panels where the trunks begin and where they end, by link.
     """
-    ways = list(wiring.ways)
-    lower = _more_ways(ways, wiring.ways, JUMPER, below=True)
-    upper = _more_ways(ways, wiring.ways, JUMPER, below=False)
+    cable_types = list(wiring.cable_types)
+    lower = _add_panel_types(cable_types, wiring.cable_types, JUMPER, below=True)
+    upper = _add_panel_types(cable_types, wiring.cable_types, JUMPER, below=False)
     of_trunks = np.empty(len(named), dtype=np.int64)
     for number, group in enumerate(named):
-        way = wiring.ways[int(np.flatnonzero(of_way == number)[0])]
+        cable_type = wiring.cable_types[int(np.flatnonzero(of_type == number)[0])]
         medium = Medium(None, None, group.patch.trunk, Fraction(0))
-        of_trunks[number] = len(ways)
-        ways.append(_of_panels(way, medium, (1, 1), TRUNKED))
+        of_trunks[number] = len(cable_types)
+        cable_types.append(_of_panels(cable_type, medium, (1, 1), TRUNKED))
     direct = np.ones(len(wiring), dtype=bool)
     direct[trunks.rows] = False
-    kinds = list(dict.fromkeys((way.fabric, way.kind) for way in wiring.ways))
-    of_row = np.array([kinds.index((way.fabric, way.kind)) for way in wiring.ways], dtype=np.int64)
+    kinds = list(dict.fromkeys((cable_type.fabric, cable_type.kind) for cable_type in wiring.cable_types))
+    of_row = np.array(
+        [kinds.index((cable_type.fabric, cable_type.kind)) for cable_type in wiring.cable_types], dtype=np.int64
+    )
     patched = list(dict.fromkeys((each.fabric, each.kind) for each in named))
     rear = len(wiring.ports) + ports
     blocks: list[Columns] = []
     for number, kind in enumerate(kinds):
-        own = np.flatnonzero((of_row[wiring.way] == number) & direct)
+        own = np.flatnonzero((of_row[wiring.cable_type] == number) & direct)
         blocks.append({name: getattr(wiring, name)[own] for name in COLUMNS})
         if kind not in patched:
             continue
@@ -333,22 +345,22 @@ def _assembled(
         by_row = links[np.argsort(trunks.rows[links])]
         rows, first = trunks.rows[by_row], trunks.a_is_first[by_row]
         below, above = (np.where(side, ends[:, 0, by_row], ends[:, 1, by_row]) for side in (first, ~first))
-        of_link = wiring.way[rows]
+        of_link = wiring.cable_type[rows]
         one_each = np.arange(len(rows), dtype=np.int64)
         device = {name: getattr(wiring, name)[rows] for name in COLUMNS if name[:2] in ("a_", "b_")}
         a, b = ({name: column for name, column in device.items() if name[:2] == end} for end in ("a_", "b_"))
-        blocks.append(a | _end("b_", below, len(wiring.ports)) | {"way": lower[of_link], "piece": one_each})
+        blocks.append(a | _end("b_", below, len(wiring.ports)) | {"cable_type": lower[of_link], "piece": one_each})
         begin, end = _end("a_", ends[:, 0, links], rear), _end("b_", ends[:, 1, links], rear)
         of_group = of_trunks[trunks.group[trunks.trunk[links]]]
-        blocks.append(begin | end | {"way": of_group, "piece": trunks.trunk[links]})
-        blocks.append(_end("a_", above, len(wiring.ports)) | b | {"way": upper[of_link], "piece": one_each})
+        blocks.append(begin | end | {"cable_type": of_group, "piece": trunks.trunk[links]})
+        blocks.append(_end("a_", above, len(wiring.ports)) | b | {"cable_type": upper[of_link], "piece": one_each})
     for block in blocks:
-        block.setdefault("length_m", np.zeros(len(block["way"]), dtype=np.float64))
+        block.setdefault("length_m", np.zeros(len(block["cable_type"]), dtype=np.float64))
     columns = {name: np.concatenate([block[name] for block in blocks]) for name in COLUMNS if name != "piece"}
-    columns["way"] = columns["way"].astype(np.int16)
+    columns["cable_type"] = columns["cable_type"].astype(np.int16)
     new = [np.diff(block["piece"], prepend=NOWHERE) != 0 for block in blocks]
     columns["piece"] = np.cumsum(np.concatenate(new)).astype(np.int64) - 1
-    return {**columns, "ways": tuple(ways)}
+    return {**columns, "cable_types": tuple(cable_types)}
 
 
 def _end(side: str, ends: NDArray[np.int64], first: int) -> Columns:
@@ -362,21 +374,24 @@ def _end(side: str, ends: NDArray[np.int64], first: int) -> Columns:
     }
 
 
-def _more_ways(ways: list[WireWay], known: Sequence[WireWay], role: str, below: bool) -> Column:
+def _add_panel_types(cable_types: list[CableType], known: Sequence[CableType], role: str, below: bool) -> Column:
     """The numbers of the ways that jumpers below, or above, are built; those without panels have none."""
     found = np.full(len(known), NOWHERE, dtype=np.int64)
-    for number, way in enumerate(known):
-        if way.patch is None or way.medium is None:
+    for number, cable_type in enumerate(known):
+        if cable_type.patch is None or cable_type.medium is None:
             continue
-        found[number] = len(ways)
+        found[number] = len(cable_types)
         medium = Medium(
-            way.medium.lower if below else None, None if below else way.medium.upper, way.patch.jumper, Fraction(0)
+            cable_type.medium.lower if below else None,
+            None if below else cable_type.medium.upper,
+            cable_type.patch.jumper,
+            Fraction(0),
         )
-        per_cage = (way.links_per_cage[0], 1) if below else (1, way.links_per_cage[1])
-        ways.append(_of_panels(way, medium, per_cage, role))
+        per_cage = (cable_type.links_per_cage[0], 1) if below else (1, cable_type.links_per_cage[1])
+        cable_types.append(_of_panels(cable_type, medium, per_cage, role))
     return found
 
 
-def _of_panels(way: WireWay, medium: Medium, per_cage: tuple[int, int], role: str) -> WireWay:
+def _of_panels(cable_type: CableType, medium: Medium, per_cage: tuple[int, int], role: str) -> CableType:
     """A way with other parts, which is as long as its own way over the floor."""
-    return way._replace(medium=medium, links_per_cage=per_cage, role=role, measured=True)
+    return cable_type._replace(medium=medium, links_per_cage=per_cage, role=role, measured=True)

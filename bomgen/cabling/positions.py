@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bomgen.cabling.devices import Machines
+from bomgen.cabling.devices import DeviceTable
 from bomgen.cabling.types import NOWHERE, Column, DeviceKind, Places
 from bomgen.catalog.parts import Pdu
 from bomgen.core.provenance import Figure
@@ -30,7 +30,7 @@ def build_floor(design: Design) -> Floor | None:
     return floor_plan.arrange_floor(site, _whole(installed.compute_racks), _whole(installed.management_racks))
 
 
-def locate_devices(design: Design, machines: Machines, site: Site, racks: Floor) -> Places:
+def locate_devices(design: Design, machines: DeviceTable, site: Site, racks: Floor) -> Places:
     """Row, rack and unit of every device, as far as they are known."""
     count = machines.kinds[-1].start + machines.kinds[-1].number
     rack, unit = (np.full(count, NOWHERE, dtype=np.int64) for _ in range(2))
@@ -43,7 +43,7 @@ def locate_devices(design: Design, machines: Machines, site: Site, racks: Floor)
     return Places(row, numbers, unit, len(racks.row), _whole(site.rack_units), site.rack)
 
 
-def _servers(design: Design, machines: Machines, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
+def _servers(design: Design, machines: DeviceTable, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
     server, kind = design.plan.cluster.server, machines.servers
     of_rack = server.trays if server and server.trays else design.facility.servers_per_rack
     if server is None or of_rack is None or not len(racks.compute):
@@ -66,7 +66,7 @@ class Stack(NamedTuple):
     power_w: int
 
 
-def stack_of_machines(design: Design, machines: Machines, site: Site) -> Stack:
+def stack_of_machines(design: Design, machines: DeviceTable, site: Site) -> Stack:
     """Switches and other machines whose height is known, in the order in which their racks were counted."""
     stored = design.plan.storage.servers
     last = stored.identity.name if stored else None
@@ -80,7 +80,7 @@ def stack_of_machines(design: Design, machines: Machines, site: Site) -> Stack:
     return Stack(kinds, standing, _whole(offered.units), int(offered.power_w.value))
 
 
-def _others(design: Design, machines: Machines, site: Site, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
+def _others(design: Design, machines: DeviceTable, site: Site, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
     """Switches and other machines."""
     packed = stack_of_machines(design, machines, site)
     found = floor_plan.stack_machines(racks.management, packed.standing, packed.units, packed.power_w)
@@ -89,7 +89,7 @@ def _others(design: Design, machines: Machines, site: Site, racks: Floor) -> Ite
         yield kind, Place(place.rack[box], place.unit[box])
 
 
-def _pdus(site: Site, machines: Machines, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
+def _pdus(site: Site, machines: DeviceTable, racks: Floor) -> Iterator[tuple[DeviceKind, Place]]:
     """PDUs, those of servers' racks first: upright beside the units, or lying in the topmost ones."""
     kind = machines.hosts.get(PDUS)
     if kind is None:

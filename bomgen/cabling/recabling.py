@@ -93,8 +93,11 @@ def _kinds(
     old: Wiring, new: Wiring, renamed: Mapping[str, str]
 ) -> Iterator[tuple[str, str, tuple[str, str], tuple[str, str]]]:
     """Every fabric and kind of link of either, with what the two call it."""
-    before = {(renamed.get(way.fabric, way.fabric), way.kind): (way.fabric, way.kind) for way in old.ways}
-    after = [(way.fabric, way.kind) for way in new.ways]
+    before = {
+        (renamed.get(cable_type.fabric, cable_type.fabric), cable_type.kind): (cable_type.fabric, cable_type.kind)
+        for cable_type in old.cable_types
+    }
+    after = [(cable_type.fabric, cable_type.kind) for cable_type in new.cable_types]
     for key in dict.fromkeys((*after, *before)):
         yield *key, before.get(key, key), key
 
@@ -125,13 +128,18 @@ def _numbers(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Column:
 
 def _pairs(wiring: Wiring, fabric: str, kind: str, cables: dict[str, int], numbers: Column | None) -> _Pairs:
     """The devices that the cables of a kind of link join; `numbers` are the new ones of old devices."""
-    wanted = np.array([(way.fabric, way.kind) == (fabric, kind) for way in wiring.ways], dtype=bool)
-    rows = np.flatnonzero(wanted[wiring.way]) if len(wiring) and len(wanted) else np.zeros(0, dtype=np.int64)
+    wanted = np.array(
+        [(cable_type.fabric, cable_type.kind) == (fabric, kind) for cable_type in wiring.cable_types], dtype=bool
+    )
+    rows = np.flatnonzero(wanted[wiring.cable_type]) if len(wiring) and len(wanted) else np.zeros(0, dtype=np.int64)
     lower, upper = wiring.a_device[rows], wiring.b_device[rows]
     if numbers is not None:
         lower, upper = numbers[lower], numbers[upper]
-    names = [way.medium.cable.identity.id if way.medium and way.medium.cable else "" for way in wiring.ways]
-    of_way = np.array([cables.setdefault(name, len(cables)) for name in names], dtype=np.int64)
+    names = [
+        cable_type.medium.cable.identity.id if cable_type.medium and cable_type.medium.cable else ""
+        for cable_type in wiring.cable_types
+    ]
+    of_type = np.array([cables.setdefault(name, len(cables)) for name in names], dtype=np.int64)
     piece = wiring.piece[rows]
     order = np.lexsort((piece, upper, lower))
     lower, upper, piece, rows = lower[order], upper[order], piece[order], rows[order]
@@ -142,7 +150,7 @@ def _pairs(wiring: Wiring, fabric: str, kind: str, cables: dict[str, int], numbe
     starts = np.flatnonzero(first)
     count = np.add.reduceat(one.astype(np.int64), starts) if len(starts) else np.zeros(0, dtype=np.int64)
     length = np.rint(wiring.length_m[rows[starts]] * _MM_A_M).astype(np.int64)
-    return _Pairs(lower[starts], upper[starts], count, length, of_way[wiring.way[rows[starts]]])
+    return _Pairs(lower[starts], upper[starts], count, length, of_type[wiring.cable_type[rows[starts]]])
 
 
 _MM_A_M = 1000

@@ -22,7 +22,19 @@ from bomgen.site import floor_plan
 
 Column = NDArray[np.int64]
 COLUMNS = (
-    *("way", "a_device", "a_port", "a_cage", "a_lane", "b_device", "b_port", "b_cage", "b_lane", "piece", "length_m"),
+    *(
+        "cable_type",
+        "a_device",
+        "a_port",
+        "a_cage",
+        "a_lane",
+        "b_device",
+        "b_port",
+        "b_cage",
+        "b_lane",
+        "piece",
+        "length_m",
+    ),
 )
 """What a wiring has a row of for every link."""
 LINK = "link"
@@ -83,7 +95,7 @@ class DeviceKind(NamedTuple):
         return self.number // self.planes
 
 
-class WireWay(NamedTuple):
+class CableType(NamedTuple):
     """What cables that are built alike have in common."""
 
     fabric: str
@@ -113,8 +125,8 @@ class Wiring:
     kinds: tuple[DeviceKind, ...]
     ports: tuple[str, ...]
     """Names of ports; columns refer to them by number."""
-    ways: tuple[WireWay, ...]
-    way: NDArray[np.int16]
+    cable_types: tuple[CableType, ...]
+    cable_type: NDArray[np.int16]
     a_device: Column
     """The lower end: a server, another machine, or the switch nearer to them."""
     a_port: Column
@@ -136,7 +148,7 @@ class Wiring:
     """Of what is written for readers."""
 
     def __len__(self) -> int:
-        return len(self.way)
+        return len(self.cable_type)
 
     @property
     def each_cable(self) -> Wiring:
@@ -154,14 +166,14 @@ class Wiring:
         return [kind.name(number) for kind in self.kinds for number in range(kind.number)]
 
     @property
-    def used(self) -> list[WireWay]:
+    def used(self) -> list[CableType]:
         """The ways that cables are built, those alone that there is a cable of."""
-        return [self.ways[number] for number in np.unique(self.way)]
+        return [self.cable_types[number] for number in np.unique(self.cable_type)]
 
     def of_fabrics(self, fabrics: Collection[str]) -> Wiring:
         """The cables of some fabrics alone."""
-        wanted = np.array([way.fabric in fabrics for way in self.ways], dtype=bool)
-        rows = np.flatnonzero(wanted[self.way]) if len(self) else self.way
+        wanted = np.array([cable_type.fabric in fabrics for cable_type in self.cable_types], dtype=bool)
+        rows = np.flatnonzero(wanted[self.cable_type]) if len(self) else self.cable_type
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         columns["piece"] = np.unique(columns["piece"], return_inverse=True)[1]
         below = self.over_panels.of_fabrics(fabrics) if self.over_panels else None

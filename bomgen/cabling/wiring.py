@@ -23,7 +23,7 @@ from bomgen.cabling.lengths import round_to_stock_length
 from bomgen.cabling.patch_panels import route_over_panels
 from bomgen.cabling.port_map import CardShare, PortDemand, PortMap, Socket, map_ports
 from bomgen.cabling.positions import build_floor, locate_devices
-from bomgen.cabling.types import COLUMNS, Column, Places, WireWay, Wiring
+from bomgen.cabling.types import COLUMNS, CableType, Column, Places, Wiring
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.endpoints import count_up
 from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
@@ -84,16 +84,16 @@ def wire(design: Design) -> Wiring:
     nobody knows in which rack a link over panels ends.
     """
     site, racks = design.plan.site, build_floor(design)
-    wiring = _Wirer(design, racks).wiring()
+    wiring = _WiringBuilder(design, racks).wiring()
     if site is None or racks is None:
         return wiring
     found = round_to_stock_length(wiring, site, racks)
-    if not any(way.patch for way in found.ways):
+    if not any(cable_type.patch for cable_type in found.cable_types):
         return found
     return replace(found, over_panels=round_to_stock_length(route_over_panels(found, site, racks), site, racks))
 
 
-class _Wirer:
+class _WiringBuilder:
     """Puts the columns together, fabric by fabric, kind of link by kind of link."""
 
     def __init__(self, design: Design, racks: Floor | None) -> None:
@@ -104,7 +104,7 @@ class _Wirer:
         self.port_maps = {built.plan.name: map_switch_ports(built) for built in design.fabrics}
         self.boxes = np.array(switch_boxes(design, self.machines), dtype=np.int64)
         self.nics, self.cages = 0, 0
-        self.ways: list[WireWay] = []
+        self.cable_types: list[CableType] = []
         self.columns: list[tuple[NDArray[Any], ...]] = []
         self.pieces = 0
 
@@ -115,18 +115,20 @@ class _Wirer:
             if built.plan.switchless or built.attachment is None:
                 continue
             server_end = self._server_ports(built)
-            joints = list(enumerate_links(built.fabric, _port_spread(built), servers))
-            of_servers = next(joint for joint in joints if joint.ends[0] == "server")
-            apart = [self._apart(built, joint, of_servers) if joint.ends[0] == HOST else joint for joint in joints]
-            for kind in dict.fromkeys(joint.kind for joint in apart):
-                self._links(built, kind, [joint for joint in apart if joint.kind == kind], server_end)
+            tables = list(enumerate_links(built.fabric, _port_spread(built), servers))
+            of_servers = next(table for table in tables if table.ends[0] == "server")
+            placed = [
+                self._place_hosts(built, table, of_servers) if table.ends[0] == HOST else table for table in tables
+            ]
+            for kind in dict.fromkeys(table.kind for table in placed):
+                self._links(built, kind, [table for table in placed if table.kind == kind], server_end)
         found = zip(*self.columns, strict=True) if self.columns else ((_empty_column(),) for _ in COLUMNS)
         columns: dict[str, Any] = {name: np.concatenate(parts) for name, parts in zip(COLUMNS, found, strict=True)}
         return Wiring(
             site="-".join(name for name in (self.design.plan.name, self.design.plan.cluster_name) if name),
             kinds=self.machines.kinds,
             ports=tuple(self.names.numbers),
-            ways=tuple(self.ways),
+            cable_types=tuple(self.cable_types),
             places=self._places(),
             **columns,
         )
@@ -159,64 +161,64 @@ class _Wirer:
         first = next(each for each in self.design.fabrics if each.plan.role == OUT_OF_BAND)
         return port if built is first else f"{self.codes[built.plan.name]}-{port}"
 
-    def _apart(self, built: BuiltFabric, joint: LinkTable, of_servers: LinkTable) -> LinkTable:
+    def _place_hosts(self, built: BuiltFabric, table: LinkTable, of_servers: LinkTable) -> LinkTable:
         """The links of other machines, those that are plugged into a leaf otherwise in cages of their own.
 
         What is plugged in as the servers are comes first, then kind by kind, each from the next cage on. On leaves
         that have too few cages for that, which only planning parts may fill, they stay side by side.
         """
-        sockets_down = self.port_maps[built.plan.name]["leaf", joint.kind]
+        sockets_down = self.port_maps[built.plan.name]["leaf", table.kind]
         per_cage, capacity = sockets_down.links_per_cage, len(sockets_down.sockets)
-        main = built.interconnect.server_group(joint.kind)
+        main = built.interconnect.server_group(table.kind)
         own = upper_cage_part(main.medium) if main else None
-        group = np.zeros(joint.links, dtype=np.int64)
-        for number, (way, rows) in enumerate(self._ways(built, joint), start=1):
-            if upper_cage_part(way.medium) != own:
-                group[rows] = number if upper_cage_part(way.medium) else LAST
+        group = np.zeros(table.links, dtype=np.int64)
+        for number, (link_group, rows) in enumerate(self._link_groups(built, table), start=1):
+            if upper_cage_part(link_group.medium) != own:
+                group[rows] = number if upper_cage_part(link_group.medium) else LAST
         if not np.any(group):
-            return joint
-        port = joint.upper_port.copy()
-        leaves = int(max(joint.upper.max(), of_servers.upper.max())) + 1
+            return table
+        port = table.upper_port.copy()
+        leaves = int(max(table.upper.max(), of_servers.upper.max())) + 1
         filled = np.bincount(of_servers.upper, minlength=leaves)
         for number in np.unique(group):
             rows = np.flatnonzero(group == number)
-            rows = rows[np.lexsort((joint.upper_port[rows], joint.upper[rows]))]
+            rows = rows[np.lexsort((table.upper_port[rows], table.upper[rows]))]
             if 0 < number < LAST:
                 filled = -(-filled // per_cage) * per_cage
-            taken = np.bincount(joint.upper[rows], minlength=leaves)
-            port[rows] = filled[joint.upper[rows]] + count_up(taken)
+            taken = np.bincount(table.upper[rows], minlength=leaves)
+            port[rows] = filled[table.upper[rows]] + count_up(taken)
             filled = filled + taken
-        full = np.isin(joint.upper, np.unique(joint.upper[port >= capacity]))
-        return joint._replace(upper_port=np.where(full, joint.upper_port, port))
+        full = np.isin(table.upper, np.unique(table.upper[port >= capacity]))
+        return table._replace(upper_port=np.where(full, table.upper_port, port))
 
-    def _links(self, built: BuiltFabric, kind: str, joints: list[LinkTable], server_end: PortMap) -> None:
+    def _links(self, built: BuiltFabric, kind: str, tables: list[LinkTable], server_end: PortMap) -> None:
         """The rows of one kind of link, those that are built alike together: they may share cables of several links."""
         ends: dict[int, list[tuple[End, End]]] = {}
-        ways = built.interconnect.groups_of_kind(kind)
-        for joint in joints:
-            lower, upper = joint.ends
+        groups = built.interconnect.groups_of_kind(kind)
+        for table in tables:
+            lower, upper = table.ends
             port_map = self.port_maps[built.plan.name][upper, kind]
-            above = self._switch_end(built, joint.upper, joint.upper_port, upper, port_map)
-            for way, rows in self._ways(built, joint):
-                for below, part in self._lower(built, joint, rows, server_end, lower):
+            above = self._switch_end(built, table.upper, table.upper_port, upper, port_map)
+            for link_group, rows in self._link_groups(built, table):
+                for below, part in self._lower(built, table, rows, server_end, lower):
                     if len(part):
-                        ends.setdefault(ways.index(way), []).append((below, above.at(rows).at(part)))
+                        ends.setdefault(groups.index(link_group), []).append((below, above.at(rows).at(part)))
         for number, found in sorted(ends.items()):
             below, above = (concatenate_ends(side) for side in zip(*found, strict=True))
-            self._add(built, kind, ways[number], below, above)
+            self._add(built, kind, groups[number], below, above)
 
     def _lower(
-        self, built: BuiltFabric, joint: LinkTable, rows: Column, server_end: PortMap, lower: str
+        self, built: BuiltFabric, table: LinkTable, rows: Column, server_end: PortMap, lower: str
     ) -> Iterator[tuple[End, Column]]:
         """The lower ends of rows, machines of one kind after the other, each with the rows that it takes of them."""
         every = np.arange(len(rows), dtype=np.int64)
-        device, port = joint.lower[rows], joint.lower_port[rows]
+        device, port = table.lower[rows], table.lower_port[rows]
         if lower == "server":
             yield _plugged(self.names, device + self.machines.servers.start, port, server_end), every
         elif lower == HOST:
             yield from self._hosts(built, device)
         else:
-            port_map = self.port_maps[built.plan.name][lower, joint.kind]
+            port_map = self.port_maps[built.plan.name][lower, table.kind]
             yield self._switch_end(built, device, port, lower, port_map), every
 
     def _hosts(self, built: BuiltFabric, ids: Column) -> Iterator[tuple[End, Column]]:
@@ -249,38 +251,38 @@ class _Wirer:
     def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, port_map: PortMap) -> End:
         return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, port_map)
 
-    def _ways(self, built: BuiltFabric, joint: LinkTable) -> Iterator[tuple[LinkGroup, Column]]:
+    def _link_groups(self, built: BuiltFabric, table: LinkTable) -> Iterator[tuple[LinkGroup, Column]]:
         """The ways that links of a kind are built, each with its rows."""
-        rest = np.ones(joint.links, dtype=bool)
-        if joint.ends[0] == HOST:
+        rest = np.ones(table.links, dtype=bool)
+        if table.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])
-            for way in built.interconnect.groups_of_kind(joint.kind):
-                for place in way.others or ():
-                    own = (joint.lower >= bounds[place]) & (joint.lower < bounds[place + 1])
+            for link_group in built.interconnect.groups_of_kind(table.kind):
+                for place in link_group.others or ():
+                    own = (table.lower >= bounds[place]) & (table.lower < bounds[place + 1])
                     rest &= ~own
-                    yield way, np.flatnonzero(own)
-        main = built.interconnect.server_group(joint.kind)
+                    yield link_group, np.flatnonzero(own)
+        main = built.interconnect.server_group(table.kind)
         if main is not None:
             yield main, np.flatnonzero(rest)
 
-    def _add(self, built: BuiltFabric, kind: str, way: LinkGroup, below: End, above: End) -> None:
+    def _add(self, built: BuiltFabric, kind: str, link_group: LinkGroup, below: End, above: End) -> None:
         links = next(links for links in built.fabric.links if links.kind == kind)
-        number = len(self.ways)
+        number = len(self.cable_types)
         protocol = require_tier(built, links.ends[1]).switch.protocol
         per_cage = (below.per_cage, above.per_cage)
-        rate = int(way.rate_gbps.value)
-        self.ways.append(
-            WireWay(
-                *(built.plan.name, kind, way.medium, rate, per_cage, protocol, way.measured),
-                patch=way.patch,
-                fallback_length_m=way.fallback_length_m,
+        rate = int(link_group.rate_gbps.value)
+        self.cable_types.append(
+            CableType(
+                *(built.plan.name, kind, link_group.medium, rate, per_cage, protocol, link_group.measured),
+                patch=link_group.patch,
+                fallback_length_m=link_group.fallback_length_m,
             )
         )
-        order, piece = pieces(way.medium, below, above)
+        order, piece = pieces(link_group.medium, below, above)
         count = len(piece)
         if order is not None:
             below, above = below.at(order), above.at(order)
-        length = np.full(count, float(way.length_m))
+        length = np.full(count, float(link_group.length_m))
         self.columns.append(
             (np.full(count, number, dtype=np.int16), *below.columns, *above.columns, piece + self.pieces, length)
         )

@@ -87,7 +87,7 @@ class Training(NamedTuple):
     """None: pre-training, or another run that trains every weight from nothing."""
 
 
-class Spread(NamedTuple):
+class PublishedRange(NamedTuple):
     """An assumption that published results spread widely around."""
 
     low: Figure
@@ -127,9 +127,9 @@ class Inference(NamedTuple):
     """Share of a GPU's memory that weights and KV cache may fill."""
     degrees: Degrees | None
     """None: found by the program."""
-    compute_efficiency: Spread
+    compute_efficiency: PublishedRange
     """Share of the peak that prompts reach."""
-    bandwidth_efficiency: Spread
+    bandwidth_efficiency: PublishedRange
     """Share of the memory bandwidth that answers reach."""
 
 

@@ -25,7 +25,7 @@ from bomgen.sizing.training import interruptions, parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.interruptions import LostTime
 from bomgen.sizing.training.parallelism import Fit
-from bomgen.sizing.training.run import Run
+from bomgen.sizing.training.run import TrainingRun
 
 if TYPE_CHECKING:
     from bomgen.sizing.serving.service import Serving
@@ -42,7 +42,7 @@ class Sizing(NamedTuple):
     servers: Figure | None
     """Whole servers, or trays of a rack-scale system; None when no server is known for the GPU."""
     gpus: Figure
-    run: Run | None = None
+    run: TrainingRun | None = None
     days: Figure | None = None
     tokens_per_second: Figure | None = None
     fit: Fit | None = None
@@ -110,7 +110,7 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
 
 def _size_run(
     plan: Plan, workload: Training, attached: Mapping[str, Attachment]
-) -> tuple[Run, Figure | None, Figure, LostTime]:
+) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
     """A run with servers, GPUs and lost time of its cluster; an estimated goodput is that of the cluster's size."""
     top = peak.peak_of_gpu(plan.cluster.gpu, workload.precision, "workload.training", plan.cluster.mark)
     contents = storage.contents(workload)
@@ -129,8 +129,13 @@ def _size_run(
 
 
 def _search_size(
-    plan: Plan, workload: Training, attached: Mapping[str, Attachment], unhindered: Run, contents: Contents, top: Figure
-) -> tuple[Run, Figure | None, Figure, LostTime]:
+    plan: Plan,
+    workload: Training,
+    attached: Mapping[str, Attachment],
+    unhindered: TrainingRun,
+    contents: Contents,
+    top: Figure,
+) -> tuple[TrainingRun, Figure | None, Figure, LostTime]:
     """The smallest cluster whose GPUs times goodput reach the GPUs needed without lost time.
 
     Larger clusters are interrupted more often and write checkpoints faster, so that this product rises up to some size

@@ -13,7 +13,7 @@ from bomgen.core.provenance import Cited, Figure, Reference, formula
 from bomgen.core.units import GIGA, HOURS_A_DAY
 from bomgen.plan.types import Training
 from bomgen.sizing.peak_flops import peak_flops
-from bomgen.sizing.training.run import SECONDS_A_DAY, Run, parameter_flops
+from bomgen.sizing.training.run import SECONDS_A_DAY, TrainingRun, parameter_flops
 
 SECONDS_AN_HOUR = SECONDS_A_DAY // HOURS_A_DAY
 SHOWN = 4
@@ -123,7 +123,7 @@ def mfu_of_wall_clock(parameter_flops: int, gpus: int, peak: int, run_days: Frac
     return Fraction(parameter_flops) / (gpus * peak * run_days * SECONDS_A_DAY)
 
 
-def opinions(training: Training, run: Run, gpu: Gpu, gpus: Figure, run_days: Figure) -> Opinions:
+def opinions(training: Training, run: TrainingRun, gpu: Gpu, gpus: Figure, run_days: Figure) -> Opinions:
     """Second opinions on a training run on a number of GPUs; reads the catalogue's published runs.
 
     Published utilisations are shares of the dense bf16 peak, and so is everything compared with them; for a GPU without

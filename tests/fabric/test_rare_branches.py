@@ -13,7 +13,7 @@ import pytest
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import formula, require
 from bomgen.fabric.clos import formulas, search
-from bomgen.fabric.clos.search import Shape
+from bomgen.fabric.clos.search import ClosShape
 from bomgen.fabric.dragonfly import search as dragonfly_search
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -133,7 +133,7 @@ def _too_many(below: int, uplinks: int, ports: int) -> int:
 
 
 @formula("switches")
-def _too_many_found(shape: Shape) -> int:
+def _too_many_found(shape: ClosShape) -> int:
     return 2 * shape.spines
 
 

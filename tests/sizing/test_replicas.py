@@ -15,7 +15,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.document import Document
 from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Figure, Given, Mark
-from bomgen.plan.types import Degrees, Inference, Spread
+from bomgen.plan.types import Degrees, Inference, PublishedRange
 from bomgen.report.chapters.contents import document
 from bomgen.report.result import Report, result
 from bomgen.sizing.serving import kv_cache, roofline, service
@@ -46,7 +46,7 @@ def inference(model: dict[str, int], tensor: int | None = None, pipeline: int | 
     parameters = shape.pop("parameters")
     active = shape.pop("active_parameters", parameters)
     figures = {key: None if value is None else given_(value) for key, value in (DEFAULTS | keys).items()}
-    middle = Spread(given_(Fraction(1, 4)), given_(Fraction(1, 2)), given_(Fraction(3, 4)))
+    middle = PublishedRange(given_(Fraction(1, 4)), given_(Fraction(1, 2)), given_(Fraction(3, 4)))
     return Inference(
         mark=PLACE,
         model=Model(Identity("model", "m", "m"), parameters, active, "experts" in model, shape),

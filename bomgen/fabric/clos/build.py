@@ -15,7 +15,7 @@ from typing import Any
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
-from bomgen.fabric.clos.search import Shape, ports_left_down
+from bomgen.fabric.clos.search import ClosShape, ports_left_down
 from bomgen.fabric.clos.search_formulas import (
     largest_fabric,
     leaves_of,
@@ -82,7 +82,7 @@ class Builder:
     """Turns a shape found in plain numbers into figures."""
 
     def __init__(
-        self, topology: str, demand: Demand, figures: dict[str, Figure], shape: Shape, has_rails: bool
+        self, topology: str, demand: Demand, figures: dict[str, Figure], shape: ClosShape, has_rails: bool
     ) -> None:
         self.topology, self.demand, self.figures, self.shape = topology, demand, figures, shape
         self.has_rails = has_rails

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.search import MAX_TIERS, Shape, divide_leaf_ports, find_smallest, reach
+from bomgen.fabric.clos.search import MAX_TIERS, ClosShape, divide_leaf_ports, find_smallest, reach
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import all_endpoints, search_figures, search_numbers
@@ -17,7 +17,7 @@ class Tried(NamedTuple):
     """A number of tiers: the smallest fabric of so many, or how far they reach."""
 
     tiers: int
-    shape: Shape | None
+    shape: ClosShape | None
     """None: a single switch, or nothing carries the demand."""
     reach: int
     """Endpoints at most; 0: nothing limits them, or no fabric at all keeps what the plan fixes."""
@@ -41,7 +41,7 @@ def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tri
     return found
 
 
-def runners_up_by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[Shape]:
+def runners_up_by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[ClosShape]:
     """The smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest of all first."""
     numbers = search_numbers(search_figures(demand, tiers, rails))
     tried = (find_smallest(numbers._replace(leaf_down=down, leaf_up=up)) for down, up in divide_leaf_ports(numbers))

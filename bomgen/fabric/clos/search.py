@@ -92,7 +92,7 @@ class Numbers(NamedTuple):
         return message("endpoints-in-tiers", endpoints=endpoints, tiers=self.tiers)
 
 
-class Shape(NamedTuple):
+class ClosShape(NamedTuple):
     """A candidate in plain numbers; spines and their up-links are those of one pod, pods those of all rails."""
 
     down: int
@@ -127,7 +127,7 @@ class Steps:
         return self.done > self.most
 
 
-def find_smallest(numbers: Numbers) -> Shape | None:
+def find_smallest(numbers: Numbers) -> ClosShape | None:
     """The smallest fabric of so many tiers, or None when none carries the demand.
 
     Raises TooMuch when the plan has had its share of searching.
@@ -138,9 +138,9 @@ def find_smallest(numbers: Numbers) -> Shape | None:
 
 
 @lru_cache(maxsize=KEPT)
-def _search(numbers: Numbers) -> tuple[Shape | None, int]:
+def _search(numbers: Numbers) -> tuple[ClosShape | None, int]:
     """The smallest fabric, and the steps that it took to find it; they count again where the result is kept."""
-    smallest: Shape | None = None
+    smallest: ClosShape | None = None
     steps = Steps(MAX_STEPS)
     for down, up in divide_leaf_ports(numbers):
         if numbers.tiers == 2 and not numbers.pod_leaves:
@@ -169,7 +169,7 @@ def is_feasible(numbers: Numbers) -> bool:
     return found
 
 
-def require_smallest(numbers: Numbers) -> Shape:
+def require_smallest(numbers: Numbers) -> ClosShape:
     """The smallest fabric where there is one."""
     return require(find_smallest(numbers), "no fabric carries the demand")
 
@@ -220,7 +220,7 @@ def _spread_evenly(below: int, uplinks: int, ports: int, fixed: int) -> int:
     return fixed if uplinks % fixed == 0 and below * (uplinks // fixed) <= ports else 0
 
 
-def _search_two_tiers(numbers: Numbers, down: int, up: int, steps: Steps) -> Shape | None:
+def _search_two_tiers(numbers: Numbers, down: int, up: int, steps: Steps) -> ClosShape | None:
     ports = numbers.spine_down or numbers.spine_radix
     fixed = numbers.spine_count or numbers.spines_per_pod
     if numbers.spines_per_pod not in (0, fixed):
@@ -235,12 +235,12 @@ def _search_two_tiers(numbers: Numbers, down: int, up: int, steps: Steps) -> Sha
             continue
         for spines in [fewest] if fixed else [count for count in formulas.divisors(up) if count >= fewest]:
             if homeless <= spines * (ports - leaves * up // spines):
-                found.append(Shape(down, up, leaves, 1, spines, 0, 0))
+                found.append(ClosShape(down, up, leaves, 1, spines, 0, 0))
                 break
     return min(found, key=lambda shape: shape.cost, default=None)
 
 
-def _search_with_pods(numbers: Numbers, down: int, up: int, known: Shape | None, steps: Steps) -> Shape | None:
+def _search_with_pods(numbers: Numbers, down: int, up: int, known: ClosShape | None, steps: Steps) -> ClosShape | None:
     """The smallest fabric with pods for one division of the leaf's ports; `known` is one that it must beat."""
     found = []
     for leaves in _leaf_counts(numbers, down):
@@ -271,19 +271,19 @@ def _fits_in_pods(numbers: Numbers, down: int, up: int, steps: Steps) -> bool:
     )
 
 
-def _has_room(numbers: Numbers, shape: Shape) -> bool:
+def _has_room(numbers: Numbers, shape: ClosShape) -> bool:
     """Whether reserved ports that find none on the leaves find free ports on the spines."""
     homeless = _unplaced_reserved_ports(numbers, shape.down, shape.leaves)
     return not homeless or (numbers.tiers == MAX_TIERS and homeless <= _free_on_spines(numbers, shape))
 
 
-def _free_on_spines(numbers: Numbers, shape: Shape) -> int:
+def _free_on_spines(numbers: Numbers, shape: ClosShape) -> int:
     """Ports that the spines of three tiers have left for reserved ones."""
     used = ceil(shape.leaves / shape.pods) * (shape.up // shape.spines)
     return shape.pods * shape.spines * (_spine_ports_left_down(numbers, shape.spine_up) - used)
 
 
-def _may_have_room(numbers: Numbers, start: Shape) -> bool:
+def _may_have_room(numbers: Numbers, start: ClosShape) -> bool:
     """Whether reserved ports could find room on the spines of as many leaves, were each up-link to one of its own."""
     pods = _most_pods(numbers, start)
     pod_leaves = ceil(start.leaves / pods)
@@ -291,13 +291,13 @@ def _may_have_room(numbers: Numbers, start: Shape) -> bool:
     return _unplaced_reserved_ports(numbers, start.down, start.leaves) <= max(pods * start.up * free, 0)
 
 
-def _most_pods(numbers: Numbers, start: Shape) -> int:
+def _most_pods(numbers: Numbers, start: ClosShape) -> int:
     return min(start.leaves, numbers.core_radix) if numbers.rails == 1 else start.pods
 
 
 def _fewer_switches(
-    numbers: Numbers, start: Shape, to_beat: Shape | None, steps: Steps, any_will_do: bool = False
-) -> Shape | None:
+    numbers: Numbers, start: ClosShape, to_beat: ClosShape | None, steps: Steps, any_will_do: bool = False
+) -> ClosShape | None:
     """The shape of fewest switches for the same leaves, with more pods, room for more leaves or more links to the core.
 
     Cores are as many as spread a pod's links evenly, so that the fewest pods with the fewest links are not always the
@@ -337,7 +337,7 @@ def _fewer_switches(
     return smallest
 
 
-def _shape_with_pods(numbers: Numbers, down: int, up: int, leaves: int) -> Shape | None:
+def _shape_with_pods(numbers: Numbers, down: int, up: int, leaves: int) -> ClosShape | None:
     """The shape of so many leaves in pods, or None when their up-links do not spread evenly."""
     # Where spines have no port down there is no number of leaves to ask for.
     limit = numbers.pod_leaves or spine_ports_down(numbers)
@@ -347,13 +347,13 @@ def _shape_with_pods(numbers: Numbers, down: int, up: int, leaves: int) -> Shape
     if not spines:
         return None
     if numbers.tiers == 2:
-        return Shape(down, up, leaves, pods, spines, 0, 0)
+        return ClosShape(down, up, leaves, pods, spines, 0, 0)
     spine_down = pod_leaves * (up // spines)
     spine_up = count_spine_uplinks(numbers, spine_down)
     cores = _spread_evenly(pods, spines * spine_up, numbers.core_radix, numbers.core_count)
     if not cores or spine_down > _spine_ports_left_down(numbers, spine_up):
         return None
-    return Shape(down, up, leaves, pods, spines, spine_up, cores)
+    return ClosShape(down, up, leaves, pods, spines, spine_up, cores)
 
 
 def _spine_ports_left_down(numbers: Numbers, spine_up: int) -> int:

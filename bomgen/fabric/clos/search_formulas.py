@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bomgen.core.provenance import Derived, Figure, formula
-from bomgen.fabric.clos.search import Numbers, Shape, largest_endpoints, ports_left_down, require_smallest
+from bomgen.fabric.clos.search import ClosShape, Numbers, largest_endpoints, ports_left_down, require_smallest
 
 
 @formula("demand")
@@ -22,7 +22,7 @@ def numbers_figure(figures: Mapping[str, Figure]) -> Figure:
 
 
 @formula("shape", source="every division of a leaf's ports, and every number of pods, tried for the fewest switches")
-def smallest_fabric(demand: Numbers) -> Shape:
+def smallest_fabric(demand: Numbers) -> ClosShape:
     """Ports down and up of a leaf, leaves, pods, spines of a pod, their up-links, and cores of the smallest fabric."""
     return require_smallest(demand)
 
@@ -34,31 +34,31 @@ def largest_fabric(demand: Numbers) -> int:
 
 
 @formula("ports")
-def up_of(shape: Shape) -> int:
+def up_of(shape: ClosShape) -> int:
     """Up-links of a leaf in the smallest fabric: more than the ratio needs, where they spread more evenly."""
     return shape.up
 
 
 @formula("switches")
-def leaves_of(shape: Shape) -> int:
+def leaves_of(shape: ClosShape) -> int:
     """Leaves of the smallest fabric: with as many reserved ports on them as saves switches."""
     return shape.leaves
 
 
 @formula("pods")
-def pods_of(shape: Shape) -> int:
+def pods_of(shape: ClosShape) -> int:
     """Pods of the smallest fabric: more than are needed, where that saves switches."""
     return shape.pods
 
 
 @formula("switches")
-def spines_of(shape: Shape) -> int:
+def spines_of(shape: ClosShape) -> int:
     """Spines of a pod in the smallest fabric, with room for more leaves than there are."""
     return shape.spines
 
 
 @formula("ports")
-def spine_up_of(shape: Shape) -> int:
+def spine_up_of(shape: ClosShape) -> int:
     """Up-links of a spine in the smallest fabric: more than the ratio needs, where they spread more evenly."""
     return shape.spine_up
 

@@ -67,15 +67,15 @@ def enumerate_links(fabric: Fabric, spread: PortSpread, servers: int) -> Iterato
     trees = equal // spread.planes
     parts: dict[tuple[str, tuple[str, str]], list[tuple[Column, ...]]] = {}
     for number in range(equal):
-        for joint in _links_of_plane(plane, spread, servers, number % spread.planes, number // spread.planes, trees):
-            lower_count, upper_count = (_device_count(plane, end) for end in joint.ends)
+        for table in _links_of_plane(plane, spread, servers, number % spread.planes, number // spread.planes, trees):
+            lower_count, upper_count = (_device_count(plane, end) for end in table.ends)
             columns = (
-                joint.lower + number * lower_count,
-                joint.lower_port,
-                joint.upper + number * upper_count,
-                joint.upper_port,
+                table.lower + number * lower_count,
+                table.lower_port,
+                table.upper + number * upper_count,
+                table.upper_port,
             )
-            parts.setdefault((joint.kind, joint.ends), []).append(columns)
+            parts.setdefault((table.kind, table.ends), []).append(columns)
     for (kind, ends), rows in parts.items():
         lower, lower_port, upper, upper_port = (np.concatenate(each) for each in zip(*rows, strict=True))
         if ends[0] in (SERVER, HOST):

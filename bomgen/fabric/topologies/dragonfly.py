@@ -112,7 +112,7 @@ class Ports(NamedTuple):
         return self.radix.value, self.local_radix.value, self.global_radix.value, self.cages.value
 
 
-class Shape(NamedTuple):
+class DragonflyShape(NamedTuple):
     """The numbers of a dragonfly, as figures."""
 
     p: Figure
@@ -149,7 +149,7 @@ def _ports(demand: Demand) -> Ports:
     return Ports(one, local, outer, cages_of(shared.ports, shared.ports_per_cage))
 
 
-def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> Shape:
+def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> DragonflyShape:
     """The numbers that the plan fixes, and the others by balance and need."""
     p, a, h, g = (fixed.get(letter) for letter in LETTERS)
     if not (p or a or h):
@@ -162,11 +162,16 @@ def _shape(endpoints: Figure, ports: Ports, fixed: Mapping[str, Figure]) -> Shap
         )
     p = p or formulas.endpoints_of_global(h)
     a = a or formulas.routers_of_group(p, h)
-    return Shape(p, a, h, g or formulas.groups_for(endpoints, a, p))
+    return DragonflyShape(p, a, h, g or formulas.groups_for(endpoints, a, p))
 
 
 def _fabric(
-    demand: Demand, attached: Figure, endpoints: Figure, ports: Ports, shape: Shape, fixed: Mapping[str, Figure]
+    demand: Demand,
+    attached: Figure,
+    endpoints: Figure,
+    ports: Ports,
+    shape: DragonflyShape,
+    fixed: Mapping[str, Figure],
 ) -> Fabric:
     p, a, h, g = shape
     rates = demand.rates

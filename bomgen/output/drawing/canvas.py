@@ -69,7 +69,7 @@ class Box(NamedTuple):
         return self.x + self.width / 2
 
 
-class Row(NamedTuple):
+class DrawingRow(NamedTuple):
     """A row of the drawing: the words beside it, and those of the links to the row above."""
 
     label: Sequence[str]
@@ -115,7 +115,7 @@ class Canvas:
             self.block(MARGIN / 2 + LINE * (len(lines) - 1) / 2, lines, strong=True)
             self.bottom = MARGIN / 2 + LINE * len(lines)
 
-    def rows(self, rows: Sequence[Row]) -> list[float]:
+    def rows(self, rows: Sequence[DrawingRow]) -> list[float]:
         """Write the words of all rows; the heights at which their shapes are centred, so far apart that words fit."""
         middles: list[float] = []
         above = self.bottom

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bomgen.output.drawing.arrangement import Torus, find_torus
-from bomgen.output.drawing.canvas import LEFT, LINE, NUMBER_SIZE, RIGHT, Canvas, Row
+from bomgen.output.drawing.canvas import LEFT, LINE, NUMBER_SIZE, RIGHT, Canvas, DrawingRow
 from bomgen.output.drawing.wording import Wording
 
 _SHOWN = 4
@@ -53,7 +53,7 @@ def draw_grid(canvas: Canvas, wording: Wording, axes: Sequence[str]) -> None:
     x, y, z = (_axis(torus, name, shown) for name, shown in drawn)
     depth = -_BEHIND_Y * z.last
     tall = y.last * _PITCH_Y + depth + _BOW + _NUMBER_ROOM + _NAME_ROOM
-    [middle] = canvas.rows([Row(_label(wording, torus), height=tall)])
+    [middle] = canvas.rows([DrawingRow(_label(wording, torus), height=tall)])
     wide = x.last * _PITCH_X + z.last * _BEHIND_X
     grid = _Grid(canvas, (LEFT + RIGHT - wide) / 2, middle - tall / 2 + depth + _BOW, (x, y, z))
     grid.draw()

@@ -7,7 +7,7 @@ from itertools import combinations
 from math import cos, pi, sin
 
 from bomgen.output.drawing.arrangement import find_groups, is_link_inside_group, links_within_tier, members_of_parts
-from bomgen.output.drawing.canvas import NUMBER_SIZE, PADDING, Box, Canvas, Row, lay_out_frames
+from bomgen.output.drawing.canvas import NUMBER_SIZE, PADDING, Box, Canvas, DrawingRow, lay_out_frames
 from bomgen.output.drawing.tiers import draw_servers, label_servers
 from bomgen.output.drawing.wording import Wording
 
@@ -37,7 +37,7 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
         (label if is_link_inside_group(fabric, links) else above).extend(
             [*wording.links(links), *wording.side_by_side(links)]
         )
-    row = Row(label, above, _FRAME, _ARCS if len(shown) > 1 else 0)
+    row = DrawingRow(label, above, _FRAME, _ARCS if len(shown) > 1 else 0)
     middle, below = canvas.rows([row, label_servers(wording)])
     top = middle - _FRAME / 2
     for box in shown:

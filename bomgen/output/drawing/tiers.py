@@ -15,7 +15,7 @@ from bomgen.output.drawing.canvas import (
     RIGHT,
     Box,
     Canvas,
-    Row,
+    DrawingRow,
     lay_out_boxes,
     lay_out_frames,
 )
@@ -31,7 +31,7 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
     fabric = wording.drawn
     tiers = fabric.tiers[::-1]
     pods = list(lay_out_frames(count_pods(fabric), _SHOWN_PODS))
-    rows = [Row([wording.tier_name(tier.name), *wording.tier(tier)]) for tier in tiers]
+    rows = [DrawingRow([wording.tier_name(tier.name), *wording.tier(tier)]) for tier in tiers]
     for index, (upper, lower) in enumerate(pairwise(tiers), start=1):
         links = find_links(fabric, lower.name, upper.name)
         if links is not None:
@@ -52,11 +52,11 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
     draw_servers(canvas, wording, leaves, middles[-2] + BOX_HEIGHT / 2, middles[-1])
 
 
-def label_servers(wording: Wording) -> Row:
+def label_servers(wording: Wording) -> DrawingRow:
     """The words beside the servers."""
     links = wording.server_links()
     label = [wording.language.word("ui-tier-server"), *wording.endpoints()]
-    return Row(label, wording.links(links) if links is not None else ())
+    return DrawingRow(label, wording.links(links) if links is not None else ())
 
 
 def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start: float, middle: float) -> None:

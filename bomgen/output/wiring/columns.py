@@ -50,14 +50,18 @@ class _Words:
         self.wiring = wiring
         self.devices = _objects(wiring.names)
         self.ports = _objects(wiring.ports)
-        ways = wiring.ways
-        self.fabric = _objects([way.fabric for way in ways])
-        self.kind = _objects([way.kind for way in ways])
-        self.medium = _objects([_medium(way.medium) for way in ways])
-        self.rate = np.array([way.rate_gbps for way in ways], dtype=np.int64)
+        cable_types = wiring.cable_types
+        self.fabric = _objects([cable_type.fabric for cable_type in cable_types])
+        self.kind = _objects([cable_type.kind for cable_type in cable_types])
+        self.medium = _objects([_medium(cable_type.medium) for cable_type in cable_types])
+        self.rate = np.array([cable_type.rate_gbps for cable_type in cable_types], dtype=np.int64)
         self.modules = {
-            "a": _objects([_module(way.medium.lower if way.medium else None) for way in ways]),
-            "b": _objects([_module(way.medium.upper if way.medium else None) for way in ways]),
+            "a": _objects(
+                [_module(cable_type.medium.lower if cable_type.medium else None) for cable_type in cable_types]
+            ),
+            "b": _objects(
+                [_module(cable_type.medium.upper if cable_type.medium else None) for cable_type in cable_types]
+            ),
         }
         self.first, self.stems, self.digits = self._labels()
 
@@ -69,13 +73,13 @@ class _Words:
         wiring = self.wiring
         codes = {kind.fabric: kind.code for kind in wiring.kinds if kind.fabric}
         firsts, stems, fabrics = list[int](), list[str](), list[str]()
-        for place in np.flatnonzero(np.diff(wiring.way, prepend=-1)):
-            way = wiring.ways[wiring.way[place]]
-            stem = f"{codes[way.fabric]}-{link_kinds()[way.kind].code}-"
+        for place in np.flatnonzero(np.diff(wiring.cable_type, prepend=-1)):
+            cable_type = wiring.cable_types[wiring.cable_type[place]]
+            stem = f"{codes[cable_type.fabric]}-{link_kinds()[cable_type.kind].code}-"
             if not stems or stems[-1] != stem:
                 firsts.append(int(wiring.piece[place]))
                 stems.append(stem)
-                fabrics.append(way.fabric)
+                fabrics.append(cable_type.fabric)
         most: dict[str, int] = {}
         for fabric, first, end in zip(fabrics, firsts, [*firsts[1:], wiring.pieces], strict=False):
             most[fabric] = max(most.get(fabric, 0), end - first)
@@ -94,15 +98,15 @@ class _Words:
     def table(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Links of a range, a row per link."""
         wiring, rows = self.wiring, slice(start, stop)
-        way, lengths = wiring.way[rows], wiring.length_m[rows]
+        cable_type, lengths = wiring.cable_type[rows], wiring.length_m[rows]
         columns: dict[str, NDArray[Any]] = {
-            "fabric": self.fabric[way],
-            "kind": self.kind[way],
-            "medium": self.medium[way],
-            "rate_gbps": self.rate[way],
+            "fabric": self.fabric[cable_type],
+            "kind": self.kind[cable_type],
+            "medium": self.medium[cable_type],
+            "rate_gbps": self.rate[cable_type],
             "label": self.labels(wiring.piece[rows]),
             "length_m": lengths,
-            "sku": self._skus(way, lengths),
+            "sku": self._skus(cable_type, lengths),
         }
         for end, device, port, cage in (
             ("a", wiring.a_device, wiring.a_port, wiring.a_cage),
@@ -111,17 +115,17 @@ class _Words:
             numbers = device[rows]
             columns[f"{end}_device"] = self.devices[numbers]
             columns[f"{end}_port"] = self.ports[port[rows]]
-            columns[f"{end}_module"] = self.modules[end][way]
+            columns[f"{end}_module"] = self.modules[end][cable_type]
             columns[f"{end}_cage"] = cage[rows] + 1
             columns |= self._place(end, numbers)
         return {name: columns[name] for name in NAMES}
 
-    def _skus(self, way: NDArray[np.int16], lengths: NDArray[np.float64]) -> NDArray[Any]:
+    def _skus(self, cable_type: NDArray[np.int16], lengths: NDArray[np.float64]) -> NDArray[Any]:
         """The part numbers of cables at their lengths; the id of a part without one."""
-        pairs, found = np.unique(np.stack((way.astype(np.float64), lengths)), axis=1, return_inverse=True)
+        pairs, found = np.unique(np.stack((cable_type.astype(np.float64), lengths)), axis=1, return_inverse=True)
         words = []
         for number, length in pairs.T:
-            medium = self.wiring.ways[int(number)].medium
+            medium = self.wiring.cable_types[int(number)].medium
             cable = medium.cable if medium else None
             metres = Fraction(str(length))
             words.append((cable_sku(cable, metres) or cable_id(cable, metres)) if cable else None)
@@ -167,11 +171,11 @@ def words_of(wiring: Wiring) -> Iterator[str]:
     yield from (wiring.site, *wiring.names, *wiring.ports, *words.stems)
     for column in (words.fabric, words.kind, words.medium, *words.modules.values()):
         yield from (word for word in column if word)
-    for way in wiring.ways:
-        if way.medium and way.medium.cable:
-            identity = way.medium.cable.identity
+    for cable_type in wiring.cable_types:
+        if cable_type.medium and cable_type.medium.cable:
+            identity = cable_type.medium.cable.identity
             yield from (
-                word for word in (identity.id, identity.sku, *way.medium.cable.ordering_numbers.values()) if word
+                word for word in (identity.id, identity.sku, *cable_type.medium.cable.ordering_numbers.values()) if word
             )
 
 

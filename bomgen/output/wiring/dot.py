@@ -63,13 +63,18 @@ def _drawn(wiring: Wiring) -> Column:
 def _bundles(wiring: Wiring, drawn: Column) -> Iterator[tuple[int, int, str]]:
     """Two drawn devices, the upper first, and what joins them: cables and their rate, or cables, links and rate."""
     rows = np.flatnonzero(np.isin(wiring.a_device, drawn) & np.isin(wiring.b_device, drawn))
-    of_link = (wiring.b_device[rows], wiring.a_device[rows], wiring.way[rows].astype(np.int64), wiring.piece[rows])
+    of_link = (
+        wiring.b_device[rows],
+        wiring.a_device[rows],
+        wiring.cable_type[rows].astype(np.int64),
+        wiring.piece[rows],
+    )
     cables, links = np.unique(np.stack(of_link, axis=1), axis=0, return_counts=True)
     found, first, counts = np.unique(cables[:, :-1], axis=0, return_index=True, return_counts=True)
     links = np.add.reduceat(links, first) if len(first) else links
     labels: dict[tuple[int, int], list[str]] = {}
-    for (upper, lower, way), count, carried in zip(found.tolist(), counts.tolist(), links.tolist(), strict=True):
-        text = f"{carried} × {wiring.ways[way].rate_gbps} Gb/s"
+    for (upper, lower, cable_type), count, carried in zip(found.tolist(), counts.tolist(), links.tolist(), strict=True):
+        text = f"{carried} × {wiring.cable_types[cable_type].rate_gbps} Gb/s"
         labels.setdefault((upper, lower), []).append(text if carried == count else f"{count}: {text}")
     for (upper, lower), texts in labels.items():
         yield upper, lower, ", ".join(texts)

@@ -62,7 +62,7 @@ def _header(subnet: Subnet) -> Iterator[str]:
     wiring = subnet.wiring
     used = wiring.used
     yield f"# Fabric {used[0].fabric} of {wiring.site}: {len(subnet)} nodes, {len(wiring)} links\n"
-    if fast := sorted({way.rate_gbps for way in used if way.rate_gbps > FASTEST_GBPS}):
+    if fast := sorted({cable_type.rate_gbps for cable_type in used if cable_type.rate_gbps > FASTEST_GBPS}):
         rates = " and ".join(f"{rate} Gb/s" for rate in fast)
         yield f"# Links of {rates} are written 4x{SPEEDS[FASTEST_GBPS]}, the fastest that ibsim 0.10 knows\n"
     yield "\n"
@@ -77,7 +77,7 @@ def _lines(subnet: Subnet, number: int, node: Node, names: list[str]) -> Iterato
         yield f'caguid=0x{guid:x}\nCa\t{node.ports} "{name}"\t\t# "{name}"\n'
     own = "" if node.adapter is None else "lid 0 lmc 0 "
     for link in node.links:
-        peer, speed = names[link.peer], speed_of(subnet.wiring.ways[link.way].rate_gbps)
+        peer, speed = names[link.peer], speed_of(subnet.wiring.cable_types[link.cable_type].rate_gbps)
         yield f'[{link.port}]\t"{peer}"[{link.peer_port}]\t\t# {own}"{peer}" lid 0 4x{speed}\n'
     yield "\n"
 

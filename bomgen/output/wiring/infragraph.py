@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from bomgen.cabling.types import DeviceKind, WireWay, Wiring
+from bomgen.cabling.types import CableType, DeviceKind, Wiring
 from bomgen.output.wiring.formats import Progress
 
 ABOUT = "Infrastructure of InfraGraph, for simulators of traffic and failures."
@@ -36,20 +36,22 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
         "name": wiring.site,
         "description": f"{wiring.pieces} cables of {wiring.site}",
         "devices": list(_devices(wiring)),
-        "links": [_link(number, way) for number, way in _used(wiring)],
+        "links": [_link(number, cable_type) for number, cable_type in _used(wiring)],
         "instances": list(_instances(wiring)),
     }
     text = json.dumps(head, indent=1)
     out.write(f'{text[: text.rindex("}")].rstrip()},\n "edges": ['.encode())
     ports = [f"{name.translate(REPLACED)}[0]" for name in wiring.ports]
-    names = {number: _link_name(number, way) for number, way in _used(wiring)}
-    columns = (wiring.way, wiring.a_device, wiring.a_port, wiring.b_device, wiring.b_port)
+    names = {number: _link_name(number, cable_type) for number, cable_type in _used(wiring)}
+    columns = (wiring.cable_type, wiring.a_device, wiring.a_port, wiring.b_device, wiring.b_port)
     for start in range(0, len(wiring), BATCH):
         lines = []
-        for way, a, a_port, b, b_port in zip(*(each[start : start + BATCH].tolist() for each in columns), strict=True):
+        for cable_type, a, a_port, b, b_port in zip(
+            *(each[start : start + BATCH].tolist() for each in columns), strict=True
+        ):
             edge = {
                 "scheme": "one2one",
-                "link": names[way],
+                "link": names[cable_type],
                 "ep1": {"instance": places[a], "component": ports[a_port]},
                 "ep2": {"instance": places[b], "component": ports[b_port]},
             }
@@ -59,8 +61,8 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     out.write(b"\n ]\n}\n")
 
 
-def _used(wiring: Wiring) -> list[tuple[int, WireWay]]:
-    return [(int(number), wiring.ways[number]) for number in np.unique(wiring.way)]
+def _used(wiring: Wiring) -> list[tuple[int, CableType]]:
+    return [(int(number), wiring.cable_types[number]) for number in np.unique(wiring.cable_type)]
 
 
 def _kinds(wiring: Wiring) -> list[tuple[int, DeviceKind]]:
@@ -121,15 +123,15 @@ def _instances(wiring: Wiring) -> Iterator[dict[str, Any]]:
             yield {"name": stem, "device": stems[0], "count": stems.count(stem)}
 
 
-def _link_name(number: int, way: WireWay) -> str:
-    return f"{way.fabric}-{way.kind}-{number + 1}"
+def _link_name(number: int, cable_type: CableType) -> str:
+    return f"{cable_type.fabric}-{cable_type.kind}-{number + 1}"
 
 
-def _link(number: int, way: WireWay) -> dict[str, Any]:
+def _link(number: int, cable_type: CableType) -> dict[str, Any]:
     """A way that links are built, with its rate."""
-    cable = way.medium.cable if way.medium else None
+    cable = cable_type.medium.cable if cable_type.medium else None
     return {
-        "name": _link_name(number, way),
-        "description": cable.identity.name if cable else way.kind,
-        "physical": {"bandwidth": {"choice": "gigabits_per_second", "gigabits_per_second": way.rate_gbps}},
+        "name": _link_name(number, cable_type),
+        "description": cable.identity.name if cable else cable_type.kind,
+        "physical": {"bandwidth": {"choice": "gigabits_per_second", "gigabits_per_second": cable_type.rate_gbps}},
     }

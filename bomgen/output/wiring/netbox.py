@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bomgen.cabling.types import NOWHERE, DeviceKind, WireWay, Wiring
+from bomgen.cabling.types import NOWHERE, CableType, DeviceKind, Wiring
 from bomgen.catalog.part_records import slug
 from bomgen.catalog.parts import Cable, Module
 from bomgen.optics.selection import COPPER_PAIRS
@@ -193,29 +193,29 @@ def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterat
 
 def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
     """The ports that cables lead to, device by device: what kind of port each is, how fast, and the module in it."""
-    way = np.concatenate((wiring.way, wiring.way)).astype(np.int64)
+    netbox_cable_type = np.concatenate((wiring.cable_type, wiring.cable_type)).astype(np.int64)
     end = np.repeat(np.array([0, 1]), len(wiring))
     device = np.concatenate((wiring.a_device, wiring.b_device))
     port = np.concatenate((wiring.a_port, wiring.b_port))
     cage = np.concatenate((wiring.a_cage, wiring.b_cage))
     lane = np.concatenate((wiring.a_lane, wiring.b_lane))
-    known = [tuple(_interface(each, upper) for upper in (False, True)) for each in wiring.ways]
+    known = [tuple(_interface(each, upper) for upper in (False, True)) for each in wiring.cable_types]
     for row in np.lexsort((lane, cage, device)).tolist():
-        yield (wiring.names[device[row]], wiring.ports[port[row]], *known[way[row]][end[row]])
+        yield (wiring.names[device[row]], wiring.ports[port[row]], *known[netbox_cable_type[row]][end[row]])
 
 
-def _interface(way: WireWay, upper: bool) -> tuple[str, int, str]:
+def _interface(netbox_cable_type: CableType, upper: bool) -> tuple[str, int, str]:
     """Type, speed [kbit/s] and module of the ports at one end of links."""
-    medium = way.medium
+    medium = netbox_cable_type.medium
     module = (medium.upper if upper else medium.lower) if medium else None
     described = module.identity.part_number or module.identity.name if module else ""
-    return _type(way, module), way.rate_gbps * KBPS, described
+    return _type(netbox_cable_type, module), netbox_cable_type.rate_gbps * KBPS, described
 
 
-def _type(way: WireWay, module: Module | None) -> str:
+def _type(netbox_cable_type: CableType, module: Module | None) -> str:
     """What NetBox calls a port of such links."""
-    rate = way.rate_gbps
-    if way.protocol == INFINIBAND:
+    rate = netbox_cable_type.rate_gbps
+    if netbox_cable_type.protocol == INFINIBAND:
         return INFINIBAND_TYPES.get(rate, OTHER)
     cage = OSFP if module and module.cage.startswith(OSFP) else module.cage if module else None
     return CAGE_TYPES.get((cage or "", rate)) or RATE_TYPES.get(rate, OTHER)
@@ -223,22 +223,27 @@ def _type(way: WireWay, module: Module | None) -> str:
 
 def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:
     """Every link as a cable; those of one cable carry its label and say which they are."""
-    types = [cable_type(way.medium.cable if way.medium else None) for way in wiring.ways]
+    types = [netbox_cable_type(each.medium.cable if each.medium else None) for each in wiring.cable_types]
     of_piece = np.bincount(wiring.piece) if len(wiring) else wiring.piece
     place = np.arange(len(wiring)) - np.searchsorted(wiring.piece, wiring.piece)
     for rows, table in batches(wiring):
         several = of_piece[wiring.piece[rows]]
         columns = [table[name].tolist() for name in ("a_device", "a_port", "b_device", "b_port", "label")]
-        numbers = (wiring.way[rows].tolist(), wiring.length_m[rows].tolist(), several.tolist(), place[rows].tolist())
-        for a, a_port, b, b_port, label, way, length, links, link in zip(*columns, *numbers, strict=True):
-            kind = types[way]
+        numbers = (
+            wiring.cable_type[rows].tolist(),
+            wiring.length_m[rows].tolist(),
+            several.tolist(),
+            place[rows].tolist(),
+        )
+        for a, a_port, b, b_port, label, netbox_cable_type, length, links, link in zip(*columns, *numbers, strict=True):
+            kind = types[netbox_cable_type]
             described = "" if links == 1 else f"link {link + 1} of {links}"
             ends = (a, INTERFACE, a_port, b, INTERFACE, b_port)
             yield (*ends, kind, PLANNED, label, COLORS.get(kind, ""), f"{length:g}", "m", described)
         progress(len(np.unique(wiring.piece[rows])))
 
 
-def cable_type(cable: Cable | None) -> str:
+def netbox_cable_type(cable: Cable | None) -> str:
     """What NetBox calls a cable; empty where no part is known."""
     if cable is None:
         return ""

@@ -40,7 +40,7 @@ class Link(NamedTuple):
     peer: int
     """Place of the node at the other end."""
     peer_port: int
-    way: int
+    cable_type: int
     name: int
     """What the port is called on the device, as a number."""
     peer_name: int
@@ -106,7 +106,7 @@ class Subnet:
                 np.concatenate((self.a_number, self.b_number)),
                 np.concatenate((self.b_node, self.a_node)),
                 np.concatenate((self.b_number, self.a_number)),
-                np.concatenate((wiring.way, wiring.way)).astype(np.int64),
+                np.concatenate((wiring.cable_type, wiring.cable_type)).astype(np.int64),
                 np.concatenate((wiring.a_port, wiring.b_port)),
                 np.concatenate((wiring.b_port, wiring.a_port)),
             ),
@@ -127,12 +127,12 @@ class Subnet:
 def _check(wiring: Wiring) -> None:
     """Raise Unsuitable unless the cables are those of one InfiniBand fabric."""
     used = wiring.used
-    fabrics = list(dict.fromkeys(way.fabric for way in used))
+    fabrics = list(dict.fromkeys(cable_type.fabric for cable_type in used))
     if not fabrics:
         raise Unsuitable("no InfiniBand fabric: there is no switch that a cable leads to")
     if len(fabrics) > 1:
         raise Unsuitable(f"one subnet a file; name one of {', '.join(fabrics)} with --fabric")
-    protocols = {way.protocol for way in used}
+    protocols = {cable_type.protocol for cable_type in used}
     if protocols - {INFINIBAND, None}:
         raise Unsuitable(f"the switches of the fabric {fabrics[0]} are Ethernet, no InfiniBand subnet")
 
@@ -146,10 +146,10 @@ def _lanes(wiring: Wiring) -> Column:
         np.maximum.at(highest, wiring.kind_numbers[device], lane + 1)
         for model, lane_count in zip(models, highest.tolist(), strict=True):
             most[model] = max(most.get(model, 1), lane_count)
-    for number in np.unique(wiring.way):
-        first = int(np.argmax(wiring.way == number))
+    for number in np.unique(wiring.cable_type):
+        first = int(np.argmax(wiring.cable_type == number))
         ends = (wiring.a_device[first], wiring.b_device[first])
-        for end, of_cage in zip(ends, wiring.ways[number].links_per_cage, strict=True):
+        for end, of_cage in zip(ends, wiring.cable_types[number].links_per_cage, strict=True):
             model = models[int(wiring.kind_numbers[end])]
             most[model] = max(most[model], of_cage)
     lanes = np.array([most.get(model, 1) for model in models], dtype=np.int64)

@@ -17,7 +17,7 @@ from bomgen.core.yaml_source import Source
 from bomgen.plan.binding.cluster import cluster
 from bomgen.plan.binding.fabrics import AUTO, bought_once, fabric
 from bomgen.plan.binding.quote import operation, paths, quote, stock
-from bomgen.plan.binding.section import Section
+from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, storage, training
 from bomgen.plan.types import Layout, Plan, Site
 
@@ -31,7 +31,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     Raises PlanErrors with every problem found: unknown parts, quantities in no known unit.
     """
     problems: list[Problem] = []
-    root = Section(source, (), catalog, problems)
+    root = PlanSection(source, (), catalog, problems)
     workload = root.below("workload")
     run = serving = target = None
     if workload.has("training"):
@@ -73,7 +73,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     )
 
 
-def _site(section: Section) -> Site:
+def _site(section: PlanSection) -> Site:
     rack, management = section.below("rack"), section.below("management")
     part = rack.part("part", "rack", part_records.rack)
     own_units = part.rack_units if part and not rack.has("units") else None
@@ -100,7 +100,7 @@ def _site(section: Section) -> Site:
     )
 
 
-def _layout(site: Section, rack: Rack | None) -> Layout:
+def _layout(site: PlanSection, rack: Rack | None) -> Layout:
     section = site.below("layout")
     rows = section.data.get("rows")
     beside = part_records.metres_of(rack.width_mm) if rack and rack.width_mm and not section.has("rack_pitch") else None
@@ -117,7 +117,7 @@ def _layout(site: Section, rack: Rack | None) -> Layout:
     )
 
 
-def _measure(section: Section, key: str, assumption: str, zero: bool = False) -> Figure:
+def _measure(section: PlanSection, key: str, assumption: str, zero: bool = False) -> Figure:
     """A length on the floor, to the micrometre at most: what the ways of millions of cables are added up from."""
     found = section.quantity(key, "m", assumption, zero)
     if found.value > MOST_METRES or (found.value * MICROMETRES) % 1:
@@ -128,7 +128,7 @@ def _measure(section: Section, key: str, assumption: str, zero: bool = False) ->
     return found
 
 
-def _blocks(layout: Section, row: int) -> Iterator[tuple[str, Figure]]:
+def _blocks(layout: PlanSection, row: int) -> Iterator[tuple[str, Figure]]:
     """The racks of a row, block by block."""
     for place in range(len(layout.data["rows"][row])):
         block = layout.below("rows").below(row).below(place)
@@ -138,7 +138,7 @@ def _blocks(layout: Section, row: int) -> Iterator[tuple[str, Figure]]:
                 yield kind, racks
 
 
-def _spares(section: Section) -> dict[str, Figure]:
+def _spares(section: PlanSection) -> dict[str, Figure]:
     found: dict[str, Figure] = {}
     for category, raw in section.data.items():
         is_share = (isinstance(raw, str) and raw.strip().endswith("%")) or (isinstance(raw, Fraction) and raw < 1)

@@ -7,11 +7,11 @@ from contextlib import suppress
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import Problem
-from bomgen.plan.binding.section import Section
+from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import Cluster
 
 
-def cluster(section: Section) -> Cluster | None:
+def cluster(section: PlanSection) -> Cluster | None:
     """The cluster block; None when something in it is wrong, which the section notes."""
     gpu = section.part("gpu", "gpu", part_records.gpu)
     server = section.part("server", "server", part_records.server)
@@ -59,7 +59,7 @@ def default_server(catalog: Catalog, gpu: str) -> parts.Server | None:
     return next((part_records.server(record) for record in fits), None)
 
 
-def _server_nic(section: Section, server: parts.Server | None) -> parts.Nic | None:
+def _server_nic(section: PlanSection, server: parts.Server | None) -> parts.Nic | None:
     inline_nic = section.data.get("server")
     if isinstance(inline_nic, dict) and isinstance(inline_nic.get("nic"), dict):
         return section.below("server").part("nic", "nic", part_records.nic)

@@ -13,7 +13,7 @@ from bomgen.fabric.declaration import LinkKind, Topology
 from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
-from bomgen.plan.binding.section import Section
+from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import IN_BAND, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
 
 DEFAULT = "default"
@@ -22,7 +22,7 @@ ASSUMED = "x-assumption"
 """Names the assumption that stands in for an option of a topology."""
 
 
-def fabric(fabrics: Section, name: str) -> FabricPlan | None:
+def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
     """The fabric of a name; None when something in it is wrong, which the section notes."""
     section = fabrics.below(name)
     given = fabrics.data[name]
@@ -86,7 +86,7 @@ def fabric(fabrics: Section, name: str) -> FabricPlan | None:
     )
 
 
-def _hosts(section: Section, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
+def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
     """What else is attached."""
     found = []
     listed = section.below("hosts")
@@ -154,7 +154,7 @@ def _own_plug(part: parts.Appliance | None, role: str, leaf: TierChoice | None) 
     return Plug(part.cage, part.ports_per_cage, None)
 
 
-def _management_ports(section: Section, role: str, device: str) -> Figure | None:
+def _management_ports(section: PlanSection, role: str, device: str) -> Figure | None:
     """Management ports of a switch or PDU on an out-of-band fabric; None where there are none to count."""
     key = f"{device}_ports"
     if role != OUT_OF_BAND:
@@ -165,7 +165,7 @@ def _management_ports(section: Section, role: str, device: str) -> Figure | None
     return ports if ports.value else None
 
 
-def _uplink(section: Section, fabrics: Section, topology: Topology) -> Uplink | None:
+def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology) -> Uplink | None:
     """The fabric that the leaves are linked into."""
     below = section.below("uplink")
     name = below.text("fabric")
@@ -186,12 +186,12 @@ def _uplink(section: Section, fabrics: Section, topology: Topology) -> Uplink | 
     return Uplink(name, below.quantity("ports", "count", "uplink-ports"), below.mark)
 
 
-def _role(fabrics: Section, name: str) -> str:
+def _role(fabrics: PlanSection, name: str) -> str:
     given = fabrics.data[name]
     return str(given.get("role", name)) if isinstance(given, dict) else name
 
 
-def _topology(section: Section, name: str) -> Topology:
+def _topology(section: PlanSection, name: str) -> Topology:
     """The topology of a fabric, which says nothing under the name of another one."""
     found: Topology | None = None
     for each in described():
@@ -208,7 +208,7 @@ def _topology(section: Section, name: str) -> Topology:
     return found
 
 
-def _options(section: Section, topology: Topology) -> dict[str, Figure | tuple[Figure, ...]]:
+def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tuple[Figure, ...]]:
     """What the plan says under the name of the topology, and the assumptions for what it does not say."""
     own = section.below(topology.name)
     found: dict[str, Figure | tuple[Figure, ...]] = {}
@@ -220,7 +220,7 @@ def _options(section: Section, topology: Topology) -> dict[str, Figure | tuple[F
     return found
 
 
-def _default_fabric(fabrics: Section, role: str) -> Section:
+def _default_fabric(fabrics: PlanSection, role: str) -> PlanSection:
     """The section of the cited default for a role, every figure of it an assumption.
 
     Out-of-band switches are linked into the in-band fabric where the plan has one.
@@ -228,10 +228,10 @@ def _default_fabric(fabrics: Section, role: str) -> Section:
     linked = role == OUT_OF_BAND and any(_role(fabrics, name) == IN_BAND for name in fabrics.data)
     record = fabrics.catalog.find("assumption", f"fabric-{role.replace('_', '-')}{'-linked' if linked else ''}-default")
     origin = fabrics.catalog.assumption(record.id).origin
-    return Section(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
+    return PlanSection(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
 
 
-def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoice | None:
+def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierChoice | None:
     own = section.below(tier)
     model = own.part("switch", "switch", part_records.switch) or switch
     if model is None:
@@ -252,7 +252,7 @@ def _tier(section: Section, tier: str, switch: parts.Switch | None) -> TierChoic
     )
 
 
-def _link(links: Section, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
+def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
     section = links.below(kind.name)
     named = section.data.get("module")
     modules = {end: str(named) for end in kind.ends} if isinstance(named, str) else dict(named or {})
@@ -276,7 +276,7 @@ def _link(links: Section, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
     )
 
 
-def _panels(section: Section) -> PanelSpec | None:
+def _panels(section: PlanSection) -> PanelSpec | None:
     """What the plan says of patch panels; None where it asks for none."""
     if not section.data.get("panels"):
         return None
@@ -303,7 +303,7 @@ def _listed(given: object) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else ()
 
 
-def _policies(section: Section) -> tuple[str, ...]:
+def _policies(section: PlanSection) -> tuple[str, ...]:
     """The policies for a kind of link, which must not contradict each other or the medium named."""
     prefer = _listed(section.data.get("prefer"))
     medium = str(section.data.get("medium", AUTO))

@@ -11,7 +11,7 @@ from itertools import count as numbered
 from bomgen.catalog.part_records import slug
 from bomgen.core.money import MAX_PRICE, MONEY, decimal
 from bomgen.core.provenance import Figure, Given, Mark
-from bomgen.plan.binding.section import Section
+from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.commercial_terms import (
     ORDER,
     SERVICE,
@@ -31,7 +31,7 @@ LISTED = ("parts", "lines")
 """Keys of `discount` that hold discounts by name."""
 
 
-def quote(section: Section) -> QuotePlan:
+def quote(section: PlanSection) -> QuotePlan:
     """What the plan says of the quote."""
     assumed = section.catalog.assumption("quote-currency")
     vendor = section.below("vendor")
@@ -65,7 +65,7 @@ def quote(section: Section) -> QuotePlan:
     )
 
 
-def stock(section: Section) -> dict[str, Figure]:
+def stock(section: PlanSection) -> dict[str, Figure]:
     """Pieces that the customer has, by catalogue id or part number in lower case."""
     found: dict[str, Figure] = {}
     for name in section.data:
@@ -77,7 +77,7 @@ def stock(section: Section) -> dict[str, Figure]:
     return found
 
 
-def operation(section: Section) -> Operation | None:
+def operation(section: PlanSection) -> Operation | None:
     """How long the cluster runs and what that costs; None where nobody asks."""
     years = section.figure("years", "years")
     if years is None:
@@ -95,7 +95,7 @@ def operation(section: Section) -> Operation | None:
     )
 
 
-def paths(section: Section, key: str) -> tuple[tuple[str, Mark], ...]:
+def paths(section: PlanSection, key: str) -> tuple[tuple[str, Mark], ...]:
     """The path at a key, or those of the list there, each with its place."""
     given = section.data.get(key) or []
     if isinstance(given, str):
@@ -104,7 +104,7 @@ def paths(section: Section, key: str) -> tuple[tuple[str, Mark], ...]:
     return tuple((path, section.source.mark((*below, place))) for place, path in enumerate(given))
 
 
-def _amount(section: Section, key: str) -> Decimal | None:
+def _amount(section: PlanSection, key: str) -> Decimal | None:
     """The money at a key; None where there is none."""
     given = section.data.get(key)
     amount = None if given is None else decimal(given)
@@ -114,13 +114,13 @@ def _amount(section: Section, key: str) -> Decimal | None:
     return amount
 
 
-def _lines(section: Section, key: str) -> tuple[str, ...]:
+def _lines(section: PlanSection, key: str) -> tuple[str, ...]:
     """A text, or the texts of a list."""
     given = section.data.get(key) or ()
     return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
-def _party(section: Section, key: str) -> Party | None:
+def _party(section: PlanSection, key: str) -> Party | None:
     if not section.has(key):
         return None
     if isinstance(section.data[key], str):
@@ -137,7 +137,7 @@ def _party(section: Section, key: str) -> Party | None:
     )
 
 
-def _exchange(section: Section, currency: str) -> Exchange:
+def _exchange(section: PlanSection, currency: str) -> Exchange:
     given = section.below(currency)
     rate = decimal(given.data["rate"])
     if rate >= MAX_RATE or 0 < rate * MAX_RATE < 1:
@@ -145,7 +145,7 @@ def _exchange(section: Section, currency: str) -> Exchange:
     return Exchange(rate, str(given.data["date"]), given.text("source"), given.mark)
 
 
-def _discounts(section: Section) -> Discounts:
+def _discounts(section: PlanSection) -> Discounts:
     by_name = {
         key: {name.lower() if key == "parts" else name: share for name, share in _shares(section.below(key)).items()}
         for key in LISTED
@@ -153,13 +153,13 @@ def _discounts(section: Section) -> Discounts:
     return Discounts(_shares(section), by_name["parts"], by_name["lines"])
 
 
-def _shares(section: Section) -> dict[str, Figure]:
+def _shares(section: PlanSection) -> dict[str, Figure]:
     """The shares of a mapping by their keys; mappings below it are left out."""
     found = {name: section.figure(name, "share", zero=True) for name in section.data if name not in LISTED}
     return {name: share for name, share in found.items() if share is not None}
 
 
-def _charges(section: Section) -> Iterator[Charge]:
+def _charges(section: PlanSection) -> Iterator[Charge]:
     taken: set[str] = set()
     for at in range(len(section.data.get("charges") or ())):
         given = section.below("charges").below(at)
@@ -188,7 +188,7 @@ def _charges(section: Section) -> Iterator[Charge]:
         )
 
 
-def _alternatives(section: Section) -> Iterator[Alternative]:
+def _alternatives(section: PlanSection) -> Iterator[Alternative]:
     for at in range(len(section.data.get("alternatives") or ())):
         given = section.below("alternatives").below(at)
         yield Alternative(

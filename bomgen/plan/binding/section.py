@@ -16,7 +16,7 @@ from bomgen.core.yaml_source import Path, Source
 T = TypeVar("T")
 
 
-class Section(NamedTuple):
+class PlanSection(NamedTuple):
     """A mapping of the plan while it is bound: reads figures, notes problems, falls back on assumptions."""
 
     source: Source
@@ -46,9 +46,9 @@ class Section(NamedTuple):
         """Whether the section says something of a key."""
         return self.data.get(key) is not None
 
-    def below(self, key: str | int) -> Section:
+    def below(self, key: str | int) -> PlanSection:
         """The section at a key, or at a place of a list; empty when it is not there."""
-        return Section(self.source, (*self.path, key), self.catalog, self.problems, self.origin)
+        return PlanSection(self.source, (*self.path, key), self.catalog, self.problems, self.origin)
 
     def value_mark(self, key: str) -> Mark:
         """Where the value of a key stands."""

@@ -10,14 +10,14 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure
 from bomgen.core.units import parse
 from bomgen.plan.binding.fabrics import plug_of
-from bomgen.plan.binding.section import Section
+from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import (
     ESTIMATE,
     Compute,
     Degrees,
     Inference,
     Parallelism,
-    Spread,
+    PublishedRange,
     Storage,
     StorageLevel,
     StorageServers,
@@ -29,7 +29,7 @@ STORAGE_SERVER = "storage server"
 """What a storage server is called that has no name."""
 
 
-def training(section: Section) -> Training | None:
+def training(section: PlanSection) -> Training | None:
     """A training run; None when something in it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
     tokens = section.figure("tokens", "tokens")
@@ -70,7 +70,7 @@ def training(section: Section) -> Training | None:
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
 
 
-def fine_tuning(section: Section) -> Training | None:
+def fine_tuning(section: PlanSection) -> Training | None:
     """A fine-tuning run; None when something in it is wrong, which the section notes."""
     run = training(section)
     modules = section.data.get("target_modules")
@@ -84,7 +84,7 @@ def fine_tuning(section: Section) -> Training | None:
     return run._replace(tuning=tuning) if run else None
 
 
-def _parallelism(section: Section) -> Parallelism | None:
+def _parallelism(section: PlanSection) -> Parallelism | None:
     if not section.data:
         return None
 
@@ -102,7 +102,7 @@ def _parallelism(section: Section) -> Parallelism | None:
     )
 
 
-def inference(section: Section) -> Inference | None:
+def inference(section: PlanSection) -> Inference | None:
     """A model to be served; None when something in it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
     precision = section.word("precision", "inference-precision")
@@ -125,7 +125,7 @@ def inference(section: Section) -> Inference | None:
     return None if model is None else serving(model=model)
 
 
-def _degrees(section: Section) -> Degrees | None:
+def _degrees(section: PlanSection) -> Degrees | None:
     """The degrees that a plan gives for a replica; None when it leaves them to the program."""
     if not section.data:
         return None
@@ -136,11 +136,11 @@ def _degrees(section: Section) -> Degrees | None:
     )
 
 
-def _spread(section: Section, assumption: str) -> Spread:
-    return Spread(*(section.catalog.assumption(f"{assumption}-{end}") for end in ("low", "typical", "high")))
+def _spread(section: PlanSection, assumption: str) -> PublishedRange:
+    return PublishedRange(*(section.catalog.assumption(f"{assumption}-{end}") for end in ("low", "typical", "high")))
 
 
-def compute(section: Section) -> Compute | None:
+def compute(section: PlanSection) -> Compute | None:
     """Peak computing power that is asked for; None when the target is wrong, which the section notes."""
     target = section.figure("target", "FLOP/s")
     if target is None:
@@ -153,7 +153,7 @@ def compute(section: Section) -> Compute | None:
     )
 
 
-def storage(section: Section) -> Storage:
+def storage(section: PlanSection) -> Storage:
     """What the plan says of storage, and the assumptions about interruptions where it is silent."""
     servers = section.below("servers")
     return Storage(
@@ -195,7 +195,7 @@ def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
     return {level: StorageLevel(*(cited(level, key) for key in StorageLevel._fields)) for level in record.data["value"]}
 
 
-def _storage_servers(section: Section) -> StorageServers:
+def _storage_servers(section: PlanSection) -> StorageServers:
     name = section.text("name") or STORAGE_SERVER
     identity = parts.Identity(
         kind="storage",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.devices import SERVERS, Machines, number_devices
+from bomgen.cabling.devices import SERVERS, DeviceTable, number_devices
 from bomgen.cabling.positions import build_floor, locate_devices, pdu_units, stack_of_machines
 from bomgen.cabling.types import NOWHERE, PANEL, Column, DeviceKind, Places
 from bomgen.cabling.wiring import wire
@@ -52,7 +52,7 @@ class Rows(NamedTuple):
     """The first row of every rack on the floor, and behind the last one the end."""
 
 
-class Standing(NamedTuple):
+class RackStack(NamedTuple):
     """Boxes one above the other in every rack of a group."""
 
     kind: DeviceKind
@@ -88,7 +88,7 @@ def elevations(design: Design) -> Elevations | None:
 # Racks that are alike
 
 
-def _rows(found: Machines, placed: Places, racks: int) -> Rows:
+def _rows(found: DeviceTable, placed: Places, racks: int) -> Rows:
     """The devices that stand in racks, in the order of the racks."""
     device = np.flatnonzero(placed.rack != NOWHERE).astype(np.int64)
     kinds = np.repeat(np.arange(len(found.kinds), dtype=np.int64), [kind.number for kind in found.kinds])
@@ -112,7 +112,7 @@ def _alike(floor: Floor, rows: Rows) -> list[tuple[str, list[int]]]:
 
 
 def _group(
-    design: Design, site: Site, floor: Floor, found: Machines, rows: Rows, kind: str, racks: list[int]
+    design: Design, site: Site, floor: Floor, found: DeviceTable, rows: Rows, kind: str, racks: list[int]
 ) -> Elevation:
     """Equal racks, their numbers from 0."""
     numbers = np.array(racks, dtype=np.int64)
@@ -147,9 +147,9 @@ def _are(devices: Column, kind: DeviceKind | None) -> NDArray[np.bool_]:
     return (devices >= start) & (devices < start + number)
 
 
-def _standing(found: Machines, kind: Column, unit: Column, rows: Column) -> Iterator[Standing]:
+def _standing(found: DeviceTable, kind: Column, unit: Column, rows: Column) -> Iterator[RackStack]:
     """The rows of a rack put together to boxes, and these to what stands one above the other."""
-    below: Standing | None = None
+    below: RackStack | None = None
     for row in rows.tolist():
         of, at = found.kinds[int(kind[row])], int(unit[row])
         same = below is not None and below.kind is of
@@ -161,12 +161,12 @@ def _standing(found: Machines, kind: Column, unit: Column, rows: Column) -> Iter
         else:
             if below:
                 yield below
-            below = Standing(of, at, ((row, row),))
+            below = RackStack(of, at, ((row, row),))
     if below:
         yield below
 
 
-def _slot(standing: Standing, devices: NDArray[np.int64], trays: bool, spare: bool) -> Slot:
+def _slot(standing: RackStack, devices: NDArray[np.int64], trays: bool, spare: bool) -> Slot:
     """Equal devices of equal racks; `devices` has a row a rack."""
     kind, boxes = standing.kind, standing.boxes
     inside = devices[:, boxes[0][0] : boxes[-1][1] + 1] - kind.start
@@ -259,7 +259,7 @@ def _unplaced(kinds: Iterable[DeviceKind], placed: Places) -> Iterator[Unplaced]
             yield Unplaced(name, missing, boxes, why)
 
 
-def _panels_without_room(found: Machines, placed: Places) -> Iterator[tuple[str, str]]:
+def _panels_without_room(found: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
     """A warning about patch panels above which, or for which, there is no room in their racks."""
     panels = [kind for kind in found.kinds if kind.device == PANEL]
     numbers = np.concatenate([np.arange(kind.start, kind.start + kind.number) for kind in panels] or [np.zeros(0, int)])
@@ -270,7 +270,7 @@ def _panels_without_room(found: Machines, placed: Places) -> Iterator[tuple[str,
         yield message("panels-without-room", panels=len(high), all=len(numbers), racks=named), "rack-units"
 
 
-def _doubts(design: Design, site: Site, found: Machines, placed: Places) -> Iterator[tuple[str, str]]:
+def _doubts(design: Design, site: Site, found: DeviceTable, placed: Places) -> Iterator[tuple[str, str]]:
     """A warning about racks that are too few for what must stand in them."""
     yield from _panels_without_room(found, placed)
     given, packed = design.facility.management_racks, stack_of_machines(design, found, site)

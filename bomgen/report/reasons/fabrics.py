@@ -12,7 +12,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.clos.runners_up import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
-from bomgen.fabric.clos.search import Shape
+from bomgen.fabric.clos.search import ClosShape
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.types import Demand, Tier, TierChoice
 from bomgen.plan import fabric_demand
@@ -141,12 +141,12 @@ def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
     )
 
 
-def _size(shape: Shape) -> str:
+def _size(shape: ClosShape) -> str:
     switches, links, _ = shape.cost
     return f"{counted(switches, 'switch')}, {counted(links, 'link')} between them"
 
 
-def _worse(best: Shape, other: Shape) -> str:
+def _worse(best: ClosShape, other: ClosShape) -> str:
     """What a shape has more of than the best: the first in which they differ decides."""
     for words, mine, least in zip(_MORE_OF, other.cost, best.cost, strict=True):
         if mine > least:

@@ -31,7 +31,7 @@ from bomgen.sizing.training.activations import FULL
 SECONDS_A_DAY = 24 * 60 * 60
 
 
-class Run(NamedTuple):
+class TrainingRun(NamedTuple):
     """What a training run needs; nothing here depends on the number of GPUs, except an estimated goodput."""
 
     parameters: Figure
@@ -168,7 +168,7 @@ def token_rate(
     return gpus * peak * mfu * parallel_efficiency * goodput / Fraction(flops_per_token)
 
 
-def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
+def size(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRun:
     """What a training run needs, from the dense peak of a GPU at its precision [TFLOP/s] and the goodput.
 
     Raises Infeasible when attention FLOPs are to be counted for a model of unknown shape, or a rate exceeds the peak.
@@ -188,7 +188,7 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> Run:
     if training.target_days:
         efficiency = training.parallel_efficiency
         required = gpus_for_days(training.target_days, model_flops, peak, mfu, efficiency, goodput)
-    return Run(
+    return TrainingRun(
         mfu_by_convention=_mfu_by_convention(training, plain, model_flops, mfu),
         tokens_per_second_per_gpu=rate_of_gpu(peak, mfu, a_token),
         parameters=model.parameters,
@@ -274,18 +274,18 @@ def _utilisation(
     return mfu
 
 
-def gpus_needed(training: Training, run: Run) -> Figure:
+def gpus_needed(training: Training, run: TrainingRun) -> Figure:
     """GPUs, not rounded, that finish in the target time without lost time. Raises ValueError without a target."""
     target, efficiency = require(training.target_days, "no target"), training.parallel_efficiency
     return gpus_without_loss(target, run.flops, run.peak_flops_per_gpu, run.mfu, efficiency)
 
 
-def days(training: Training, run: Run, gpus: Figure) -> Figure:
+def days(training: Training, run: TrainingRun, gpus: Figure) -> Figure:
     """Days that the run takes on a number of GPUs."""
     return days_on_gpus(gpus, run.flops, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput)
 
 
-def tokens_per_second(training: Training, run: Run, gpus: Figure) -> Figure:
+def tokens_per_second(training: Training, run: TrainingRun, gpus: Figure) -> Figure:
     """Tokens per second of a number of GPUs, averaged over the run."""
     return token_rate(
         gpus, run.peak_flops_per_gpu, run.mfu, training.parallel_efficiency, run.goodput, run.flops_per_token
