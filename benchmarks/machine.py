@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from measuring import CHECKOUT, KIB_A_GIB
 
-PACKAGES = ("PyYAML", "jsonschema", "Jinja2", "openpyxl", "click", "numpy", "pyarrow")
+PACKAGES = ("PyYAML", "jsonschema", "Jinja2", "openpyxl", "click", "numpy", "rich")
+EXTRAS = ("pyarrow",)
 
 
 def machine() -> dict[str, Any]:
@@ -36,8 +37,14 @@ def _cpu() -> str:
 
 
 def packages() -> dict[str, str]:
-    """The versions of what bomgen imports."""
-    return {name: version(name) for name in PACKAGES}
+    """The versions of what bomgen imports, and of the extras that are installed."""
+    versions = {name: version(name) for name in PACKAGES}
+    for name in EXTRAS:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
 
 
 def source() -> dict[str, Any]:
