@@ -99,7 +99,7 @@ def _refuse_panels(design: Design) -> None:
     for built in design.fabrics:
         for kind, wish in built.plan.links.items():
             if wish.panels:
-                message = "panels stand in racks, and none are counted; give height and power of the servers"
+                message = "panels need racks, and none are counted; give the height and power of the servers"
                 path = f"fabrics.{built.plan.name}.links.{kind}.panels"
                 raise PlanErrors([Problem(wish.panels.mark, "error", message, "layout", path)])
 

@@ -327,7 +327,7 @@ class Catalog:
             with path.open("rb") as stream:
                 content = progress.read(shown, stream.read(MAX_BYTES + 1))
         except OSError as error:
-            message = f"the part file cannot be read ({error.strerror}); see to it that it can"
+            message = f"the part file cannot be read ({error.strerror}); make it readable"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content

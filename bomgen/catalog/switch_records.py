@@ -62,9 +62,9 @@ def _port_names(
     words = {key: given.get(key) for key in NAMED}
     message, split = "", words["split"]
     if built and built.ports_per_card and not all("{card}" in word for word in words.values() if word):
-        message = "ports of a chassis are told apart by their line card; write {card} into cage, port and split"
+        message = "ports of a chassis are distinguished by line card; write {card} into cage, port and split"
     elif split and "{port}" not in split and any(group.ports_per_cage.value > 1 for group in groups):
-        message = "parts of several ports in a cage are told apart by the port; write {port} into split"
+        message = "parts of several ports in a cage are distinguished by port; write {port} into split"
     if message:
         raise PlanErrors([Problem(record.source.mark((*record.steps, PORT_NAMES)), "error", message, "port-names")])
     numbers = (int(given.get(key, 1)) for key in COUNTED_FROM)
@@ -133,7 +133,7 @@ def _check_chassis(
     if switches_per_unit.value > 1:
         key, message = "switches_per_unit", "a chassis is one switch; leave switches_per_unit out"
     elif len(groups) > 1:
-        key, message = "port_groups", "a chassis has line cards of one kind, whose ports are alike; keep one of both"
+        key, message = "port_groups", "a chassis has line cards of one kind, whose ports are alike; keep one of them"
     elif slots and of_card and groups[0].ports.value != slots.value * of_card.value:
         message = (
             f"{groups[0].ports.value} ports; {slots.value} slots of {of_card.value} ports make "

@@ -54,7 +54,7 @@ DEFAULT_FOLDER = "dist"
     multiple=True,
     metavar="FILE",
     shell_complete=files,
-    help="Fill in a template of your own, NAME.j2, and write NAME; repeatable.",
+    help="Render a template of your own, NAME.j2, to NAME; repeatable.",
 )
 @locked_option
 @set_option

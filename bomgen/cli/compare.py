@@ -54,7 +54,7 @@ def compare(
     from bomgen.core.resources import languages
 
     if len(plans) == 1 and not alternatives:
-        raise click.UsageError("name two plans or more, or one with --alternatives")
+        raise click.UsageError("give two or more plans, or one with --alternatives")
     if code is not None and code not in languages():
         raise click.UsageError(f"no language '{code}'; there are {', '.join(languages())}")
     for plan in plans:

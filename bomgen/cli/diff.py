@@ -60,9 +60,9 @@ class _Given(NamedTuple):
     "limits",
     multiple=True,
     metavar="LIMIT",
-    help="Exit with 4 when the total grows by more: 5% of the old one, or 100000 in its currency.",
+    help="Exit with 4 if the total grows by more: 5% of the old one, or 100000 in its currency.",
 )
-@click.option("--fail-on-change", is_flag=True, help="Exit with 4 when anything changed.")
+@click.option("--fail-on-change", is_flag=True, help="Exit with 4 if anything changed.")
 @set_option
 @click.option(
     "--set-new",

@@ -33,7 +33,7 @@ COLOURS = {"name": {"bold": True}, "value": {"fg": "green"}, "origin": {"fg": "c
     help="What is written.",
 )
 @click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show N levels of what a number rests on.")
-@click.option("--why", "only_why", is_flag=True, help="Only say why things were chosen, and why not others.")
+@click.option("--why", "only_why", is_flag=True, help="Show only why things were chosen, and why others were not.")
 @set_option
 @root_option
 @talk_options

@@ -48,8 +48,8 @@ def init(name: str | None, design: str | None, listed: bool) -> None:
         raise click.UsageError("name the plan, such as `bomgen init my-cluster`; --list has the designs to begin with")
     if not is_name(name):
         close = nearest_name(name)
-        hint = f"; '{close}' would do" if close else ""
-        raise click.UsageError(f"'{name}' is no name of a plan: {RULE}{hint}")
+        hint = f"; '{close}' is a valid name" if close else ""
+        raise click.UsageError(f"'{name}' is not a valid plan name: {RULE}{hint}")
     if design is not None and design not in designs():
         near = nearest_designs(design)
         meant = " or ".join(f"'{each}'" for each in near)
@@ -61,7 +61,7 @@ def init(name: str | None, design: str | None, listed: bool) -> None:
     try:
         write_new(text.encode(), path)
     except FileExistsError:
-        raise click.UsageError(f"{path} is there already and is not written over; choose another name") from None
+        raise click.UsageError(f"{path} already exists; choose another name") from None
     except OutputError as error:
         complain(f"bomgen: not written: {error}")
         sys.exit(NOT_WRITTEN)

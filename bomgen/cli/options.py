@@ -57,14 +57,14 @@ def _note(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         ctx.meta[f"bomgen.{parameter.name}"] = True
         if is_set(QUIET) and is_set(VERBOSE):
-            raise click.UsageError("--quiet and --verbose contradict each other; leave one out")
+            raise click.UsageError("--quiet and --verbose cannot be combined; remove one")
 
 
 def talk_options(command: Command) -> Command:
     """Give a command --quiet and --verbose, which `show`, `say` and `watching` keep to."""
     flag: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": _note}
-    verbose = click.option("-v", "--verbose", help="Say what is read and how long each stage takes.", **flag)
-    quiet = click.option("-q", "--quiet", help="Say only errors: no warnings, summaries or names of files.", **flag)
+    verbose = click.option("-v", "--verbose", help="Show what is read and how long each stage takes.", **flag)
+    quiet = click.option("-q", "--quiet", help="Show only errors; no warnings, summaries or file names.", **flag)
     return quiet(verbose(command))
 
 

@@ -50,7 +50,7 @@ def document(name: str) -> dict[str, Any]:
     try:
         schema: dict[str, Any] = json.loads(text(path))
     except ValueError as error:
-        raise BrokenInstallation(f"{path} is no JSON: {error}") from None
+        raise BrokenInstallation(f"{path} is not valid JSON: {error}") from None
     return schema
 
 
@@ -178,7 +178,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             hint = suggestion(str(error.instance), [str(word) for word in wanted], f"one of {', '.join(words)}")
             return f"{value} is not known here; {hint}", "value"
         case "const":
-            return f"{value} is not what belongs here; write {_shown(wanted)}", "value"
+            return f"{value} is not valid here; write {_shown(wanted)}", "value"
         case "minimum" | "exclusiveMinimum":
             word = "at least" if error.validator == "minimum" else "more than"
             return f"{value} is too small; {word} {wanted}", "range"
@@ -190,7 +190,7 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             percent = share and given >= LEAST_PERCENT
             return f"{value} is too large; {f'write {value}%' if percent else f'{word} {wanted}'}", "range"
         case "minProperties" if not _properties(error) or wanted != _maximum(error):
-            return "an empty mapping; something must stand in it", "empty"
+            return "an empty mapping; add at least one key", "empty"
         case "maxProperties" if wanted > 1:
             many: Any = error.instance
             return f"a mapping of {len(many)}; at most {wanted} belong here", "range"
@@ -206,11 +206,11 @@ def _explained(error: ValidationError) -> tuple[str, str]:
         case "uniqueItems":
             items: Any = error.instance
             twice = next(item for place, item in enumerate(items) if item in items[:place])
-            return f"{_shown(twice)} stands twice in this list; leave one out", "twice"
+            return f"{_shown(twice)} is duplicated in this list; remove one", "twice"
         case "maxLength":
             return f"{value} is too long; at most {wanted} characters", "range"
         case "minLength" | "minItems":
-            return f"{value} is empty; something must stand here", "empty"
+            return f"{value} is empty; give a value", "empty"
         case "pattern" | "propertyNames":
             described = error.schema
             title = described.get("description") or described.get("title") or wanted

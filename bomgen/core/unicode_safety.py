@@ -53,14 +53,14 @@ def find_invisible(text: str) -> int | None:
 def describe_invisible(sign: str) -> str:
     """What is wrong with a sign that a text may not hold, and what would be right."""
     if sign in TURNING:
-        return f"{name_character(sign)}, which turns the writing: the line reads as something else; remove it"
+        return f"{name_character(sign)}, which reverses the text: the line reads as something else; remove it"
     if sign == "\r" or sign in _ENDS:
         return (
             f"{name_character(sign)}, which ends a line for some programs and not for others; end lines with LF or CRLF"
         )
     if unicodedata.category(sign) in ("Cc", "Cs"):
         return f"the control character {name_character(sign)}; remove it"
-    return f"{name_character(sign)}, which nobody sees here; remove it"
+    return f"{name_character(sign)}, which is invisible here; remove it"
 
 
 def name_character(sign: str) -> str:

@@ -88,31 +88,31 @@ _SCALES: dict[str, dict[str, Exact]] = {
     "per kWh": {"": 1},
     "kg/kWh": {"": 1, "kg/kWh": 1, "g/kWh": Fraction(1, _THOUSAND)},
 }
-_EXAMPLES = {
-    "count": "2048 or 2K",
-    "requests": "600",
-    "requests/min": "600 or 0.5",
-    "epochs": "3 or 1.5",
-    "GPU-hours": "50000 or 50K",
-    "tokens": "1.4T or 1.4e12",
-    "parameters": "65B or 65e9",
-    "tokens/s": "380",
-    "days": "20 days, 36 h or a bare number of days",
-    "years": "4, 4 years or 18 months",
-    "share": "50% or 0.5",
-    "ratio": "2, 1.5 or 3:2",
-    "FLOP/s": "1000 PFLOPS",
-    "TFLOP/s": "140 or 140 TFLOPS",
-    "bytes": "80 GB",
-    "bytes/s": "4 GB/s",
-    "Gb/s": "400G or a bare number of Gb/s",
-    "W": "10.2 kW",
-    "m": "30 m",
-    "kg": "14.8 kg",
-    "mm": "600",
-    "U": "48",
-    "per kWh": "0.08",
-    "kg/kWh": "0.385 or 385 g/kWh",
+_EXPECTED = {
+    "count": ("number", "2048 or 2K"),
+    "requests": ("number", "600"),
+    "requests/min": ("rate", "600 or 0.5"),
+    "epochs": ("number", "3 or 1.5"),
+    "GPU-hours": ("number", "50000 or 50K"),
+    "tokens": ("number of tokens", "1.4T or 1.4e12"),
+    "parameters": ("number of parameters", "65B or 65e9"),
+    "tokens/s": ("rate", "380"),
+    "days": ("duration", "20 days, 36 h or a bare number of days"),
+    "years": ("duration", "4, 4 years or 18 months"),
+    "share": ("share", "50% or 0.5"),
+    "ratio": ("ratio", "2, 1.5 or 3:2"),
+    "FLOP/s": ("rate", "1000 PFLOPS"),
+    "TFLOP/s": ("rate", "140 or 140 TFLOPS"),
+    "bytes": ("size", "80 GB"),
+    "bytes/s": ("rate", "4 GB/s"),
+    "Gb/s": ("rate", "400G or a bare number of Gb/s"),
+    "W": ("power", "10.2 kW"),
+    "m": ("length", "30 m"),
+    "kg": ("weight", "14.8 kg"),
+    "mm": ("length", "600"),
+    "U": ("height", "48"),
+    "per kWh": ("price", "0.08"),
+    "kg/kWh": ("carbon intensity", "0.385 or 385 g/kWh"),
 }
 _PAIR = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*:\s*([1-9][0-9]*)")
 _QUANTITY = re.compile(r"([-+]?[0-9][0-9_ ]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+)\s*(.*)", re.DOTALL)
@@ -133,7 +133,8 @@ def parse(value: int | Fraction | str, unit: str) -> Exact:
     suffix = match.group(2).strip() if match else ""
     scale = scales.get(suffix) or scales.get(suffix.lower()) or scales.get(f" {suffix}")
     if match is None or scale is None:
-        raise ValueError(f"{quote(value, MAX_QUOTED)} is no quantity of {unit}; write {_EXAMPLES[unit]}")
+        kind, example = _EXPECTED[unit]
+        raise ValueError(f"{quote(value, MAX_QUOTED)} is not a valid {kind}; write {example}")
     number = Fraction(exact_number(match.group(1).replace(" ", "").replace("_", ""))) * scale
     return _whole(number)
 

@@ -150,7 +150,7 @@ def decoded(content: bytes, file: str) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         mark = _behind(content[: error.start].decode("utf-8"), file)
-        message = f"no UTF-8 text: byte {content[error.start]:#04x}; save the file as UTF-8"
+        message = f"not UTF-8: byte {content[error.start]:#04x}; save the file as UTF-8"
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
 
 
@@ -164,7 +164,7 @@ def encoded(text: str, file: str, first: int = 1) -> bytes:
     except UnicodeEncodeError as error:
         mark = _behind(text[: error.start], file)
         mark = mark._replace(line=first - 1 + mark.line)
-        message = f"no text: half of a pair of signs, U+{ord(text[error.start]):04X}; leave it out"
+        message = f"not valid text: an unpaired surrogate, U+{ord(text[error.start]):04X}; remove it"
         raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
 
 
@@ -192,7 +192,7 @@ def override(source: Source, settings: Sequence[str]) -> Source:
         encoded(setting, OVERRIDES, number)
         key, equals, text = setting.partition("=")
         if not equals or not all(key.split(".")):
-            message = f"'{setting}' is no setting; write KEY=VALUE, with dots between the keys"
+            message = f"'{setting}' is not a setting; write KEY=VALUE, with dots between the keys"
             raise PlanErrors([Problem(mark, "error", message, "set")])
         _lay(data, keys, values, key, _read_setting(text, number, len(key) + 1), mark)
     return source._replace(data=data, keys=keys, values=values)
@@ -261,7 +261,7 @@ def overlay(source: Source, path: Path) -> Source:
 def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, value: Source, mark: Mark) -> None:
     """Put a value at a dotted key of data, and its marks among theirs. Raises PlanErrors as `override` does."""
     if not all(key.split(".")):
-        message = f"'{key}' is no key; write names with dots between them"
+        message = f"'{key}' is not a key; write names with dots between them"
         raise PlanErrors([Problem(mark, "error", message, "set")])
     path: Path = ()
     parent = data
@@ -369,7 +369,7 @@ class _Builder:
                 continue
             if name in data:
                 first = self.keys[(*path, name)].line
-                self.problem(key, f"the key '{name}' stands twice, first in line {first}; keep one", "duplicate-key")
+                self.problem(key, f"the key '{name}' is duplicated, first on line {first}; keep one", "duplicate-key")
                 continue
             self.keys[(*path, name)] = self.mark(key)
             data[name] = self.build(value, (*path, name), depth + 1)
@@ -405,7 +405,7 @@ def _plain(node: yaml.Node) -> Any:
         if len(data) < len(node.value):
             keys = [str(key.value) for key, _ in node.value]
             twice = dict.fromkeys(key for key in keys if keys.count(key) > 1)
-            raise ValueError(f"after line {node.start_mark.line} keys stand twice: {', '.join(twice)}")
+            raise ValueError(f"after line {node.start_mark.line} keys are duplicated: {', '.join(twice)}")
         return data
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item) for item in node.value]
@@ -438,7 +438,7 @@ def exact_number(text: str) -> int | Fraction:
     _check_digits(text)
     mantissa, _, exponent = text.lower().partition("e")
     if exponent and abs(int(exponent)) > MAX_EXPONENT:
-        raise ValueError(f"{text}; an exponent of at most {MAX_EXPONENT} is meant")
+        raise ValueError(f"{text}; the exponent must be at most {MAX_EXPONENT}")
     if _INTEGER.fullmatch(text):
         return int(text)
     value = Fraction(Decimal(f"{mantissa}e{exponent or 0}"))
@@ -481,4 +481,4 @@ def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
         return Problem(mark, "error", "a tab; YAML is indented with spaces", "yaml-tab")
     message = " ".join(str(part) for part in (getattr(error, "context", None), getattr(error, "problem", None)) if part)
     hint = "check quotes, brackets and indentation up to here"
-    return Problem(mark, "error", f"no valid YAML: {message}; {hint}", "yaml-syntax")
+    return Problem(mark, "error", f"not valid YAML: {message}; {hint}", "yaml-syntax")

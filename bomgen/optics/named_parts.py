@@ -99,7 +99,7 @@ def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLooku
         return medium
     cable = parts.cable(spec.fibre)
     if cable.medium != FIBRE:
-        message = f"{cable.identity.id} is no fibre; it is {cable.medium}: name a fibre, or leave `fibre:` out"
+        message = f"{cable.identity.id} is not a fibre; it is {cable.medium}: name a fibre, or leave `fibre:` out"
         raise Unbuildable(message, "medium")
     module = medium.upper if medium.lower.fibre == ANY else medium.lower
     links = int(medium.cable.links.value) if medium.cable else 1
@@ -157,7 +157,8 @@ def named_cable(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
     if ids:
         cable = parts.cable(ids[0])
         if cable.medium != medium:
-            raise Unbuildable(f"{cable.identity.id} is no {medium}; it is {cable.medium}", "medium")
+            message = f"{cable.identity.id} is {cable.medium}, not {medium}"
+            raise Unbuildable(f"{message}; name a {medium}, or write `medium: {cable.medium}`", "medium")
         _check_cable(cable, span, parts)
     else:
         found = next(cables(medium, span, parts), None)
@@ -190,5 +191,7 @@ def _check_cable(cable: Cable, span: Span, parts: PartsLookup) -> None:
             raise Unbuildable(f"{reason.message}; name another, or `medium: auto`", reason.code)
     if links_diverge(cable, span) and not span.single:
         name, count = cable.identity.id, cable.links.value
-        message = f"{name} carries {count} links between the same two devices, and here not every two have that many"
+        message = (
+            f"{name} carries {count} links between the same two devices, and not every two devices here have that many"
+        )
         raise Unbuildable(f"{message}; name a cable of one link, or `medium: auto`", "parallel")

@@ -14,11 +14,11 @@ def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> 
     between modules and for parts that do not work together, LookupError for an unknown part.
     """
     if medium is None or medium.lower is None or medium.upper is None or medium.cable is None:
-        message = "panels join fibres between modules, which these links are not built with"
+        message = "panels connect fibres between modules, and these links have none"
         raise Unbuildable(f"{message}; name `module:`, or leave `panels:` out", "medium")
     if medium.cable.links.value > 1:
         name, links = medium.cable.identity.id, medium.cable.links.value
-        message = f"{name} carries {links} links to a plug, which part ways behind it; a port of a panel takes one"
+        message = f"{name} carries {links} links to a plug, which diverge behind it; a port of a panel takes one"
         raise Unbuildable(f"{message}: name modules of one link a plug, or leave `panels:` out", "ports")
     jumper = _jumper(spec, medium, parts)
     return Patch(_panel(spec, jumper, parts), _trunk(spec, jumper, parts), jumper)
@@ -32,11 +32,11 @@ def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
         return medium.cable
     cable = parts.cable(spec.jumper)
     if cable.medium != FIBRE:
-        raise Unbuildable(f"{spec.jumper} is no fibre; it is {cable.medium}: name a fibre", "medium")
+        raise Unbuildable(f"{spec.jumper} is not a fibre; it is {cable.medium}: name a fibre", "medium")
     module = medium.upper if medium.lower.fibre == ANY else medium.lower
     reason = fibre_reason(cable, module, 1, parts.rules())
     if reason:
-        raise Unbuildable(f"{reason.message}; name another jumper, or leave it out", reason.code)
+        raise Unbuildable(f"{reason.message}; name another jumper, or remove it", reason.code)
     return cable
 
 
@@ -46,10 +46,10 @@ def _trunk(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Cable:
     if spec.trunk is not None:
         cable = parts.cable(spec.trunk)
         if cable.medium != TRUNK:
-            raise Unbuildable(f"{spec.trunk} is no trunk; it is {cable.medium}: name a trunk", "medium")
+            raise Unbuildable(f"{spec.trunk} is not a trunk; it is {cable.medium}: name a trunk", "medium")
         reason = trunk_reason(jumper, cable, rules)
         if reason:
-            raise Unbuildable(f"{reason.message}; name another trunk, or leave it out", reason.code)
+            raise Unbuildable(f"{reason.message}; name another trunk, or remove it", reason.code)
         return cable
     trunks = [cable for cable in parts.cables(TRUNK) if cable.identity.availability == AVAILABLE]
     reasons = [(cable, trunk_reason(jumper, cable, rules)) for cable in trunks]
@@ -66,7 +66,7 @@ def _panel(spec: PanelSpec, jumper: Cable, parts: PartsLookup) -> Panel:
         panel = parts.panel(spec.panel)
         if jumper.connector not in panel.connectors:
             message = f"{spec.panel} takes {', '.join(panel.connectors)}, {jumper.identity.id} is {jumper.connector}"
-            raise Unbuildable(f"{message}; name another panel, or leave it out", "connector")
+            raise Unbuildable(f"{message}; name another panel, or remove it", "connector")
         return panel
     found = [panel for panel in parts.panels() if jumper.connector in panel.connectors]
     if not found:

@@ -184,7 +184,7 @@ def _on_planes(fabric: FabricPlan, attached: Attachment) -> Attachment:
 
 
 def _silent(server: str, ports: str) -> str:
-    return f"the catalogue knows no {ports} of {server}; give `ports_per_server:` and `nic:` or `link:`"
+    return f"the catalogue has no figures for the {ports} of {server}; give `ports_per_server:` and `nic:` or `link:`"
 
 
 def _side_attachment(fabric: FabricPlan, ports: Figure, gbps: Figure, cage: str) -> Attachment:

@@ -68,7 +68,7 @@ def _slips(source: Source) -> Iterator[Problem]:
         for step in path[:-1]:
             holder = holder.get(step) or {}
         if path[-1] in holder:
-            message = f"site.{'.'.join(path)} cannot be shared out among {KEY}; give it in the `site:` of each"
+            message = f"site.{'.'.join(path)} must be set per cluster, not beside {KEY}; give it in the `site:` of each"
             yield Problem(source.key_mark(("site", *path)), "error", message, KEY, f"site.{'.'.join(path)}")
     first: dict[str, int] = {}
     for at, entry in enumerate(source.data[KEY]):

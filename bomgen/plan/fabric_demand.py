@@ -124,7 +124,9 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
     gpu = cluster.gpu
     rate = fabric.link_gbps or gpu.pod_link_gbps
     if rate is None:
-        message = f"nothing says how fast the links of the {fabric.topology.value} are; give `link:`, for example 400G"
+        message = (
+            f"it is not given how fast the links of the {fabric.topology.value} are; give `link:`, for example 400G"
+        )
         raise refusal(fabric, message, "unknown-rate")
     demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
     return topologies.build(str(fabric.topology.value), demand)

@@ -50,7 +50,7 @@ def _at(plan: Plan, figure: Figure | None, message: str, rule: str, path: str, s
 def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
     """No device of Windows is named: a folder of such a name cannot be made there."""
     if plan.name in DEVICES:
-        message = f"'{plan.name}' is a device of Windows, where no folder can have that name; take another"
+        message = f"'{plan.name}' is a reserved device name on Windows; use another"
         yield Problem(source.mark(("name",)), "error", message, "pattern", "name")
 
 
@@ -67,7 +67,7 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
     }
     names = [name for name, figure in given.items() if figure is not None]
     for name in names[1:]:
-        message = f"{names[0]} and {name} both say how fast a GPU is; keep one"
+        message = f"{names[0]} and {name} conflict: both set the speed of a GPU; keep one"
         yield _at(plan, given[name], message, "one-of", f"workload.training.{name}")
 
 
@@ -139,9 +139,7 @@ def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
     """No grid stands for more than some kilogrammes of CO2 a kWh: a larger number is in grammes."""
     carbon = plan.site.carbon if plan.site else None
     if carbon and carbon.value > MOST_CARBON:
-        message = (
-            f"{float(carbon.value):g} kg of CO2 a kWh are more than any grid has; write '{float(carbon.value):g} g/kWh'"
-        )
+        message = f"{float(carbon.value):g} kg of CO2 a kWh exceed any grid; write '{float(carbon.value):g} g/kWh'"
         yield _at(plan, carbon, message, "range", "site.carbon")
 
 
@@ -215,7 +213,7 @@ def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
         )
         yield _at(plan, output, message, "range", "workload.inference.output_tokens")
     if inference.requests_per_minute and output is None:
-        message = "how long an answer is decides how many GPUs a rate needs; add `output_tokens`"
+        message = "the number of GPUs depends on the length of an answer; add `output_tokens`"
         path = "workload.inference.requests_per_minute"
         yield _at(plan, inference.requests_per_minute, message, "missing-key", path)
 
@@ -233,7 +231,7 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
             ("spine.uplinks", spine.uplinks if spine else None),
         ):
             if figure and (below_three or fabric.declared.one_switch):
-                message = f"{name} belongs to three tiers; ask for `tiers: 3`, or leave it out"
+                message = f"{name} belongs to three tiers; ask for `tiers: 3`, or remove it"
                 yield _at(plan, figure, message, "tiers", f"fabrics.{fabric.name}.{name}")
 
 
@@ -246,7 +244,7 @@ def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
             message = "leaf.servers and leaf.downlinks both fix the ports down; keep one"
             yield _at(plan, leaf.downlinks, message, "one-of", f"fabrics.{fabric.name}.leaf.downlinks")
         if leaf and leaf.servers and fabric.scalable_unit and fabric.declared.has_rails:
-            message = "leaf.servers and scalable_unit both say how many servers share a set of leaves; keep one"
+            message = "leaf.servers and scalable_unit both set how many servers share a set of leaves; keep one"
             yield _at(plan, leaf.servers, message, "one-of", f"fabrics.{fabric.name}.leaf.servers")
         unit = fabric.scalable_unit
         if leaf and leaf.downlinks and unit and fabric.declared.has_rails and leaf.downlinks.value < unit.value:
@@ -278,7 +276,7 @@ def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
         seen, above = {fabric.name}, fabric
         while above.uplink and above.uplink.fabric in fabrics:
             if above.uplink.fabric in seen:
-                message = f"the up-links of {' and '.join(sorted(seen))} lead round in a ring; end it in a fat tree"
+                message = f"the up-links of {' and '.join(sorted(seen))} form a loop; end it in a fat tree"
                 yield Problem(fabric.mark, "error", message, "uplink", f"fabrics.{fabric.name}.uplink")
                 break
             above = fabrics[above.uplink.fabric]
@@ -332,7 +330,7 @@ def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
             day = date.fromisoformat(plan.quote.date)
         except ValueError:
             mark = plan.quote.date_mark or source.mark(("quote",))
-            yield Problem(mark, "error", f"{plan.quote.date} is no date; write YYYY-MM-DD", "date", "quote.date")
+            yield Problem(mark, "error", f"{plan.quote.date} is not a date; write YYYY-MM-DD", "date", "quote.date")
             return
         if day.year > LAST_YEAR:
             mark = plan.quote.date_mark or source.mark(("quote",))
@@ -347,12 +345,12 @@ def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
     for currency, exchange in plan.quote.exchange.items():
         path = f"quote.exchange.{currency}.date"
         if not exchange.rate:
-            message = f"a rate of nought for {currency}; more than 0"
+            message = f"a rate of 0 for {currency}; more than 0"
             yield Problem(exchange.mark, "error", message, "range", f"quote.exchange.{currency}.rate")
         try:
             date.fromisoformat(exchange.date)
         except ValueError:
-            message = f"{exchange.date} is no date; write YYYY-MM-DD"
+            message = f"{exchange.date} is not a date; write YYYY-MM-DD"
             yield Problem(exchange.mark, "error", message, "date", path)
             continue
         if plan.quote.date and exchange.date > plan.quote.date:
@@ -427,7 +425,7 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
     """Storage servers are counted, or say what one holds or carries."""
     named = plan.storage.servers
     if named and not (named.pieces or named.capacity_bytes or named.read or named.write):
-        message = f"nothing says how many of {named.identity.name} are needed; give count, capacity, read or write"
+        message = f"it is not given how many of {named.identity.name} are needed; give count, capacity, read or write"
         yield Problem(named.mark, "error", message, "missing-key", "storage.servers")
 
 
@@ -440,7 +438,7 @@ def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
             for kind in (each for each in link_kinds() if each not in own):
                 if ("fabrics", fabric.name, "links", kind) in source.values:
                     mark = source.key_mark(("fabrics", fabric.name, "links", kind))
-                    message = f"a single switch has no {kind} links; leave them out"
+                    message = f"a single switch has no {kind} links; remove them"
                     yield Problem(mark, "error", message, "tiers", f"fabrics.{fabric.name}.links.{kind}")
 
 
@@ -452,7 +450,7 @@ def panels_have_a_floor(plan: Plan, _: Source) -> Iterator[Problem]:
     for fabric in plan.fabrics:
         for kind, wish in fabric.links.items():
             if wish.panels:
-                message = "panels need racks and the ways between them; add `site: {layout: auto}`"
+                message = "panels need racks on a floor plan; add `site: {layout: auto}`"
                 yield Problem(
                     wish.panels.mark, "error", message, "layout", f"fabrics.{fabric.name}.links.{kind}.panels"
                 )

@@ -198,8 +198,8 @@ def _servers(named: StorageServers, carried: Bandwidth, capacity: Figure | None)
     found = [servers_for(need, of_one) if need and of_one else ZERO_SERVERS for need, of_one in needs]
     if named.capacity_bytes and not any(figure.value for figure in found):
         message = (
-            f"nothing says how many of {named.identity.name} are needed: what is stored is not known; give `dataset` "
-            "or `servers.count`"
+            f"it is not given how many of {named.identity.name} are needed: what is stored is not known; "
+            "give `dataset` or `servers.count`"
         )
         raise Infeasible(message, because=named.capacity_bytes, rule="unknown-capacity")
     return storage_servers(*found)

@@ -55,7 +55,7 @@ def _over_bases(file: PlanFile, source: Source, folder: PurePosixPath, above: di
         place = inside(file, str(folder / given), mark, KEY)
         shown = file.shown(str(folder / given))
         if place in above:
-            message = f"'{given}' extends itself, by way of {', '.join(above.values())}; leave one of them out"
+            message = f"'{given}' extends itself, by way of {', '.join(above.values())}; remove one of them"
             raise PlanErrors([Problem(mark, "error", message, KEY, KEY)])
         try:
             content = progress.read(shown, content_of(place))

@@ -44,9 +44,9 @@ FORMAT = 1
 """Version of the format of plans, their key `bomgen`."""
 
 OTHER_FILES = {
-    book.FORMAT_KEY: "a price book is no plan; name it in one, at `quote.price_book`",
-    LOCK_KEY: "a lock is no plan; give the plan that it lies beside",
-    "derivations": "a result is no plan; give the plan that it was made from, or two results to `bomgen diff`",
+    book.FORMAT_KEY: "this is a price book, not a plan; name it in a plan, at `quote.price_book`",
+    LOCK_KEY: "this is a lock, not a plan; give the plan beside it",
+    "derivations": "this is a result, not a plan; give the plan that it was made from, or two results to `bomgen diff`",
 }
 """Other files of bomgen's by a key that no plan has, and what to do with one."""
 
@@ -203,7 +203,7 @@ def logo_of(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:
     content = _content(file, given, mark, "quote.vendor.logo", "logo")
     found = logo(content)
     if found is None:
-        message = f"'{given}' is no PNG, JPEG or SVG of at most {MOST_LOGO} bytes; give one"
+        message = f"'{given}' is not a PNG, JPEG or SVG of at most {MOST_LOGO} bytes; give one"
         raise PlanErrors([Problem(mark, "error", message, "logo", "quote.vendor.logo")])
     return found, [Input(given, content)]
 

@@ -43,7 +43,7 @@ def build(plan: Plan, *, set: Settings = (), root: str | PathLike[str] | None = 
     Paths in a plan that is text or data start at `root`, by default the current folder.
 
     Raises PlanErrors with every problem of a plan that is wrong or cannot be built, OSError for a file that cannot be
-    read, ValueError for a path that is none, and for data or settings that are no plain data: keys that are no words,
+    read, ValueError for a path that is none, and for data or settings that are not plain data: keys that are no words,
     or levels without end.
     """
     file, settings = _opened(plan, root), _settings(set)
@@ -218,9 +218,9 @@ def _json(data: Any, indent: int | None = None) -> str:
     try:
         return json.dumps(data, indent=indent, default=str, ensure_ascii=False)
     except TypeError as error:
-        raise ValueError(f"no plain data: {error}") from None
+        raise ValueError(f"not plain data: {error}") from None
     except RecursionError:
-        raise ValueError("no plain data: more levels than any plan has") from None
+        raise ValueError("not plain data: nested too deeply") from None
 
 
 def _settings(given: Settings) -> list[str]:

@@ -168,19 +168,19 @@ def _slips(source: Source) -> Iterable[Problem]:
         yield Problem(source.mark(("amount",)), "error", message, "number")
     for currency, given in source.data["rates"].items():
         if not decimal(given["rate"]):
-            message = f"a rate of nought for {currency}; more than 0"
+            message = f"a rate of 0 for {currency}; more than 0"
             yield Problem(source.mark(("rates", currency, "rate")), "error", message, "range")
         try:
             date.fromisoformat(given["date"])
         except ValueError:
-            message = f"{given['date']} is no date; write YYYY-MM-DD"
+            message = f"{given['date']} is not a date; write YYYY-MM-DD"
             yield Problem(source.mark(("rates", currency, "date")), "error", message, "date")
 
 
 def _as_lock(problem: Problem) -> Problem:
     """A problem of a lock, with what to do about it."""
     wrong = problem.message.partition(";")[0]
-    return problem._replace(message=f"{wrong}; write the lock anew with `bomgen lock`, or remove it", rule=RULE)
+    return problem._replace(message=f"{wrong}; write the lock again with `bomgen lock`, or remove it", rule=RULE)
 
 
 def _book(source: Source, at: int) -> LockedBook:

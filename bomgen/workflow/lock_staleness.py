@@ -36,7 +36,7 @@ def stale(lock: Lock, report: Report, books: Books, source: Source, keys: Sequen
     if same_plan and not found and lock.lines != digest_of_lines(report):
         was = "" if lock.version == __version__ else f", which bomgen {lock.version} wrote"
         found.append(f"the bill is not the one of this lock{was}: {_differs(lock, report)}")
-    remedy = f"`bomgen lock {report.plan_file}` takes what there is now"
+    remedy = f"`bomgen lock {report.plan_file}` updates it"
     return [Problem(lock.mark, "warning", f"{message}; {remedy}", f"stale-{RULE}") for message in found]
 
 
@@ -55,8 +55,8 @@ def _differs(lock: Lock, report: Report) -> str:
             amounts = [f"{rounded(Fraction(each.amount), currency)} {currency}" for each in (now, then)]
             found.append(f"{of}{amounts[0]} now, {amounts[1]} then")
         elif changed := [id for id in (then.lines | now.lines) if then.lines.get(id) != now.lines.get(id)]:
-            found.append(f"{of}the same amount, by other lines: {_listed(changed)}")
-    return "; ".join(found) or "the same amount, by other lines"
+            found.append(f"{of}the same amount, with other lines: {_listed(changed)}")
+    return "; ".join(found) or "the same amount, with other lines"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -68,7 +68,7 @@ def _records(lock: Lock, records: Mapping[str, str]) -> Iterator[str]:
     """Records of the catalogue that say something else, or were not asked for then."""
     changed = [name for name, digest in records.items() if lock.records.get(name, digest) != digest]
     added = [name for name in records if name not in lock.records]
-    by = f"bomgen {lock.version} had them otherwise" if lock.version != __version__ else "they were otherwise then"
+    by = f"bomgen {lock.version} had other values" if lock.version != __version__ else "their values were different"
     if changed:
         yield f"the catalogue has changed: {_listed(changed)}: {by}"
     if added:
@@ -83,14 +83,14 @@ def _books(lock: Lock, books: Books, report: Report) -> Iterator[str]:
         if file not in named:
             yield f"the plan no longer names the price book {file}"
         elif file not in books.now:
-            yield f"the price book {file} cannot be read any more: its pinned prices are taken"
+            yield f"the price book {file} cannot be read any more: its pinned prices are used"
         else:
             then = _prices_by_tier(pinned.book.prices)
             now = _prices_by_tier(price for price in books.now[file].prices if lock.covers(price.part))
             tiers = [tier for tier in sorted(then | now) if _fields(then.get(tier)) != _fields(now.get(tier))]
             changed = [_change(tier, then.get(tier), now.get(tier)) for tier in tiers]
             if changed:
-                yield f"{file} says otherwise now, and the pinned prices are taken: {_listed(changed)}"
+                yield f"{file} has changed; the pinned prices are used: {_listed(changed)}"
     for file in named:
         if file not in lock.books:
             yield f"the prices of {file} are not pinned"
@@ -127,7 +127,7 @@ def _amount(price: Price | None) -> str:
 def _rates(lock: Lock, given: QuotePlan, keys: Sequence[str]) -> Iterator[str]:
     """Exchange rates that are not what they were."""
     if given.currency != lock.currency:
-        yield f"the quote is in {given.currency}, the pinned rates are for {lock.currency}: they are not taken"
+        yield f"the quote is in {given.currency}, the pinned rates are for {lock.currency}: they are not used"
         return
     for currency, exchange in given.exchange.items():
         pinned = lock.rates.get(currency)

@@ -288,7 +288,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
     ValueError for a plan with several clusters, each of which has a wiring of its own.
     """
     if report.clusters:
-        raise ValueError("several clusters; ask for the wiring of one of them")
+        raise ValueError("the plan has several clusters; ask for the wiring of one of them")
     from dataclasses import replace
 
     from bomgen.cabling.checks import broken_rules

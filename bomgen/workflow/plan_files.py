@@ -68,7 +68,7 @@ def content_of(place: FilePath) -> bytes:
 def inside(file: PlanFile, given: str, mark: Mark, path: str) -> FilePath:
     """A path of the plan as a real one. Raises PlanErrors when it leads out of the plan's root."""
     if "\0" in given or len(given) > MAX_PATH:
-        message = "this is no path; give one relative to the plan"
+        message = "not a path; give one relative to the plan"
         raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
     place = real(file.folder / given)
     if not place.is_relative_to(file.root):

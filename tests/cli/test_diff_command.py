@@ -292,14 +292,14 @@ def test_a_plan_that_is_only_written_otherwise(run: Run) -> None:
     write("x.yaml", "bomgen: 1\nname: x\ncluster: {gpu: h100-sxm, servers: 4}\n")
     write("y.yaml", "bomgen: 1\nname: x\ncluster: {gpu: h100-sxm, servers: 4, server: dgx-h100}\n")
     outcome = run("x.yaml", "y.yaml")
-    assert "The result is the same; the plan is written otherwise" == outcome.stdout.splitlines()[1]
+    assert "The result is the same; only the text of the plan differs" == outcome.stdout.splitlines()[1]
 
 
 def test_machines_that_stand_elsewhere_are_counted(run: Run) -> None:
     """Where racks are drawn, an expansion that shifts them says how many machines have another place."""
     plan = str(ROOT / "plans" / "llama65b-quote.yaml")
     found = run(plan, plan, "--set", "site.layout=auto", "--set-new", "workload.training.target_days=15").stdout
-    assert "machines have other places on the drawn floor; rows in site.layout keep them" in found
+    assert "machines move on the floor plan; rows in site.layout keep their places" in found
 
 
 # files --------------------------------------------------------------------------------------------------------------

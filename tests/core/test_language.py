@@ -124,5 +124,5 @@ def test_no_word_stands_twice(code: str) -> None:
 
 def test_a_key_of_the_programs_own_data_stands_once() -> None:
     """The loader of trusted files refuses a key that stands twice, as that of plans does."""
-    with pytest.raises(ValueError, match="twice"):
+    with pytest.raises(ValueError, match="duplicated"):
         read("a: 1\nb: 2\na: 3\n", "words.yaml", trusted=True)

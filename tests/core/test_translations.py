@@ -254,7 +254,7 @@ def pattern_of(sentence: str) -> str:
     """What a sentence looks like with its places filled; places alone are no sentence."""
     parts = re.split(r"\{[a-z]+(?::[^{}]*)?\}", sentence.replace("{{", "\0").replace("}}", "\1"))
     escaped = [re.escape(part).replace("\0", "{").replace("\1", "}") for part in parts]
-    return "(?!)" if sum(map(len, parts)) < len("; leave it out") else ".+?".join(escaped)
+    return "(?!)" if sum(map(len, parts)) < len("; remove it") else ".+?".join(escaped)
 
 
 # whole quotes -------------------------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def restore(folder: Path, kept: Mapping[str, bytes | None]) -> None:
 
 def remember(patch: pytest.MonkeyPatch) -> None:
     """Work out each plan once: hundreds of children, which are copies of this process, only write what is known."""
-    for room, names in ((pipeline, ("work_out", "locked", "wired")), (writer, ("render",))):
+    for room, names in ((pipeline, ("work_out", "lock_result", "list_cables")), (writer, ("render",))):
         for name in names:
             patch.setattr(room, name, _remembered(getattr(room, name)))
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from oracles import held, number
 
 from bomgen.core.language import language
-from bomgen.core.units import _EXAMPLES, _SCALES, Exact, parse
+from bomgen.core.units import _EXPECTED, _SCALES, Exact, parse
 from bomgen.core.yaml_source import MAX_DIGITS
 
 MOST_BYTES = 96
@@ -27,7 +27,7 @@ def seeds() -> Iterator[bytes]:
     for at, unit in enumerate(UNITS):
         for suffix in _SCALES[unit]:
             yield bytes([at]) + f"1.5 {suffix}".encode()
-        for example in _EXAMPLES[unit].replace(", ", " or ").split(" or "):
+        for example in _EXPECTED[unit][1].replace(", ", " or ").split(" or "):
             yield bytes([at]) + example.encode()
 
 

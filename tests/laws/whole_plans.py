@@ -31,7 +31,7 @@ MACHINES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
 )
 """Machines and a switch that their NICs can be plugged into."""
 PORTS_UNKNOWN = ("l40s", "mi300x")
-"""GPUs in servers of which the catalogue knows no ports but those of the compute fabric."""
+"""GPUs in servers of which the catalogue has no figures for the ports but those of the compute fabric."""
 SWITCH = {"rack_units": 1, "power": "1 kW", "port_gbps": 400}
 SERVER = {"gpus": 8, "rack_units": 8, "power": "10 kW", "nic": {"ports": 1, "port_gbps": 400, "cage": "osfp-flat"}}
 GENERIC = {"medium": "transceiver", "module": "generic-400g"}

@@ -238,5 +238,5 @@ def test_every_document_names_both() -> None:
 def test_each_cluster_has_a_wiring_of_its_own() -> None:
     """The cables of all clusters are no one wiring."""
     report = work_out(PlanFile("plan.yaml", TWO.encode(), PLANS, PLANS.parent))
-    with pytest.raises(ValueError, match="several clusters; ask for the wiring of one of them"):
+    with pytest.raises(ValueError, match="the plan has several clusters; ask for the wiring of one of them"):
         list_cables(report)

@@ -125,11 +125,11 @@ def test_csv_is_split_as_python_splits_it(rows: list[list[str]]) -> None:
         ("1'234'567.5", "has a thousands separator; write 1234567.5"),
         ('"449,50"', "'449,50' has a decimal comma; write 449.50"),
         ('"1.234,50"', "'1.234,50' has a decimal comma; write 1234.50"),
-        ("1.2E+06", "is a number that was cut short"),
+        ("1.2E+06", "is a truncated number"),
         ("$5", "'$5' is text"),
         ("tba", "'tba' is text"),
         ("1" * 41, "at most 40 are read"),
-        ("1" * 13, "is a slip"),
+        ("1" * 13, "looks wrong"),
     ],
 )
 def test_a_price_that_is_no_plain_number_is_refused(cell: str, said: str) -> None:
@@ -173,8 +173,8 @@ def test_what_no_price_book_is(text: str, place: str, rule: str) -> None:
 
 def test_other_kinds_of_file_are_refused() -> None:
     """A kind that is not read is said to be so; text of another encoding as well."""
-    assert "is no kind of price book" in refused(b"", "book.ods")[0]
-    assert "no UTF-8 text" in refused("part,price,currency\n".encode("utf-16"))[0]
+    assert "is not a format of price books" in refused(b"", "book.ods")[0]
+    assert "not UTF-8" in refused("part,price,currency\n".encode("utf-16"))[0]
     assert "at most" in refused("a" * (1 << 21))[0]
 
 
@@ -242,7 +242,7 @@ def test_the_sheet_of_prices_is_found() -> None:
         (("x", "1,234.50", "USD"), 2, "has a thousands separator; write 1234.50"),
         (("x", date(2026, 1, 2), "USD"), 2, "is a date; a spreadsheet made it one"),
         ((date(2026, 1, 2), 1, "USD"), 1, "is a date; a spreadsheet made it one"),
-        (("x", True, "USD"), 2, "is a truth value"),
+        (("x", True, "USD"), 2, "is not a number"),
         (("x", -1, "USD"), 2, "-1 is too small; at least 0"),
         (("x", 1, "USD", 46000), 4, "write the date as YYYY-MM-DD, or format the cell as a date"),
         (("x", 1, "USD", datetime(2026, 1, 2, 3, 4)), 4, "write the date alone"),
@@ -314,8 +314,8 @@ def test_nobody_loads_openpyxl_without_a_workbook(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("part,price,currency\nqm9700,1,USD\n", "utf-8")
     plan = "bomgen: 1\nname: a\ncluster: {gpu: h100-sxm, servers: 8}\nquote: {price_book: a.csv, cost_book: a.csv}\n"
     (tmp_path / "plan.yaml").write_text(plan, "utf-8")
-    code = "import sys; from bomgen.workflow.inputs import open_plan; from bomgen.workflow.pipeline import checked; "
-    code += "checked(open_plan(sys.argv[1], None)); print('openpyxl' in sys.modules)"
+    code = "import sys; from bomgen.workflow.inputs import open_plan; from bomgen.workflow.pipeline import check_plan; "
+    code += "check_plan(open_plan(sys.argv[1], None)); print('openpyxl' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "plan.yaml")], capture_output=True, check=True)
     assert b"False" == done.stdout.strip()
 

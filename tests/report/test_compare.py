@@ -166,7 +166,7 @@ def test_a_wrong_plan_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (of("llama65b"), "name two plans or more"),
+        (of("llama65b"), "give two or more plans"),
         ([*of("llama65b", "llama65b-h100"), "-f", "xlsx"], "xlsx goes to a file"),
         ([*of("llama65b", "llama65b-h100"), "-o", "x.doc"], "no format has the suffix .doc"),
         ([*of("llama65b", "llama65b-h100"), "--language", "xx"], "no language 'xx'; there are en, zh"),

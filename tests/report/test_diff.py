@@ -276,18 +276,18 @@ def test_an_older_bill_can_be_read() -> None:
         ({"bomgen": 2}, "a bom.json of format 2, and this bomgen reads format 1; install a newer one"),
         ({"bomgen": "x"}, '`bomgen` is "x", not 1; give a bom.json'),
         ({"bomgen": True}, "`bomgen` is true, not 1; give a bom.json"),
-        ({"lines": {}}, "`lines` is no list"),
-        ({"lines": [1]}, "`lines.0` is no mapping"),
+        ({"lines": {}}, "`lines` is not a list"),
+        ({"lines": [1]}, "`lines.0` is not a mapping"),
         ({"lines": [line("a", 1), line("a", 2)]}, "the same id"),
         ({"lines": [line("a", -1)]}, "no whole number"),
         ({"lines": [line("a", 1) | {"quantity": 1.5}]}, "no whole number"),
         ({"lines": [line("a", 1, amount="1e5")]}, "no decimal number"),
         ({"lines": [line("a", 1) | {"part": 3}]}, "is no text"),
-        ({"totals": None}, "`totals` is no mapping"),
-        ({"fabrics": [1]}, "`fabrics` is no mapping"),
-        ({"plan": {"name": 1}}, "`plan.name` is no text"),
-        ({"checks": 1}, "`checks` is no list"),
-        ({"alternatives": [{"name": "x"}]}, "`totals` is no mapping"),
+        ({"totals": None}, "`totals` is not a mapping"),
+        ({"fabrics": [1]}, "`fabrics` is not a mapping"),
+        ({"plan": {"name": 1}}, "`plan.name` is not text"),
+        ({"checks": 1}, "`checks` is not a list"),
+        ({"alternatives": [{"name": "x"}]}, "`totals` is not a mapping"),
     ],
 )
 def test_a_bill_that_is_none_is_an_error(change: dict[str, Any], said: str) -> None:
@@ -305,7 +305,7 @@ def test_broken_json(content: bytes) -> None:
     """A file called .json that is no JSON is said to be none; under another name it may be YAML."""
     with pytest.raises(PlanErrors) as caught:
         bill_in(content, "bom.json")
-    assert "error: no JSON" in str(caught.value)
+    assert "error: not valid JSON" in str(caught.value)
     assert bill_in(content, "plan.yaml") is None
 
 

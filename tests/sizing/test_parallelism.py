@@ -448,7 +448,7 @@ def test_a_split_by_hand_that_is_too_large_is_a_warning() -> None:
         (LLAMA_65B, {"tensor": 8, "pipeline": 5}, 2048, "= 40 GPUs; 2040 or 2080 GPUs are"),
         (LLAMA_65B, {"tensor": 8, "pipeline": 4}, 16, "= 32 GPUs; 32 GPUs are"),
         (LLAMA_65B, {"pipeline": 81}, 8100, "cuts 80 layers into more pieces than there are; at most 80"),
-        (LLAMA_65B, {"expert": 2}, 16, "expert 2 on a model that has no experts; leave it out"),
+        (LLAMA_65B, {"expert": 2}, 16, "expert 2 on a model that has no experts; remove it"),
         (MIXTRAL, {"expert": 3}, 16, "expert 3 does not divide the 16 replicas (data parallel); 2 or 4 does"),
         (MIXTRAL, {"expert": 16}, 16, "expert 16 does not divide the 8 experts; 8 does"),
     ],

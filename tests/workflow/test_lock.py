@@ -129,7 +129,7 @@ def test_what_is_stale_is_said(plan: Path) -> None:
         ("x.yaml", "rate: 0.9", "rate: 0.8", "the pinned 0.9 of 2026-11-02 is taken"),
         ("x.yaml", "[list.yaml, dollars.csv]", "[list.yaml]", "no longer names the price book dollars.csv"),
         ("x.yaml", "switch: qm9700", "switch: mqm8700-hs2f", "prices that are not pinned: mqm8700-hs2f"),
-        ("x.yaml", "currency: EUR", "currency: GBP", "they are not taken"),
+        ("x.yaml", "currency: EUR", "currency: GBP", "they are not used"),
     )
     for name, old, new, wanted in changes:
         amended(plan.with_name(name), old, new)
@@ -252,7 +252,7 @@ def test_books_that_only_alternatives_name_are_pinned(plan: Path) -> None:
     amended(other, "250000", "260000")
     assert [each.quote.totals.amount for each in result_of(plan).alternatives] == then
     (message,) = warnings_of(plan)
-    assert message.startswith("other.yaml says otherwise now, and the pinned prices are taken: dgx-h100 250000 EUR")
+    assert message.startswith("other.yaml has changed; the pinned prices are used: dgx-h100 250000 EUR")
     other.unlink()
     assert [each.quote.totals.amount for each in result_of(plan).alternatives] == then
 
@@ -275,11 +275,14 @@ def test_what_differs_of_bills_is_named(plan: Path) -> None:
     report = result_of(plan)
     amount, more = (each.quote.totals.amount for each in (report, *report.alternatives))
     cases = (
-        (fresh, "the same amount, by other lines"),
-        (other_digest(fresh, "bills:", "compute.switch.leaf:"), "the same amount, by other lines: compute.switch.leaf"),
+        (fresh, "the same amount, with other lines"),
+        (
+            other_digest(fresh, "bills:", "compute.switch.leaf:"),
+            "the same amount, with other lines: compute.switch.leaf",
+        ),
         (
             other_digest(fresh, "alternative: more", "compute.switch.leaf:"),
-            "alternative 'more' the same amount, by other lines: compute.switch.leaf",
+            "alternative 'more' the same amount, with other lines: compute.switch.leaf",
         ),
         (fresh.replace(f'- amount: "{amount}"', '- amount: "1.5"'), f"{amount} EUR now, 1.50 EUR then"),
         (

@@ -170,7 +170,7 @@ def test_nothing_is_written_over(init: Init) -> None:
     for name in ("own", "link"):
         done = init(name)
         assert done.exit_code == 2
-        assert f"{name}.yaml is there already" in done.stderr
+        assert f"{name}.yaml already exists" in done.stderr
     assert Path("own.yaml").read_text("utf-8") == "mine"
     assert not Path("nowhere").exists()
 

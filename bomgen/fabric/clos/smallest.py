@@ -147,7 +147,7 @@ def _refuse_reserved_ports(demand: Demand, numbers: Numbers | None, others: int)
     most = reach(alone) if alone else radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name]).value
     because = demand.host_ports or demand.reserved_ports or all_endpoints(demand)
     message = f"{group_thousands(others)} ports of other machines and reserved ones leave no room for servers"
-    return Infeasible(f"{message}; all that the switches reach are {group_thousands(most)} endpoints", because)
+    return Infeasible(f"{message}; the switches reach at most {group_thousands(most)} endpoints", because)
 
 
 def _radix_that_fits(numbers: Numbers, endpoints: int) -> int:

@@ -79,7 +79,7 @@ class Fault(NamedTuple):
 def too_slow(limits: Limits) -> str:
     """What is said of a template that takes more processor time than it may."""
     most = "the templates of a plan may take no more together"
-    return f"not done after {limits.cpu_seconds} s of processor time; {most}: has a loop no end?"
+    return f"not done after {limits.cpu_seconds} s of processor time; {most}: infinite loop?"
 
 
 def too_long(limits: Limits) -> str:

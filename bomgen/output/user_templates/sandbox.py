@@ -243,12 +243,14 @@ def _parsed(text: str, environment: _Environment) -> tuple[nodes.Template | None
     try:
         tree = environment.parse(text)
     except TemplateSyntaxError as error:
-        message = f"no template: {(error.message or '').rstrip('.')}; check braces, quotes and `end` up to here"
+        message = (
+            f"not a valid template: {(error.message or '').rstrip('.')}; check braces, quotes and `end` up to here"
+        )
         return None, [Fault(error.lineno, _shortened(message), SYNTAX)]
     except RecursionError:
         return None, [Fault(0, "nested too deep to be read; write shorter expressions", SYNTAX)]
     except ValueError:
-        return None, [Fault(0, "no template: a number of thousands of digits; write shorter ones", SYNTAX)]
+        return None, [Fault(0, "not a valid template: a number of thousands of digits; write a shorter one", SYNTAX)]
     return tree, sorted(set(islice(_unknown(tree, environment), MOST_FAULTS)))
 
 
@@ -256,12 +258,12 @@ def _unknown(tree: nodes.Template, environment: _Environment) -> Iterator[Fault]
     """A fault for everything that takes in other files, and every filter and test that nobody knows."""
     for taking in tree.find_all((nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)):
         word = type(taking).__name__.lower().removeprefix("from")
-        yield Fault(taking.lineno, f"{word}: a template cannot take in other files; write it in one", SYNTAX)
+        yield Fault(taking.lineno, f"{word}: a template cannot include other files; write one file", SYNTAX)
     for node in tree.find_all((nodes.Filter, nodes.Test)):
         is_filter = isinstance(node, nodes.Filter)
         word, known = ("filter", environment.filters) if is_filter else ("test", environment.tests)
         if node.name not in known:
-            hint = suggestion(node.name, known, "docs/templates.md says which there are")
+            hint = suggestion(node.name, known, "see docs/templates.md")
             yield Fault(node.lineno, _shortened(f"no {word} '{node.name}'; {hint}"), SYNTAX)
 
 
@@ -273,7 +275,7 @@ def _written(template: Template, context: Context, limits: Limits) -> bytes:
         try:
             pieces.append(piece.encode("utf-8"))
         except UnicodeEncodeError as error:
-            stream.throw(ValueError(f"{error.object[error.start]!a} is no character of UTF-8"))
+            stream.throw(ValueError(f"{error.object[error.start]!a} is not valid UTF-8"))
         length += len(pieces[-1])
         if length > limits.output_bytes:
             stream.throw(_Long())
@@ -295,7 +297,7 @@ def _fault(error: BaseException, template: Template | None, limits: Limits) -> F
                 line, "nested too deep; a macro must not call itself without end, nor an expression be so long", LIMIT
             )
     text = _shortened(str(error).rstrip(".") or type(error).__name__)
-    return Fault(line, text if "; " in text else f"{text}; docs/templates.md says what is there", RUNTIME)
+    return Fault(line, text if "; " in text else f"{text}; see docs/templates.md", RUNTIME)
 
 
 def _line(error: BaseException, template: Template | None) -> int:
@@ -321,7 +323,7 @@ def _printed(_context: Context, value: object) -> object:
 
 def _unprinted(kind: str) -> str:
     """What is said of an object that stands where text must."""
-    return f"a {kind} cannot be printed; print text or numbers, of what was mapped a `| list`"
+    return f"a {kind} cannot be printed; print text or numbers, and add `| list` after `map`"
 
 
 def _decimal(value: object) -> Decimal:
@@ -335,7 +337,7 @@ def _decimal(value: object) -> Decimal:
         if not number.is_finite():
             raise InvalidOperation
     except InvalidOperation:
-        raise ValueError(f"{_quoted(value)} is no number; a number, or text such as '12.50', must stand here") from None
+        raise ValueError(f"{_quoted(value)} is not a number; give a number, or text such as '12.50'") from None
     return number
 
 
@@ -348,7 +350,7 @@ def _date(words: Language, iso: str) -> str:
     try:
         return words.date(iso)
     except (KeyError, ValueError):
-        raise ValueError(f"{_quoted(iso)} is no date; it must be written as 2026-11-20") from None
+        raise ValueError(f"{_quoted(iso)} is not a date; write it as 2026-11-20") from None
 
 
 def _csv(value: object) -> str:

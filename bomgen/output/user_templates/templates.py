@@ -60,7 +60,7 @@ def _name(given: str, mark: Mark) -> str:
         raise _wrong(mark, message, RULE)
     if not _SAFE.fullmatch(name) or name.partition(".")[0].casefold() in DEVICES:
         message = (
-            f"{_quoted(name)} is no name for a result; begin with a letter or digit, add only . _ - + and spaces, and "
+            f"{_quoted(name)} is not a valid file name; begin with a letter or digit, add only . _ - + and spaces, and "
             "name no device of Windows"
         )
         raise _wrong(mark, message, RULE)

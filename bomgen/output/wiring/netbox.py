@@ -193,7 +193,7 @@ def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterat
 
 def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
     """The ports that cables lead to, device by device: what kind of port each is, how fast, and the module in it."""
-    netbox_cable_type = np.concatenate((wiring.cable_type, wiring.cable_type)).astype(np.int64)
+    cable_type = np.concatenate((wiring.cable_type, wiring.cable_type)).astype(np.int64)
     end = np.repeat(np.array([0, 1]), len(wiring))
     device = np.concatenate((wiring.a_device, wiring.b_device))
     port = np.concatenate((wiring.a_port, wiring.b_port))
@@ -201,21 +201,21 @@ def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
     lane = np.concatenate((wiring.a_lane, wiring.b_lane))
     known = [tuple(_interface(each, upper) for upper in (False, True)) for each in wiring.cable_types]
     for row in np.lexsort((lane, cage, device)).tolist():
-        yield (wiring.names[device[row]], wiring.ports[port[row]], *known[netbox_cable_type[row]][end[row]])
+        yield (wiring.names[device[row]], wiring.ports[port[row]], *known[cable_type[row]][end[row]])
 
 
-def _interface(netbox_cable_type: CableType, upper: bool) -> tuple[str, int, str]:
+def _interface(cable_type: CableType, upper: bool) -> tuple[str, int, str]:
     """Type, speed [kbit/s] and module of the ports at one end of links."""
-    medium = netbox_cable_type.medium
+    medium = cable_type.medium
     module = (medium.upper if upper else medium.lower) if medium else None
     described = module.identity.part_number or module.identity.name if module else ""
-    return _type(netbox_cable_type, module), netbox_cable_type.rate_gbps * KBPS, described
+    return _type(cable_type, module), cable_type.rate_gbps * KBPS, described
 
 
-def _type(netbox_cable_type: CableType, module: Module | None) -> str:
+def _type(cable_type: CableType, module: Module | None) -> str:
     """What NetBox calls a port of such links."""
-    rate = netbox_cable_type.rate_gbps
-    if netbox_cable_type.protocol == INFINIBAND:
+    rate = cable_type.rate_gbps
+    if cable_type.protocol == INFINIBAND:
         return INFINIBAND_TYPES.get(rate, OTHER)
     cage = OSFP if module and module.cage.startswith(OSFP) else module.cage if module else None
     return CAGE_TYPES.get((cage or "", rate)) or RATE_TYPES.get(rate, OTHER)
@@ -235,8 +235,8 @@ def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:
             several.tolist(),
             place[rows].tolist(),
         )
-        for a, a_port, b, b_port, label, netbox_cable_type, length, links, link in zip(*columns, *numbers, strict=True):
-            kind = types[netbox_cable_type]
+        for a, a_port, b, b_port, label, cable_type, length, links, link in zip(*columns, *numbers, strict=True):
+            kind = types[cable_type]
             described = "" if links == 1 else f"link {link + 1} of {links}"
             ends = (a, INTERFACE, a_port, b, INTERFACE, b_port)
             yield (*ends, kind, PLANNED, label, COLORS.get(kind, ""), f"{length:g}", "m", described)

@@ -159,7 +159,7 @@ def _management_ports(section: PlanSection, role: str, device: str) -> Figure | 
     key = f"{device}_ports"
     if role != OUT_OF_BAND:
         if section.has(key):
-            section.problem(key, f"{key} belongs to a fabric of role out_of_band; leave it out", "role")
+            section.problem(key, f"{key} belongs to a fabric of role out_of_band; remove it", "role")
         return None
     ports = section.quantity(key, "count", f"fabric-{device}-ports", zero=True)
     return ports if ports.value else None
@@ -176,7 +176,7 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology) -> U
         return None
     if not topology.uplinked:
         linked = " or ".join(each.name for each in described() if each.uplinked)
-        message = f"only leaves of topology {linked} are linked into another fabric; leave it out"
+        message = f"only leaves of topology {linked} are linked into another fabric; remove it"
         below.problem("fabric", message, "uplink")
     if section.origin is not None:
         name = next((each for each in fabrics.data if _role(fabrics, each) == IN_BAND), name)
@@ -199,7 +199,7 @@ def _topology(section: PlanSection, name: str) -> Topology:
             found = each
         elif section.has(each.name):
             message = (
-                f"`{each.name}:` describes that topology, and this fabric is a {name}; leave it out, or write "
+                f"`{each.name}:` describes that topology, and this fabric is a {name}; remove it, or write "
                 f"`topology: {each.name}`"
             )
             section.problem(each.name, message, "topology")
@@ -282,10 +282,10 @@ def _panels(section: PlanSection) -> PanelSpec | None:
         return None
     medium, below = str(section.data.get("medium", AUTO)), section.below("panels")
     if medium in (*COPPER, AOC):
-        message = f"a {medium} is one piece with both ends, which no panel parts; leave out `panels:` or `medium:`"
+        message = f"a {medium} has fixed ends and cannot go over panels; remove `panels:` or `medium:`"
         section.problem("panels", message, "medium")
     if PREFER_COPPER in _listed(section.data.get("prefer")):
-        section.problem("panels", "copper is preferred, and no panel takes it; leave one of both out", "prefer")
+        section.problem("panels", "copper is preferred, and panels take none; remove one of them", "prefer")
     if section.has("length"):
         message = "with panels lengths are measured on the floor of `site.layout`; leave `length:` out"
         section.problem("length", message, "layout")
@@ -311,11 +311,11 @@ def _policies(section: PlanSection) -> tuple[str, ...]:
     if PREFER_COPPER in prefer and OPTICS_ONLY in prefer:
         section.problem("prefer", "copper and optics-only contradict each other; keep one", "prefer")
     elif PREFER_COPPER in prefer and (joined or medium == AOC):
-        section.problem("prefer", "modules and AOCs are named, and copper is preferred; keep one of both", "prefer")
+        section.problem("prefer", "modules and AOCs are named, and copper is preferred; keep one of them", "prefer")
     elif OPTICS_ONLY in prefer and medium in COPPER:
         section.problem("prefer", f"`medium: {medium}` is copper, and prefer says optics-only; keep one", "prefer")
     if section.has("fibre") and medium in (*COPPER, AOC):
-        section.problem("fibre", f"a {medium} is one piece with both ends; leave `fibre:` out", "medium")
+        section.problem("fibre", f"a {medium} has fixed ends; remove `fibre:`", "medium")
     return prefer
 
 

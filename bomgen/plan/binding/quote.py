@@ -71,7 +71,9 @@ def stock(section: PlanSection) -> dict[str, Figure]:
     for name in section.data:
         figure = section.figure(name, "count")
         if name.lower() in found:
-            section.problem(name, f"{name.lower()} stands twice in the stock; give all its pieces once", "duplicate")
+            section.problem(
+                name, f"{name.lower()} is listed twice in the stock; list it once with all its pieces", "duplicate"
+            )
         elif figure is not None:
             found[name.lower()] = figure
     return found
@@ -109,7 +111,7 @@ def _amount(section: PlanSection, key: str) -> Decimal | None:
     given = section.data.get(key)
     amount = None if given is None else decimal(given)
     if amount is not None and amount >= MAX_PRICE:
-        section.problem(key, f"an amount of {MAX_PRICE} or more is a slip; give the price of one piece", "range")
+        section.problem(key, f"an amount of {MAX_PRICE} or more looks wrong; give the price of one piece", "range")
         return Decimal(1)
     return amount
 
@@ -141,7 +143,7 @@ def _exchange(section: PlanSection, currency: str) -> Exchange:
     given = section.below(currency)
     rate = decimal(given.data["rate"])
     if rate >= MAX_RATE or 0 < rate * MAX_RATE < 1:
-        given.problem("rate", f"a rate of {rate:.2g} is a slip; give what one {currency} is worth", "range")
+        given.problem("rate", f"a rate of {rate:.2g} looks wrong; give what one {currency} is worth", "range")
     return Exchange(rate, str(given.data["date"]), given.text("source"), given.mark)
 
 

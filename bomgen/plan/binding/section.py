@@ -73,7 +73,7 @@ class PlanSection(NamedTuple):
             self.problem(key, f"{_written(raw)} is too small; {'0 or more' if zero else 'more than 0'}", "range")
             number = 1
         if unit in _WHOLE and isinstance(number, Fraction):
-            self.problem(key, f"{_written(raw)} is no whole number of {unit}; write a whole one", "unit")
+            self.problem(key, f"{_written(raw)} is not a whole number of {unit}; write a whole one", "unit")
             number = 1
         return Figure(number, unit, self._origin_of(key))
 

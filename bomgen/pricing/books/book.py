@@ -156,7 +156,7 @@ def _amounts(source: Source, at: int) -> tuple[dict[str, Decimal], list[Problem]
         value = source.data["prices"][at].get(key)
         if value is None:
             continue
-        message = f"a price of {MAX_PRICE} or more is a slip; give the price of one piece"
+        message = f"a price of {MAX_PRICE} or more looks wrong; give the price of one piece"
         try:
             amount = decimal(value)
             fine = len(f"{amount:f}") <= MAX_DIGITS
@@ -184,7 +184,9 @@ def _odd_texts(source: Source) -> Iterator[Problem]:
         elif len(text) > MAX_TEXT:
             yield Problem(source.mark(path), "error", f"a text of {len(text)}; at most {MAX_TEXT} characters", "text")
         elif path[-1] == "part" and not text.strip():
-            yield Problem(source.mark(path), "error", "blanks name no part; write its id or part number", "text")
+            yield Problem(
+                source.mark(path), "error", "the name of the part is blank; write its id or part number", "text"
+            )
 
 
 def _missing_currency(source: Source) -> Iterator[Problem]:
@@ -208,7 +210,7 @@ def _unreal_dates(source: Source) -> list[Problem]:
         try:
             date.fromisoformat(given or EARLIEST)
         except ValueError:
-            message = f"{given} is not in the calendar; write a day that is, as YYYY-MM-DD"
+            message = f"{given} is not a valid date; write YYYY-MM-DD"
             found.append(Problem(source.mark(path), "error", message, "date"))
     return found
 

@@ -32,7 +32,7 @@ def rows(text: str, file: str) -> Iterator[Sequence[Cell]]:
         if text[at : at + 1] == '"':
             found = _QUOTED.match(text, at)
             if found is None:
-                raise _broken(mark, 'a quote " that is never closed; close it, or write it twice to mean itself')
+                raise _broken(mark, 'an unclosed quote "; close it, or write it twice to mean itself')
             value = found[1].replace('""', '"')
             for end in LINE_END.finditer(text, at, found.end()):
                 line, start = line + 1, end.end()
@@ -47,7 +47,7 @@ def rows(text: str, file: str) -> Iterator[Sequence[Cell]]:
                 continue
         end_of_line = LINE_END.match(text, at)
         if end_of_line is None and at < len(text):
-            message = 'text behind a closing quote "; write a quote within quotes twice'
+            message = 'text after a closing quote "; write a quote within quotes twice'
             raise _broken(Mark(file, line, at - start + 1), message)
         yield row
         row = []

@@ -27,7 +27,7 @@ def open_book(content: bytes, file: str) -> Source:
 
         return source_of(xlsx.rows(content, file), file)
     if suffix in REFUSED:
-        message = f"'{suffix}' is no kind of price book; save it as .csv, .xlsx or .yaml"
+        message = f"'{suffix}' is not a format of price books; save it as .csv, .xlsx or .yaml"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "price-book")])
     text = decoded(content, file)
     if suffix not in SEPARATED:

@@ -65,7 +65,7 @@ def source_of(rows: Iterable[Sequence[Cell]], file: str, text: str = "") -> Sour
     filled = (row for row in rows if any(cell.value not in (None, "") for cell in row))
     header = next(filled, None)
     if header is None:
-        message = "no prices: a row that names the columns must stand here: part, price, currency ..."
+        message = "no prices: the first row must name the columns: part, price, currency ..."
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "empty")])
     problems: list[Problem] = []
     names = _names(header, problems)
@@ -101,7 +101,7 @@ def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
             message = f"unknown column '{_short(str(cell.value))}'; {hint}"
             problems.append(Problem(cell.mark, "error", message, "unknown-column"))
         elif name and name in names:
-            message = f"the column '{name}' stands twice; keep one"
+            message = f"the column '{name}' is duplicated; keep one"
             problems.append(Problem(cell.mark, "error", message, "duplicate-column"))
         names.append(name or None)
     for name in NEEDED:
@@ -164,7 +164,7 @@ def _value(value: str | Decimal | bool | date | time | Broken, name: str) -> Any
     if "boolean" in kinds:
         return TRUTHS.get(value.lower(), value) if isinstance(value, str) else _plain(value)
     if isinstance(value, bool):
-        raise ValueError(f"{str(value).lower()} is a truth value; write text in the column '{name}'")
+        raise ValueError(f"{str(value).lower()} is not text; write text in the column '{name}'")
     if isinstance(value, str):
         return value
     if name in DATES:
@@ -193,7 +193,7 @@ def _plain(number: Decimal | bool) -> int | Fraction | bool:
 def _number(value: str | Decimal | bool, name: str) -> int | Fraction:
     """The number of a cell, exactly as written. Raises ValueError for text, and for more than one way to read it."""
     if isinstance(value, bool):
-        raise ValueError(f"{str(value).lower()} is a truth value; write a number in the column '{name}'")
+        raise ValueError(f"{str(value).lower()} is not a number; write a number in the column '{name}'")
     if isinstance(value, Decimal):
         return _plain(value)
     if _NUMBER.fullmatch(value):
@@ -208,7 +208,7 @@ def _number(value: str | Decimal | bool, name: str) -> int | Fraction:
     if _COMMA.fullmatch(value):
         raise ValueError(f"'{shown}' has a decimal comma; write {_short(bare.replace('.', '').replace(',', '.'))}")
     if _EXPONENT.fullmatch(value):
-        raise ValueError(f"'{shown}' is a number that was cut short; format the cell as a number and write all digits")
+        raise ValueError(f"'{shown}' is a truncated number; format the cell as a number and write all digits")
     raise ValueError(f"'{shown}' is text; write a number without currency or unit, for example 1234.50")
 
 

@@ -49,7 +49,7 @@ def rows(content: bytes, file: str) -> Iterator[Sequence[Cell]]:
     except PlanErrors:
         raise
     except Exception as error:  # openpyxl raises whatever its parts do when XML is not what it expects
-        message = "no workbook that can be read; open it in a spreadsheet program and save it as .xlsx again"
+        message = "the workbook cannot be read; open it in a spreadsheet program and save it as .xlsx again"
         raise _wrong(file, message, "xlsx") from error
 
 
@@ -74,7 +74,7 @@ def _sheet(content: bytes, file: str, computed: bool) -> Any:
     book = load_workbook(BytesIO(content), read_only=True, data_only=computed, keep_links=False)
     sheets = book.worksheets
     if not sheets:
-        raise _wrong(file, "the workbook has no sheet of cells; put the prices into one", "xlsx")
+        raise _wrong(file, "the workbook has no worksheet; put the prices into one", "xlsx")
     sheet: Any = next((sheet for sheet in sheets if sheet.title.strip().lower() == SHEET), sheets[0])
     sheet.reset_dimensions()
     return sheet
@@ -84,7 +84,7 @@ def _value(cell: Any, formula: bool) -> Value:
     """What a cell shows."""
     value = cell.value
     if cell.data_type == ERROR:
-        return Broken(f"the cell shows {value}; mend its formula, or write the value")
+        return Broken(f"the cell shows {value}; fix its formula, or write the value")
     if value is None:
         message = "a formula without a value; save the workbook in a spreadsheet program, or write the value"
         return Broken(message) if formula else None
@@ -93,9 +93,9 @@ def _value(cell: Any, formula: bool) -> Value:
     if isinstance(value, bool | date | time):
         return value
     if isinstance(value, timedelta):
-        return Broken(f"{value} is a length of time; write what the column asks for")
+        return Broken(f"{value} is a duration; write what the column asks for")
     if not math.isfinite(value):
-        return Broken("a number beyond all measure; write the price of one piece")
+        return Broken("the number is too large; write the price of one piece")
     return SHOWN_DIGITS.create_decimal(repr(value)) if isinstance(value, int | float) else Decimal(value)
 
 
@@ -128,7 +128,7 @@ def unpacked(content: bytes, file: str) -> int:
                     raise _wrong(file, message, "xlsx")
             return expanded
     except (BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
-        message = "no workbook: it is no .xlsx package, or is locked by a password; save it as .xlsx"
+        message = "not a workbook: no .xlsx package, or protected by a password; save it as .xlsx"
         raise _wrong(file, message, "xlsx") from error
 
 

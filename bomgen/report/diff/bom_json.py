@@ -26,7 +26,7 @@ def units_of(derivations: Any) -> dict[str, str]:
 
 
 def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _finite(text: str) -> float:

@@ -133,7 +133,7 @@ def headline(found: Difference) -> str:
     elif found.result_changed and found.new.totals.amount:
         said.append("no change of the total")
     if not found.result_changed:
-        return "The result is the same; the plan is written otherwise"
+        return "The result is the same; only the text of the plan differs"
     if unknown := len(found.unpriced):
         said.append(f"{unknown} lines need a price" if unknown > 1 else "a line needs a price")
     return ", ".join(said)
@@ -252,7 +252,7 @@ def _bill(found: Difference) -> DiffSection:
     rows = Rows(shown, lambda pair: _line(pair, currency))
     notes = [f"{found.unchanged} of {found.unchanged + len(found.pairs)} lines are unchanged"] if found.pairs else []
     if renamed := len(found.pairs) - len(shown):
-        notes.append(f"{renamed} lines are called otherwise and are the same")
+        notes.append(f"{renamed} lines have other ids and are the same")
     head = ("Pieces", "Part", "Line", "What changed", currency or "Amount")
     return DiffSection(BILL, rows, len(rows), "lines", head, ("Pieces", head[-1]), tuple(notes))
 
@@ -331,10 +331,10 @@ def _moves(found: Difference) -> DiffSection | None:
         return DiffSection(MOVE, (), 0, "kinds of link", (), (), unknown)
     rows = tuple(_moved(each) for each in found.moves.cables if each.old)
     cables = found.moves.cables
-    remarks = [] if any(each.moved or each.free for each in cables) else ["no cable is plugged elsewhere"]
+    remarks = [] if any(each.moved or each.free for each in cables) else ["no cable moves"]
     if elsewhere := found.moves.elsewhere:
         total = words().integer(sum(elsewhere.values()))
-        remarks.append(f"{total} machines have other places on the drawn floor; rows in site.layout keep them")
+        remarks.append(f"{total} machines move on the floor plan; rows in site.layout keep their places")
     head = ("Fabric", "Cables", "Before", "Stay", "Move one end", "Free", "New", "Remarks")
     return DiffSection(MOVE, rows, len(rows), "kinds of link", head, head[2:-1], tuple(remarks))
 

@@ -123,7 +123,7 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
             return None
         line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
         said = getattr(error, "msg", "") or "it cannot be read"
-        message = f"no JSON: {said}; give a bom.json as `bomgen build` writes it"
+        message = f"not valid JSON: {said}; give a bom.json as `bomgen build` writes it"
         raise PlanErrors([Problem(Mark(name, line, column), "error", message, RULE)]) from None
     return data if isinstance(data, dict) and "bomgen" in data and "lines" in data else None
 
@@ -165,7 +165,7 @@ class _Reader:
         plan = self.mapping(data, "plan")
         lines = data.get("lines")
         if not isinstance(lines, list):
-            raise _Wrong("`lines` is no list")
+            raise _Wrong("`lines` is not a list")
         items = tuple(self.item(line, at) for at, line in enumerate(lines))
         if len({item.id for item in items}) < len(items):
             raise _Wrong("two lines have the same id")
@@ -199,24 +199,24 @@ class _Reader:
     def clusters(self, data: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
         found = data.get(CLUSTERS) or {}
         if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-            raise _Wrong("`clusters` is no mapping of mappings")
+            raise _Wrong("`clusters` is not a mapping of mappings")
         return found
 
     def mapping(self, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         found = data.get(key)
         if not isinstance(found, dict):
-            raise _Wrong(f"`{key}` is no mapping")
+            raise _Wrong(f"`{key}` is not a mapping")
         return found
 
     def text(self, data: Mapping[str, Any], path: str, key: str) -> str:
         found = data.get(key)
         if not isinstance(found, str):
-            raise _Wrong(f"`{path}` is no text")
+            raise _Wrong(f"`{path}` is not text")
         return found
 
     def item(self, line: Any, at: int) -> Item:
         if not isinstance(line, dict):
-            raise _Wrong(f"`lines.{at}` is no mapping")
+            raise _Wrong(f"`lines.{at}` is not a mapping")
         get = line.get
         id, category, description = get("id"), get("category"), get("description")
         known = self.seen.get(id) if isinstance(id, str) else None
@@ -293,7 +293,7 @@ class _Reader:
             if all(isinstance(each, str) for each in value):
                 yield path, ", ".join(value)
         elif isinstance(value, int | float) and abs(value) > LARGEST:
-            raise _Wrong(f"`{path}` is larger than anything can be")
+            raise _Wrong(f"`{path}` is too large")
         elif value is not None:
             yield path, value
 
@@ -307,13 +307,13 @@ class _Reader:
     def roles_in(self, data: Mapping[str, Any]) -> dict[str, str]:
         fabrics = data.get("fabrics")
         if not isinstance(fabrics, dict) or not all(isinstance(each, dict) for each in fabrics.values()):
-            raise _Wrong("`fabrics` is no mapping of mappings")
+            raise _Wrong("`fabrics` is not a mapping of mappings")
         return {name: str(fabric.get("role", "")) for name, fabric in fabrics.items()}
 
     def warnings(self, data: Mapping[str, Any]) -> Iterator[Warned]:
         checks = data.get("checks") or []
         if not isinstance(checks, list) or not all(isinstance(each, dict) for each in checks):
-            raise _Wrong("`checks` is no list of mappings")
+            raise _Wrong("`checks` is not a list of mappings")
         for check in checks:
             if check.get("status") == "warn":
                 yield Warned(*(str(check.get(key, "")) for key in ("id", "path", "message")))
@@ -321,7 +321,7 @@ class _Reader:
     def alternatives(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Money]]:
         found = data.get("alternatives") or []
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            raise _Wrong("`alternatives` is no list of mappings")
+            raise _Wrong("`alternatives` is not a list of mappings")
         for at, each in enumerate(found):
             path = f"alternatives.{at}"
             yield self.text(each, f"{path}.name", "name"), self.money(self.mapping(each, "totals"), f"{path}.totals")

@@ -285,7 +285,7 @@ def check_whole(found: Replica, gpus: Figure) -> None:
         size = found.gpus.value
         works = join_alternatives([count * size for count in (below, below + 1) if count])
         message = (
-            f"{gpus.value} GPUs are no whole number of replicas of tensor {found.tensor.value} x pipeline "
+            f"{gpus.value} GPUs are not a whole number of replicas of tensor {found.tensor.value} x pipeline "
             f"{found.pipeline.value} = {size} GPUs; {works} GPUs are"
         )
         given = next((one for one in (found.tensor, found.pipeline) if first_given(one)), gpus)

@@ -124,7 +124,7 @@ def weights(training: Training, weight_bytes: Figure) -> Figure:
     if quantised.value > parameters.value:
         message = (
             f"{parameters.value} parameters are fewer than the {quantised.value} of the matrices of the shape; leave "
-            "`parameters` out, or mend the shape"
+            "`parameters` out, or fix the shape"
         )
         raise Infeasible(message, because=parameters, rule="shape")
     return quantised_and_adapters(parameters, quantised, extra, weight_bytes, narrow)

@@ -133,7 +133,7 @@ def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server
     _check_gpus(given, gpus, gpus_per_server)
     if given.expert.value > 1:
         if not training.model.moe:
-            message = f"expert {given.expert.value} on a model that has no experts; leave it out"
+            message = f"expert {given.expert.value} on a model that has no experts; remove it"
             raise Infeasible(message, because=given.expert)
         data = data_parallel(gpus, given.tensor, given.pipeline, given.context)
         both = gcd(data.value, experts.value) if experts is not None else data.value
@@ -149,7 +149,7 @@ def _check_gpus(given: Parallelism, gpus: Figure, gpus_per_server: int) -> None:
         below = gpus.value // step
         works = join_alternatives([count * step for count in (below, below + 1) if count])
         message = (
-            f"{gpus.value} GPUs are no whole number of replicas of tensor {given.tensor.value} x pipeline "
+            f"{gpus.value} GPUs are not a whole number of replicas of tensor {given.tensor.value} x pipeline "
             f"{given.pipeline.value} x context {given.context.value} = {size} GPUs; {works} GPUs are"
         )
         raise Infeasible(message, because=_first_given(given.pipeline, given.tensor, given.context, gpus))
