@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from bomgen.core.provenance import Derived
 from bomgen.fabric.declaration import LinkKind, Topology, mismatch
 from bomgen.fabric.types import Demand, DirectDemand, Fabric
 
@@ -35,6 +36,13 @@ def topology(name: str) -> Topology:
 def described() -> Iterator[Topology]:
     """What every topology declares, by name."""
     return (topology(name) for name in topologies())
+
+
+def brings_its_own(fabric: Fabric) -> bool:
+    """Whether the module of a fabric's topology connects its switches, or works out the bisection, by itself."""
+    connect, bisection = topology(fabric.topology).connect, fabric.bisection_gbps.origin
+    functions = (connect, *([bisection.formula] if isinstance(bisection, Derived) else ()))
+    return any(each.__module__ in topologies().values() for each in functions)
 
 
 @cache

@@ -22,6 +22,7 @@ from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.ports import carries_rate, group_radix
+from bomgen.fabric.registry import brings_its_own
 from bomgen.fabric.types import ports_of
 from bomgen.optics.counting.connect import JUMPER, TRUNKED, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill import Bill
@@ -249,8 +250,11 @@ def _slow_links(built: BuiltFabric) -> Iterator[Check]:
 def _bisection(built: BuiltFabric) -> Iterator[Check]:
     """The links that the topology enumerates are those counted, and carry the bisection stated.
 
-    Only what is wrong is reported. Fabrics of very many links are left to `bomgen wiring`, which lists them.
+    Only what is wrong is reported. Fabrics of very many links are left to `bomgen wiring`, which lists them; a topology
+    that takes both from a family of topologies is left to the laws of that family.
     """
+    if not brings_its_own(built.fabric):
+        return
     from bomgen.fabric.links.bisection import cut_between_halves
 
     plane = built.fabric.plane or built.fabric
