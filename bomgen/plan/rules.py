@@ -41,17 +41,17 @@ def check(plan: Plan, source: Source) -> list[Problem]:
     return sorted(problems, key=lambda problem: problem.mark)
 
 
-def _at(plan: Plan, figure: Figure | None, message: str, rule: str, path: str, severity: Severity = "error") -> Problem:
+def _at(plan: Plan, figure: Figure | None, text: str, rule: str, path: str, severity: Severity = "error") -> Problem:
     mark = (first_given(figure) if figure else None) or plan.mark
-    return Problem(mark, severity, message, rule, path)
+    return Problem(mark, severity, text, rule, path)
 
 
 @rule
 def name_of_a_folder(plan: Plan, source: Source) -> Iterator[Problem]:
     """No device of Windows is named: a folder of such a name cannot be made there."""
     if plan.name in DEVICES:
-        message = f"'{plan.name}' is a reserved device name on Windows; use another"
-        yield Problem(source.mark(("name",)), "error", message, "pattern", "name")
+        text = f"'{plan.name}' is a reserved device name on Windows; use another"
+        yield Problem(source.mark(("name",)), "error", text, "pattern", "name")
 
 
 @rule
@@ -67,16 +67,16 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
     }
     names = [name for name, figure in given.items() if figure is not None]
     for name in names[1:]:
-        message = f"{names[0]} and {name} conflict: both set the speed of a GPU; keep one"
-        yield _at(plan, given[name], message, "one-of", f"workload.training.{name}")
+        text = f"{names[0]} and {name} conflict: both set the speed of a GPU; keep one"
+        yield _at(plan, given[name], text, "one-of", f"workload.training.{name}")
 
 
 @rule
 def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
     """The cluster's size is given in GPUs or in servers, not in both."""
     if plan.cluster.gpus and plan.cluster.servers:
-        message = "gpus and servers both give the size; keep one"
-        yield _at(plan, plan.cluster.servers, message, "one-of", "cluster.servers")
+        text = "gpus and servers both give the size; keep one"
+        yield _at(plan, plan.cluster.servers, text, "one-of", "cluster.servers")
 
 
 @rule
@@ -84,11 +84,11 @@ def gpu_of_server(plan: Plan, source: Source) -> Iterator[Problem]:
     """The server holds the GPU that the plan names."""
     server, gpu = plan.cluster.server, plan.cluster.gpu
     if server and server.gpu and not gpu.identity.inline and server.gpu != gpu.identity.id:
-        message = (
+        text = (
             f"{server.identity.name} holds {server.gpu}, the plan asks for {gpu.identity.id}; name a server with it, "
             f"or `gpu: {server.gpu}`"
         )
-        yield Problem(source.mark(("cluster", "server")), "error", message, "gpu-of-server", "cluster.server")
+        yield Problem(source.mark(("cluster", "server")), "error", text, "gpu-of-server", "cluster.server")
 
 
 @rule
@@ -105,8 +105,8 @@ def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
 
 def _at_most_one(plan: Plan, share: Figure | None, path: str) -> Iterator[Problem]:
     if share and share.unit != "word" and share.value > 1:
-        message = f"{path.rpartition('.')[2]} is {float(share.value):.0%}; at most 100%"
-        yield _at(plan, share, message, "range", path)
+        text = f"{path.rpartition('.')[2]} is {float(share.value):.0%}; at most 100%"
+        yield _at(plan, share, text, "range", path)
 
 
 @rule
@@ -130,8 +130,8 @@ def active_of_all(plan: Plan, _: Source) -> Iterator[Problem]:
             continue
         model = workload.model
         if model.active_parameters.value > model.parameters.value:
-            message = f"{model.active_parameters.value} active parameters of {model.parameters.value}; at most all"
-            yield _at(plan, model.active_parameters, message, "range", f"workload.{block}.model.active_parameters")
+            text = f"{model.active_parameters.value} active parameters of {model.parameters.value}; at most all"
+            yield _at(plan, model.active_parameters, text, "range", f"workload.{block}.model.active_parameters")
 
 
 @rule
@@ -139,8 +139,8 @@ def carbon_of_grids(plan: Plan, _: Source) -> Iterator[Problem]:
     """No grid stands for more than some kilogrammes of CO2 a kWh: a larger number is in grammes."""
     carbon = plan.site.carbon if plan.site else None
     if carbon and carbon.value > MOST_CARBON:
-        message = f"{float(carbon.value):g} kg of CO2 a kWh exceed any grid; write '{float(carbon.value):g} g/kWh'"
-        yield _at(plan, carbon, message, "range", "site.carbon")
+        text = f"{float(carbon.value):g} kg of CO2 a kWh exceed any grid; write '{float(carbon.value):g} g/kWh'"
+        yield _at(plan, carbon, text, "range", "site.carbon")
 
 
 @rule
@@ -157,10 +157,8 @@ def height_of_racks(plan: Plan, _: Source) -> Iterator[Problem]:
     site = plan.site
     if site and site.rack and site.rack.rack_units and site.rack_units.value > site.rack.rack_units.value:
         high = site.rack.rack_units.value
-        message = (
-            f"{site.rack_units.value} usable units in a {site.rack.identity.name} of {high}; write {high} or fewer"
-        )
-        yield _at(plan, site.rack_units, message, "rack-units", "site.rack.units")
+        text = f"{site.rack_units.value} usable units in a {site.rack.identity.name} of {high}; write {high} or fewer"
+        yield _at(plan, site.rack_units, text, "rack-units", "site.rack.units")
 
 
 @rule
@@ -176,11 +174,11 @@ def racks_have_room(plan: Plan, _: Source) -> Iterator[Problem]:
     ):
         least = metres_of.plain(millimetres.value) if millimetres else 0
         if pitch.value < least:
-            message = (
+            text = (
                 f"{key} is {float(pitch.value):g} m, and a {rack.identity.name} is {float(least):g} m {what}; "
                 f"write '{float(least):g} m' or more"
             )
-            yield Problem(first_given(pitch) or layout.mark, "error", message, "layout", f"site.layout.{key}")
+            yield Problem(first_given(pitch) or layout.mark, "error", text, "layout", f"site.layout.{key}")
 
 
 @rule
@@ -195,8 +193,8 @@ def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
         most = workload.model.shape.get("context") if workload else None
         if workload and tokens and most and tokens.value > most.value > 0:
             name = workload.model.identity.name
-            message = f"{tokens.value} tokens are more than the context of {name}; at most {most.value}"
-            yield _at(plan, tokens, message, "range", f"workload.{path}")
+            text = f"{tokens.value} tokens are more than the context of {name}; at most {most.value}"
+            yield _at(plan, tokens, text, "range", f"workload.{path}")
 
 
 @rule
@@ -207,15 +205,15 @@ def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
         return
     output, context = inference.output_tokens, inference.context
     if output and context and output.value >= context.value:
-        message = (
+        text = (
             f"{output.value} tokens of an answer leave no room for a prompt in {context.value} tokens of context; "
             f"at most {context.value - 1}"
         )
-        yield _at(plan, output, message, "range", "workload.inference.output_tokens")
+        yield _at(plan, output, text, "range", "workload.inference.output_tokens")
     if inference.requests_per_minute and output is None:
-        message = "the number of GPUs depends on the length of an answer; add `output_tokens`"
+        text = "the number of GPUs depends on the length of an answer; add `output_tokens`"
         path = "workload.inference.requests_per_minute"
-        yield _at(plan, inference.requests_per_minute, message, "missing-key", path)
+        yield _at(plan, inference.requests_per_minute, text, "missing-key", path)
 
 
 @rule
@@ -231,8 +229,8 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
             ("spine.uplinks", spine.uplinks if spine else None),
         ):
             if figure and (below_three or fabric.declared.one_switch):
-                message = f"{name} belongs to three tiers; ask for `tiers: 3`, or remove it"
-                yield _at(plan, figure, message, "tiers", f"fabrics.{fabric.name}.{name}")
+                text = f"{name} belongs to three tiers; ask for `tiers: 3`, or remove it"
+                yield _at(plan, figure, text, "tiers", f"fabrics.{fabric.name}.{name}")
 
 
 @rule
@@ -241,17 +239,15 @@ def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
     for fabric in plan.fabrics:
         leaf = fabric.tier_plans.get("leaf")
         if leaf and leaf.servers and leaf.downlinks:
-            message = "leaf.servers and leaf.downlinks both fix the ports down; keep one"
-            yield _at(plan, leaf.downlinks, message, "one-of", f"fabrics.{fabric.name}.leaf.downlinks")
+            text = "leaf.servers and leaf.downlinks both fix the ports down; keep one"
+            yield _at(plan, leaf.downlinks, text, "one-of", f"fabrics.{fabric.name}.leaf.downlinks")
         if leaf and leaf.servers and fabric.scalable_unit and fabric.declared.has_rails:
-            message = "leaf.servers and scalable_unit both set how many servers share a set of leaves; keep one"
-            yield _at(plan, leaf.servers, message, "one-of", f"fabrics.{fabric.name}.leaf.servers")
+            text = "leaf.servers and scalable_unit both set how many servers share a set of leaves; keep one"
+            yield _at(plan, leaf.servers, text, "one-of", f"fabrics.{fabric.name}.leaf.servers")
         unit = fabric.scalable_unit
         if leaf and leaf.downlinks and unit and fabric.declared.has_rails and leaf.downlinks.value < unit.value:
-            message = (
-                f"{leaf.downlinks.value} ports down of a leaf for {unit.value} servers of a unit; at least as many"
-            )
-            yield _at(plan, leaf.downlinks, message, "ports", f"fabrics.{fabric.name}.leaf.downlinks")
+            text = f"{leaf.downlinks.value} ports down of a leaf for {unit.value} servers of a unit; at least as many"
+            yield _at(plan, leaf.downlinks, text, "ports", f"fabrics.{fabric.name}.leaf.downlinks")
 
 
 @rule
@@ -263,8 +259,8 @@ def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
             if slug(hosts.name) in taken:
                 path: Path = ("fabrics", fabric.name, "hosts", index, "name")
                 mark = source.mark(path) if path in source.values else fabric.mark
-                message = f"other machines on the fabric are called '{hosts.name}' too; give these another name"
-                yield Problem(mark, "error", message, "same-name", f"fabrics.{fabric.name}.hosts")
+                text = f"other machines on the fabric are called '{hosts.name}' too; give these another name"
+                yield Problem(mark, "error", text, "same-name", f"fabrics.{fabric.name}.hosts")
             taken.add(slug(hosts.name))
 
 
@@ -276,14 +272,14 @@ def uplinks_end(plan: Plan, _: Source) -> Iterator[Problem]:
         seen, above = {fabric.name}, fabric
         while above.uplink and above.uplink.fabric in fabrics:
             if above.uplink.fabric in seen:
-                message = f"the up-links of {' and '.join(sorted(seen))} form a loop; end it in a fat tree"
-                yield Problem(fabric.mark, "error", message, "uplink", f"fabrics.{fabric.name}.uplink")
+                text = f"the up-links of {' and '.join(sorted(seen))} form a loop; end it in a fat tree"
+                yield Problem(fabric.mark, "error", text, "uplink", f"fabrics.{fabric.name}.uplink")
                 break
             above = fabrics[above.uplink.fabric]
             seen.add(above.name)
         if above.switchless and fabric.uplink:
-            message = f"{above.name} has no switches that links could end at; name a fabric with switches"
-            yield Problem(fabric.uplink.mark, "error", message, "uplink", f"fabrics.{fabric.name}.uplink")
+            text = f"{above.name} has no switches that links could end at; name a fabric with switches"
+            yield Problem(fabric.uplink.mark, "error", text, "uplink", f"fabrics.{fabric.name}.uplink")
 
 
 @rule
@@ -292,8 +288,8 @@ def one_number_of_uplinks(plan: Plan, _: Source) -> Iterator[Problem]:
     for fabric in plan.fabrics:
         leaf = fabric.tier_plans.get("leaf")
         if fabric.uplink and leaf and leaf.uplinks:
-            message = "leaf.uplinks and uplink.ports both give the links up of a leaf; keep uplink.ports"
-            yield _at(plan, leaf.uplinks, message, "one-of", f"fabrics.{fabric.name}.leaf.uplinks")
+            text = "leaf.uplinks and uplink.ports both give the links up of a leaf; keep uplink.ports"
+            yield _at(plan, leaf.uplinks, text, "one-of", f"fabrics.{fabric.name}.leaf.uplinks")
 
 
 @rule
@@ -314,11 +310,11 @@ def one_protocol(plan: Plan, _: Source) -> Iterator[Problem]:
             others += [(tier.switch.identity, (tier.switch.protocol,)) for tier in above.tier_plans.values()]
         for identity, spoken in others:
             if None not in spoken and leaf.protocol not in spoken:
-                message = (
+                text = (
                     f"{identity.name} speaks {' or '.join(filter(None, spoken))}, the leaf {leaf.identity.name} "
                     f"{leaf.protocol}; name another {identity.kind}"
                 )
-                yield Problem(identity.mark or fabric.mark, "error", message, "protocol", f"fabrics.{fabric.name}")
+                yield Problem(identity.mark or fabric.mark, "error", text, "protocol", f"fabrics.{fabric.name}")
                 break
 
 
@@ -345,19 +341,17 @@ def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
     for currency, exchange in plan.quote.exchange.items():
         path = f"quote.exchange.{currency}.date"
         if not exchange.rate:
-            message = f"a rate of 0 for {currency}; more than 0"
-            yield Problem(exchange.mark, "error", message, "range", f"quote.exchange.{currency}.rate")
+            text = f"a rate of 0 for {currency}; more than 0"
+            yield Problem(exchange.mark, "error", text, "range", f"quote.exchange.{currency}.rate")
         try:
             date.fromisoformat(exchange.date)
         except ValueError:
-            message = f"{exchange.date} is not a date; write YYYY-MM-DD"
-            yield Problem(exchange.mark, "error", message, "date", path)
+            text = f"{exchange.date} is not a date; write YYYY-MM-DD"
+            yield Problem(exchange.mark, "error", text, "date", path)
             continue
         if plan.quote.date and exchange.date > plan.quote.date:
-            message = (
-                f"the rate of {currency} is of {exchange.date}, the quote of {plan.quote.date}; pin an earlier one"
-            )
-            yield Problem(exchange.mark, "error", message, "date", path)
+            text = f"the rate of {currency} is of {exchange.date}, the quote of {plan.quote.date}; pin an earlier one"
+            yield Problem(exchange.mark, "error", text, "date", path)
 
 
 @rule
@@ -366,8 +360,8 @@ def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
     seen: set[str] = set()
     for each in plan.quote.alternatives:
         if each.name in seen:
-            message = f"two alternatives are called {each.name}; give one another name"
-            yield Problem(each.mark, "error", message, "duplicate", "quote.alternatives")
+            text = f"two alternatives are called {each.name}; give one another name"
+            yield Problem(each.mark, "error", text, "duplicate", "quote.alternatives")
         seen.add(each.name)
 
 
@@ -425,8 +419,8 @@ def countable_storage(plan: Plan, _: Source) -> Iterator[Problem]:
     """Storage servers are counted, or say what one holds or carries."""
     named = plan.storage.servers
     if named and not (named.pieces or named.capacity_bytes or named.read or named.write):
-        message = f"it is not given how many of {named.identity.name} are needed; give count, capacity, read or write"
-        yield Problem(named.mark, "error", message, "missing-key", "storage.servers")
+        text = f"it is not given how many of {named.identity.name} are needed; give count, capacity, read or write"
+        yield Problem(named.mark, "error", text, "missing-key", "storage.servers")
 
 
 @rule
@@ -438,8 +432,8 @@ def link_kinds_in_use(plan: Plan, source: Source) -> Iterator[Problem]:
             for kind in (each for each in link_kinds() if each not in own):
                 if ("fabrics", fabric.name, "links", kind) in source.values:
                     mark = source.key_mark(("fabrics", fabric.name, "links", kind))
-                    message = f"a single switch has no {kind} links; remove them"
-                    yield Problem(mark, "error", message, "tiers", f"fabrics.{fabric.name}.links.{kind}")
+                    text = f"a single switch has no {kind} links; remove them"
+                    yield Problem(mark, "error", text, "tiers", f"fabrics.{fabric.name}.links.{kind}")
 
 
 @rule
@@ -450,7 +444,5 @@ def panels_have_a_floor(plan: Plan, _: Source) -> Iterator[Problem]:
     for fabric in plan.fabrics:
         for kind, wish in fabric.links.items():
             if wish.panels:
-                message = "panels need racks on a floor plan; add `site: {layout: auto}`"
-                yield Problem(
-                    wish.panels.mark, "error", message, "layout", f"fabrics.{fabric.name}.links.{kind}.panels"
-                )
+                text = "panels need racks on a floor plan; add `site: {layout: auto}`"
+                yield Problem(wish.panels.mark, "error", text, "layout", f"fabrics.{fabric.name}.links.{kind}.panels")

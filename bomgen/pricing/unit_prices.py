@@ -16,7 +16,7 @@ from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure
 from bomgen.plan.commercial_terms import CHARGED, DEFAULT, QuotePlan
 from bomgen.pricing.bill import Line, names_of
-from bomgen.pricing.books.book import Price, PriceBook, find, first
+from bomgen.pricing.books.book import Price, PriceBook, find_price, first
 
 
 class Unit(NamedTuple):
@@ -67,7 +67,7 @@ def unit_for(names: Sequence[str], pieces: int, plan: QuotePlan, books: Sequence
 
     `names` as in `find`. Raises KeyError when the plan pins no rate for the currency of the price.
     """
-    found = find(books, names, pieces)
+    found = find_price(books, names, pieces)
     if found is None:
         return UNKNOWN
     price, book = found
@@ -146,7 +146,7 @@ def net_price(
 
     `names` are the part's id and numbers in lower case, the most exact first.
     """
-    found = find(books, names, pieces)
+    found = find_price(books, names, pieces)
     return _net(found[0] if found else None, names, category, plan)
 
 

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from bomgen.output.price_lists.forms import written
 from bomgen.output.writer import render
 from bomgen.pricing.alternatives import varied
-from bomgen.pricing.books.book import PriceBook, entries, find, first, price_book
+from bomgen.pricing.books.book import PriceBook, entries, find_price, first, price_book
 from bomgen.pricing.books.files import open_book
 from bomgen.report.result import digest
 from bomgen.workflow.inputs import PlanFile, source_of
@@ -129,7 +129,7 @@ class Books(RuleBasedStateMachine):
             assert (known and known.from_quantity) == (fewest[-1][1] if fewest else None)
             for quantity in (1, 2, 5, 10, 10**6):
                 expected = self.expected(part, quantity)
-                found = find(books, [part], quantity)
+                found = find_price(books, [part], quantity)
                 assert (found is None) == (expected is None)
                 if found and expected:
                     price, _ = found

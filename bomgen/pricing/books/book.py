@@ -215,7 +215,7 @@ def _unreal_dates(source: Source) -> list[Problem]:
     return found
 
 
-def find(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tuple[Price, PriceBook] | None:
+def find_price(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tuple[Price, PriceBook] | None:
     """The price of a part for so many pieces: the last book that has one wins, and in it the highest quantity reached.
 
     `names` are the part's id and numbers in lower case, the most exact first. A quantity below the first one that a
@@ -230,7 +230,7 @@ def find(books: Sequence[PriceBook], names: Sequence[str], quantity: int) -> tup
 
 
 def first(books: Sequence[PriceBook], names: Sequence[str]) -> Price | None:
-    """The price of a part for the fewest pieces that have one: the last book wins; `names` as in `find`."""
+    """The price of a part for the fewest pieces that have one: the last book wins; `names` as in `find_price`."""
     for book in reversed(books):
         for name in names:
             known = [price for price in book.prices if price.part == name]
