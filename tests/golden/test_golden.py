@@ -1,11 +1,10 @@
-"""Every plan comes to what it came to, and every private call; `outcomes.py` and `calls.py` say what that proves."""
+"""Every plan comes to what it came to; `outcomes.py` says what that proves."""
 
 from __future__ import annotations
 
 import difflib
 from pathlib import Path
 
-import calls
 import pytest
 from outcomes import PLANS, expected, outcome
 
@@ -18,10 +17,3 @@ def test_a_plan_comes_to_what_it_came_to(plan: Path) -> None:
     was, now = expected(plan).read_text(encoding="utf-8"), outcome(plan)
     changed = list(difflib.unified_diff(was.splitlines(), now.splitlines(), "was", "is", lineterm="", n=0))
     assert not changed, "\n".join(changed[:MOST_SHOWN])
-
-
-@pytest.mark.parametrize("file", sorted((Path(__file__).parent / "calls").glob("*.txt")), ids=lambda path: path.stem)
-def test_calls_give_what_they_gave(file: Path) -> None:
-    """No function of plain numbers gives another value; `python tests/calls.py` writes them when one is to."""
-    known = calls.names(calls.module_of(file))
-    assert [(call, calls.given(call, known)) for call, _ in calls.lines(file)] == calls.lines(file)
