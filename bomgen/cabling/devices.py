@@ -7,7 +7,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.cabling.types import DeviceKind
-from bomgen.catalog.part_records import slug
+from bomgen.catalog.identity import ascii_slug
 from bomgen.catalog.parts import Appliance, Identity, Server
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
@@ -52,7 +52,7 @@ class _Numbering:
 def number_devices(design: Design) -> DeviceTable:
     """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
     found, own = _Numbering(), f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
-    server, servers = design.plan.cluster.server, design.sizing.servers
+    server, servers = design.facility.server, design.sizing.servers
     stem = "tray" if server and server.trays else SERVERS
     of_servers = found.add(_servers(server, servers), f"{own}{stem}")
     called = fabric_codes(design)
@@ -69,11 +69,11 @@ def number_devices(design: Design) -> DeviceTable:
     hosts: dict[str, DeviceKind] = {}
     for each, count in _other_machines(design.fabrics):
         part = named if named and each.name == named.identity.name else each.part
-        stem_of_host = "pdu" if each.managed == PDUS else slug(each.name) or HOST
+        stem_of_host = "pdu" if each.managed == PDUS else ascii_slug(each.name) or HOST
         hosts[each.name] = found.add(_host(part, count), f"{own}{stem_of_host}")
     if named and stored and stored.servers and named.identity.name not in hosts:
         name = named.identity.name
-        hosts[name] = found.add(_host(named, int(stored.servers.value)), f"{own}{slug(name) or HOST}")
+        hosts[name] = found.add(_host(named, int(stored.servers.value)), f"{own}{ascii_slug(name) or HOST}")
     spare = design.plan.cluster.spare_servers
     of_spare = found.add(_servers(server, spare), f"{own}spare-{stem}") if server and spare and spare.value else None
     return DeviceTable(tuple(found.kinds), tiers, hosts, of_servers, of_spare)
@@ -120,7 +120,9 @@ def fabric_codes(design: Design) -> dict[str, str]:
     """What names of ports and switches call each fabric, behind its cluster where a plan has several."""
     found: dict[str, str] = {}
     for built in design.fabrics:
-        stem = slug(f"{design.plan.cluster_name}-{built.plan.name}" if design.plan.cluster_name else built.plan.name)
+        stem = ascii_slug(
+            f"{design.plan.cluster_name}-{built.plan.name}" if design.plan.cluster_name else built.plan.name
+        )
         found[built.plan.name] = next(each for each in _candidate_stems(stem) if each not in found.values())
     return found
 

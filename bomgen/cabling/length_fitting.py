@@ -37,6 +37,8 @@ from bomgen.core.provenance import Cited, Figure, Given, Reference
 from bomgen.design.assembly import BuiltFabric, Design, raise_errors, rebuild_links
 from bomgen.optics.compatibility import Unbuildable
 from bomgen.optics.counting.connect import JUMPER, TRUNKED, CableUse, Interconnect, LinkGroup, PanelUse
+from bomgen.optics.plugs import UNKNOWN
+from bomgen.optics.port_map import map_fabric_ports
 from bomgen.optics.selection import FIBRE, LinkSpec, PartsLookup, metres, select_patch
 from bomgen.plan.types import Site
 from bomgen.site.floor_plan import Floor
@@ -51,7 +53,7 @@ def route_cables(design: Design, parts: PartsLookup) -> Design:
     """The design with its cables as long as their ways, where the plan has a layout and racks are known.
 
     A length that the plan gives for a kind of link stands. Raises PlanErrors for a named part that does not reach,
-    Overfull and ValueError as `wire`.
+    TooFewCages and ValueError as `wire`.
     """
     site, racks = design.plan.site, build_floor(design)
     if site is None or not site.layout.given:
@@ -90,7 +92,8 @@ def _without_panels(design: Design) -> Design:
     fabrics = []
     for built in design.fabrics:
         links = tuple(LinkGroup(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)
-        fabrics.append(built._replace(interconnect=Interconnect((), (), (), link_groups=links)))
+        port_maps = map_fabric_ports(built.fabric, lambda *_: UNKNOWN, built.chassis)
+        fabrics.append(built._replace(interconnect=Interconnect((), (), (), link_groups=links, port_maps=port_maps)))
     return design._replace(fabrics=tuple(fabrics))
 
 

@@ -21,23 +21,17 @@ from numpy.typing import NDArray
 from bomgen.cabling.devices import fabric_codes, number_devices, require_tier, switch_boxes
 from bomgen.cabling.lengths import round_to_stock_length
 from bomgen.cabling.patch_panels import route_over_panels
-from bomgen.cabling.port_map import CardShare, PortDemand, PortMap, Socket, map_ports
 from bomgen.cabling.positions import build_floor, locate_devices
 from bomgen.cabling.types import COLUMNS, CableType, Column, Places, Wiring
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.endpoints import count_up
 from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
-from bomgen.fabric.types import Links, Tier, ports_of
-from bomgen.optics.counting.connect import LinkGroup, upper_cage_part
+from bomgen.optics.counting.connect import LinkGroup
+from bomgen.optics.plugs import Socket
+from bomgen.optics.port_map import UPLINK, PortMap
 from bomgen.optics.selection import Medium
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.site.floor_plan import Floor
-
-UPLINK = "uplink"
-"""The ports of a switch that lead into another fabric, beside its own kinds of link."""
-
-LAST = np.iinfo(np.int64).max
-"""The place of links for which no part is known among those of a leaf: behind all others."""
 
 
 class End(NamedTuple):
@@ -80,8 +74,7 @@ class Names:
 def wire(design: Design) -> Wiring:
     """Every cable of a design with both its ends.
 
-    Raises Overfull when the links of a switch fill more cages than it has, ValueError when rows have too few racks, or
-    nobody knows in which rack a link over panels ends.
+    Raises ValueError when rows have too few racks, or nobody knows in which rack a link over panels ends.
     """
     site, racks = design.plan.site, build_floor(design)
     wiring = _WiringBuilder(design, racks).wiring()
@@ -101,7 +94,7 @@ class _WiringBuilder:
         self.machines = number_devices(design)
         self.names = Names()
         self.codes = fabric_codes(design)
-        self.port_maps = {built.plan.name: map_switch_ports(built) for built in design.fabrics}
+        self.port_maps = {built.plan.name: built.interconnect.port_maps for built in design.fabrics}
         self.boxes = np.array(switch_boxes(design, self.machines), dtype=np.int64)
         self.nics, self.cages = 0, 0
         self.cable_types: list[CableType] = []
@@ -162,34 +155,26 @@ class _WiringBuilder:
         return port if built is first else f"{self.codes[built.plan.name]}-{port}"
 
     def _place_hosts(self, built: BuiltFabric, table: LinkTable, of_servers: LinkTable) -> LinkTable:
-        """The links of other machines, those that are plugged into a leaf otherwise in cages of their own.
-
-        What is plugged in as the servers are comes first, then kind by kind, each from the next cage on. On leaves
-        that have too few cages for that, which only planning parts may fill, they stay side by side.
-        """
-        sockets_down = self.port_maps[built.plan.name]["leaf", table.kind]
-        per_cage, capacity = sockets_down.links_per_cage, len(sockets_down.sockets)
-        main = built.interconnect.server_group(table.kind)
-        own = upper_cage_part(main.medium) if main else None
-        group = np.zeros(table.links, dtype=np.int64)
-        for number, (link_group, rows) in enumerate(self._link_groups(built, table), start=1):
-            if upper_cage_part(link_group.medium) != own:
-                group[rows] = number if upper_cage_part(link_group.medium) else LAST
-        if not np.any(group):
+        """The links of other machines at the ports that they were counted in: each group of them in its cages."""
+        shares = built.interconnect.leaf_shares.get(table.kind)
+        if shares is None or len(shares.plugs) == 1:
             return table
-        port = table.upper_port.copy()
-        leaves = int(max(table.upper.max(), of_servers.upper.max())) + 1
-        filled = np.bincount(of_servers.upper, minlength=leaves)
-        for number in np.unique(group):
-            rows = np.flatnonzero(group == number)
-            rows = rows[np.lexsort((table.upper_port[rows], table.upper[rows]))]
-            if 0 < number < LAST:
-                filled = -(-filled // per_cage) * per_cage
-            taken = np.bincount(table.upper[rows], minlength=leaves)
-            port[rows] = filled[table.upper[rows]] + count_up(taken)
-            filled = filled + taken
-        full = np.isin(table.upper, np.unique(table.upper[port >= capacity]))
-        return table._replace(upper_port=np.where(full, table.upper_port, port))
+        group = np.zeros(table.links, dtype=np.int64)
+        for number, (_, rows) in enumerate(self._link_groups(built, table), start=1):
+            group[rows] = number % len(shares.plugs)
+        leaves = int(max(table.upper.max(), of_servers.upper.max(initial=0))) + 1
+        servers = np.bincount(of_servers.upper, minlength=leaves)
+        places = np.bincount(table.upper * len(shares.plugs) + group, minlength=leaves * len(shares.plugs))
+        links = places.reshape(leaves, len(shares.plugs)).copy()
+        links[:, 0] += servers
+        alike, kind = np.unique(links, axis=0, return_inverse=True)
+        first = np.array([shares.first_ports(row) for row in alike.tolist()], dtype=np.int64)[kind.ravel()]
+        first[:, 0] += servers
+        order = np.lexsort((table.upper_port, group, table.upper))
+        counts = places[places > 0]
+        port = np.empty(table.links, dtype=np.int64)
+        port[order] = first[table.upper[order], group[order]] + count_up(counts)
+        return table._replace(upper_port=port)
 
     def _links(self, built: BuiltFabric, kind: str, tables: list[LinkTable], server_end: PortMap) -> None:
         """The rows of one kind of link, those that are built alike together: they may share cables of several links."""
@@ -312,53 +297,6 @@ def _plugged(names: Names, device: Column, port: Column, port_map: PortMap) -> E
     lane = np.array([socket.lane for socket in port_map.sockets], dtype=np.int64)
     name = names.of([socket.name for socket in port_map.sockets])
     return End(device, name[port], cage[port], lane[port], port_map.links_per_cage)
-
-
-def map_switch_ports(built: BuiltFabric) -> dict[tuple[str, str], PortMap]:
-    """The port maps of the switches of a fabric, by tier and kind of link; links down come first.
-
-    Raises Overfull when a switch has too few cages.
-    """
-    port_maps = {}
-    for tier in built.fabric.tiers:
-        wanted = list(_port_demands(built, tier))
-        for each, port_map in map_ports(tier.switch, wanted, _card_share(built, tier, wanted)).items():
-            port_maps[tier.name, each] = port_map
-    return port_maps
-
-
-def _port_demands(built: BuiltFabric, tier: Tier) -> Iterator[PortDemand]:
-    """The ports of a fully connected switch by kind of link, those down first."""
-    kinds = [links for links in built.fabric.links if tier.name in links.ends]
-    for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.within_tier):
-        end = int(links.ends[1] == tier.name)
-        yield PortDemand(links.kind, ports_of(tier, links), links.rate_gbps, _part(built, links, end))
-    if built.fabric.uplink_gbps and tier.up:
-        yield PortDemand(UPLINK, int(tier.up.value), built.fabric.uplink_gbps, None)
-
-
-def _part(built: BuiltFabric, links: Links, end: int) -> str | None:
-    """What is plugged into a switch at an end of a kind of link; None where it is a part a port, or none is known."""
-    main = built.interconnect.server_group(links.kind)
-    medium = main.medium if main else None
-    if medium is None:
-        return None
-    module = (medium.lower, medium.upper)[end]
-    if module is not None:
-        return module.identity.id if module.ports.value > 1 else None
-    return medium.cable.identity.id if medium.cable else None
-
-
-def _card_share(built: BuiltFabric, tier: Tier, wanted: list[PortDemand]) -> CardShare | None:
-    """How a chassis divides its links over its cards; None where they do not divide evenly, or rates differ."""
-    chassis = tier.switch.chassis
-    fitted = next((each for each in built.chassis if each.tier == tier.name), None)
-    if chassis is None or chassis.ports_per_card is None or fitted is None or fitted.card_down is None:
-        return None
-    if len({each.rate.value for each in wanted}) > 1:
-        return None
-    cages = chassis.ports_per_card.value // tier.switch.groups[0].ports_per_cage.value
-    return CardShare(int(fitted.card_down.value), int(fitted.card_up.value) if fitted.card_up else 0, int(cages))
 
 
 def _port_spread(built: BuiltFabric) -> PortSpread:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from hashlib import blake2s
 
 from bomgen.catalog import parts
 from bomgen.catalog.files import INLINE, Record
 from bomgen.core.messages import record_text
 from bomgen.core.provenance import Mark
+
+DIGEST_BYTES = 3
+"""Of a name that cannot be written in ASCII."""
 
 
 def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
@@ -38,5 +43,13 @@ def name_part(called: parts.Identity, description: str) -> parts.Identity:
 
 
 def slug(name: str) -> str:
-    """A name as an id: in lower case, every other character a hyphen; empty when nothing is left."""
-    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+    """A name as an id: letters of any script in lower case, digits and dots, hyphens for all else; empty for none."""
+    return re.sub(r"(?:[^\w.]|_)+", "-", unicodedata.normalize("NFKC", name).lower()).strip("-")
+
+
+def ascii_slug(name: str) -> str:
+    """An id of ASCII alone, for files that know no others: of what it cannot write it has a digest instead."""
+    written = slug(name)
+    plain = re.sub(r"[^a-z0-9.-]+", "-", written).strip("-")
+    digest = "" if written.isascii() else blake2s(written.encode(), digest_size=DIGEST_BYTES).hexdigest()
+    return "-".join(part for part in (plain, digest) if part)

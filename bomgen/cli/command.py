@@ -84,6 +84,8 @@ def run() -> None:
     # A build makes hundreds of thousands of small objects and is over in half a second: collecting cycles as often as
     # Python does by itself, and once more on the way out, costs a fifth of that.
     gc.set_threshold(COLLECT_AFTER)
+    # NumPy's linear algebra, which nothing here uses, would reserve memory for every processor.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if COMPLETE in os.environ:
         listen()
     try:

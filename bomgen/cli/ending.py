@@ -95,12 +95,14 @@ def _code_of(command: Callable[[], object]) -> int:
 
 
 def _out_of_memory() -> int:
+    _discard_quietly()
     complain("bomgen: out of memory; nothing was written")
     return WRONG_PLAN
 
 
 def _not_written(error: OSError) -> int:
     """What no command has foreseen: standard output that takes nothing, a folder for temporary files that is full."""
+    _discard_quietly()
     about = f"{error.filename}: " if error.filename else ""
     complain(f"bomgen: not written: {about}{error.strerror or error}")
     # What standard output still holds would be tried again when Python ends, and change the exit code.
@@ -164,16 +166,16 @@ def _listen_to_signals() -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    _throw_away_in_silence()
+    _discard_quietly()
     raise KeyboardInterrupt
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
-    _throw_away_in_silence()
+    _discard_quietly()
     raise Ended(number)
 
 
-def _throw_away_in_silence() -> None:
+def _discard_quietly() -> None:
     """What is half-done is thrown away; a workbook whose end cannot be written any more is no news."""
     sys.unraisablehook = lambda _: None
 

@@ -47,7 +47,7 @@ def margin(plan: str, form: str, output: str | None, settings: tuple[str, ...], 
     except PlanErrors as errors:
         show(errors.problems, file)
         sys.exit(WRONG_PLAN)
-    show((*report.problems, *report.stale, *found.problems), file)
+    show(tuple(dict.fromkeys((*report.problems, *report.stale, *found.problems))), file)
     columns = terminal_width() if form == "text" and output is None else None
     if columns is None:
         write_out(SHOWN[form](found).encode(), output)

@@ -5,33 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cache
 from math import floor
 from typing import NamedTuple
 
-from bomgen.core.yaml_source import exact_number
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import exact_number, own
 
-_NO_PLACES = (
-    "BIF",
-    "CLP",
-    "DJF",
-    "GNF",
-    "ISK",
-    "JPY",
-    "KMF",
-    "KRW",
-    "PYG",
-    "RWF",
-    "UGX",
-    "VND",
-    "VUV",
-    "XAF",
-    "XOF",
-    "XPF",
-)
-_THREE_PLACES = ("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND")
-MINOR_UNITS: Mapping[str, int] = {**dict.fromkeys(_NO_PLACES, 0), **dict.fromkeys(_THREE_PLACES, 3)}
-"""Decimal places of the currencies that do not have two (ISO 4217)."""
+_PLACES = "places_"
 _USUAL_PLACES = 2
+"""Of amounts whose currency is named elsewhere, or is not known."""
 ANY_AMOUNT = Context(prec=1000)
 """Digits enough for the amounts of any plan, however absurd."""
 MAX_PRICE = 10**12
@@ -39,6 +22,14 @@ MAX_PRICE = 10**12
 HALF = Fraction(1, 2)
 MONEY = "money"
 """The unit of figures in the currency of the quote."""
+
+
+@cache
+def minor_units() -> Mapping[str, int]:
+    """The decimal places of every currency, by its code of ISO 4217."""
+    path = folder("data") / "currencies.yaml"
+    listed = own(path, path.name).data
+    return {code: int(key.removeprefix(_PLACES)) for key in listed if key.startswith(_PLACES) for code in listed[key]}
 
 
 class Totals(NamedTuple):
@@ -61,7 +52,7 @@ class Totals(NamedTuple):
 
 def minor_unit(currency: str) -> Decimal:
     """The smallest amount of a currency."""
-    return Decimal(1).scaleb(-MINOR_UNITS.get(currency, _USUAL_PLACES))
+    return Decimal(1).scaleb(-minor_units().get(currency, _USUAL_PLACES))
 
 
 def rounded(amount: Fraction, currency: str) -> Decimal:

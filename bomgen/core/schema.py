@@ -15,6 +15,7 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
 from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
+from bomgen.core.money import minor_units
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.unicode_safety import quote
 from bomgen.core.yaml_source import Path, Source
@@ -25,6 +26,9 @@ MAX_QUOTED = 40
 """Characters of the user's text that a message repeats."""
 LEAST_PERCENT = 2
 """From here on a share is taken for one that was meant in per cent."""
+CURRENCY = "currency"
+"""The unit of codes of currencies."""
+_CODE = re.compile("[A-Z]{3}")
 MAX_SHOWN = 12
 """Keys that a message lists at most."""
 TYPES = {
@@ -66,7 +70,13 @@ def _pattern(_: Validator, pattern: str, instance: Any, _schema: Any) -> Iterato
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-_Validator: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+def _unit(_: Validator, unit: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    """That a text which has the form of a currency is one; other units are read when a plan is bound."""
+    if unit == CURRENCY and isinstance(instance, str) and _CODE.fullmatch(instance) and instance not in minor_units():
+        yield ValidationError(f"{instance!r} is not a currency")
+
+
+_Validator: Any = extend(Draft202012Validator, {"pattern": _pattern, "x-unit": _unit})  # type: ignore[no-untyped-call]
 
 
 def check(source: Source, name: str, documents: Documents = document) -> list[Problem]:
@@ -211,6 +221,8 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} is too long; at most {wanted} characters", "range"
         case "minLength" | "minItems":
             return f"{value} is empty; give a value", "empty"
+        case "x-unit":
+            return f"{value} is not a currency; write a code of ISO 4217, such as USD", CURRENCY
         case "pattern" | "propertyNames":
             described = error.schema
             title = described.get("description") or described.get("title") or wanted

@@ -146,6 +146,9 @@ def decoded(content: bytes, file: str) -> str:
     if len(content) > MAX_BYTES:
         message = f"over {MAX_BYTES} bytes; a file of at most {MAX_CHARACTERS} characters is read"
         raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
+    if b"\0" in content[:2]:  # as YAML tells encodings without a mark: the first character of a file is ASCII
+        message = "not UTF-8: two or four bytes a character; save the file as UTF-8"
+        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "encoding")])
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -13,12 +13,13 @@ from typing import NamedTuple
 from bomgen.catalog import gpu_bandwidth, part_records
 from bomgen.catalog.files import Catalog, named_length
 from bomgen.catalog.gpu_bandwidth import GpuBandwidth
-from bomgen.catalog.parts import ANY, Cable, Module, Nic
+from bomgen.catalog.parts import ANY, Cable, Module, Nic, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, first_given, formula
 from bomgen.core.work_budget import OF_FABRIC, OF_HOST, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric import line_cards as chassis
+from bomgen.fabric.clos.occupancy import count_islands
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.line_cards import FittedTier
 from bomgen.fabric.types import Fabric, Tier
@@ -32,10 +33,19 @@ from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
 from bomgen.site import facility
 from bomgen.site.facility import Facility
+from bomgen.site.power import cards_of_rack, power_with_cards
 from bomgen.sizing.cluster_size import Sizing
 
 MAX_ROUNDS = 10
 """Racks, PDUs and management ports depend on each other in a cycle, which settles in two or three rounds."""
+
+
+def islands(fabric: Fabric) -> int:
+    """The parts of a fabric that no switch connects, over all its rails and planes; 1: all machines share a path."""
+    plane = fabric.plane or fabric
+    if plane.pods is None or plane.seats is None or plane.tier("core"):
+        return 1
+    return count_islands(plane.seats.value, int(plane.pods.value))
 
 
 class BuiltFabric(NamedTuple):
@@ -213,8 +223,19 @@ def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...], power: 
             whole = facility.sum_of_racks(facility.units_bought(servers, server), facility.units_bought(spare, server))
             in_racks = facility.trays_of_racks(whole, server.trays)
     gpu = plan.cluster.gpu
+    for each in built:
+        server = server and _with_cards(server, each)
     gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
     return facility.install(plan.site, server, in_racks, power, machines, sizing.days, gpus)
+
+
+def _with_cards(server: Server, built: BuiltFabric) -> Server:
+    """The server with the power of the cards that a fabric buys for it."""
+    card, attached = built.bought_nic, built.attachment
+    if card is None or attached is None or card.power_w is None or server.power_w is None:
+        return server
+    cards = cards_of_rack(attached.nics_per_server, server.trays) if server.trays else attached.nics_per_server
+    return server._replace(power_w=power_with_cards(server.power_w, cards, card.power_w))
 
 
 def _build_all(
@@ -290,8 +311,14 @@ def _build(
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
     built = fabric_demand.build(fabric, attached, servers, hosts, uplink_gbps)
-    connected = _connect(built, plan, fabric, attached, servers, hosts, fabric.links, parts)
+    if not fabric.allow_islands and (pods := islands(built)) > 1:
+        message = (
+            f"server 1 and server {servers.value} share no path: nothing connects the {pods} pods; leave out "
+            "`tiers: 2`, give larger pods, or write `allow_islands: true`"
+        )
+        raise Infeasible(message, because=fabric.pod_leaves or servers, rule="unreachable")
     fitted = chassis.fit_line_cards(built, fabric.tier_plans)
+    connected = _connect(built, plan, fabric, attached, servers, hosts, fitted, fabric.links, parts)
     return BuiltFabric(
         fabric,
         attached,
@@ -311,6 +338,7 @@ def _connect(
     attached: Attachment,
     servers: Figure,
     hosts: tuple[Hosts, ...],
+    fitted: tuple[FittedTier, ...],
     specs: Mapping[str, LinkSpec],
     parts: PartsLookup,
 ) -> Interconnect:
@@ -318,7 +346,8 @@ def _connect(
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
-    return interconnect.connect(built, servers, cage, [_attached_hosts(each) for each in hosts], rows, specs, parts)
+    others = [_attached_hosts(each) for each in hosts]
+    return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts)
 
 
 def rebuild_links(
@@ -332,7 +361,9 @@ def rebuild_links(
     if built.attachment is None or servers is None:
         return built
     wanted = built.plan._replace(links=specs)
-    connected = _connect(built.fabric, designed.plan, wanted, built.attachment, servers, built.hosts, specs, parts)
+    connected = _connect(
+        *(built.fabric, designed.plan, wanted, built.attachment, servers, built.hosts, built.chassis, specs, parts)
+    )
     raise_errors(connected)
     return built._replace(plan=wanted, interconnect=connected)
 

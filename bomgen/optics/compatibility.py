@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import ANY, Cable, CableEnd, Identity, Module
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Cited, Figure, formula
 
 SERVER = "server"
 MULTIMODE = "multimode"
@@ -158,6 +158,12 @@ def links_of_module(module_gbps: int, link_gbps: int) -> int:
     return module_gbps // link_gbps
 
 
+@formula("count")
+def links_in_cage(links_of_module: int, links_of_cage: int) -> int:
+    """Links that a module carries in a cage: no more than the cage has."""
+    return min(links_of_module, links_of_cage)
+
+
 def module_in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Module:
     """A module with the links that it carries in a cage as its ports."""
     gbps = int(rate.value)
@@ -166,9 +172,12 @@ def module_in_cage(module: Module, cage: Cage, rate: Figure, rules: Rules) -> Mo
         and links_per_engine(module, gbps, rules) > 1
         and not _slows_down(module, cage, gbps, rules)
     )
-    if not (fills_cage(module, cage, gbps) or splits):
-        return module
-    return module._replace(ports=links_of_module(module.rate_gbps, rate))
+    if fills_cage(module, cage, gbps) or splits:
+        module = module._replace(ports=links_of_module(module.rate_gbps, rate))
+    if module.ports.value > cage.links:
+        links = Figure(cage.links, "links", Cited(message("cages-of-switch", name=cage.name), (), "high"))
+        module = module._replace(ports=links_in_cage(module.ports, links))
+    return module
 
 
 def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason | None:

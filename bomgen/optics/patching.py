@@ -13,7 +13,7 @@ def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> 
     `medium` is what the links are built with when they run directly. Raises Unbuildable for links that are not fibre
     between modules and for parts that do not work together, LookupError for an unknown part.
     """
-    if medium is None or medium.lower is None or medium.upper is None or medium.cable is None:
+    if medium is None or not medium.modules or medium.cable is None:
         message = "panels connect fibres between modules, and these links have none"
         raise Unbuildable(f"{message}; name `module:`, or leave `panels:` out", "medium")
     if medium.cable.links.value > 1:
@@ -26,14 +26,14 @@ def select_patch(spec: PanelSpec, medium: Medium | None, parts: PartsLookup) -> 
 
 def _jumper(spec: PanelSpec, medium: Medium, parts: PartsLookup) -> Cable:
     """The jumper that the plan names, if it fits the modules; else the fibre of a direct link."""
-    if medium.cable is None or medium.lower is None or medium.upper is None:
+    if medium.cable is None or not medium.modules:
         raise ValueError("panels join fibres between modules")
     if spec.jumper is None:
         return medium.cable
     cable = parts.cable(spec.jumper)
     if cable.medium != FIBRE:
         raise Unbuildable(f"{spec.jumper} is not a fibre; it is {cable.medium}: name a fibre", "medium")
-    module = medium.upper if medium.lower.fibre == ANY else medium.lower
+    module = next((each for each in medium.modules if each.fibre != ANY), medium.modules[0])
     reason = fibre_reason(cable, module, 1, parts.rules())
     if reason:
         raise Unbuildable(f"{reason.message}; name another jumper, or remove it", reason.code)

@@ -128,12 +128,16 @@ class Medium(NamedTuple):
     length_m: Fraction
 
     @property
+    def modules(self) -> tuple[Module, ...]:
+        """The modules at its ends, the lower first; a port with its optics inside has none."""
+        return tuple(module for module in (self.lower, self.upper) if module)
+
+    @property
     def option(self) -> str:
         """Its name: the medium of the cable, or the fibre of the modules."""
-        if self.lower is None or self.upper is None:
+        if not self.modules:
             return self.cable.medium if self.cable else TRANSCEIVER
-        fibre = self.upper.fibre if self.lower.fibre == ANY else self.lower.fibre
-        return TRANSCEIVER if fibre == ANY else fibre
+        return next((module.fibre for module in self.modules if module.fibre != ANY), TRANSCEIVER)
 
     @property
     def splits_at_lower_end(self) -> bool:

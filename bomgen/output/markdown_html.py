@@ -182,11 +182,9 @@ class _View:
         return self.language.money(amount, self.document.totals.currency)
 
     def sum(self, amount: Decimal) -> str:
-        """An amount that is a lower bound as long as a price is missing: that at the lowest prices."""
-        totals = self.document.totals
-        if totals.complete:
-            return self.amount(amount)
-        return self.language.word("ui-at-least", amount=self.amount(amount if totals.low is None else totals.low))
+        """An amount of the totals, said to be a lower bound as long as a price is missing."""
+        shown = self.amount(amount)
+        return shown if self.document.totals.complete else self.language.word("ui-at-least", amount=shown)
 
     def headline(self, cell: Cell) -> str:
         """A number of the cover; money on it is a lower bound as long as a price is missing."""

@@ -70,15 +70,18 @@ def demand(
 ) -> Demand:
     """What all planes of the fabric must carry for so many servers, with other machines beside them.
 
-    `uplink_gbps` is the rate of the links of the fabric that it is linked into; None: that of its fastest ports.
+    `uplink_gbps` is the rate of the links of the fabric that it is linked into, or None. Its links into that
+    one are as fast, or as its own fastest ports.
     """
-    tiers = fabric.tier_plans
+    tiers, carried = fabric.tier_plans, rates(fabric, attached)
+    if uplink_gbps and uplink_gbps.value < carried[UPLINK].value:
+        carried |= {UPLINK: uplink_gbps}
     return Demand(
         servers=servers,
         ports_per_server=attached.ports_per_server,
         host_ports=host_ports(hosts),
         reserved_ports=fabric.reserved_ports,
-        rates=rates(fabric, attached) | ({UPLINK: uplink_gbps} if uplink_gbps else {}),
+        rates=carried,
         tiers=fabric.tiers,
         oversubscription=fabric.oversubscription,
         spine_oversubscription=fabric.spine_oversubscription,

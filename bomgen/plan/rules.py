@@ -12,7 +12,7 @@ from bomgen.core.diagnostics import Problem, Severity
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, first_given
 from bomgen.core.unicode_safety import DEVICES
-from bomgen.core.yaml_source import Path, Source
+from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
 from bomgen.fabric.registry import link_kinds
 from bomgen.plan.types import COMPUTE, MANAGED, OUT_OF_BAND, Plan
@@ -255,13 +255,13 @@ def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
     """Machines on a fabric are told apart by their names, also from what an out-of-band fabric joins by itself."""
     for fabric in plan.fabrics:
         taken = {slug(name) for name in (MANAGED if fabric.role == OUT_OF_BAND else ())}
-        for index, hosts in enumerate(fabric.hosts):
-            if slug(hosts.name) in taken:
-                path: Path = ("fabrics", fabric.name, "hosts", index, "name")
-                mark = source.mark(path) if path in source.values else fabric.mark
-                text = f"other machines on the fabric are called '{hosts.name}' too; give these another name"
+        given = source.data["fabrics"][fabric.name]
+        for index, hosts in enumerate(given.get("hosts") or () if isinstance(given, dict) else ()):
+            if slug(hosts["name"]) in taken:
+                mark = source.mark(("fabrics", fabric.name, "hosts", index, "name"))
+                text = f"other machines on the fabric are called '{hosts['name']}' too; give these another name"
                 yield Problem(mark, "error", text, "same-name", f"fabrics.{fabric.name}.hosts")
-            taken.add(slug(hosts.name))
+            taken.add(slug(hosts["name"]))
 
 
 @rule
@@ -365,25 +365,46 @@ def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
         seen.add(each.name)
 
 
+def _parts(plan: Plan) -> Iterator[Identity]:
+    """The identities of the parts that a plan names or describes, but those of other machines on fabrics."""
+    yield plan.cluster.gpu.identity
+    if plan.cluster.server:
+        yield plan.cluster.server.identity
+    for fabric in plan.fabrics:
+        yield from (tier.switch.identity for tier in fabric.tier_plans.values())
+        if fabric.nic:
+            yield fabric.nic.identity
+    if plan.storage.servers:
+        yield plan.storage.servers.identity
+    if site := plan.site:
+        yield from (part.identity for part in (site.rack, site.pdu, site.management_pdu) if part)
+
+
 @rule
 def inline_parts(plan: Plan, _: Source) -> Iterator[Problem]:
     """A part described in the plan is no orderable part."""
-    identities = [plan.cluster.gpu.identity]
-    if plan.cluster.server:
-        identities.append(plan.cluster.server.identity)
-    for fabric in plan.fabrics:
-        identities += [tier.switch.identity for tier in fabric.tier_plans.values()]
-        if fabric.nic:
-            identities.append(fabric.nic.identity)
-    if plan.storage.servers:
-        identities.append(plan.storage.servers.identity)
-    if site := plan.site:
-        identities += [part.identity for part in (site.rack, site.pdu, site.management_pdu) if part]
-    for identity in dict.fromkeys(identities):
+    for identity in dict.fromkeys(_parts(plan)):
         if identity.inline and identity.part_number is None:
             code = "inline-part-number" if identity.kind in OF_THE_SITE else "inline-part"
             text = message(code, name=identity.name)
             yield Problem(identity.mark or plan.mark, "warning", text, "inline-part", identity.kind)
+
+
+@rule
+def ids_of_inline_parts(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Two parts described in the plan have two ids: a price is that of one of them."""
+    of_hosts = (hosts.part.identity for fabric in plan.fabrics for hosts in fabric.hosts if hosts.part)
+    places = {mark: path for path, mark in source.values.items()}
+    found: dict[tuple[str, str], Identity] = {}
+    for identity in dict.fromkeys((*_parts(plan), *of_hosts)):
+        if not identity.inline or identity.mark is None:
+            continue
+        first = found.setdefault((identity.kind, identity.id), identity)
+        marks = [each.mark for each in (first, identity) if each.mark]
+        described = [below(source, places[mark]).data for mark in marks if mark in places]
+        if described[1:] != described[:-1]:
+            text = f"'{identity.name}' has the id {identity.id} of another part, at {first.mark}; give it another name"
+            yield Problem(identity.mark, "error", text, "same-id", identity.kind)
 
 
 @rule

@@ -276,6 +276,8 @@ class FabricPlan(NamedTuple):
     tier_plans: Mapping[str, TierChoice]
     """By leaf, spine and core."""
     pod_leaves: Figure | None
+    allow_islands: bool
+    """Whether pods that no core connects are meant."""
     planes: Figure
     reserved_ports: Figure | None
     hosts: tuple[Hosts, ...]

@@ -7,15 +7,18 @@ from datetime import date
 
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
+from bomgen.core.provenance import Mark
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.bill import Line
 from bomgen.pricing.books.book import Price, PriceBook
 from bomgen.pricing.unit_prices import Unit
 
 
-def warnings_of_prices(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
+def warnings_of_prices(
+    found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]
+) -> tuple[Problem, ...]:
     """What the reader must know of the prices of lines; ages and validity against the date of the quote."""
-    return (*warnings_of_ages(found, lines, plan), *_missing(found, lines, plan))
+    return (*_hidden(books), *warnings_of_ages(found, lines, plan), *_missing(found, lines, plan))
 
 
 def warnings_of_ages(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:
@@ -39,6 +42,14 @@ def is_old(price: Price, plan: QuotePlan) -> bool:
 def has_expired(price: Price, plan: QuotePlan) -> bool:
     """Whether a price is no longer valid on the date of the quote."""
     return bool(plan.date and price.valid_until and price.valid_until < plan.date)
+
+
+def _hidden(books: Sequence[PriceBook]) -> Iterator[Problem]:
+    """Sheets of a price book that were not read, because nobody sees them."""
+    for book in books:
+        if book.hidden:
+            text = message("hidden-sheets", names=book.hidden)
+            yield Problem(Mark(book.file, 1, 1), "warning", text, "hidden-sheet", "quote.price_book")
 
 
 def _missing(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> Iterator[Problem]:

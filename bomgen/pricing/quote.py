@@ -78,7 +78,7 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
         lowest, highest = (_priced(bill.lines, found, ends, plan) for ends in (low, high))
         lines = [_between(*each) for each in zip(lines, lowest, highest, strict=True)]
         totals = totals._replace(low=_totals(lowest, plan).amount, high=_upper(_totals(highest, plan)))
-    return Quote(tuple(lines), totals, warnings_of_prices([line.unit for line in lines], bill.lines, plan))
+    return Quote(tuple(lines), totals, warnings_of_prices([line.unit for line in lines], bill.lines, plan, books))
 
 
 def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:

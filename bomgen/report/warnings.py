@@ -12,7 +12,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, first_given
 from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
-from bomgen.design.assembly import Design
+from bomgen.design.assembly import Design, islands
 from bomgen.fabric.registry import link_kinds
 from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Training
 from bomgen.pricing.bill import Bill
@@ -53,6 +53,16 @@ def _links(designed: Design) -> Iterator[Problem]:
     for built in designed.fabrics:
         for problem in built.interconnect.problems:
             yield problem._replace(path=f"fabrics.{built.plan.name}.{problem.path}")
+
+
+@rule
+def _islands(designed: Design) -> Iterator[Problem]:
+    """Pods that the plan leaves without a core."""
+    for built in designed.fabrics:
+        parts = islands(built.fabric)
+        if parts > 1:
+            path = f"fabrics.{built.plan.name}"
+            yield Problem(built.plan.mark, "warning", message("islands", pods=parts), "unreachable", path)
 
 
 def _enough(designed: Design, required: Figure) -> Message:

@@ -81,6 +81,8 @@ class Facility(NamedTuple):
     """Number of machines whose power is not known, by name."""
     lower_bounds: frozenset[str]
     """Names of the figures that are lower bounds, because something is not known."""
+    server: Server | None = None
+    """The server as it stands in a rack: with the power of the cards that are bought for it."""
 
 
 def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset[str]:
@@ -101,6 +103,8 @@ def install(
     accelerators: Equipment,
 ) -> Facility:
     """The facility for the servers, spare ones included, and all other equipment.
+
+    The power of `server` is that with the cards bought for it.
 
     `server_power_w` is the maximum power of the servers in use; where it is not known, their GPUs alone count. Racks
     are counted where the plan describes a site, power wherever it is known.
@@ -176,4 +180,5 @@ def install(
         warnings=tuple(dict.fromkeys(warnings)),
         unpowered=unpowered,
         lower_bounds=_lower_bounds(machines, bool(unpowered)) | load.lower_bounds,
+        server=server,
     )

@@ -29,6 +29,18 @@ def power_of(count: int, each_w: int) -> int:
 
 
 @formula("W")
+def power_with_cards(power_w: int, cards: int, card_power_w: int) -> int:
+    """Power of a server with the cards that are bought for it."""
+    return power_w + cards * card_power_w
+
+
+@formula("NICs")
+def cards_of_rack(cards: int, trays: int) -> int:
+    """Cards of all trays of a rack-scale system."""
+    return cards * trays
+
+
+@formula("W")
 def sum_of_power(power_w: int, more_power_w: int) -> int:
     """Power of all machines."""
     return power_w + more_power_w

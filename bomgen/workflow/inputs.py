@@ -152,9 +152,7 @@ def _steps(content: bytes, given: str) -> int:
 
     Raises PlanErrors for a workbook that is none.
     """
-    from bomgen.pricing.books.files import XLSX
-
-    if FilePath(given).suffix.lower() == XLSX:
+    if _is_workbook(given):
         from bomgen.pricing.books.xlsx import unpacked
 
         return unpacked(content, given) // BYTES_A_STEP
@@ -166,7 +164,20 @@ def _book(content: bytes, given: str) -> PriceBook:
     """The price book in the bytes of a file; kept, because every alternative of a plan asks for it."""
     from bomgen.pricing.books.files import open_book
 
-    return price_book(open_book(content, given))
+    book = price_book(open_book(content, given))
+    return book._replace(hidden=_hidden_sheets(content)) if _is_workbook(given) else book
+
+
+def _hidden_sheets(content: bytes) -> tuple[str, ...]:
+    from bomgen.pricing.books.xlsx import hidden_sheets
+
+    return hidden_sheets(content)
+
+
+def _is_workbook(given: str) -> bool:
+    from bomgen.pricing.books.files import XLSX
+
+    return FilePath(given).suffix.lower() == XLSX
 
 
 def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:

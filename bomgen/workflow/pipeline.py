@@ -292,8 +292,8 @@ def list_cables(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
     from dataclasses import replace
 
     from bomgen.cabling.checks import broken_rules
-    from bomgen.cabling.port_map import TooFewCages
     from bomgen.cabling.wiring import wire
+    from bomgen.optics.plugs import TooFewCages
 
     progress.stage("cables")
     try:

@@ -210,8 +210,8 @@ def _on_floor(designed: Design, parts: PartsLookup) -> Design:
         return designed
     from bomgen.cabling.checks import broken_rules
     from bomgen.cabling.length_fitting import route_cables
-    from bomgen.cabling.port_map import TooFewCages
     from bomgen.cabling.wiring import wire
+    from bomgen.optics.plugs import TooFewCages
 
     take_cables(designed)
     try:

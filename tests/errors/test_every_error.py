@@ -76,6 +76,8 @@ NOT_PROVOKED = {
     "no format '{}'; there are {}": "a mistake of a program; tests/workflow/test_library.py",
     "the format {} is deprecated; {}": "a warning of Python; tests/workflow/test_library.py",
     "{} has changed; the pinned prices are used: {}": "a stale lock; tests/workflow/test_lock.py",
+    "every worksheet is hidden": "a workbook; tests/pricing/test_price_books.py",
+    "'{}' is twice in the workbook": "a workbook; tests/pricing/test_price_books.py",
     "several clusters; ask for the wiring of one of them": "a mistake of a program; tests/plan/test_clusters.py",
     "one switch has {} ports for {} endpoints; the plan asks for more tiers": "a reason of explain",
     "; links of {} m": "a reason of explain",

@@ -106,6 +106,7 @@ INPUTS: dict[str, Callable[[Path], None]] = {
     "utf8-of-half-a-pair": raw(b"title: \xed\xa0\x80\n"),
     "utf8-cut-short": raw(b"title: a\xe2\x82"),
     "utf16": raw("bomgen: 1\n".encode("utf-16")),
+    "utf16-without-a-mark": raw("bomgen: 1\n".encode("utf-16-le")),
     "utf32": raw("bomgen: 1\n".encode("utf-32-be")),
     "gzip": raw(b"\x1f\x8b\x08\x00"),
     "pickle": raw(b"\x80\x04\x95"),

@@ -11,11 +11,10 @@ import pytest
 from fabrics_by_hand import FABRICS, figure
 
 from bomgen.catalog.parts import Cable, Identity, Module
-from bomgen.fabric.clos.leaf_ports import Leaf
 from bomgen.fabric.types import Fitted
-from bomgen.optics.counting.by_leaf import cages_filled_alone
 from bomgen.optics.counting.cages import parallel_links
 from bomgen.optics.counting.shares import missing_fibre_message, same_parts
+from bomgen.optics.plugs import UNKNOWN, LeafShares, Plug, Socket, TooFewCages, count_cables, count_pieces
 from bomgen.optics.selection import Medium
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -88,15 +87,35 @@ def test_no_fan_out_is_made_up(built: Built) -> None:
     assert any("needs a fan-out cable" in check["message"] for check in bom["checks"])
 
 
-def test_whole_cages_of_unknown_parts_are_counted_behind_all_others() -> None:
-    """Cages of two: servers fill three, kinds of machines one each, the last of them half.
+def test_groups_of_links_begin_a_cage_each_and_unknown_ones_fill_up() -> None:
+    """Another module takes the next cage, links without a known part come last and share the cage that is begun."""
+    sockets = tuple(Socket(port // 2, port % 2, str(port)) for port in range(20))
+    plugs = (*(Plug(part, 2) for part in "abcd"), UNKNOWN)
+    shares = LeafShares(plugs, (1, 2, 3, 4), sockets, closed=20)
+    assert shares.first_ports((5, 2, 2, 1, 4)) == [0, 6, 8, 10, 11]
+    assert shares._replace(plugs=(plugs[0], UNKNOWN)).first_ports((5, 5)) == [0, 5]
+    assert shares._replace(plugs=(plugs[0], plugs[0])).first_ports((5, 5)) == [0, 5]
+    with pytest.raises(TooFewCages):
+        shares.first_ports((5, 2, 2, 1, 10))
 
-    Of four links of unknown parts one shares that cage, two fill one, and the last begins another. In cages of four,
-    where no others are apart, three of five share that of the last server.
-    """
-    leaf = Leaf(servers=5, reserved=0, others=(2, 2, 1, 4))
-    assert cages_filled_alone(leaf, unknown=(3,), separate=(0, 1, 2), per_cage=2) == 1
-    assert cages_filled_alone(Leaf(servers=5, reserved=0, others=(5,)), unknown=(0,), separate=(), per_cage=4) == 0
+
+def test_cables_of_several_links_are_not_shared() -> None:
+    """A splitter of one group leads to its machines alone: the next group begins the next cage."""
+    sockets = tuple(Socket(port // 4, port % 4, str(port)) for port in range(16))
+    split = Plug("a", 4, links_of_cable=2)
+    assert LeafShares((split, split), (1,), sockets, closed=16).first_ports((3, 3)) == [0, 4]
+    assert count_cables(split, sockets[:3]) == 2
+    assert count_pieces(split, sockets[:5]) == 2
+
+
+def test_cages_that_hold_links_up_take_nothing_else() -> None:
+    """Behind `closed` there is room for what the servers have, and for no other part."""
+    sockets = tuple(Socket(port // 2, port % 2, str(port)) for port in range(5))
+    shares = LeafShares((Plug("a", 2), Plug("b", 2)), (1,), sockets, closed=4)
+    assert shares.first_ports((5, 0)) == [0, 0]
+    assert shares.first_ports((2, 2)) == [0, 2]
+    with pytest.raises(TooFewCages):
+        shares.first_ports((3, 1))
 
 
 @pytest.mark.parametrize(("links", "said"), [(1, "a known fibre"), (2, "a known fibre"), (4, "over a panel")])

@@ -31,7 +31,9 @@ from bomgen.pricing.books import xlsx
 from bomgen.pricing.books.book import PriceBook, check, entries, price_book
 from bomgen.pricing.books.files import open_book
 from bomgen.pricing.books.xlsx import MAX_ENTRIES, MAX_EXPANDED
-from bomgen.workflow.inputs import PlanFile, price_books_of
+from bomgen.report.result import Report
+from bomgen.workflow.inputs import PlanFile, open_plan, price_books_of
+from bomgen.workflow.pipeline import work_out
 
 HEADER = ("part", "price", "currency")
 BOMB = 3 * 10**6
@@ -463,3 +465,56 @@ def test_no_bytes_of_a_workbook_are_shown_as_a_line(tmp_path: Path, monkeypatch:
         said = run("prices", name)
         assert said.exit_code == 1
         assert all(line.startswith(f"{name}:") for line in said.stderr.splitlines())
+
+
+def hidden_workbook(path: Path, visible: bool) -> None:
+    """A workbook with a hidden sheet `prices`, and where asked for a visible one with other prices."""
+    book = Workbook()
+    for title, price in (("prices", 1), ("list", 25000)):
+        sheet = book.create_sheet(title)
+        sheet.append(["part", "price", "currency"])
+        sheet.append(["qm9700", price, "USD"])
+        sheet.sheet_state = "visible" if visible and title == "list" else "hidden"
+    del book["Sheet"]
+    if not visible:
+        sheet.sheet_state = "visible"
+    book.save(path)
+
+
+def priced(folder: Path) -> Report:
+    """A plan with a workbook as its price book."""
+    text = "bomgen: 1\nname: a\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: {switch: qm9700}}\n"
+    (folder / "plan.yaml").write_text(text + "quote: {price_book: book.xlsx}\n", "utf-8")
+    return work_out(open_plan(str(folder / "plan.yaml"), None))
+
+
+def test_a_hidden_sheet_is_no_price_list(tmp_path: Path) -> None:
+    """What nobody sees sets no price: the visible sheet does, and the hidden one is named."""
+    hidden_workbook(tmp_path / "book.xlsx", visible=True)
+    report = priced(tmp_path)
+    [switch] = [line for line in report.quote.lines if line.line.part == "qm9700"]
+    assert switch.unit.amount == 25000
+    assert "hidden sheets are not read: prices; show or delete them" in [each.message for each in report.problems]
+
+
+def test_a_workbook_of_hidden_sheets_is_refused(tmp_path: Path) -> None:
+    """Excel shows one sheet at least; a workbook made to show none has no prices."""
+    hidden_workbook(tmp_path / "book.xlsx", visible=False)
+    with ZipFile(tmp_path / "book.xlsx") as package:
+        files = {name: package.read(name) for name in package.namelist()}
+    files["xl/workbook.xml"] = files["xl/workbook.xml"].replace(b'state="visible"', b'state="hidden"')
+    with ZipFile(tmp_path / "book.xlsx", "w") as package:
+        for name, content in files.items():
+            package.writestr(name, content)
+    with pytest.raises(PlanErrors, match="every worksheet is hidden"):
+        priced(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_parts_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Which of two files of one name is read depends on the program: neither is."""
+    hidden_workbook(tmp_path / "book.xlsx", visible=True)
+    with ZipFile(tmp_path / "book.xlsx", "a") as package:
+        package.writestr("xl/worksheets/sheet2.xml", b"<worksheet/>")
+    with pytest.raises(PlanErrors, match="is twice in the workbook"):
+        priced(tmp_path)

@@ -9,7 +9,6 @@ from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.core.messages import message
 from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy
 
 KEPT = 64
@@ -22,16 +21,6 @@ class Leaf(NamedTuple):
     servers: int
     reserved: int
     others: tuple[int, ...]
-
-
-class LeafEnds(NamedTuple):
-    """Ends of links by leaf: how many a leaf has, and on how many leaves that is so."""
-
-    leaves: tuple[tuple[int, int], ...]
-
-    def __str__(self) -> str:
-        kinds = [message("ends-on-leaves", ends=ends, leaves=leaves) for ends, leaves in self.leaves]
-        return message("listed", items=kinds) if kinds else message("no-ends")
 
 
 @lru_cache(maxsize=KEPT)
@@ -66,21 +55,3 @@ def _leaves_of_rail(groups: tuple[LeafGroup, ...], bounds: list[int]) -> Iterato
             counted[Leaf(group.nic_ports, group.reserved_ports, others)] += 1
             first = last
     yield from counted.items()
-
-
-def count_ends(
-    seats: Occupancy,
-    fabrics: int,
-    machines: tuple[int, ...],
-    places: tuple[int, ...],
-    servers: bool = False,
-    reserved: bool = False,
-) -> LeafEnds:
-    """Ends of links on leaves: of the kinds of machines at `places`, and where asked for of servers and reserved."""
-    counted: Counter[int] = Counter()
-    for leaf, leaves in count_alike_leaves(seats, fabrics, machines):
-        ends = sum(leaf.others[place] for place in places)
-        ends += leaf.servers if servers else 0
-        ends += leaf.reserved if reserved else 0
-        counted[ends] += leaves
-    return LeafEnds(tuple(sorted((ends, leaves) for ends, leaves in counted.items() if ends)))

@@ -192,6 +192,17 @@ def split_into_pods(groups: Sequence[Leaves], sizes: list[int]) -> Iterator[list
         yield pod
 
 
+def count_islands(occupancy: Occupancy, pods: int) -> int:
+    """Pods of a rail that have machines, of the rail with the fewest: without a core no links lead between them."""
+    rails = occupancy.rails
+    found = []
+    for rail in rails:
+        sizes = leaves_of_pods(sum(group.leaves for group in rail), pods // len(rails))
+        parted = split_into_pods(rail, sizes)
+        found.append(sum(any(group.nic_ports or group.host_ports for group in pod) for pod in parted))
+    return min(found)
+
+
 def count_spine_kinds(occupancy: Occupancy, pods: int, of_pod: int) -> list[tuple[int, int]]:
     """Spines by the ports that they face down with, and how many have them; the fullest first.
 

@@ -22,12 +22,29 @@ from bomgen.fabric.types import Fitted
 SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
 
 
+def assign_leaves(
+    ports: tuple[int, int, int],
+    rails: int,
+    unit: int,
+    of_leaf: tuple[int, int],
+    leaves: int,
+    ratio: Fraction | None = None,
+    spines: int = 1,
+) -> Occupancy:
+    """Which endpoint is on which leaf: ports of NICs, hosts and reserved ones, on leaves with ports down and up.
+
+    With a `ratio` of links up to links down, a leaf that is not full has only the links up that keep it.
+    """
+    seats = SeatingPlan(*ports, rails, unit, *of_leaf, leaves)
+    return seat_endpoints(seats, None if ratio is None else Shrinking(ratio, spines))
+
+
 @formula("occupancy")
 def full_build_out(
     nic_ports: int, host_ports: int, reserved_ports: int, rails: int, unit: int, down: int, up: int, leaves: int
 ) -> Occupancy:
     """Which endpoint is on which leaf, every leaf with all its links up."""
-    return seat_endpoints(SeatingPlan(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves), None)
+    return assign_leaves((nic_ports, host_ports, reserved_ports), rails, unit, (down, up), leaves)
 
 
 @formula("occupancy")
@@ -46,9 +63,14 @@ def exact_build_out(
     spines: int,
 ) -> Occupancy:
     """Which endpoint is on which leaf; a leaf that is not full has the fewest uplinks that keep the ratio."""
-    return seat_endpoints(
-        SeatingPlan(nic_ports, host_ports, reserved_ports, rails, unit, down, up, leaves),
-        Shrinking(Fraction(down_gbps) / (oversubscription * up_gbps), spines),
+    return assign_leaves(
+        (nic_ports, host_ports, reserved_ports),
+        rails,
+        unit,
+        (down, up),
+        leaves,
+        Fraction(down_gbps) / (oversubscription * up_gbps),
+        spines,
     )
 
 

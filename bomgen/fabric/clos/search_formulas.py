@@ -12,6 +12,11 @@ from bomgen.fabric.clos.search import ClosShape, Numbers, largest_endpoints, por
 @formula("demand")
 def in_numbers(**figures: Any) -> Numbers:
     """A demand in plain numbers, as the search takes it."""
+    return demand_numbers(**figures)
+
+
+def demand_numbers(**figures: Any) -> Numbers:
+    """The record of these numbers."""
     return Numbers(**figures)
 
 

@@ -1,16 +1,50 @@
-"""Counting parts that serve several links at leaves: rounded up per leaf, and different parts share no cage.
+"""Modules and cables on leaves whose links are of several kinds of machines: what each cage holds is worked out.
 
-Other machines are given by kind: `ports` holds the ports of each kind, `places` are indices into it, and `apart` are
-the kinds whose links are built with other parts than the servers'.
+Other machines are given by kind: `ports` holds the ports of each kind.
 """
 
 from __future__ import annotations
 
-from math import ceil
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from bomgen.core.provenance import formula
-from bomgen.fabric.clos.leaf_ports import Leaf, LeafEnds, count_alike_leaves, count_ends
+from bomgen.core.messages import message
+from bomgen.core.provenance import Reference, formula
+from bomgen.fabric.clos.leaf_ports import Leaf, count_alike_leaves
 from bomgen.fabric.clos.occupancy import Occupancy
+from bomgen.optics.plugs import LeafShares, Socket, TooFewCages, count_cables, count_pieces, may_share
+
+CAGES_OF_SWITCH = Reference(message("source-cages-of-switch"))
+"""Where the cages of a leaf come from."""
+
+
+class LeafFilling(NamedTuple):
+    """What of the links on a leaf is counted."""
+
+    shares: LeafShares
+    populated: bool
+    """Whether the ports that nobody uses have modules, too."""
+    counted: int
+    """The group whose pieces are counted."""
+    cables: bool
+    """Whether cables are counted, else modules."""
+    only: frozenset[int] | None = None
+    """The cages that are looked at; None: all."""
+
+    def __str__(self) -> str:
+        sockets = self.shares.sockets
+        return message("cages-of-leaf", cages=len({socket.cage for socket in sockets}), ports=len(sockets))
+
+
+class PiecesByLeaf(NamedTuple):
+    """Pieces by leaf: how many a leaf has, and on how many leaves that is so."""
+
+    leaves: tuple[tuple[int, int], ...]
+
+    def __str__(self) -> str:
+        kinds = [message("pieces-on-leaves", pieces=pieces, leaves=leaves) for pieces, leaves in self.leaves]
+        return message("listed", items=kinds) if kinds else message("no-pieces")
 
 
 @formula("fabrics")
@@ -37,99 +71,65 @@ def append_machines(ports: tuple[int, ...], machines: int, each: int) -> tuple[i
     return (*ports, machines * each)
 
 
-@formula("places")
-def shared_kinds(ports: tuple[int, ...], apart: tuple[int, ...]) -> tuple[int, ...]:
-    """The kinds of machines whose links are built like the servers'."""
-    return tuple(place for place in range(len(ports)) if place not in apart)
+@formula("pieces")
+def fill_leaves(seats: Occupancy, fabrics: int, ports: tuple[int, ...], filling: LeafFilling) -> PiecesByLeaf:
+    """The pieces of a group of links on every leaf. Raises TooFewCages."""
+    return count_by_leaf(seats, fabrics, ports, filling)
 
 
-@formula("places")
-def empty_kinds() -> tuple[int, ...]:
-    """Kinds of machines before the first one is added."""
-    return ()
-
-
-EMPTY_KINDS = empty_kinds()
-
-
-@formula("places")
-def append_kind(apart: tuple[int, ...], ports: tuple[int, ...]) -> tuple[int, ...]:
-    """Kinds of machines, with the index of the kind that follows the given ports."""
-    return (*apart, len(ports))
-
-
-@formula("ends")
-def machine_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> LeafEnds:
-    """Link ends of some kinds of machines by leaf."""
-    return count_ends(seats, fabrics, ports, places)
-
-
-@formula("ends")
-def server_ends(seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]) -> LeafEnds:
-    """Link ends of the servers and of the machines that are built like them, by leaf."""
-    return count_ends(seats, fabrics, ports, places, servers=True)
-
-
-@formula("ends")
-def server_and_reserved_ends(
-    seats: Occupancy, fabrics: int, ports: tuple[int, ...], places: tuple[int, ...]
-) -> LeafEnds:
-    """Link ends of the servers, of the machines that are built like them, and reserved ones, by leaf."""
-    return count_ends(seats, fabrics, ports, places, servers=True, reserved=True)
+def count_by_leaf(seats: Occupancy, fabrics: int, ports: tuple[int, ...], filling: LeafFilling) -> PiecesByLeaf:
+    """The pieces of a group of links, leaves that are alike together. Raises TooFewCages."""
+    counted: Counter[int] = Counter()
+    for leaf, leaves in count_alike_leaves(seats, fabrics, ports):
+        counted[_count_on_leaf(leaf, filling)] += leaves
+    return PiecesByLeaf(tuple(sorted((pieces, leaves) for pieces, leaves in counted.items() if pieces)))
 
 
 @formula("pieces")
-def pieces_by_leaf(ends: LeafEnds, links_per_piece: int) -> int:
-    """Parts that carry several links each, rounded up per leaf."""
-    return sum(leaves * ceil(count / links_per_piece) for count, leaves in ends.leaves)
+def pieces_on_leaves(by_leaf: PiecesByLeaf) -> int:
+    """Pieces on all leaves."""
+    return sum(pieces * leaves for pieces, leaves in by_leaf.leaves)
 
 
-@formula("cages")
-def whole_cages(
-    seats: Occupancy,
-    fabrics: int,
-    ports: tuple[int, ...],
-    unknown: tuple[int, ...],
-    separate: tuple[int, ...],
-    links_per_cage: int,
-) -> int:
-    """Cages that hold only links whose part is not known; these are plugged in last and fill up a shared cage first."""
-    return sum(
-        leaves * cages_filled_alone(leaf, unknown, separate, links_per_cage)
-        for leaf, leaves in count_alike_leaves(seats, fabrics, ports)
-    )
+def _count_on_leaf(leaf: Leaf, filling: LeafFilling) -> int:
+    plugs, groups, sockets, _ = filling.shares
+    counted = filling.counted
+    links = [leaf.servers, *[0] * (len(plugs) - 1)]
+    for ports, group in zip(leaf.others, groups, strict=True):
+        links[group] += ports
+    first = filling.shares.first_ports(links)
+    used = [sockets[start : start + count] for start, count in zip(first, links, strict=True)]
+    if filling.cables:
+        return count_cables(plugs[counted], used[counted])
+    if not counted:
+        others = {socket.cage for group in used[1:] for socket in group} - {socket.cage for socket in used[0]}
+        loose = _ports_without_links(leaf, filling, used)
+        used[0] = (*used[0], *(socket for socket in loose if plugs[0].links == 1 or socket.cage not in others))
+    if filling.only is not None:
+        return len(filling.only & {socket.cage for socket in used[counted]})
+    pieces = count_pieces(plugs[counted], used[counted])
+    before = {
+        socket.cage
+        for group, plug in enumerate(plugs[:counted])
+        if plug.part is not None and may_share(plug, plugs[counted])
+        for socket in used[group]
+    }
+    return pieces - len(before & {socket.cage for socket in used[counted]}) if plugs[counted].links > 1 else pieces
 
 
-def cages_filled_alone(leaf: Leaf, unknown: tuple[int, ...], separate: tuple[int, ...], per_cage: int) -> int:
-    """Cages of a leaf that hold only the links of the `unknown` kinds, which are plugged in after all others."""
-    ends = sum(leaf.others[kind] for kind in unknown)
-    different = [leaf.others[kind] for kind in separate if leaf.others[kind]]
-    alike = leaf.servers + sum(leaf.others) - sum(different) - ends
-    shared = (different[-1] if different else alike) % per_cage
-    return max((shared + ends) // per_cage - ceil(shared / per_cage), 0) if ends else 0
+def _ports_without_links(leaf: Leaf, filling: LeafFilling, used: list[tuple[Socket, ...]]) -> Iterator[Socket]:
+    """The ports that have what the servers have, and no cable: reserved ones, and where all are populated the others.
 
-
-@formula("pieces")
-def subtract_cages(modules: int, cages_of_others: int) -> int:
-    """Modules of leaves, without those whose cages hold something else."""
-    return modules - cages_of_others
-
-
-def cage_shortage(
-    seats: Occupancy, fabrics: int, ports: tuple[int, ...], separate: tuple[int, ...], down: int, per_cage: int
-) -> tuple[int, int] | None:
-    """The cages that the fullest leaf needs and the cages it has, when each separate kind takes cages of its own.
-
-    `down` is the number of ports facing down. None when the cages are enough. A cage that also holds uplinks takes no
-    other part.
+    They take the cages of the servers first. Raises TooFewCages.
     """
-    room = ceil(down / per_cage)
-    most = 0
-    for leaf, _ in count_alike_leaves(seats, fabrics, ports):
-        others = [leaf.others[kind] for kind in separate if leaf.others[kind]]
-        if not others:
-            continue
-        alike = leaf.servers + leaf.reserved + sum(leaf.others) - sum(others)
-        mixed = 1 if down % per_cage else 0
-        most = max(most, ceil(alike / per_cage) + sum(ceil(ends / per_cage) for ends in others) + mixed)
-    return (most, room) if most > room else None
+    held = {socket.cage: plug for plug, sockets in zip(filling.shares.plugs, used, strict=True) for socket in sockets}
+    taken = {socket for sockets in used for socket in sockets}
+    free = [
+        socket
+        for socket in filling.shares.sockets
+        if socket not in taken and (socket.cage not in held or held[socket.cage] == filling.shares.plugs[0])
+    ]
+    free.sort(key=lambda socket: socket.cage not in held)
+    if leaf.reserved > len(free):
+        raise TooFewCages(f"{leaf.reserved} reserved ports")
+    yield from free if filling.populated else free[: leaf.reserved]

@@ -19,39 +19,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import gcd
+from math import ceil, gcd
+from typing import NamedTuple
 
 from bomgen.catalog.parts import AVAILABLE, Cable, Module
 from bomgen.core.diagnostics import PlanErrors, Problem, Severity
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure, require
+from bomgen.core.provenance import Cited, Figure, require
+from bomgen.fabric.line_cards import FittedTier
 from bomgen.fabric.types import Fabric, Fitted, Links
 from bomgen.optics.compatibility import SERVER, Cage, Unbuildable, adapter_for
 from bomgen.optics.counting.by_leaf import (
-    EMPTY_KINDS,
+    CAGES_OF_SWITCH,
     EMPTY_PORTS,
     SINGLE_FABRIC,
-    append_kind,
+    LeafFilling,
     append_machines,
-    cage_shortage,
-    machine_ends,
-    pieces_by_leaf,
-    server_and_reserved_ends,
-    server_ends,
-    shared_kinds,
-    subtract_cages,
-    whole_cages,
+    fill_leaves,
+    pieces_on_leaves,
 )
-from bomgen.optics.counting.cages import Plugged, cage_of, count_filled_cages, parallel_links
+from bomgen.optics.counting.cages import cage_of, parallel_links
 from bomgen.optics.counting.formulas import (
     BOTH_ENDS,
-    cables_of_devices,
     cables_of_links,
     ends_of_links,
     links_left,
-    modules_after_others,
-    modules_from_port,
+    modules_in_cages,
     modules_of_switches,
+    modules_without_shared,
     ports_of_machines,
     remaining_ports,
     reserved_modules,
@@ -59,23 +54,18 @@ from bomgen.optics.counting.formulas import (
     sum_of_cables,
     sum_of_links,
     sum_of_modules,
-    sum_of_ports,
 )
 from bomgen.optics.counting.shares import (
-    FIXED,
     EndpointGroup,
     choose_medium,
     chosen,
     distinct_ends,
-    is_planning_part,
     machine_modules,
     missing_fibre_message,
-    plugs_at_ends,
     refuse_several_links,
     same_module,
     same_parts,
     unavailable_message,
-    upper_cage_part,
 )
 from bomgen.optics.counting.uses import (
     JUMPER,
@@ -89,6 +79,16 @@ from bomgen.optics.counting.uses import (
     ModuleUse,
     PanelUse,
 )
+from bomgen.optics.plugs import (
+    FIXED_FORMS,
+    UNKNOWN,
+    LeafShares,
+    Plug,
+    TooFewCages,
+    plug_at,
+    without_fixed_modules,
+)
+from bomgen.optics.port_map import PortMap, map_fabric_ports
 from bomgen.optics.selection import (
     AUTO,
     COPPER_PAIRS,
@@ -117,7 +117,6 @@ __all__ = [
     "ModuleUse",
     "PanelUse",
     "connect",
-    "upper_cage_part",
 ]
 
 
@@ -127,20 +126,22 @@ def connect(
     server_cage: Cage,
     others: Sequence[AttachedHosts],
     rows: Figure,
+    fitted: Sequence[FittedTier],
     specs: Mapping[str, LinkSpec],
     parts: PartsLookup,
 ) -> Interconnect:
     """The modules and cables of a fabric whose servers connect with `server_cage`.
 
     `others` are the other machines on the fabric; their links are distributed over `rows` of leaves: planes, or rails.
+    `fitted` are the line cards of its modular switches.
     What cannot be built is among the problems of the result.
     """
 
     def built(wanted: Mapping[str, LinkSpec]) -> Interconnect:
-        builder = _Builder(fabric, servers, server_cage, others, rows, parts)
+        builder = _Builder(fabric, servers, server_cage, others, rows, fitted, parts)
         for links in fabric.links:
-            builder.add(links, wanted[links.kind])
-        return builder.result()
+            builder.choose(links, wanted[links.kind])
+        return builder.count()
 
     found = built(specs)
     if not _lacks_cages(found):
@@ -168,8 +169,30 @@ CAGES = "cages"
 """Reason code: the links need more cages than there are."""
 
 
+class _Kind(NamedTuple):
+    """How one kind of link is built."""
+
+    links: Links
+    spec: LinkSpec
+    upper: Cage
+    main: EndpointGroup
+    """Of links of endpoints: those of the servers and of hosts with the same cages."""
+    separate: tuple[EndpointGroup, ...]
+    """Those of hosts with other cages or rates, one for each kind of host."""
+
+    @property
+    def groups(self) -> tuple[EndpointGroup, ...]:
+        """All groups, that of the servers first."""
+        return (self.main, *self.separate)
+
+    def plug(self, device: str) -> Plug:
+        """What the links of the main group have in the cages of a device at an end."""
+        upper = self.links.ends[1] == device
+        return plug_at(self.main.medium, self.upper if upper else self.main.lower, upper)
+
+
 class _Builder:
-    """Collects the modules and cables of one fabric, kind of link by kind of link."""
+    """Collects the modules and cables of one fabric: how each kind of link is built, then what that takes."""
 
     def __init__(
         self,
@@ -178,29 +201,28 @@ class _Builder:
         server_cage: Cage,
         others: Sequence[AttachedHosts],
         rows: Figure,
+        fitted: Sequence[FittedTier],
         parts: PartsLookup,
     ) -> None:
         self.fabric, self.servers, self.server_cage, self.parts = fabric, servers, server_cage, parts
-        self.others, self.rows = others, rows
+        self.others, self.rows, self.fitted = others, rows, fitted
         self.modules: list[ModuleUse] = []
         self.cables: list[CableUse] = []
         self.problems: list[Problem] = []
         self.choices: list[Chosen] = []
         self.adapters: list[AdapterUse] = []
-        self.placed: dict[str, list[tuple[Links, Module | None]]] = {}
-        """By device: the kinds of link built so far, each with its module there; None: a cable with fixed ends."""
-        self.plugged: dict[str, list[Plugged]] = {}
-        """By device: what its cages hold."""
         self.link_groups: list[LinkGroup] = []
+        self.kinds: dict[str, _Kind] = {}
+        self.port_maps: Mapping[tuple[str, str], PortMap] = {}
+        self.leaf_shares: dict[str, LeafShares] = {}
 
-    def add(self, links: Links, spec: LinkSpec) -> None:
-        """Build one kind of link."""
+    def choose(self, links: Links, spec: LinkSpec) -> None:
+        """Choose how one kind of link is built."""
         span = self._span(links, spec)
         lower, upper = span.lower, span.upper
         try:
             choice = choose(spec, span, self.parts)
-            medium = choice.medium
-            refuse_several_links(links, medium)
+            refuse_several_links(links, choice.medium)
         except Unbuildable as error:
             self._problem(spec, "error", str(error), error.rule, links.kind)
             return
@@ -212,27 +234,51 @@ class _Builder:
                 self._problem(spec, "error", f"{problem.message} (in {problem.mark})", problem.rule, links.kind)
             return
         self.choices.append(chosen(links.kind, choice))
-        separate = list(self._separate_groups(links, spec, upper)) if lower.device == SERVER else []
+        separate = tuple(self._separate_groups(links, spec, upper)) if lower.device == SERVER else ()
+        medium = choice.medium and without_fixed_modules(choice.medium, lower, upper)
         left = links.cabled
         for group in separate:
             left = links_left(left, group.links)
         machines = self._server_machines(links) if lower.device == SERVER else ()
         main = EndpointGroup(left, lower, links.rate_gbps, machines, medium)
-        self._modules(links, main, separate, upper)
-        if medium is not None:
-            for cage, end in distinct_ends(links, (lower, medium.lower), (upper, medium.upper)):
-                self.placed.setdefault(cage.device, []).append((links, end))
-        for cage, plugged in distinct_ends(links, *plugs_at_ends(links, span, medium)):
-            self.plugged.setdefault(cage.device, []).append(plugged)
-        self._check_cages(spec, links)
-        self._check_leaves(spec, links, main, separate, upper)
+        self.kinds[links.kind] = _Kind(links, spec, upper, main, separate)
+
+    def count(self) -> Interconnect:
+        """Count what the chosen kinds of link take: modules by cage, cables, adapters."""
+        try:
+            self.port_maps = map_fabric_ports(self.fabric, self._plug, self.fitted)
+            for kind in self.kinds.values():
+                self._count_kind(kind)
+        except TooFewCages as error:
+            kind = self.kinds.get(error.kind) or next(iter(self.kinds.values()))
+            self._problem(kind.spec, "error", self._cages_message(kind, error), CAGES, kind.links.kind)
+        return Interconnect(
+            modules=tuple(self.modules),
+            cables=tuple(self.cables),
+            problems=tuple(self.problems),
+            choices=tuple(self.choices),
+            adapters=tuple(self.adapters),
+            link_groups=tuple(self.link_groups),
+            port_maps=self.port_maps,
+            leaf_shares=self.leaf_shares,
+        )
+
+    def _plug(self, links: Links, device: str) -> Plug:
+        kind = self.kinds.get(links.kind)
+        return kind.plug(device) if kind else UNKNOWN
+
+    def _count_kind(self, kind: _Kind) -> None:
+        links, spec = kind.links, kind.spec
+        if links.ends[0] == SERVER:
+            self.leaf_shares[links.kind] = self._share_leaves(kind)
+        self._modules(kind)
         described: list[Medium | None] = []
-        for group in (main, *separate):
-            self._cable(links, group, spec, separate)
+        for group in kind.groups:
+            self._cable(kind, group)
             if group.medium is None:
-                self._unknown_part_warning(links, group, upper, spec)
+                self._unknown_part_warning(links, group, kind.upper, spec)
             elif not any(same_parts(group.medium, each) for each in described):
-                self._part_warnings(links, spec, group, group.medium, upper)
+                self._part_warnings(kind, group, group.medium)
             described.append(group.medium)
             length = group.medium.length_m if group.medium else Fraction(spec.length_m.value)
             self.link_groups.append(LinkGroup(links.kind, group.medium, length, group.rate, group.others))
@@ -273,74 +319,72 @@ class _Builder:
             count = ports_of_machines(each.pieces, each.ports)
             span = Span(cage, upper, rate, Fraction(spec.length_m.value), over_panels=bool(spec.panels))
             found = choose_medium(spec, span, self.parts)
+            found = found and without_fixed_modules(found, cage, upper)
             yield EndpointGroup(count, cage, rate, ((each.pieces, each.ports),), found, (place,))
 
-    def _modules(self, links: Links, main: EndpointGroup, separate: Sequence[EndpointGroup], upper: Cage) -> None:
+    def _modules(self, kind: _Kind) -> None:
         """The modules at both ends of a kind of link."""
-        for group in (main, *separate):
-            if group.medium is not None and group.medium.lower is not None and group.lower.form not in FIXED:
-                self._module(links, group.lower, group.medium.lower, self._lower_count(links, group), group.links)
-        if upper.form in FIXED or links.within_tier:
+        links, upper = kind.links, kind.upper
+        for group in kind.groups:
+            if group.medium is not None and group.medium.lower is not None and group.lower.form not in FIXED_FORMS:
+                self._module(links, group.lower, group.medium.lower, self._lower_count(kind, group), group.links)
+        if upper.form in FIXED_FORMS or links.within_tier:
             return
-        ports = main.medium.upper if main.medium is not None else None
-        together, others = main.links, []
-        for group in separate:
-            module = group.medium.upper if group.medium is not None else None
-            if same_module(module, ports):
-                together = sum_of_links(together, group.links)
-            else:
-                others.append((group, module))
-        if ports is not None:
-            count = self._modules_with_others(links, upper, ports, [group for group, _ in others])
-            self._module(links, upper, ports, count, together)
-        for group, module in others:
-            if module is not None:
-                self._module(links, upper, module, pieces_by_leaf(self._machine_ends(group), module.ports), group.links)
+        for number, group in enumerate(kind.groups):
+            if group.medium is not None and group.medium.upper is not None:
+                count = self._upper_count(kind, number, group.medium.upper)
+                self._module(links, upper, group.medium.upper, count, group.links)
 
-    def _modules_with_others(
-        self, links: Links, upper: Cage, module: Module, others: Sequence[EndpointGroup]
+    def _lower_count(self, kind: _Kind, group: EndpointGroup, module: Module | None = None) -> Figure:
+        """Modules at the lower end of a group; `module` stands in for its own."""
+        module = module or require(group.medium and group.medium.lower, f"no module for {kind.links.kind} links")
+        if group.lower.device != SERVER:
+            return self._pieces_of_tier(kind, group.lower.device, module.ports)
+        return machine_modules(group.machines, module.ports)
+
+    def _upper_count(self, kind: _Kind, number: int, module: Module) -> Figure:
+        """Modules at the upper end of a group, which is given by its place among the groups of the kind."""
+        dealt_out = kind.main.machines and self.others and self.fabric.planes
+        if kind.separate or dealt_out:
+            return self._pieces_by_leaf(kind, number, module)
+        return self._pieces_of_tier(kind, kind.upper.device, module.ports)
+
+    def _share_leaves(self, kind: _Kind) -> LeafShares:
+        """How the groups of the links of endpoints share the cages of a leaf."""
+        device = kind.upper.device
+        sockets = self.port_maps[device, kind.links.kind].sockets
+        others = [
+            port_map for key, port_map in self.port_maps.items() if key[0] == device and key[1] != kind.links.kind
+        ]
+        above = {socket.cage for port_map in others for socket in port_map.sockets}
+        closed = next((place for place, socket in enumerate(sockets) if socket.cage in above), len(sockets))
+        groups = [0] * len(self.others)
+        for number, group in enumerate(kind.separate, start=1):
+            for index in group.others or ():
+                groups[index] = number
+        plugs = (plug_at(group.medium, kind.upper, upper=True) for group in kind.groups)
+        return LeafShares(tuple(plugs), tuple(groups), sockets, closed)
+
+    def _pieces_by_leaf(
+        self, kind: _Kind, number: int, module: Module | None = None, only: frozenset[int] | None = None
     ) -> Figure:
-        """Modules of the upper switches of a kind of link, without cages that hold the parts of other groups."""
-        tier = self.fabric.tier(upper.device)
-        count = self._modules_of_tier(upper.device, links, module)
-        if tier is None or not others:
-            return count
-        known = [group for group in others if upper_cage_part(group.medium)]
-        unknown = [group for group in others if group not in known]
-        if any(fitted.down.value != tier.down.value for fitted in tier.fitted):
-            count = pieces_by_leaf(server_and_reserved_ends(*self._seats(), self._shared_kinds(known)), module.ports)
-        else:
-            for group in known:
-                count = subtract_cages(count, pieces_by_leaf(self._machine_ends(group), module.ports))
-        if unknown:
-            kinds = (self._kinds(unknown), self._kinds(known))
-            count = subtract_cages(count, whole_cages(*self._seats(), *kinds, module.ports))
-        return count
+        """Modules of a group of links, or without a module cables, on leaves that hold links of several groups.
 
-    def _seats(self) -> tuple[Figure, Figure, Figure]:
-        """The seats of one fabric, the number of equal fabrics, and the ports of other machines by kind."""
+        `only`: in these cages alone.
+        """
+        device, shares = kind.upper.device, self.leaf_shares[kind.links.kind]
+        if module is not None:
+            plugs = list(shares.plugs)
+            plugs[number] = plugs[number]._replace(part=module.identity.id, links=int(module.ports.value))
+            shares = shares._replace(plugs=tuple(plugs))
+        tier = require(self.fabric.tier(device), f"{kind.links.kind} links end at no switch")
+        full = all(fitted.down.value == tier.down.value for fitted in tier.fitted)
         seats = require((self.fabric.plane or self.fabric).seats, "a fabric without switches seats nobody")
         ports = EMPTY_PORTS
         for each in self.others:
             ports = append_machines(ports, each.pieces, each.ports)
-        return seats, self.fabric.planes or SINGLE_FABRIC, ports
-
-    def _kinds(self, groups: Sequence[EndpointGroup]) -> Figure:
-        """The kinds of machines that the groups belong to, as indices."""
-        kinds, ports = EMPTY_KINDS, EMPTY_PORTS
-        wanted = {index for group in groups for index in group.others or ()}
-        for index, each in enumerate(self.others):
-            kinds = append_kind(kinds, ports) if index in wanted else kinds
-            ports = append_machines(ports, each.pieces, each.ports)
-        return kinds
-
-    def _shared_kinds(self, separate: Sequence[EndpointGroup]) -> Figure:
-        """The kinds of machines whose links are built like the servers'."""
-        return shared_kinds(self._seats()[-1], self._kinds(separate))
-
-    def _machine_ends(self, group: EndpointGroup) -> Figure:
-        """The link ends of a group by leaf."""
-        return machine_ends(*self._seats(), self._kinds((group,)))
+        filling = Figure(LeafFilling(shares, full, number, module is None, only), "cages", self._cited(device))
+        return pieces_on_leaves(fill_leaves(seats, self.fabric.planes or SINGLE_FABRIC, ports, filling))
 
     def _module(self, links: Links, cage: Cage, module: Module, count: Figure, ends: Figure) -> None:
         """Add modules, merged with equal ones, and their adapters."""
@@ -356,66 +400,86 @@ class _Builder:
                 return
         self.modules.append(ModuleUse(links.kind, cage.device, module, count, ends))
 
-    def _lower_count(self, links: Links, group: EndpointGroup, module: Module | None = None) -> Figure:
-        """Modules at the lower end of a group; `module` stands in for its own."""
-        module = module or require(group.medium and group.medium.lower, f"no module for {links.kind} links")
-        if group.lower.device != SERVER:
-            return self._modules_of_tier(group.lower.device, links, module)
-        return machine_modules(group.machines, module.ports)
-
-    def _cable(self, links: Links, group: EndpointGroup, spec: LinkSpec, separate: Sequence[EndpointGroup]) -> None:
+    def _cable(self, kind: _Kind, group: EndpointGroup) -> None:
         """Add the cables of a group, merged with equal ones."""
-        medium = group.medium
+        medium, name = group.medium, kind.links.kind
         cable = medium.cable if medium else None
-        length = medium.length_m if medium else Fraction(spec.length_m.value)
-        pieces = self._count_cables(links, group, cable, separate)
+        length = medium.length_m if medium else Fraction(kind.spec.length_m.value)
+        pieces = self._count_cables(kind, group, cable)
         for index, use in enumerate(self.cables):
             same = cable is None if use.cable is None else cable and cable.identity.id == use.cable.identity.id
-            if use.kind == links.kind and same and use.length_m == length:
-                self.cables[index] = CableUse(links.kind, cable, length, sum_of_cables(use.quantity, pieces))
+            if use.kind == name and same and use.length_m == length:
+                self.cables[index] = CableUse(name, cable, length, sum_of_cables(use.quantity, pieces))
                 return
-        self.cables.append(CableUse(links.kind, cable, length, pieces))
+        self.cables.append(CableUse(name, cable, length, pieces))
 
-    def result(self) -> Interconnect:
-        """Everything that was built."""
-        return Interconnect(
-            modules=tuple(self.modules),
-            cables=tuple(self.cables),
-            problems=tuple(self.problems),
-            choices=tuple(self.choices),
-            adapters=tuple(self.adapters),
-            link_groups=tuple(self.link_groups),
-        )
+    def _count_cables(self, kind: _Kind, group: EndpointGroup, cable: Cable | None) -> Figure:
+        if cable is None or cable.links.value == 1:
+            return cables_of_links(group.links)
+        lower, upper = kind.links.ends
+        if group.medium is not None and group.medium.splits_at_lower_end:
+            return (
+                machine_modules(group.machines, cable.links)
+                if group.machines
+                else self._pieces_of_tier(kind, lower, cable.links)
+            )
+        if lower == SERVER:
+            return self._pieces_by_leaf(kind, kind.groups.index(group))
+        return self._pieces_of_tier(kind, upper, cable.links)
 
     def _cage(self, device: str, rate: Figure) -> Cage:
         tier = self.fabric.tier(device)
         return self.server_cage if tier is None else cage_of(tier.switch, device, rate)
 
-    def _modules_of_tier(self, device: str, links: Links, module: Module) -> Figure:
-        """Modules of one kind in all switches at one end of a kind of link."""
+    def _pieces_of_tier(self, kind: _Kind, device: str, links_per_piece: Figure) -> Figure:
+        """Modules or cables of a kind of link in all switches of a tier at one of its ends."""
+        links = kind.links
         tier = require(self.fabric.tier(device), f"{links.kind} ends at no switch {device}")
-        counts = [self._modules_of_switches(fitted, links, module, device) for fitted in tier.fitted]
-        total = counts[0]
-        for count in counts[1:]:
-            total = sum_of_modules(total, count)
+        total: Figure | None = None
+        for fitted in tier.fitted:
+            count = self._pieces_of_switches(kind, fitted, device, links_per_piece)
+            total = count if total is None else sum_of_modules(total, count)
+        total = self._without_shared(kind, device, require(total, f"no switches {device}"))
         if self.fabric.reserved_above and device == "spine" and links.ends[1] == "spine":
-            total = sum_of_modules(total, reserved_modules(self.fabric.reserved_above, module.ports))
+            total = sum_of_modules(total, reserved_modules(self.fabric.reserved_above, links_per_piece))
         return total
 
-    def _modules_of_switches(self, fitted: Fitted, links: Links, module: Module, device: str) -> Figure:
-        """Modules of a kind of link in equal switches, beyond those of earlier kinds with the same module."""
-        ports = self._ports(fitted, links, device)
-        beside: Figure | None = None
-        for other, placed in self.placed.get(device, ()):
-            if placed is not None and same_module(placed, module) and other.kind != links.kind:
-                more = self._ports(fitted, other, device)
-                beside = more if beside is None else sum_of_ports(beside, more)
-        if beside is None:
-            return modules_of_switches(fitted.count, ports, module.ports)
-        tier = self.fabric.tier(device)
-        if tier is not None and fitted.down.value != tier.down.value and links.ends[0] == device:
-            return modules_from_port(fitted.count, ports, tier.down, module.ports)
-        return modules_after_others(fitted.count, ports, beside, module.ports)
+    def _without_shared(self, kind: _Kind, device: str, total: Figure) -> Figure:
+        """Modules of a kind of link without those that links of servers beside other machines have brought."""
+        for name, other in self.kinds.items():
+            module = other.main.medium and other.main.medium.upper
+            if name == kind.links.kind or not other.separate or module is None or device != other.upper.device:
+                continue
+            if other.plug(device) == kind.plug(device) and module.ports.value > 1:
+                own = frozenset(socket.cage for socket in self.port_maps[device, kind.links.kind].sockets)
+                total = modules_without_shared(total, self._pieces_by_leaf(other, 0, module, own))
+        return total
+
+    def _pieces_of_switches(self, kind: _Kind, fitted: Fitted, device: str, links_per_piece: Figure) -> Figure:
+        """Pieces of a kind of link in equal switches, without those in cages that an earlier kind has filled."""
+        ports, each = self._ports(fitted, kind.links, device), int(links_per_piece.value)
+        found = self._places(kind, device, int(ports.value), each)
+        for name, other in self.kinds.items():
+            if name == kind.links.kind:
+                break
+            if device not in other.links.ends or other.separate:
+                continue
+            if each > 1 and other.plug(device) == kind.plug(device):
+                found -= self._places(other, device, int(self._ports(fitted, other.links, device).value), each)
+        if len(found) == ceil(ports.value / each):
+            return modules_of_switches(fitted.count, ports, links_per_piece)
+        cages = Figure(len(found), "pieces", self._cited(device))
+        return modules_in_cages(fitted.count, cages)
+
+    def _places(self, kind: _Kind, device: str, ports: int, links_per_piece: int) -> set[tuple[int, int]]:
+        """The cages that the first ports of a kind of link fill on a switch, and which part of each."""
+        sockets = self.port_maps[device, kind.links.kind].sockets[:ports]
+        return {(socket.cage, socket.lane // links_per_piece) for socket in sockets}
+
+    def _cited(self, device: str) -> Cited:
+        """Where the cages of a tier's switches come from."""
+        name = require(self.fabric.tier(device), f"no tier {device}").switch.identity.name
+        return Cited(message("cages-of-switch", name=name), (CAGES_OF_SWITCH,), "high")
 
     def _ports(self, fitted: Fitted, links: Links, device: str) -> Figure:
         """Ports of a kind of link on each of equal switches.
@@ -434,24 +498,6 @@ class _Builder:
             ports = remaining_ports(ports, require(other.ports, missing))
         return ports
 
-    def _count_cables(
-        self, links: Links, group: EndpointGroup, cable: Cable | None, separate: Sequence[EndpointGroup]
-    ) -> Figure:
-        if cable is None or cable.links.value == 1:
-            return cables_of_links(group.links)
-        upper = require(self.fabric.tier(links.ends[1]), f"{links.kind} ends at no switch")
-        if group.medium is not None and group.medium.splits_at_lower_end:
-            if group.machines:
-                return machine_modules(group.machines, cable.links)
-            below = require(self.fabric.tier(links.ends[0]), f"{links.kind} begins at no switch")
-            uplinks = require(below.up, f"{links.kind} is no way up")
-            return cables_of_devices(group.links, uplinks, cable.links)
-        if group.separate:
-            return pieces_by_leaf(self._machine_ends(group), cable.links)
-        if group.machines:
-            return pieces_by_leaf(server_ends(*self._seats(), self._shared_kinds(separate)), cable.links)
-        return cables_of_devices(group.links, upper.down, cable.links)
-
     def _unknown_part_warning(self, links: Links, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> None:
         lower = group.lower
         text = message(
@@ -466,14 +512,13 @@ class _Builder:
         )
         self._problem(spec, "warning", text, "no-part-known", links.kind)
 
-    def _part_warnings(self, links: Links, spec: LinkSpec, group: EndpointGroup, medium: Medium, upper: Cage) -> None:
+    def _part_warnings(self, kind: _Kind, group: EndpointGroup, medium: Medium) -> None:
         """Warn about parts that cannot be ordered as they are."""
+        links, spec, upper = kind.links, kind.spec, kind.upper
         used = {module.identity.id: module for module in (medium.upper, medium.lower) if module}
         for module in used.values():
             if module.identity.generic:
-                self._problem(
-                    spec, "warning", self._real_modules(links, module, group, upper, spec), "generic", links.kind
-                )
+                self._problem(spec, "warning", self._real_modules(kind, module, group), "generic", links.kind)
             elif module.identity.availability != AVAILABLE:
                 text = unavailable_message(module.identity, message("pluggable-module"))
                 self._problem(spec, "warning", text, "availability", links.kind)
@@ -489,22 +534,19 @@ class _Builder:
         elif cable.identity.availability != AVAILABLE:
             self._problem(spec, "warning", unavailable_message(cable.identity, "cable"), "availability", links.kind)
 
-    def _real_modules(self, links: Links, module: Module, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> Message:
+    def _real_modules(self, kind: _Kind, module: Module, group: EndpointGroup) -> Message:
         """The real modules for the cages of a link with generic modules, with their quantities."""
+        links, upper, spec = kind.links, kind.upper, kind.spec
         lower, span = group.lower, Span(group.lower, upper, group.rate, Fraction(spec.length_m.value))
         real = next(transceivers(span, self.parts), None)
         planned, place = module.identity.id, message("cage" if module.ports.value > 1 else "port")
         if real is None or real.lower is None or real.upper is None:
             return message("generic-module-none", part=planned, place=place, kind=links.kind)
-        ends = []
+        ends, index = [], kind.groups.index(group)
         for cage, part in distinct_ends(links, (lower, real.lower), (upper, real.upper)):
             code = "end-takes-twin" if part.ports.value == 2 else "end-takes"
-            if cage is lower:
-                count = self._lower_count(links, group, part)
-            elif group.separate:
-                count = pieces_by_leaf(self._machine_ends(group), part.ports)
-            else:
-                count = self._modules_of_tier(cage.device, links, part)
+            own = cage is lower
+            count = self._lower_count(kind, group, part) if own else self._upper_count(kind, index, part)
             number = part.identity.part_number or part.identity.id
             ends.append(message(code, device=cage.name, count=count.value, part=number, tier=cage.device))
         return message("generic-module", part=planned, place=place, names=ends)
@@ -519,42 +561,17 @@ class _Builder:
             return message(code, part=planned, upper=upper.name, medium=medium, form=lower.form, lower=lower.name)
         return message("generic-cable", part=planned, real=real.cable.identity.part_number or real.cable.identity.id)
 
-    def _check_cages(self, spec: LinkSpec, links: Links) -> None:
-        """Report links that fill more cages of a switch than it has, because different parts do not share a cage."""
-        for device in dict.fromkeys(links.ends):
-            tier = self.fabric.tier(device)
-            found = count_filled_cages(tier, self.plugged.get(device, ())) if tier else None
-            if tier is None or found is None or found[0] <= found[1]:
-                continue
-            up = f" and {tier.up.value} up" if tier.up else ""
-            message = (
-                f"{tier.down.value} links down{up} with different parts fill {found[0]} cages; "
-                f"a {tier.switch.identity.name} has {found[1]}: use one module for both, or even numbers of links"
-            )
-            self._problem(spec, "error", message, CAGES, links.kind)
-
-    def _check_leaves(
-        self, spec: LinkSpec, links: Links, main: EndpointGroup, separate: Sequence[EndpointGroup], upper: Cage
-    ) -> None:
-        """Report leaves whose cages are not enough when other machines' parts share none with the servers'."""
-        tier, own = self.fabric.tier(upper.device), upper_cage_part(main.medium)
-        shares = [
-            group
-            for group in separate
-            if upper_cage_part(group.medium) not in (own, None) and not is_planning_part(group.medium)
-        ]
-        if tier is None or upper.links == 1 or not shares:
-            return
-        seats, fabrics, ports = (figure.value for figure in self._seats())
-        found = cage_shortage(seats, fabrics, ports, self._kinds(shares).value, int(tier.down.value), upper.links)
-        if found:
-            names = " and ".join(group.lower.name for group in shares)
-            message = (
-                f"links of {names} are plugged in otherwise than those of the servers: on a {tier.name} they fill "
-                f"{found[0]} cages together, {found[1]} face down; name one module for both, or leave ports free with "
-                f"`{tier.name}: {{downlinks: {tier.down.value - 1}}}`"
-            )
-            self._problem(spec, "error", message, CAGES, links.kind)
+    def _cages_message(self, kind: _Kind, error: TooFewCages) -> str:
+        """What to do about links that fill more cages of a switch than it has, because different parts share none."""
+        tier = require(self.fabric.tier(kind.upper.device), "no switch")
+        if not kind.separate:
+            return f"{error}: parts that differ share no cage; use one module for all its links, or fewer links"
+        names = " and ".join(group.lower.name for group in kind.separate)
+        return (
+            f"links of {names} need other parts than the servers, and a cage takes one kind: too few cages on a "
+            f"{tier.name}; name one module for both, or leave ports free with "
+            f"`{tier.name}: {{downlinks: {tier.down.value - 1}}}`"
+        )
 
     def _problem(self, spec: LinkSpec, severity: Severity, message: str, rule: str, kind: str) -> None:
         self.problems.append(Problem(spec.mark, severity, message, rule, f"links.{kind}"))

@@ -13,28 +13,22 @@ def modules_of_switches(switches: int, ports: int, ports_per_module: int) -> int
     return switches * ceil(ports / ports_per_module)
 
 
-@formula("pieces")
-def modules_after_others(switches: int, ports: int, other_ports: int, ports_per_module: int) -> int:
-    """Modules of equal switches beyond those of their other links, which may leave a twin-port module half used."""
-    return switches * (ceil((ports + other_ports) / ports_per_module) - ceil(other_ports / ports_per_module))
-
-
-@formula("pieces")
-def modules_from_port(switches: int, ports: int, first: int, ports_per_module: int) -> int:
-    """Modules of equal switches for ports that start at port `first`, whose cage is still empty."""
-    return switches * (ceil((first + ports) / ports_per_module) - first // ports_per_module)
-
-
-@formula("ports")
-def sum_of_ports(ports: int, more_ports: int) -> int:
-    """Ports of a switch that use the same module."""
-    return ports + more_ports
-
-
 @formula("ports")
 def remaining_ports(up: int, others: int) -> int:
     """Ports to other switches that remain for the last kind of link between them."""
     return up - others
+
+
+@formula("pieces")
+def modules_in_cages(switches: int, pieces: int) -> int:
+    """Modules of equal switches that have so many cages filled."""
+    return switches * pieces
+
+
+@formula("pieces")
+def modules_without_shared(modules: int, shared: int) -> int:
+    """Modules of links between switches without those that the links to servers have brought."""
+    return modules - shared
 
 
 @formula("pieces")
@@ -95,14 +89,6 @@ def slower_rate(port_gbps: int, link_gbps: int) -> int:
 def cables_of_links(links: int) -> int:
     """One cable per link."""
     return links
-
-
-@formula("pieces")
-def cables_of_devices(links: int, links_per_device: int, links_per_cable: int) -> int:
-    """Cables that carry several links from one device, rounded up per device."""
-    return links // links_per_device * ceil(links_per_device / links_per_cable) + ceil(
-        links % links_per_device / links_per_cable
-    )
 
 
 @formula("ends")

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
-from bomgen.catalog.parts import ANY, Identity, Module
+from bomgen.catalog.parts import Identity, Module
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, require
 from bomgen.fabric.types import Links
 from bomgen.optics.compatibility import Cage, Unbuildable
-from bomgen.optics.counting.cages import Plugged
 from bomgen.optics.counting.formulas import modules_of_servers, sum_of_modules
 from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.selection import AUTO, RJ45, Choice, LinkSpec, Medium, PartsLookup, Span, choose
-
-FIXED = ("mpo", RJ45)
-"""Forms of cage that take a plug without a module."""
+from bomgen.optics.selection import AUTO, Choice, LinkSpec, Medium, PartsLookup, Span, choose
 
 
 class EndpointGroup(NamedTuple):
@@ -36,21 +32,6 @@ class EndpointGroup(NamedTuple):
     def separate(self) -> bool:
         """Whether they belong to hosts with other cages than the servers."""
         return self.others is not None
-
-
-def upper_cage_part(medium: Medium | None) -> str | None:
-    """Id of the part that serves several links in one cage of the upper device; None when there is no such part."""
-    if medium is None:
-        return None
-    if medium.upper is not None:
-        return medium.upper.identity.id if medium.upper.ports.value > 1 else None
-    cable = medium.cable
-    return cable.identity.id if cable and cable.links.value > 1 and not cable.identity.generic else None
-
-
-def is_planning_part(medium: Medium | None) -> bool:
-    """Whether the upper device has a planning part, which stands for whatever fits and is never refused."""
-    return medium is not None and medium.upper is not None and medium.upper.identity.generic
 
 
 def same_module(one: Module | None, other: Module | None) -> bool:
@@ -119,24 +100,6 @@ def chosen(kind: str, choice: Choice) -> Chosen:
 def unavailable_message(identity: Identity, kind: str) -> Message:
     """The statement that a part cannot be ordered; `kind` is what to name instead."""
     return message(f"part-{identity.availability}", name=identity.part_number or identity.id, kind=kind)
-
-
-def plugs_at_ends(links: Links, span: Span, medium: Medium | None) -> tuple[tuple[Cage, Plugged], ...]:
-    """What is plugged into the cages at both ends of a kind of link, the lower end first."""
-    found = []
-    for cage in (span.lower, span.upper):
-        part, carried = None, 1
-        module = None if medium is None else medium.lower if cage is span.lower else medium.upper
-        if cage.form in FIXED:
-            part = cage.form
-        elif module is not None and module.cage != ANY:
-            part, carried = module.identity.id, int(module.ports.value)
-        elif medium is not None and module is None and medium.cable is not None:
-            end = medium.cable.b if cage is span.lower else medium.cable.a
-            if end is not None and end.cage != ANY:
-                part, carried = medium.cable.identity.id, end.ports
-        found.append((cage, Plugged(links, part, carried)))
-    return tuple(found)
 
 
 End = TypeVar("End")

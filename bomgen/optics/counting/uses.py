@@ -10,6 +10,8 @@ from bomgen.catalog.parts import Cable, Module, Panel
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Figure
 from bomgen.optics.compatibility import Adapter, Cage
+from bomgen.optics.plugs import LeafShares
+from bomgen.optics.port_map import PortMap
 from bomgen.optics.selection import Medium, MediumOption, Patch
 
 
@@ -116,6 +118,10 @@ class Interconnect(NamedTuple):
     link_groups: tuple[LinkGroup, ...] = ()
     """For each kind of link: the group of the servers, then one for each kind of host with its own cages."""
     panels: tuple[PanelUse, ...] = ()
+    port_maps: Mapping[tuple[str, str], PortMap] = {}
+    """By tier and kind of link: the ports of a switch in their cages."""
+    leaf_shares: Mapping[str, LeafShares] = {}
+    """By kind of link: how its groups share the cages of a leaf; of links of endpoints alone."""
 
     def groups_of_kind(self, kind: str) -> list[LinkGroup]:
         """All groups of a kind of link."""

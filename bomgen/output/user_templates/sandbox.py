@@ -23,6 +23,7 @@ from jinja2.utils import Cycler, Joiner, missing
 from bomgen.core.csv_fields import escape_formula
 from bomgen.core.diagnostics import suggestion
 from bomgen.core.language import Language, language
+from bomgen.core.money import minor_units
 from bomgen.output.user_templates.process import LIMIT, Fault, Limits, too_large, too_long, too_slow
 
 PRELOADED = (difflib, html, pprint, textwrap, *map(codecs.lookup, ("ascii", "unicode-escape", "utf-8")))
@@ -202,6 +203,7 @@ def _environment(name: str, filters: Filters) -> _Environment:
 
 def writer(code: str, currency: str) -> Filters:
     """The filters that bomgen adds to Jinja's: they write values as the quote does in its language."""
+    minor_units()  # read now, while files may be
     words = language(code)
 
     def money(amount: object, currency: str = currency) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from bomgen.cabling.types import NOWHERE, CableType, DeviceKind, Wiring
-from bomgen.catalog.part_records import slug
+from bomgen.catalog.identity import ascii_slug
 from bomgen.catalog.parts import Cable, Module
 from bomgen.optics.selection import COPPER_PAIRS
 from bomgen.output.wiring.columns import batches
@@ -72,6 +73,8 @@ GENERIC = "Generic"
 RACK_WIDTH_IN = 19
 """From rail to rail (EIA-310); what a rack takes outside stands in columns of its own."""
 OUTER_UNIT = "mm"
+MOST_ROWS = 1000
+"""Of a file: NetBox imports each in one request, which ends after a few minutes."""
 MOST_LETTERS = 100
 """Of a name or a label."""
 ROLE_COLORS = {"server": "2196f3", "leaf": "4caf50", "spine": "ff9800", "core": "f44336"}
@@ -136,10 +139,18 @@ def write(wiring: Wiring, out: Path, progress: Progress) -> None:
 
 
 def _write(path: Path, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
+    """Write a table; rows that one import does not take go to further files, numbered in the order of their import."""
+    waiting = iter(rows)
+    part = list(islice(waiting, MOST_ROWS))
+    for number in count(1):
+        place = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        with place.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(part)
+        part = list(islice(waiting, MOST_ROWS))
+        if not part:
+            return
 
 
 def _model(kind: DeviceKind) -> _Model:
@@ -158,7 +169,7 @@ def _model(kind: DeviceKind) -> _Model:
 
 def _slug(name: str) -> str:
     """A name as NetBox writes it in addresses: letters, digits and hyphens."""
-    return slug(name).replace(".", "-")[:MOST_LETTERS] or GENERIC.lower()
+    return ascii_slug(name).replace(".", "-")[:MOST_LETTERS] or GENERIC.lower()
 
 
 def _racks(wiring: Wiring) -> Iterator[tuple[object, ...]]:

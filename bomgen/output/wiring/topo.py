@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from bomgen.cabling.types import DeviceKind, Wiring
-from bomgen.catalog.part_records import slug
+from bomgen.catalog.identity import ascii_slug
 from bomgen.output.wiring.formats import Progress
 from bomgen.output.wiring.subnet import Node, Subnet
 
@@ -60,7 +60,7 @@ def system_name(kind: DeviceKind) -> str:
 
 def _word(name: str) -> str:
     """A name as ibdm reads it: a hyphen before a digit would begin a number."""
-    return _start_with_letter("".join(letter if letter.isalnum() else "_" for letter in slug(name)).upper())
+    return _start_with_letter("".join(letter if letter.isalnum() else "_" for letter in ascii_slug(name)).upper())
 
 
 def _start_with_letter(name: str) -> str:

@@ -19,7 +19,7 @@ from bomgen.plan.binding.fabrics import AUTO, bought_once, fabric
 from bomgen.plan.binding.quote import operation, paths, quote, stock
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, storage, training
-from bomgen.plan.types import Layout, Plan, Site
+from bomgen.plan.types import ROLES, Layout, Plan, Site
 
 MOST_METRES, MICROMETRES = 1000, 1_000_000
 """The largest length on a floor, and the steps of a metre that it may be given in."""
@@ -44,7 +44,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         target = compute(workload.below("compute"))
     bought = cluster(root.below("cluster"))
     described = (fabric(root.below("fabrics"), name) for name in root.below("fabrics").data)
-    fabrics = bought_once([each for each in described if each], problems)
+    ordered = sorted((each for each in described if each), key=lambda each: (ROLES.index(each.role), each.name))
+    fabrics = bought_once(ordered, problems)
     site = _site(root.below("site")) if root.has("site") else None
     stored = storage(root.below("storage"))
     spares = _spares(root.below("spares"))

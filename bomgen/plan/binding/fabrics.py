@@ -72,6 +72,7 @@ def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
         build_out=section.word("build_out", "fabric-build-out"),
         tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
         pod_leaves=section.below("pod").figure("leaves", "count"),
+        allow_islands=bool(section.data.get("allow_islands")),
         planes=section.quantity("planes", "count", "fabric-planes"),
         reserved_ports=reserved if reserved and reserved.value else None,
         hosts=_hosts(section, role, tier_plans["leaf"]),
@@ -87,7 +88,7 @@ def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
 
 
 def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Hosts, ...]:
-    """What else is attached."""
+    """What else is attached, by name: the order in which a plan lists them decides nothing."""
     found = []
     listed = section.below("hosts")
     for index, _ in enumerate(section.data.get("hosts") or ()):
@@ -99,7 +100,7 @@ def _hosts(section: PlanSection, role: str, leaf: TierChoice | None) -> tuple[Ho
             nic = each.part("nic", "nic", part_records.nic)
             plug = plug_of(nic) if nic else _own_plug(part, role, leaf)
             found.append(Hosts(str(each.data["name"]), count, ports, part, plug))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda hosts: hosts.name))
 
 
 def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple[FabricPlan, ...]:

@@ -55,6 +55,8 @@ class PriceBook(NamedTuple):
     prices: tuple[Price, ...]
     currencies: tuple[tuple[str, Mark], ...]
     """Every currency of its prices, and where it is named first."""
+    hidden: tuple[str, ...] = ()
+    """Sheets of a workbook that were not read, because they are hidden."""
 
 
 def price_book(source: Source) -> PriceBook:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, time, timedelta
 from decimal import Context, Decimal
@@ -20,7 +21,8 @@ from bomgen.pricing.books.book import KEPT
 from bomgen.pricing.books.table import MAX_COLUMNS, Broken, Cell, Value
 
 SHEET = "prices"
-"""The sheet that is read; without one of that name the first."""
+"""The sheet that is read; without one of that name the first that is visible."""
+VISIBLE = "visible"
 MAX_BYTES = 5 * 10**6
 MAX_EXPANDED = 20 * 10**6
 MAX_ENTRIES = 200
@@ -36,7 +38,7 @@ FORMULA, ERROR = "f", "e"
 
 
 def rows(content: bytes, file: str) -> Iterator[Sequence[Cell]]:
-    """The rows of the sheet `prices`, or of the first one; line and column of a mark count its rows and columns.
+    """The rows of the visible sheet `prices`, or of the first visible one; marks count its rows and columns.
 
     Raises PlanErrors for what is no workbook, or too large.
     """
@@ -72,12 +74,20 @@ def _rows(content: bytes, file: str) -> Iterator[Sequence[Cell]]:
 def _sheet(content: bytes, file: str, computed: bool) -> Any:
     """The sheet of prices, with what formulas come to or as they are written."""
     book = load_workbook(BytesIO(content), read_only=True, data_only=computed, keep_links=False)
-    sheets = book.worksheets
+    sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == VISIBLE]
     if not sheets:
-        raise _wrong(file, "the workbook has no worksheet; put the prices into one", "xlsx")
+        hidden = "every worksheet is hidden; show the one with the prices"
+        message = hidden if book.worksheets else "the workbook has no worksheet; put the prices into one"
+        raise _wrong(file, message, "xlsx")
     sheet: Any = next((sheet for sheet in sheets if sheet.title.strip().lower() == SHEET), sheets[0])
     sheet.reset_dimensions()
     return sheet
+
+
+def hidden_sheets(content: bytes) -> tuple[str, ...]:
+    """The names of the sheets that nobody sees, and that are not read, of a workbook whose rows were read."""
+    book = load_workbook(BytesIO(content), read_only=True, keep_links=False)
+    return tuple(sheet.title for sheet in book.worksheets if sheet.sheet_state != VISIBLE)
 
 
 def _value(cell: Any, formula: bool) -> Value:
@@ -113,6 +123,11 @@ def unpacked(content: bytes, file: str) -> int:
             if len(entries) > MAX_ENTRIES:
                 message = f"{len(entries)} files in the workbook; at most {MAX_ENTRIES} are read"
                 raise _wrong(file, message, "xlsx-limit")
+            names = Counter(entry.filename.lower() for entry in entries)
+            twice = next((entry.filename for entry in entries if names[entry.filename.lower()] > 1), None)
+            if twice:
+                message = f"'{twice}' is twice in the workbook; save it as .xlsx in a spreadsheet program"
+                raise _wrong(file, message, "xlsx")
             expanded = sum(entry.file_size for entry in entries)
             if expanded > MAX_EXPANDED:
                 message = f"{expanded} bytes once it is unpacked; at most {MAX_EXPANDED} are read"

@@ -49,7 +49,7 @@ def facts(writer: Writer) -> Iterator[tuple[str, str]]:
                 high = language.money(totals.high, totals.currency)
                 yield word("fact-range"), word("range-ends", low=low, high=high)
             elif totals.low != totals.amount:
-                yield word("fact-range"), word("ui-at-least", amount=low)
+                yield word("fact-low"), low
         if totals.priced_lines:
             yield word("fact-confidence"), _how_sure(writer)
 

@@ -121,7 +121,7 @@ def _group(
     first = slice(rows.start[racks[0]], rows.start[racks[0] + 1])
     of_pdus = found.hosts.get(PDUS)
     is_pdu = _are(rows.device[first], of_pdus)
-    server = design.plan.cluster.server
+    server = design.facility.server
     scale = server is not None and server.rack_scale
     is_spare = _are(rows.device[first], found.spare)
     slots = tuple(

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from fabrics_by_hand import figure
 
-from bomgen.cabling.port_map import PortDemand, map_ports
 from bomgen.catalog import switch_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.fabric.ports import carries_rate, group_radix
+from bomgen.optics.plugs import UNKNOWN
+from bomgen.optics.port_map import PortDemand, map_ports
 from bomgen.output.wiring import infragraph
 from bomgen.output.writer import write_wiring
 from bomgen.workflow.inputs import open_plan
@@ -42,7 +43,7 @@ def _names(switch: Switch, rate: int) -> list[str]:
     )
     if not ports:
         return []
-    return [socket.name for socket in map_ports(switch, [PortDemand("all", ports, wanted, None)])["all"].sockets]
+    return [socket.name for socket in map_ports(switch, [PortDemand("all", ports, wanted, UNKNOWN)])["all"].sockets]
 
 
 @pytest.mark.parametrize(("name", "switch"), _switches(), ids=lambda value: value if isinstance(value, str) else "")

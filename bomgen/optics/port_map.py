@@ -6,14 +6,20 @@ one more number; a line card stands in front.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.parts import PortGroup, Switch
 from bomgen.core.provenance import Figure
+from bomgen.fabric.line_cards import FittedTier
 from bomgen.fabric.ports import carries_rate, group_radix, links_per_cage
+from bomgen.fabric.types import Fabric, Links, Tier, ports_of
+from bomgen.optics.plugs import UNKNOWN, Plug, Socket, TooFewCages, may_share
+
+UPLINK = "uplink"
+"""The ports of a switch that lead into another fabric, beside its own kinds of link."""
 
 
 class PortDemand(NamedTuple):
@@ -23,17 +29,7 @@ class PortDemand(NamedTuple):
     """What they are asked for by, such as `leaf-spine`."""
     ports: int
     rate: Figure
-    part: str | None
-    """What is plugged in: different parts share no cage. None: a part for each port, or none that is known."""
-
-
-class Socket(NamedTuple):
-    """Where one link is plugged in."""
-
-    cage: int
-    lane: int
-    """Place in the cage, from 0."""
-    name: str
+    plug: Plug
 
 
 class PortMap(NamedTuple):
@@ -43,17 +39,56 @@ class PortMap(NamedTuple):
     sockets: tuple[Socket, ...]
 
 
-class TooFewCages(Exception):
-    """The links of a switch fill more cages than it has."""
+def map_fabric_ports(
+    fabric: Fabric, plug: Callable[[Links, str], Plug], fitted: Sequence[FittedTier]
+) -> dict[tuple[str, str], PortMap]:
+    """The port maps of the switches of a fabric, by tier and kind of link; links down come first.
+
+    `plug` gives what links of a kind have in a tier's cages, `fitted` the line cards. Raises TooFewCages.
+    """
+    port_maps = {}
+    for tier in fabric.tiers:
+        wanted = list(_port_demands(fabric, tier, plug))
+        for each, port_map in map_ports(tier.switch, wanted, _card_share(tier, wanted, fitted)).items():
+            port_maps[tier.name, each] = port_map
+    return port_maps
+
+
+def _port_demands(fabric: Fabric, tier: Tier, plug: Callable[[Links, str], Plug]) -> Iterator[PortDemand]:
+    """The ports of a fully connected switch by kind of link, those down first."""
+    kinds = [links for links in fabric.links if tier.name in links.ends]
+    for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.within_tier):
+        yield PortDemand(links.kind, ports_of(tier, links), links.rate_gbps, plug(links, tier.name))
+    if fabric.uplink_gbps and tier.up:
+        yield PortDemand(UPLINK, int(tier.up.value), fabric.uplink_gbps, Plug(UPLINK))
+
+
+def _card_share(tier: Tier, wanted: Sequence[PortDemand], fitted: Sequence[FittedTier]) -> CardShare | None:
+    """How a chassis divides its links over its cards; None where they do not divide evenly, or rates differ."""
+    chassis = tier.switch.chassis
+    cards = next((each for each in fitted if each.tier == tier.name), None)
+    if chassis is None or chassis.ports_per_card is None or cards is None or cards.card_down is None:
+        return None
+    if len({each.rate.value for each in wanted}) > 1:
+        return None
+    cages = chassis.ports_per_card.value // tier.switch.groups[0].ports_per_cage.value
+    return CardShare(int(cards.card_down.value), int(cards.card_up.value) if cards.card_up else 0, int(cages))
 
 
 def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | None = None) -> dict[str, PortMap]:
     """The sockets of every kind of link on a switch: one kind after the other, each in the first ports that carry it.
 
-    Different parts begin a cage of their own. Raises Overfull when a switch has too few cages for that.
+    Different parts begin a cage of their own, planning parts where there are cages enough. Raises TooFewCages.
     """
     if card is not None:
         return _on_cards(switch, wanted, card)
+    try:
+        return _map_ports(switch, wanted)
+    except TooFewCages:
+        return _map_ports(switch, wanted, tight=True)
+
+
+def _map_ports(switch: Switch, wanted: Sequence[PortDemand], tight: bool = False) -> dict[str, PortMap]:
     used: dict[int, _Used] = {}
     port_maps: dict[str, PortMap] = {}
     for each in wanted:
@@ -62,8 +97,8 @@ def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | No
         for index, group, first_cage in _groups(switch, each.rate):
             here = links_per_cage(group, each.rate)
             per_cage = here if not found else per_cage
-            state = used.setdefault(index, _Used(0, 0, None))
-            start = state.start_for(here, each.part)
+            state = used.setdefault(index, _Used(0, 0, UNKNOWN))
+            start = state.start_for(here, each.plug, tight)
             capacity = int(Fraction(group_radix(group, each.rate).value))
             taken = min(each.ports - len(found), max(capacity - start, 0))
             for port in range(start, start + taken):
@@ -71,9 +106,10 @@ def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | No
                 number = first_cage + cage
                 found.append(Socket(number, lane, _name(switch, group, *_slot(switch, number), lane, here)))
             if taken:
-                used[index] = _Used(start + taken, here, each.part)
+                used[index] = _Used(start + taken, here, each.plug)
         if len(found) < each.ports:
-            raise TooFewCages(f"{each.ports} {each.end} links find {len(found)} ports on a {switch.identity.name}")
+            message = f"{each.ports} {each.end} links find {len(found)} ports on {switch.identity.name}"
+            raise TooFewCages(message, each.end)
         port_maps[each.end] = PortMap(per_cage, tuple(found))
     return port_maps
 
@@ -110,13 +146,13 @@ class _Used(NamedTuple):
 
     links: int
     per_cage: int
-    part: str | None
+    plug: Plug
 
-    def start_for(self, per_cage: int, part: str | None) -> int:
+    def start_for(self, per_cage: int, plug: Plug, tight: bool) -> int:
         """The first port for links of another kind: side by side with equal ones, else from the next cage on."""
         if not self.links:
             return 0
-        if self.per_cage == per_cage and (part == self.part or None in (part, self.part)):
+        if self.per_cage == per_cage and may_share(self.plug, plug, tight):
             return self.links
         return ceil(self.links / self.per_cage) * per_cage
 
