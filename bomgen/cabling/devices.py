@@ -132,18 +132,18 @@ def plane_names(built: BuiltFabric) -> tuple[str, ...]:
     planes = int(built.plan.planes.value)
     all_of_them = int(built.fabric.planes.value) if built.fabric.planes else 1
     rails = all_of_them // planes
-    of_plane = [f"p{number + 1}" if planes > 1 else "" for number in range(planes)]
+    per_plane = [f"p{number + 1}" if planes > 1 else "" for number in range(planes)]
     if not built.plan.declared.isolated_rails:
-        return tuple(of_plane)
-    return tuple(f"{plane}r{rail + 1}" for rail in range(rails) for plane in of_plane)
+        return tuple(per_plane)
+    return tuple(f"{plane}r{rail + 1}" for rail in range(rails) for plane in per_plane)
 
 
 def device_names(stem: str, count: int, planes: tuple[str, ...]) -> Callable[[int], str]:
     """Names of equal devices: stem, plane and a number as wide as the largest."""
-    of_plane = max(count // len(planes), 1)
-    digits = max(len(str(of_plane)), LEAST_DIGITS)
+    per_plane = max(count // len(planes), 1)
+    digits = max(len(str(per_plane)), LEAST_DIGITS)
     stems = [f"{stem}-{plane}-" if plane else f"{stem}-" for plane in planes]
-    return lambda number: f"{stems[number // of_plane]}{number % of_plane + 1:0{digits}}"
+    return lambda number: f"{stems[number // per_plane]}{number % per_plane + 1:0{digits}}"
 
 
 def _candidate_stems(stem: str) -> Iterator[str]:

@@ -71,12 +71,12 @@ def route_cables(design: Design, parts: PartsLookup) -> Design:
         and (ways := _measured_routes(before, built.plan.name, kind, None, site, racks, wish.length_m))
     }
     del before  # of a million GPUs it has a third of a gibibyte
-    chosen = _with_selected_parts(design, {key: longest(ways) for key, ways in lengths.items()}, parts)
+    chosen = _select_parts(design, {key: longest(ways) for key, ways in lengths.items()}, parts)
     del lengths
     after = wire(chosen)
     while longer := _patched_lengths(after, chosen):
         del after
-        chosen = _with_selected_parts(chosen, longer, parts)
+        chosen = _select_parts(chosen, longer, parts)
         after = wire(chosen)
     _check_sold(after, chosen)
     return chosen._replace(
@@ -107,7 +107,7 @@ def _refuse_panels(design: Design) -> None:
                 raise PlanErrors([Problem(wish.panels.mark, "error", message, "layout", path)])
 
 
-def _with_selected_parts(design: Design, lengths: Lengths, parts: PartsLookup) -> Design:
+def _select_parts(design: Design, lengths: Lengths, parts: PartsLookup) -> Design:
     """The design with its links built for other lengths, and the parts of those over panels."""
     fabrics = []
     for built in design.fabrics:
@@ -124,11 +124,11 @@ def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
     """A fabric with the parts for links over panels. Raises PlanErrors for those that cannot go over any."""
     if not any(wish.panels for wish in built.plan.links.values()):
         return built
-    found = tuple(_with_patch(built, each, parts) for each in built.interconnect.link_groups)
+    found = tuple(_add_patch(built, each, parts) for each in built.interconnect.link_groups)
     return built._replace(interconnect=built.interconnect._replace(link_groups=found))
 
 
-def _with_patch(built: BuiltFabric, alike: LinkGroup, parts: PartsLookup) -> LinkGroup:
+def _add_patch(built: BuiltFabric, alike: LinkGroup, parts: PartsLookup) -> LinkGroup:
     """Links with the parts for panels; those of other machines that are built so that no panel takes them stay direct.
 
     All that is cut to its way counts by route.
@@ -239,7 +239,7 @@ def _fit_lengths(
             problems += _doubts(use.kind, use.cable, ways, asked[use.kind])
         elif not _goes_over_panels(connected.link_groups, use):
             cables.append(use)
-    cables += _of_panels(built, table, site, racks, asked)
+    cables += _panel_cables(built, table, site, racks, asked)
     panels = tuple(_panels(built, wiring))
     return built._replace(
         interconnect=connected._replace(
@@ -254,7 +254,7 @@ def _goes_over_panels(alike: tuple[LinkGroup, ...], use: CableUse) -> bool:
     return bool(own) and all(each.patch for each in own)
 
 
-def _of_panels(
+def _panel_cables(
     built: BuiltFabric, table: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]
 ) -> Iterator[CableUse]:
     """Jumpers and trunks of a fabric by kind of link, part and length."""
@@ -328,7 +328,7 @@ def _doubts(kind: str, cable: Cable, ways: Figure, asked: LinkSpec) -> Iterator[
         text = message("cable-ends-unplaced", unplaced=ends.unplaced, all=every, kind=kind, length=length)
         yield Problem(asked.mark, "warning", text, "layout", f"links.{kind}")
     most = Fraction(str(max(cable.lengths_m)))
-    longer = every - table.no_longer_than(most)
+    longer = every - table.count_up_to(most)
     if longer:
         text = message("cable-too-short", cable=cable.identity.id, longest=metres(most), count=longer, kind=kind)
         yield Problem(asked.mark, "warning", text, "reach", f"links.{kind}")

@@ -50,9 +50,9 @@ class Routes(NamedTuple):
     centimetres: tuple[tuple[int, int], ...]
     """Length and cables."""
 
-    def no_longer_than(self, metres: Fraction) -> int:
+    def count_up_to(self, metres: Fraction) -> int:
         """Cables whose way is so long at most."""
-        return sum(count for cable_type, count in self.centimetres if cable_type <= metres * CENTIMETRES)
+        return sum(count for length, count in self.centimetres if length <= metres * CENTIMETRES)
 
     def __str__(self) -> str:
         shortest, longest = (f"{self.centimetres[place][0] / CENTIMETRES:g}" for place in (0, -1))
@@ -91,7 +91,7 @@ def longest(ways: Routes) -> Fraction:
 @formula("pieces")
 def pieces_up_to(ways: Routes, over_m: Fraction, up_to_m: Fraction) -> int:
     """Cables whose way is longer than the next shorter one that is sold, and no longer than this one."""
-    return ways.no_longer_than(up_to_m) - ways.no_longer_than(over_m)
+    return ways.count_up_to(up_to_m) - ways.count_up_to(over_m)
 
 
 @formula("m")
@@ -102,7 +102,7 @@ def zero_length() -> int:
 
 def route_lengths(ends: Ends, floor: tuple[Fraction, ...], fallback_length_m: Fraction) -> Routes:
     """The ways as lengths: of a cable with several, the longest."""
-    of_pieces = _of_pieces(measure_routes(ends, floor, fallback_length_m), ends.piece)
+    of_pieces = _longest_per_piece(measure_routes(ends, floor, fallback_length_m), ends.piece)
     return Routes(tuple(sorted(Counter(of_pieces.tolist()).items())))
 
 
@@ -125,7 +125,7 @@ def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
     return rounded
 
 
-def _of_pieces(length: Column, piece: Column) -> Column:
+def _longest_per_piece(length: Column, piece: Column) -> Column:
     """The longest way of every cable."""
     begins = np.flatnonzero(np.diff(piece, prepend=-1))
     return np.maximum.reduceat(length, begins) if len(begins) else length
@@ -203,7 +203,7 @@ def round_to_stock_length(wiring: Wiring, site: Site, racks: Floor) -> Wiring:
 
 def stock_lengths(ways: Column, piece: Column, lengths_m: tuple[float, ...]) -> NDArray[np.float64]:
     """The length that each cable has for its way [cm], a row a link."""
-    of_pieces = _of_pieces(ways, piece)
+    of_pieces = _longest_per_piece(ways, piece)
     steps = stock_lengths_up_to(lengths_m, Fraction(int(of_pieces.max(initial=0)), CENTIMETRES))
     bounds = np.array([int(step * CENTIMETRES) for step in steps], dtype=np.int64)
     found = np.array([float(step) for step in steps])[np.searchsorted(bounds, of_pieces)]

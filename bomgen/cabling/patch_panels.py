@@ -326,7 +326,7 @@ def _assembled(
         cable_type = wiring.cable_types[int(np.flatnonzero(of_type == number)[0])]
         medium = Medium(None, None, group.patch.trunk, Fraction(0))
         of_trunks[number] = len(cable_types)
-        cable_types.append(_of_panels(cable_type, medium, (1, 1), TRUNKED))
+        cable_types.append(_panel_cable_type(cable_type, medium, (1, 1), TRUNKED))
     direct = np.ones(len(wiring), dtype=bool)
     direct[trunks.rows] = False
     kinds = list(dict.fromkeys((cable_type.fabric, cable_type.kind) for cable_type in wiring.cable_types))
@@ -388,10 +388,10 @@ def _add_panel_types(cable_types: list[CableType], known: Sequence[CableType], r
             Fraction(0),
         )
         per_cage = (cable_type.links_per_cage[0], 1) if below else (1, cable_type.links_per_cage[1])
-        cable_types.append(_of_panels(cable_type, medium, per_cage, role))
+        cable_types.append(_panel_cable_type(cable_type, medium, per_cage, role))
     return found
 
 
-def _of_panels(cable_type: CableType, medium: Medium, per_cage: tuple[int, int], role: str) -> CableType:
+def _panel_cable_type(cable_type: CableType, medium: Medium, per_cage: tuple[int, int], role: str) -> CableType:
     """A way with other parts, which is as long as its own way over the floor."""
     return cable_type._replace(medium=medium, links_per_cage=per_cage, role=role, measured=True)

@@ -119,10 +119,10 @@ def _numbers(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Column:
         if other is None:
             continue
         place = np.arange(kind.number, dtype=np.int64)
-        plane, within = place // max(kind.of_plane, 1), place % max(kind.of_plane, 1)
-        fits = (plane < other.planes) & (within < other.of_plane)
+        plane, within = place // max(kind.per_plane, 1), place % max(kind.per_plane, 1)
+        fits = (plane < other.planes) & (within < other.per_plane)
         rows = kind.start + place[fits]
-        found[rows] = other.start + plane[fits] * other.of_plane + within[fits]
+        found[rows] = other.start + plane[fits] * other.per_plane + within[fits]
     return found
 
 

@@ -90,7 +90,7 @@ class DeviceKind(NamedTuple):
     """What names begin with where it is a switch: its fabric, in lower case and hyphens."""
 
     @property
-    def of_plane(self) -> int:
+    def per_plane(self) -> int:
         """How many belong to each of several equal fabrics."""
         return self.number // self.planes
 
@@ -170,13 +170,13 @@ class Wiring:
         """The ways that cables are built, those alone that there is a cable of."""
         return [self.cable_types[number] for number in np.unique(self.cable_type)]
 
-    def of_fabrics(self, fabrics: Collection[str]) -> Wiring:
+    def select_fabrics(self, fabrics: Collection[str]) -> Wiring:
         """The cables of some fabrics alone."""
         wanted = np.array([cable_type.fabric in fabrics for cable_type in self.cable_types], dtype=bool)
         rows = np.flatnonzero(wanted[self.cable_type]) if len(self) else self.cable_type
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         columns["piece"] = np.unique(columns["piece"], return_inverse=True)[1]
-        below = self.over_panels.of_fabrics(fabrics) if self.over_panels else None
+        below = self.over_panels.select_fabrics(fabrics) if self.over_panels else None
         return replace(self, **columns, over_panels=below)
 
     def kind_of(self, device: int) -> DeviceKind:

@@ -149,7 +149,7 @@ def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | 
         try:
             data = bill_in(each.content, each.name)
             read.append(
-                _worked_out(each.file(), of_side) if data is None else (side_of(data, each.name, seen=seen), None)
+                _build_side(each.file(), of_side) if data is None else (side_of(data, each.name, seen=seen), None)
             )
         except PlanErrors as errors:
             _show([problem for problem in errors.problems if str(problem) not in shown], each)
@@ -170,7 +170,7 @@ def _opened(name: str, settings: Sequence[str], root: str | None, folder: Path) 
     except (OSError, ValueError):
         is_file = False
     try:
-        if not is_file and (found := _of_revision(name, settings, root, folder)):
+        if not is_file and (found := _open_side(name, settings, root, folder)):
             return found
         if name != STANDARD_INPUT:
             return _Given(name, Path(name).read_bytes(), lambda: _plan(name, root), None)
@@ -190,7 +190,7 @@ def _plan(name: str, root: str | None) -> PlanFile:
     return open_plan(name, root)
 
 
-def _of_revision(name: str, settings: Sequence[str], root: str | None, folder: Path) -> _Given | None:
+def _open_side(name: str, settings: Sequence[str], root: str | None, folder: Path) -> _Given | None:
     """The file that `REV:PATH` names; None when that is not what the name is. Raises ValueError with what is wrong."""
     if ":" not in name:
         return None
@@ -208,7 +208,7 @@ def _of_revision(name: str, settings: Sequence[str], root: str | None, folder: P
         raise ValueError(str(error)) from None
 
 
-def _worked_out(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
+def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     """The side of a plan. Raises PlanErrors with what keeps it from being built."""
     from bomgen.cli.watch import watched
     from bomgen.report.diff.difference import side_of

@@ -106,13 +106,13 @@ def fabrics(ctx: click.Context, typed: str) -> list[Item]:
                 yield from cluster.get("fabrics") or ()
         yield from _named_in(file, "fabrics")
 
-    return _words(typed, dict.fromkeys(_of_plan(ctx, of)))
+    return _words(typed, dict.fromkeys(_plan_keys(ctx, of)))
 
 
 def clusters(ctx: click.Context, typed: str) -> list[Item]:
     """The names of the clusters of the plan that stands before."""
     return _words(
-        typed, _of_plan(ctx, lambda file: [str(cluster["name"]) for cluster in _clusters(file) if "name" in cluster])
+        typed, _plan_keys(ctx, lambda file: [str(cluster["name"]) for cluster in _clusters(file) if "name" in cluster])
     )
 
 
@@ -142,7 +142,7 @@ def paths(ctx: click.Context, typed: str) -> list[Item]:
     above = typed.rpartition(".")[0]
     start = f"{above}." if above else ""
     found: dict[str, Item] = {}
-    for path in _of_plan(ctx, of):
+    for path in _plan_keys(ctx, of):
         if path.startswith(typed):
             step, more, _ = path[len(start) :].partition(".")
             word = f"{start}{step}{'.' if more else ''}"
@@ -163,7 +163,7 @@ def settings(ctx: click.Context, typed: str) -> list[Item]:
         place = [below for each in place for below in _at(whole, each, step)]
     if equals:
         return [Item(f"{key}={word}") for word in _values(whole, place) if word.startswith(value)]
-    named = _of_plan(ctx, lambda file: _named_in(file, *steps)) if steps else []
+    named = _plan_keys(ctx, lambda file: _named_in(file, *steps)) if steps else []
     described = [pair for each in place for pair in _keys(whole, each)]
     found: dict[str, Item] = {}
     for name, entry in (*described, *((name, {}) for name in named)):
@@ -185,7 +185,7 @@ def _ids(kind: str) -> list[str]:
     return sorted(path.stem for path in (folder("data") / kind).glob("*.yaml"))
 
 
-def _of_plan(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> list[str]:
+def _plan_keys(ctx: click.Context, words: Callable[[PlanFile], Iterable[str]]) -> list[str]:
     """Words of the plan that the command names; none where there is no such plan, or it is wrong."""
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.workflow.inputs import STANDARD_INPUT, open_plan
@@ -222,7 +222,7 @@ def _data(file: PlanFile) -> Any:
     return extended(file, ()).data
 
 
-def _laid_open(whole: dict[str, Any], schema: Any) -> list[dict[str, Any]]:
+def _unfold(whole: dict[str, Any], schema: Any) -> list[dict[str, Any]]:
     """A schema with those that it refers to."""
     if not isinstance(schema, dict):
         return []
@@ -231,18 +231,18 @@ def _laid_open(whole: dict[str, Any], schema: Any) -> list[dict[str, Any]]:
         target: Any = whole
         for step in schema["$ref"].removeprefix("#/").split("/"):
             target = target[step]
-        found += _laid_open(whole, target)
-    return found + _laid_open(whole, schema.get("then"))
+        found += _unfold(whole, target)
+    return found + _unfold(whole, schema.get("then"))
 
 
 def _keys(whole: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The keys that a schema describes."""
-    return [pair for each in _laid_open(whole, schema) for pair in each.get("properties", {}).items()]
+    return [pair for each in _unfold(whole, schema) for pair in each.get("properties", {}).items()]
 
 
 def _at(whole: dict[str, Any], schema: dict[str, Any], step: str) -> Iterator[dict[str, Any]]:
     """What a schema says of the value at a key."""
-    for each in _laid_open(whole, schema):
+    for each in _unfold(whole, schema):
         below = each.get("properties", {}).get(step, each.get("additionalProperties"))
         if isinstance(below, dict):
             yield below
@@ -250,7 +250,7 @@ def _at(whole: dict[str, Any], schema: dict[str, Any], step: str) -> Iterator[di
 
 def _goes_on(whole: dict[str, Any], schema: dict[str, Any]) -> bool:
     """Whether keys follow: of a mapping, but not of a part or model, which is named more often than described."""
-    laid = _laid_open(whole, schema)
+    laid = _unfold(whole, schema)
     if any("x-catalog" in each for each in laid):
         return False
     return not schema or any(
@@ -261,7 +261,7 @@ def _goes_on(whole: dict[str, Any], schema: dict[str, Any]) -> bool:
 def _values(whole: dict[str, Any], place: Iterable[dict[str, Any]]) -> Iterator[str]:
     """The words and ids that a schema knows for a value."""
     for schema in place:
-        for each in _laid_open(whole, schema):
+        for each in _unfold(whole, schema):
             yield from (str(word) for word in each.get("enum", ()))
             if each.get("type") == "boolean":
                 yield from ("true", "false")

@@ -224,12 +224,12 @@ def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...], power: 
             in_racks = facility.trays_of_racks(whole, server.trays)
     gpu = plan.cluster.gpu
     for each in built:
-        server = server and _with_cards(server, each)
+        server = server and _add_cards(server, each)
     gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
     return facility.install(plan.site, server, in_racks, power, machines, sizing.days, gpus)
 
 
-def _with_cards(server: Server, built: BuiltFabric) -> Server:
+def _add_cards(server: Server, built: BuiltFabric) -> Server:
     """The server with the power of the cards that a fabric buys for it."""
     card, attached = built.bought_nic, built.attachment
     if card is None or attached is None or card.power_w is None or server.power_w is None:

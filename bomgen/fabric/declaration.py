@@ -128,7 +128,7 @@ class Topology:
         raise KeyError(f"the topology {self.name} declares no links {name}")
 
 
-def no_connections(_plane: Fabric, _seats: object) -> Iterator[tuple[LinkKind, Connections]]:
+def connect_nothing(_plane: Fabric, _seats: object) -> Iterator[tuple[LinkKind, Connections]]:
     """The connections of a topology whose switches are not linked to each other."""
     yield from ()
 

@@ -86,7 +86,7 @@ def combine_planes(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
     """
     endpoints, attached = all_endpoints(whole), attached_ports(whole)
 
-    def of_all(figure: Figure) -> Figure:
+    def in_all_planes(figure: Figure) -> Figure:
         return times_planes(figure, planes)
 
     too_many = ports_too_many(plane.endpoints, planes, endpoints)
@@ -96,18 +96,18 @@ def combine_planes(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
     def free_of(tier: str, figure: Figure) -> Figure:
         """Free ports of a tier of all planes, or room on the leaves."""
         if not too_many.value or tier not in ("leaf", "spine"):
-            return of_all(figure)
+            return in_all_planes(figure)
         if above and above_all and above.value:
             if tier == "spine":
                 return free_ports_on_spines(figure, planes, above, above_all)
             return free_ports_on_leaves(figure, planes, too_many, above, above_all)
-        return free_ports_in_all(figure, planes, too_many) if tier == "leaf" else of_all(figure)
+        return free_ports_in_all(figure, planes, too_many) if tier == "leaf" else in_all_planes(figure)
 
     links = tuple(
         replace(
             each,
-            count=endpoints if each.ends[0] == "server" and plane.tiers else of_all(each.count),
-            cabled=attached if each.ends[0] == "server" and plane.tiers else of_all(each.cabled),
+            count=endpoints if each.ends[0] == "server" and plane.tiers else in_all_planes(each.count),
+            cabled=attached if each.ends[0] == "server" and plane.tiers else in_all_planes(each.cabled),
         )
         for each in plane.links
     )
@@ -116,12 +116,12 @@ def combine_planes(plane: Fabric, planes: Figure, whole: Demand) -> Fabric:
         ports_per_server=whole.ports_per_server,
         tiers=tuple(_tier(tier, planes) for tier in plane.tiers),
         links=links,
-        switches=of_all(plane.switches),
-        bisection_gbps=of_all(plane.bisection_gbps),
+        switches=in_all_planes(plane.switches),
+        bisection_gbps=in_all_planes(plane.bisection_gbps),
         largest=largest_of_all(plane.largest, planes, too_many) if plane.largest else None,
         free_ports={tier: free_of(tier, ports) for tier, ports in plane.free_ports.items()},
         growth=free_of("leaf", plane.growth) if plane.growth else None,
-        pods=of_all(plane.pods) if plane.pods else None,
+        pods=in_all_planes(plane.pods) if plane.pods else None,
         reserved_above=above_all,
         plane=plane.plane or plane,
         planes=planes_and_rails(planes, plane.planes) if plane.planes else planes,

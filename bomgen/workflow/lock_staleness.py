@@ -77,8 +77,8 @@ def _records(lock: Lock, records: Mapping[str, str]) -> Iterator[str]:
 
 def _books(lock: Lock, books: Books, report: Report) -> Iterator[str]:
     """Price books that are gone or new, and prices that are not what they were."""
-    of_all = (file for each in (report, *report.alternatives) for file, _ in each.plan.quote.price_books)
-    named = list(dict.fromkeys(of_all))
+    in_all_planes = (file for each in (report, *report.alternatives) for file, _ in each.plan.quote.price_books)
+    named = list(dict.fromkeys(in_all_planes))
     for file, pinned in lock.books.items():
         if file not in named:
             yield f"the plan no longer names the price book {file}"

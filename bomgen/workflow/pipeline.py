@@ -307,4 +307,4 @@ def list_cables(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
     if found := broken_rules(wiring, report.design):
         raise BrokenResult("; ".join(found))
-    return wiring.of_fabrics(fabrics) if fabrics else wiring
+    return wiring.select_fabrics(fabrics) if fabrics else wiring

@@ -294,7 +294,7 @@ def test_edges_count_cables(tmp_path):
 def test_numbers_are_numbers(tmp_path):
     """Rows, racks, units and cages are integers in Parquet and numbers in the workbook; without a site all are null."""
     report = work_out(open_plan(str(CHECKOUT / "plans" / "superpod-h100-floor.yaml"), None))
-    wiring = list_cables(report).of_fabrics(["compute"])
+    wiring = list_cables(report).select_fabrics(["compute"])
     numbers = [f"{end}_{what}" for end in "ab" for what in ("row", "rack", "unit", "cage")]
     for form in ("csv", "parquet", "xlsx"):
         write_wiring(wiring, form, tmp_path / f"wiring.{form}", lambda _: None)

@@ -140,8 +140,8 @@ def _add_ports(groups: list[LeafGroup], ports: int, down: int, kind: str) -> lis
         ports -= taken
         whole, rest = divmod(taken, room)
         parts = [
-            _with_ports(group, kind, room)._replace(leaves=whole),
-            _with_ports(group, kind, rest)._replace(leaves=1 if rest else 0),
+            _add_to_group(group, kind, room)._replace(leaves=whole),
+            _add_to_group(group, kind, rest)._replace(leaves=1 if rest else 0),
             group._replace(leaves=group.leaves - whole - (1 if rest else 0)),
         ]
         placed[index] = [part for part in parts if part.leaves]
@@ -155,7 +155,7 @@ def _fill_order(group: LeafGroup, down: int) -> int:
     return 1 if group.filled == 0 else 2
 
 
-def _with_ports(group: LeafGroup, kind: str, ports: int) -> LeafGroup:
+def _add_to_group(group: LeafGroup, kind: str, ports: int) -> LeafGroup:
     return group._replace(**{kind: getattr(group, kind) + ports})
 
 

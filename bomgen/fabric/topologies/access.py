@@ -10,7 +10,7 @@ from bomgen.core.provenance import Assumed, formula, require
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.clos.search import ports_left_down
 from bomgen.fabric.clos.search_formulas import ports_left_in_cages
-from bomgen.fabric.declaration import SERVER_LEAF, Topology, no_connections
+from bomgen.fabric.declaration import SERVER_LEAF, Topology, connect_nothing
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, one_tier, seat_in_order
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
@@ -112,6 +112,6 @@ TOPOLOGY = Topology(
     tiers=("leaf",),
     link_kinds=(SERVER_LEAF,),
     build=build,
-    connect=no_connections,
+    connect=connect_nothing,
     uplinked=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bomgen.fabric.declaration import SERVER_LEAF, Topology, no_connections
+from bomgen.fabric.declaration import SERVER_LEAF, Topology, connect_nothing
 from bomgen.fabric.requirements import build_one_switch
 from bomgen.fabric.types import Demand, Fabric
 
@@ -28,6 +28,6 @@ TOPOLOGY = Topology(
     tiers=("leaf",),
     link_kinds=(SERVER_LEAF,),
     build=build,
-    connect=no_connections,
+    connect=connect_nothing,
     one_switch=True,
 )

@@ -71,17 +71,17 @@ class Subnet:
 
     def _keys(self, device: Column, port: Column) -> Column:
         """A number for each node, in the order of devices and of the names of their adapters."""
-        adapter = np.where(self._of_switch(device), 0, self.stem[port] + 1)
+        adapter = np.where(self._is_switch(device), 0, self.stem[port] + 1)
         return device * np.int64(len(self.stems) + 1) + adapter
 
-    def _of_switch(self, device: Column) -> Column:
+    def _is_switch(self, device: Column) -> Column:
         found: Column = self.switches[self.wiring.kind_numbers[device]]
         return found
 
     def _ports(self, device: Column, port: Column, cage: Column, lane: Column) -> Column:
         """The numbers of ports on their nodes: by cage and lane on a switch, as they are called on an adapter."""
         lanes = self.lanes[self.wiring.kind_numbers[device]]
-        return np.where(self._of_switch(device), cage * lanes + lane + 1, self.number[port])
+        return np.where(self._is_switch(device), cage * lanes + lane + 1, self.number[port])
 
     def kind(self, device: int) -> DeviceKind:
         """The kind of a device."""

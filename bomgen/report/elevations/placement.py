@@ -188,7 +188,7 @@ def _slot(standing: RackStack, devices: NDArray[np.int64], trays: bool, spare: b
 
 def _named(kind: DeviceKind, numbers: Column) -> Iterator[Named]:
     """The names of devices in a row, those of equal fabrics apart."""
-    plane = numbers // max(kind.of_plane, 1)
+    plane = numbers // max(kind.per_plane, 1)
     for first, last in _runs((np.diff(numbers) != 1) | (np.diff(plane) != 0)):
         yield kind.name(int(numbers[first])), kind.name(int(numbers[last]))
 

@@ -109,8 +109,8 @@ def _other_tiers(tried: Tried, wanted: int) -> Other:
         return Other(name, f"cannot be built: {tried.lacks}")
     if tried.shape:
         switches, links, _ = tried.shape.cost
-        of_plane = f"{counted(switches, 'switch')} and {counted(links, 'link')} between them"
-        return Other(name, f"would do as well, with {of_plane}: {tried.shape}")
+        per_plane = f"{counted(switches, 'switch')} and {counted(links, 'link')} between them"
+        return Other(name, f"would do as well, with {per_plane}: {tried.shape}")
     if tried.tiers == 1 and tried.reach >= wanted:
         return Other(name, f"one switch has {tried.reach} ports for {wanted} endpoints; the plan asks for more tiers")
     if tried.reach:
@@ -182,11 +182,11 @@ def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
         except PlanErrors:
             continue
         if other.protocol == tier.switch.protocol and max(g.port_gbps.value for g in other.groups) == rate:
-            found.append(_with_switch(asked, built, tier, other))
+            found.append(_try_switch(asked, built, tier, other))
     yield from (other for _, other in sorted(found)[:SHOWN])
 
 
-def _with_switch(asked: Asked, built: BuiltFabric, tier: Tier, switch: Switch) -> tuple[int, Other]:
+def _try_switch(asked: Asked, built: BuiltFabric, tier: Tier, switch: Switch) -> tuple[int, Other]:
     """What a fabric would be with another switch in a tier, and in those above that have the same."""
     taken, servers = tier.switch.identity.id, asked.report.design.sizing.servers
     plans: dict[str, TierChoice] = {

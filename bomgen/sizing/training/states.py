@@ -154,9 +154,9 @@ def optimizer_bytes(master_bytes: int, moment_bytes: int) -> int:
 
 
 @formula("bytes")
-def bytes_per_parameter(of_all: int, parameters: int) -> Fraction:
+def bytes_per_parameter(in_all_planes: int, parameters: int) -> Fraction:
     """Average bytes per parameter of states that differ between parameters."""
-    return Fraction(of_all) / parameters
+    return Fraction(in_all_planes) / parameters
 
 
 @formula("bytes")
