@@ -52,7 +52,7 @@ def _mixed_cages(wiring: Wiring) -> Iterator[str]:
     """A cage holds one part: links built otherwise do not share it."""
     if not len(wiring):
         return
-    parts = _parts(wiring)
+    parts = plugged_parts(wiring)
     device = np.concatenate((wiring.a_device, wiring.b_device))
     cage = np.concatenate((wiring.a_cage, wiring.b_cage))
     part = np.concatenate((parts[wiring.cable_type, 0], parts[wiring.cable_type, 1]))
@@ -66,7 +66,7 @@ def _mixed_cages(wiring: Wiring) -> Iterator[str]:
         yield f"cage {number + 1} of {wiring.names[at]} holds two parts"
 
 
-def _parts(wiring: Wiring) -> Column:
+def plugged_parts(wiring: Wiring) -> Column:
     """A number for what is plugged in at either end of each way; -1 for parts that take a port each."""
     numbers: dict[str, int] = {}
     found = np.full((len(wiring.cable_types), 2), -1, dtype=np.int64)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import ceil
 from typing import NamedTuple
 
@@ -35,7 +36,8 @@ class DeviceTable(NamedTuple):
 class _Numbering:
     """Gives devices their numbers and names."""
 
-    def __init__(self) -> None:
+    def __init__(self, digits: Mapping[str, int]) -> None:
+        self.digits = digits
         self.kinds: list[DeviceKind] = []
         self.taken: set[str] = set()
 
@@ -44,14 +46,16 @@ class _Numbering:
         name = next(each for each in _candidate_stems(stem) if each not in self.taken)
         self.taken.add(name)
         start = self.kinds[-1].start + self.kinds[-1].number if self.kinds else 0
-        called = device_names(name, kind.number, planes)
-        self.kinds.append(kind._replace(start=start, name=called, planes=len(planes)))
+        per_plane = max(kind.number // len(planes), 1)
+        digits = self.digits.get(name) or max(len(str(per_plane)), LEAST_DIGITS)
+        called = device_names(name, per_plane, planes, digits)
+        self.kinds.append(kind._replace(start=start, name=called, planes=len(planes), stem=name, digits=digits))
         return self.kinds[-1]
 
 
 def number_devices(design: Design) -> DeviceTable:
     """Every device of a design, servers first, then switches fabric by fabric, then other machines."""
-    found, own = _Numbering(), f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
+    found, own = _Numbering(design.plan.digits), f"{design.plan.cluster_name}-" if design.plan.cluster_name else ""
     server, servers = design.facility.server, design.sizing.servers
     stem = "tray" if server and server.trays else SERVERS
     of_servers = found.add(_servers(server, servers), f"{own}{stem}")
@@ -113,7 +117,17 @@ def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
         of_box=int(switch.switches_per_unit.value),
         weight_kg=switch.weight_kg,
         supplies=switch.supplies,
+        modules=_modules_of_tier(built, tier.name),
     )
+
+
+def _modules_of_tier(built: BuiltFabric, tier: str) -> dict[str, int]:
+    """Pieces of each module on the bill of a tier, by id."""
+    found = Counter[str]()
+    for use in built.interconnect.modules:
+        if use.device == tier:
+            found[use.module.identity.id] += int(use.quantity.value)
+    return dict(found)
 
 
 def fabric_codes(design: Design) -> dict[str, str]:
@@ -138,10 +152,8 @@ def plane_names(built: BuiltFabric) -> tuple[str, ...]:
     return tuple(f"{plane}r{rail + 1}" for rail in range(rails) for plane in per_plane)
 
 
-def device_names(stem: str, count: int, planes: tuple[str, ...]) -> Callable[[int], str]:
-    """Names of equal devices: stem, plane and a number as wide as the largest."""
-    per_plane = max(count // len(planes), 1)
-    digits = max(len(str(per_plane)), LEAST_DIGITS)
+def device_names(stem: str, per_plane: int, planes: tuple[str, ...], digits: int) -> Callable[[int], str]:
+    """Names of equal devices: stem, plane, and a number of at least so many digits."""
     stems = [f"{stem}-{plane}-" if plane else f"{stem}-" for plane in planes]
     return lambda number: f"{stems[number // per_plane]}{number % per_plane + 1:0{digits}}"
 

@@ -1,35 +1,42 @@
-"""Which cables stay when a network changes, which are re-plugged, and which are left over.
+"""Which cables stay when a network changes, which are re-plugged, which are added and which are left over.
 
-Two wirings are compared by the devices that each cable connects, not by ports: ports of a list shift when links spread
-differently, and nobody re-plugs a cable for that. So the cables that move are the fewest that can move.
+The network that a plan becomes keeps what stands: its devices are called what they are called today, and a cable that
+joins the same two devices stays in the same two ports. A cable of which one end can stay is moved by its other end.
+What is new takes the ports that are left. Ports of a device are left as the new list has them where today's would be
+used twice, or would put two kinds of module into one cage.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bomgen.cabling.types import NOWHERE, Column, DeviceKind, Places, Wiring
+from bomgen.cabling.checks import plugged_parts
+from bomgen.cabling.matching import GONE, count_devices, match_devices, rename_devices, translate_ports
+from bomgen.cabling.types import NOWHERE, Changes, Column, Places, Wiring
+from bomgen.catalog.parts import Module
 
 MOST_CABLES = 2_000_000
 """Links of a wiring beyond which nobody carries out a move by a list, and comparing takes seconds."""
-_NUMBER = re.compile(r"\d+$")
+SIDES = ("a", "b")
+_MM_A_M = 1000
 
 
 class Moved(NamedTuple):
-    """The cables of a kind of link in a fabric. A cable that splits counts once for each of its legs."""
+    """The cables of a kind of link in a fabric."""
 
     fabric: str
     kind: str
     old: int
     new: int
     stay: int
-    """Between the same two devices as before."""
+    """In the same two ports as before."""
     moved: int
-    """One end stays, the other is plugged into another device."""
+    """One end stays in its device, the other is plugged in elsewhere."""
     added: int
     free: int
     """Both ends are pulled."""
@@ -50,27 +57,43 @@ class Moves(NamedTuple):
     """How many machines of each kind stand in another place, where places are known."""
 
 
-class _Pairs(NamedTuple):
-    """Devices that cables join, a row a pair."""
+class _Cables(NamedTuple):
+    """The cables of a wiring, a row a cable; devices and ports have the numbers of the new wiring."""
 
-    lower: Column
-    upper: Column
-    cables: Column
+    first: Column
+    """Rows of the wiring, in `rows`: the first of each cable."""
+    rows: Column
+    """Rows of the wiring cable by cable, legs of a cable in the order of their devices."""
+    links: Column
+    """Legs of each."""
+    kind: Column
+    """Fabric and kind of link."""
+    ends: tuple[Column, Column]
+    """The device at either end, or a number for the devices of a cable that splits."""
+    cable: Column
+    """What is bought, without its length."""
     length: Column
     """In mm."""
-    cable: Column
+
+
+class _End(NamedTuple):
+    """One end of links, a row a link."""
+
+    device: Column
+    port: Column
+    cage: Column
+    lane: Column
 
 
 def compare_wirings(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Moves:
-    """What moves when the first becomes the second; `renamed` are fabrics that are called otherwise."""
-    numbers = _numbers(old, new, renamed)
-    cables = dict[str, int]()
-    found = []
-    for fabric, kind, in_old, in_new in _kinds(old, new, renamed):
-        before = _pairs(old, *in_old, cables, numbers)
-        after = _pairs(new, *in_new, cables, None)
-        found.append(_compare_pairs(fabric, kind, before, after, len(numbers) + new_devices(new)))
-    return Moves(tuple(found), dict(_moved_devices(old, new, numbers)))
+    """What moves when the first becomes the second; `renamed` are fabrics that are called otherwise now."""
+    numbers = match_devices(old, new, renamed)
+    return Moves(_grow(old, new, renamed, numbers)[1], dict(_moved_devices(old, new, numbers)))
+
+
+def grow_wiring(old: Wiring, new: Wiring) -> Wiring:
+    """The new wiring with the names and ports of the old one where they stay, and with what changes."""
+    return _grow(old, new, {}, match_devices(old, new, {}))[0]
 
 
 def sum_moves(each: Mapping[str, Moves]) -> Moves:
@@ -83,126 +106,351 @@ def sum_moves(each: Mapping[str, Moves]) -> Moves:
     return Moves(tuple(cables), elsewhere)
 
 
-def new_devices(wiring: Wiring) -> int:
-    """How many devices a wiring has."""
-    last = wiring.kinds[-1] if wiring.kinds else None
-    return last.start + last.number if last else 0
-
-
-def _kinds(
-    old: Wiring, new: Wiring, renamed: Mapping[str, str]
-) -> Iterator[tuple[str, str, tuple[str, str], tuple[str, str]]]:
-    """Every fabric and kind of link of either, with what the two call it."""
-    before = {
-        (renamed.get(cable_type.fabric, cable_type.fabric), cable_type.kind): (cable_type.fabric, cable_type.kind)
-        for cable_type in old.cable_types
-    }
-    after = [(cable_type.fabric, cable_type.kind) for cable_type in new.cable_types]
-    for key in dict.fromkeys((*after, *before)):
-        yield *key, before.get(key, key), key
-
-
-def _stem(kind: DeviceKind, renamed: Mapping[str, str]) -> tuple[str, str, str]:
-    """What tells devices of one kind from those of others, however many there are."""
-    fabric = kind.fabric or ""
-    name = "" if fabric else _NUMBER.sub("", kind.name(0)) if kind.number else ""
-    return kind.device, renamed.get(fabric, fabric), name
-
-
-def _numbers(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Column:
-    """The number that every old device has in the new wiring; one behind all others where it is gone."""
-    known = {_stem(kind, {}): kind for kind in new.kinds if kind.number}
-    beyond = new_devices(new)
-    found = np.arange(beyond, beyond + new_devices(old), dtype=np.int64)
-    for kind in old.kinds:
-        other = known.get(_stem(kind, renamed)) if kind.number else None
-        if other is None:
-            continue
-        place = np.arange(kind.number, dtype=np.int64)
-        plane, within = place // max(kind.per_plane, 1), place % max(kind.per_plane, 1)
-        fits = (plane < other.planes) & (within < other.per_plane)
-        rows = kind.start + place[fits]
-        found[rows] = other.start + plane[fits] * other.per_plane + within[fits]
-    return found
-
-
-def _pairs(wiring: Wiring, fabric: str, kind: str, cables: dict[str, int], numbers: Column | None) -> _Pairs:
-    """The devices that the cables of a kind of link join; `numbers` are the new ones of old devices."""
-    wanted = np.array(
-        [(cable_type.fabric, cable_type.kind) == (fabric, kind) for cable_type in wiring.cable_types], dtype=bool
+def _grow(old: Wiring, new: Wiring, renamed: Mapping[str, str], numbers: Column) -> tuple[Wiring, tuple[Moved, ...]]:
+    """The new wiring as it grows out of the old one, and what becomes of the cables of each kind of link."""
+    kinds, before, after = _list_cables(old, new, renamed, numbers)
+    origin, stays = _match_cables(before, after)
+    known = set(new.ports)
+    grown = replace(
+        new,
+        kinds=tuple(rename_devices(old, new, numbers)),
+        ports=(*new.ports, *(name for name in old.ports if name not in known)),
+        over_panels=None,
     )
-    rows = np.flatnonzero(wanted[wiring.cable_type]) if len(wiring) and len(wanted) else np.zeros(0, dtype=np.int64)
-    lower, upper = wiring.a_device[rows], wiring.b_device[rows]
-    if numbers is not None:
-        lower, upper = numbers[lower], numbers[upper]
-    names = [
-        cable_type.medium.cable.identity.id if cable_type.medium and cable_type.medium.cable else ""
-        for cable_type in wiring.cable_types
-    ]
-    of_type = np.array([cables.setdefault(name, len(cables)) for name in names], dtype=np.int64)
+    legs = _pair_links(before, after, origin)
+    if len(legs[0]):
+        grown = replace(grown, **_keep_ports(old, grown, legs, stays))
+    moved = np.zeros(len(new), dtype=bool)
+    moved[legs[1]] = ~_are_unmoved(old, grown, numbers, legs)
+    found = origin != GONE
+    replugged = np.zeros(len(origin), dtype=bool)
+    replugged[grown.piece[moved]] = True
+    alike = found.copy()
+    alike[found] = before.cable[origin[found]] == after.cable[found]
+    long = alike.copy()
+    long[alike] = before.length[origin[alike]] == after.length[alike]
+    changes = Changes(old, origin, found & ~replugged, alike, long)
+    return replace(grown, changes=changes), tuple(_count(kinds, before, after, changes))
+
+
+# Cables
+
+
+def _list_cables(
+    old: Wiring, new: Wiring, renamed: Mapping[str, str], numbers: Column
+) -> tuple[list[tuple[str, str]], _Cables, _Cables]:
+    """Fabric and kind of all links, and the cables of both wirings, in numbers that mean the same in both."""
+    kinds, parts = dict[tuple[str, str], int](), dict[str, int]()
+    every = np.arange(count_devices(new), dtype=np.int64)
+    given: tuple[tuple[Wiring, Column, Mapping[str, str]], ...] = ((old, numbers, renamed), (new, every, {}))
+    links = [_order_links(wiring, numbering) for wiring, numbering, _ in given]
+    found = list[_Cables]()
+    for (wiring, _, names), (rows, first, legs, _) in zip(given, links, strict=True):
+        of_type = wiring.cable_type[rows[first]]
+        kind = np.array(
+            [
+                kinds.setdefault((names.get(each.fabric, each.fabric), each.kind), len(kinds))
+                for each in wiring.cable_types
+            ],
+            dtype=np.int64,
+        )
+        part = np.array(
+            [
+                parts.setdefault(each.medium.cable.identity.id if each.medium and each.medium.cable else "", len(parts))
+                for each in wiring.cable_types
+            ],
+            dtype=np.int64,
+        )
+        length = np.rint(wiring.length_m[rows[first]] * _MM_A_M).astype(np.int64)
+        empty = np.zeros(0, dtype=np.int64)
+        found.append(_Cables(first, rows, legs, kind[of_type], (empty, empty), part[of_type], length))
+    sides = [_name_ends([each[3][side] for each in links], found) for side in range(len(SIDES))]
+    before, after = (each._replace(ends=(sides[0][at], sides[1][at])) for at, each in enumerate(found))
+    return list(kinds), before, after
+
+
+def _order_links(wiring: Wiring, numbers: Column) -> tuple[Column, Column, Column, tuple[Column, Column]]:
+    """The links cable by cable, the first of each cable, how many each has, and the devices at both ends."""
+    lower, upper = (numbers[column] if len(wiring) else column for column in (wiring.a_device, wiring.b_device))
+    rows = np.lexsort((wiring.b_lane, wiring.a_lane, upper, lower, wiring.piece))
     piece = wiring.piece[rows]
-    order = np.lexsort((piece, upper, lower))
-    lower, upper, piece, rows = lower[order], upper[order], piece[order], rows[order]
-    first = np.ones(len(rows), dtype=bool)
-    first[1:] = (lower[1:] != lower[:-1]) | (upper[1:] != upper[:-1])
-    one = first.copy()
-    one[1:] |= piece[1:] != piece[:-1]
-    starts = np.flatnonzero(first)
-    count = np.add.reduceat(one.astype(np.int64), starts) if len(starts) else np.zeros(0, dtype=np.int64)
-    length = np.rint(wiring.length_m[rows[starts]] * _MM_A_M).astype(np.int64)
-    return _Pairs(lower[starts], upper[starts], count, length, of_type[wiring.cable_type[rows[starts]]])
+    first = np.flatnonzero(np.diff(piece, prepend=-1))
+    legs = np.diff(np.append(first, len(rows)))
+    return rows, first, legs, (lower[rows], upper[rows])
 
 
-_MM_A_M = 1000
+def _name_ends(devices: list[Column], cables: list[_Cables]) -> list[Column]:
+    """A number for what the cables of two wirings end at on one side: equal devices, equal numbers."""
+    width = max((int(each.links.max(initial=1)) for each in cables), default=1)
+    if width == 1:
+        return devices
+    tables = []
+    for device, each in zip(devices, cables, strict=True):
+        table = np.full((len(each.first), width), GONE - 1, dtype=np.int64)
+        cable = np.repeat(np.arange(len(each.first), dtype=np.int64), each.links)
+        table[cable, np.arange(len(device), dtype=np.int64) - each.first[cable]] = device
+        tables.append(np.sort(table, axis=1))
+    _, number = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
+    number = number.ravel().astype(np.int64)
+    # A cable of a device that is gone keeps nothing at that end.
+    lost = np.concatenate([(table == GONE).any(axis=1) for table in tables])
+    number[lost] = GONE
+    return [number[: len(tables[0])], number[len(tables[0]) :]]
 
 
-def _compare_pairs(fabric: str, kind: str, old: _Pairs, new: _Pairs, devices: int) -> Moved:
-    """What becomes of the cables of a kind of link."""
-    key_old, key_new = old.lower * devices + old.upper, new.lower * devices + new.upper
-    _, in_old, in_new = np.intersect1d(key_old, key_new, assume_unique=True, return_indices=True)
-    kept = np.minimum(old.cables[in_old], new.cables[in_new])
-    left_old, left_new = old.cables.copy(), new.cables.copy()
-    left_old[in_old] -= kept
-    left_new[in_new] -= kept
-    moved = 0
-    for end_old, end_new in ((old.lower, new.lower), (old.upper, new.upper)):
-        of_old = np.bincount(end_old, left_old, devices).astype(np.int64)
-        of_new = np.bincount(end_new, left_new, devices).astype(np.int64)
-        taken = np.minimum(of_old, of_new)
-        moved += int(taken.sum())
-        left_old = left_old - _shared_out(end_old, left_old, taken)
-        left_new = left_new - _shared_out(end_new, left_new, taken)
-    longer = old.length[in_old] != new.length[in_new]
-    other = old.cable[in_old] != new.cable[in_new]
-    return Moved(
-        fabric=fabric,
-        kind=kind,
-        old=int(old.cables.sum()),
-        new=int(new.cables.sum()),
-        stay=int(kept.sum()),
-        moved=moved,
-        added=int(left_new.sum()),
-        free=int(left_old.sum()),
-        other_length=int(kept[longer & ~other].sum()),
-        other_cable=int(kept[other].sum()),
-        of_pair_old=_ends(old.cables),
-        of_pair_new=_ends(new.cables),
-    )
+def _match_cables(before: _Cables, after: _Cables) -> tuple[Column, Column]:
+    """The old cable that each new one is, GONE where it is added; and which ends stay, as a row of flags a cable.
+
+    First those whose both ends stay, then those of which one does; the same part in the same length before others.
+    """
+    origin = np.full(len(after.first), GONE, dtype=np.int64)
+    stays = np.zeros((len(after.first), len(SIDES)), dtype=bool)
+    free_old, free_new = (np.ones(len(each.first), dtype=bool) for each in (before, after))
+    for ends in ((0, 1), (0,), (1,)):
+        for alike in (True, False):
+            left = [
+                np.flatnonzero(free & np.logical_and.reduce([each.ends[end] != GONE for end in ends]))
+                for free, each in ((free_old, before), (free_new, after))
+            ]
+            codes = _number_rows(
+                *(
+                    [each.kind[rows], *(each.ends[end][rows] for end in ends)]
+                    + ([each.cable[rows], each.length[rows]] if alike else [])
+                    for rows, each in zip(left, (before, after), strict=True)
+                )
+            )
+            at_old, at_new = _pair_equals(*codes)
+            one, other = left[0][at_old], left[1][at_new]
+            origin[other] = one
+            stays[np.ix_(other, np.array(ends))] = True
+            free_old[one] = free_new[other] = False
+    return origin, stays
 
 
-def _shared_out(device: Column, left: Column, taken: Column) -> Column:
-    """How many of the cables of each pair are among those that a device gives up, its first pairs first."""
-    order = np.argsort(device, kind="stable")
-    of_pair, at = left[order], device[order]
-    before = np.cumsum(of_pair) - of_pair
-    starts = np.flatnonzero(np.diff(at, prepend=-1))
-    before = before - np.repeat(before[starts], np.diff(np.append(starts, len(at))))
-    found = np.zeros_like(left)
-    found[order] = np.clip(taken[at] - before, 0, of_pair)
+def _number_rows(*tables: Sequence[Column]) -> list[Column]:
+    """A number for each row of tables that are given by their columns; equal rows have equal numbers."""
+    sizes = np.cumsum([len(table[0]) for table in tables])
+    code = np.zeros(sizes[-1], dtype=np.int64)
+    for columns in zip(*tables, strict=True):
+        values = np.unique(np.concatenate(columns), return_inverse=True)[1].ravel()
+        code = np.unique(code * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1].ravel()
+    return np.split(code, sizes[:-1])
+
+
+def _pair_equals(old: Column, new: Column) -> tuple[Column, Column]:
+    """Places of equal values in both, each used once: the first with the first, the second with the second."""
+    ranks = [_rank(each) for each in (old, new)]
+    most = max((int(each.max(initial=0)) for each in ranks), default=0) + 1
+    of_old, of_new = (values * most + rank for values, rank in zip((old, new), ranks, strict=True))
+    _, at_old, at_new = np.intersect1d(of_old, of_new, assume_unique=True, return_indices=True)
+    return at_old, at_new
+
+
+def _rank(values: Column) -> Column:
+    """How many equal values stand before each."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 1)) if len(ordered) else ordered
+    start = np.repeat(first, np.diff(np.append(first, len(ordered))))
+    found = np.empty_like(values)
+    found[order] = np.arange(len(values), dtype=np.int64) - start
     return found
 
 
-def _ends(counts: Column) -> tuple[int, int]:
+# Ports
+
+
+def _end(wiring: Wiring, side: str) -> _End:
+    return _End(*(getattr(wiring, f"{side}_{name}") for name in _End._fields))
+
+
+def _pair_links(before: _Cables, after: _Cables, origin: Column) -> tuple[Column, Column]:
+    """Rows of the links of cables that are there today, in the old wiring and in the new one."""
+    cable = np.repeat(np.arange(len(after.first), dtype=np.int64), after.links)
+    leg = np.arange(len(cable), dtype=np.int64) - after.first[cable]
+    here = origin[cable] != GONE
+    return before.rows[before.first[origin[cable[here]]] + leg[here]], after.rows[here]
+
+
+def _keep_ports(old: Wiring, new: Wiring, legs: tuple[Column, Column], ends: Column) -> dict[str, Any]:
+    """The columns of ports, cages and lanes of the new wiring; ends that stay have them as they are today."""
+    own, today = (_both_ends(wiring) for wiring in (new, old))
+    today = today._replace(port=translate_ports(old, new)[today.port])
+    seat = np.full((len(SIDES), len(new)), GONE, dtype=np.int64)
+    for number in range(len(SIDES)):
+        seat[number, legs[1]] = np.where(ends[new.piece[legs[1]], number], legs[0] + number * len(old), GONE)
+    alike, alike_today = _number_sockets(new, old)
+    stays = _has_port(own, alike, today, alike_today, seat.ravel())
+    kept = _seat(new, own, today, np.where(stays, seat.ravel(), GONE), alike)
+    clash = _find_clashes(new, own, kept)[own.device]
+    found = {}
+    for name, mine, theirs in zip(_End._fields[1:], own[1:], kept[1:], strict=True):
+        for side, column in zip(SIDES, np.split(np.where(clash, mine, theirs), len(SIDES)), strict=True):
+            found[f"{side}_{name}"] = column
+    return found
+
+
+def _both_ends(wiring: Wiring) -> _End:
+    """The lower ends of all links, then the upper ones."""
+    ends = [_end(wiring, side) for side in SIDES]
+    return _End(*(np.concatenate(columns) for columns in zip(*ends, strict=True)))
+
+
+def _seat(wiring: Wiring, own: _End, today: _End, seat: Column, alike: Column) -> _End:
+    """The ports of all ends: today's where an end stays (`seat` is its row in `today`), else those that are left.
+
+    The links of a plug move together. A plug takes the ports of another of its size on its device that is built alike.
+    """
+    rows = np.arange(len(own.device), dtype=np.int64) // max(len(wiring), 1)
+    plug = _number_rows((rows, np.tile(wiring.piece, len(SIDES)), own.device, own.cage))[0]
+    order = np.lexsort((own.lane, plug))
+    first = np.flatnonzero(np.diff(plug[order], prepend=-1))
+    size = np.diff(np.append(first, len(order)))
+    of_plug = np.repeat(np.arange(len(first), dtype=np.int64), size)
+    stays = np.logical_and.reduceat(seat[order] != GONE, first)
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order] = stays[of_plug]
+    ports = len(wiring.ports)
+    claimed = own.device[kept] * ports + today.port[seat[kept]]
+    taken = np.logical_or.reduceat(np.isin((own.device * ports + own.port)[order], claimed), first)
+    group = (alike[order[first]], own.device[order[first]], size)
+    moving, left = np.flatnonzero(~stays), np.flatnonzero(~taken)
+    tables = ([column[plugs] for column in group] for plugs in (moving, left))
+    at_moving, at_left = _pair_equals(*_number_rows(*tables))
+    source = np.arange(len(first), dtype=np.int64)
+    source[moving[at_moving]] = left[at_left]
+    leg = np.arange(len(order), dtype=np.int64) - first[of_plug]
+    found = np.empty_like(order)
+    found[order] = order[first[source[of_plug]] + leg]
+    columns = (np.where(kept, theirs[seat], mine[found]) for mine, theirs in zip(own[1:], today[1:], strict=True))
+    return _End(own.device, *columns)
+
+
+def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:
+    """What the lower and the upper end of each kind of cable are plugged into."""
+    found = list[list[tuple[object, ...]]]()
+    for side in range(len(SIDES)):
+        names = list[tuple[object, ...]]()
+        for each in wiring.cable_types:
+            medium = each.medium
+            part = (medium.lower, medium.upper)[side] or medium.cable if medium else None
+            names.append((part.identity.id if part else "", each.links_per_cage[side], each.rate_gbps))
+        found.append(names)
+    return found
+
+
+def _number_sockets(*wirings: Wiring) -> list[Column]:
+    """A number for what each end of all links is plugged into: cage, part and device; equal ends may change places."""
+    known, found = dict[tuple[object, ...], int](), list[Column]()
+    for wiring in wirings:
+        parts = [kind.identity.id if kind.identity else kind.stem for kind in wiring.kinds]
+        columns = list[Column]()
+        for side, names in zip(SIDES, _name_sockets(wiring), strict=True):
+            table = [[known.setdefault((part, *name), len(known)) for part in parts] for name in names]
+            device = _end(wiring, side).device
+            columns.append(np.array(table, dtype=np.int64)[wiring.cable_type, wiring.kind_numbers[device]])
+        found.append(np.concatenate(columns))
+    return found
+
+
+def _has_port(own: _End, alike: Column, today: _End, alike_today: Column, seat: Column) -> Column:
+    """Whether an end can stay in its port: what is plugged in today is alike, or another end like it has the port."""
+    stays = seat != GONE
+    possible, wanted = _number_rows((alike, *own[1:]), (alike[stays], *(column[seat[stays]] for column in today[1:])))
+    found: Column = stays.copy()
+    found[stays] = (alike[stays] == alike_today[seat[stays]]) | np.isin(wanted, possible)
+    return found
+
+
+def _find_clashes(wiring: Wiring, own: _End, end: _End) -> NDArray[np.bool_]:
+    """Whether a device would have two cables in a port, two kinds of part in a cage, or modules that nobody buys."""
+    found = np.zeros(count_devices(wiring), dtype=bool)
+    used, times = np.unique(end.device * len(wiring.ports) + end.port, return_counts=True)
+    found[used[times > 1] // len(wiring.ports)] = True
+    part = plugged_parts(wiring).T[:, wiring.cable_type].ravel()
+    cages, known = int(max(end.cage.max(), own.cage.max())) + 1, part >= 0
+    held = np.unique(np.stack((end.device[known] * cages + end.cage[known], part[known])), axis=1)[0]
+    found[held[1:][held[1:] == held[:-1]] // cages] = True
+    for module in _modules(wiring):
+        filled, planned = (_count_modules(wiring, module, each) for each in (end, own))
+        bought = np.array([kind.modules.get(module.identity.id, 0) for kind in wiring.kinds], dtype=np.int64)
+        in_use, more = (
+            np.bincount(wiring.kind_numbers, counts, len(wiring.kinds))
+            for counts in (planned, np.maximum(filled - planned, 0))
+        )
+        found |= (filled > planned) & (more > bought - in_use)[wiring.kind_numbers]
+        found |= (filled != planned) & (bought <= in_use)[wiring.kind_numbers]
+    return found
+
+
+def _modules(wiring: Wiring) -> list[Module]:
+    """The modules that the cables of a wiring are plugged into."""
+    media = [each.medium for each in wiring.cable_types if each.medium]
+    each_end = [module for medium in media for module in (medium.lower, medium.upper) if module]
+    return list({module.identity.id: module for module in each_end}.values())
+
+
+def _count_modules(wiring: Wiring, module: Module, end: _End) -> Column:
+    """How many of a module each device has: one in each cage, of a module of one port one for each of its links."""
+    holds = np.array(
+        [
+            [part is not None and part.identity.id == module.identity.id for part in (medium.lower, medium.upper)]
+            if medium
+            else [False, False]
+            for medium in (each.medium for each in wiring.cable_types)
+        ],
+        dtype=bool,
+    )
+    rows = np.flatnonzero(holds.T[:, wiring.cable_type].ravel())
+    place = (end.cage if module.ports.value > 1 else end.port)[rows]
+    device = np.unique(np.stack((end.device[rows], place)), axis=1)[0]
+    return np.bincount(device, minlength=count_devices(wiring))
+
+
+def _are_unmoved(old: Wiring, new: Wiring, numbers: Column, legs: tuple[Column, Column]) -> Column:
+    """Whether both ends of each pair of links are the same device and port."""
+    ports = translate_ports(old, new)
+    found = np.ones(len(legs[0]), dtype=bool)
+    for side in SIDES:
+        was, now = _end(old, side), _end(new, side)
+        found &= numbers[was.device[legs[0]]] == now.device[legs[1]]
+        found &= ports[was.port[legs[0]]] == now.port[legs[1]]
+    return found
+
+
+# Counts
+
+
+def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, changes: Changes) -> Iterator[Moved]:
+    """What becomes of the cables of each kind of link, those of the new network first."""
+    order = dict.fromkeys((*after.kind.tolist(), *before.kind.tolist()))
+    for number in order:
+        old, new = before.kind == number, after.kind == number
+        found, stays = changes.origin[new] != GONE, changes.stays[new]
+        alike, long = changes.same_cable[new], changes.same_length[new]
+        yield Moved(
+            fabric=kinds[number][0],
+            kind=kinds[number][1],
+            old=int(np.count_nonzero(old)),
+            new=int(np.count_nonzero(new)),
+            stay=int(np.count_nonzero(stays)),
+            moved=int(np.count_nonzero(found & ~stays)),
+            added=int(np.count_nonzero(~found)),
+            free=int(np.count_nonzero(old)) - int(np.count_nonzero(found)),
+            other_length=int(np.count_nonzero(stays & alike & ~long)),
+            other_cable=int(np.count_nonzero(stays & ~alike)),
+            of_pair_old=_parallel(before, old),
+            of_pair_new=_parallel(after, new),
+        )
+
+
+def _parallel(cables: _Cables, wanted: Column) -> tuple[int, int]:
+    """The fewest and the most cables between the same two devices."""
+    if not wanted.any():
+        return 0, 0
+    pair = np.stack([end[wanted] for end in cables.ends])
+    known = pair[:, (pair != GONE).all(axis=0)]
+    counts = np.unique(known, axis=1, return_counts=True)[1]
     return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
 
 
@@ -212,10 +460,10 @@ def _moved_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[
         return
     for kind in old.kinds:
         rows = np.arange(kind.start, kind.start + kind.number)
-        rows = rows[numbers[rows] < new_devices(new)]
+        rows = rows[numbers[rows] != GONE]
         moved = int(np.count_nonzero(_has_moved(old.places, rows, new.places, numbers[rows])))
         if moved:
-            name = f"{kind.fabric} {kind.device}" if kind.fabric else _NUMBER.sub("", kind.name(0)).rstrip("-")
+            name = f"{kind.fabric} {kind.device}" if kind.fabric else kind.stem
             yield name, moved
 
 

@@ -6,10 +6,11 @@ take gigabytes. Words are looked up when a format asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +89,12 @@ class DeviceKind(NamedTuple):
     supplies: PowerSupplies | None = None
     code: str = ""
     """What names begin with where it is a switch: its fabric, in lower case and hyphens."""
+    modules: Mapping[str, int] = {}
+    """Pieces that are bought for the cages of all of them, by id, where they are switches."""
+    stem: str = ""
+    """What names begin with, without plane and number."""
+    digits: int = 0
+    """Of the number in a name, at least."""
 
     @property
     def per_plane(self) -> int:
@@ -115,6 +122,20 @@ class CableType(NamedTuple):
     patch: Patch | None = None
     """What stands between racks in place of a fibre; None: nothing does."""
     role: str = LINK
+
+
+class Changes(NamedTuple):
+    """How a wiring grows out of another, a row for each of its cables."""
+
+    old: Wiring
+    origin: Column
+    """The cable of the old wiring that each is; -1 where it is added."""
+    stays: NDArray[np.bool_]
+    """Whether both ends stay in their ports."""
+    same_cable: NDArray[np.bool_]
+    """Whether the part that is there serves."""
+    same_length: NDArray[np.bool_]
+    """Whether it is also long enough, and no longer."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +167,10 @@ class Wiring:
     """The same with the jumpers and trunks of links over patch panels; None: there are no such links."""
     language: str = "en"
     """Of what is written for readers."""
+    changes: Changes | None = None
+    """From the wiring that there is today; None: there is none."""
+    labels: tuple[str, ...] | None = None
+    """What stands on each cable; None: fabric, kind of link and number."""
 
     def __len__(self) -> int:
         return len(self.cable_type)
@@ -173,11 +198,20 @@ class Wiring:
     def select_fabrics(self, fabrics: Collection[str]) -> Wiring:
         """The cables of some fabrics alone."""
         wanted = np.array([cable_type.fabric in fabrics for cable_type in self.cable_types], dtype=bool)
-        rows = np.flatnonzero(wanted[self.cable_type]) if len(self) else self.cable_type
+        rows = np.flatnonzero(wanted[self.cable_type]) if len(self) else np.zeros(0, dtype=np.int64)
+        below = self.over_panels.select_fabrics(fabrics) if self.over_panels else None
+        return replace(self._select(rows), over_panels=below)
+
+    def select_cables(self, wanted: NDArray[np.bool_]) -> Wiring:
+        """Some of the cables, in their order; `wanted` has a flag for each."""
+        found = self._select(np.flatnonzero(wanted[self.piece]))
+        labels = tuple(compress(self.labels, wanted.tolist())) if self.labels else None
+        return replace(found, over_panels=None, labels=labels)
+
+    def _select(self, rows: Column) -> Wiring:
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         columns["piece"] = np.unique(columns["piece"], return_inverse=True)[1]
-        below = self.over_panels.select_fabrics(fabrics) if self.over_panels else None
-        return replace(self, **columns, over_panels=below)
+        return replace(self, **columns)
 
     def kind_of(self, device: int) -> DeviceKind:
         """The kind of a device."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bomgen.cli.exit_codes import WRONG_PLAN, WRONG_USAGE
-from bomgen.cli.messages import complain, print_problems
+from bomgen.cli.given_plans import STANDARD_INPUT, open_given, show_problems
+from bomgen.cli.messages import complain
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.writing import write_out
 
 if TYPE_CHECKING:
-    from bomgen.core.diagnostics import Problem
     from bomgen.report.diff.difference import Difference, Side
     from bomgen.report.diff.side import Seen
     from bomgen.report.diff.threshold import Limit
@@ -26,19 +26,7 @@ if TYPE_CHECKING:
 
 PASSED = 4
 """The exit code of a threshold that was passed."""
-STANDARD_INPUT = "-"
 TONES = {"+": "green", "-": "red", "~": "yellow"}
-
-
-class _Given(NamedTuple):
-    """A side as the user gave it."""
-
-    name: str
-    content: bytes
-    file: Callable[[], PlanFile]
-    """As a plan: results are read without what plans need."""
-    revision: tuple[str, str] | None
-    """Of a revision: its name, and the folder of the plan from the root of the checkout."""
 
 
 @click.command()
@@ -135,7 +123,7 @@ def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | 
     from bomgen.report.diff.difference import bill_in, compare, side_of
 
     given = [
-        _opened(name, of_side, root, folder / str(at))
+        open_given(name, of_side, root, folder / str(at))
         for at, (name, of_side) in enumerate(zip(sides, settings, strict=True))
     ]
     if None in given:
@@ -152,7 +140,7 @@ def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | 
                 _build_side(each.file(), of_side) if data is None else (side_of(data, each.name, seen=seen), None)
             )
         except PlanErrors as errors:
-            _show([problem for problem in errors.problems if str(problem) not in shown], each)
+            show_problems([problem for problem in errors.problems if str(problem) not in shown], each)
             shown |= {str(problem) for problem in errors.problems}
     if len(read) < len(given):
         sys.exit(WRONG_PLAN)
@@ -161,51 +149,6 @@ def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | 
         raise click.UsageError("--set overrides values of plans, and both sides are results")
     found = compare(old, new)
     return found if found.expansion is None else _moved(found, old_report, new_report)
-
-
-def _opened(name: str, settings: Sequence[str], root: str | None, folder: Path) -> _Given | None:
-    """A side's file; what keeps it from being read is said, and None returned."""
-    try:
-        is_file = name == STANDARD_INPUT or Path(name).exists()
-    except (OSError, ValueError):
-        is_file = False
-    try:
-        if not is_file and (found := _open_side(name, settings, root, folder)):
-            return found
-        if name != STANDARD_INPUT:
-            return _Given(name, Path(name).read_bytes(), lambda: _plan(name, root), None)
-        file = _plan(name, root)
-        return _Given(file.name, file.content, lambda: file, None)
-    except OSError as error:
-        complain(f"Error: cannot read '{name}': {error.strerror}")
-    except ValueError as error:
-        complain(f"Error: cannot read '{name}': {error}")
-    return None
-
-
-def _plan(name: str, root: str | None) -> PlanFile:
-    """The plan of a name. Raises OSError when it cannot be read."""
-    from bomgen.workflow.inputs import open_plan
-
-    return open_plan(name, root)
-
-
-def _open_side(name: str, settings: Sequence[str], root: str | None, folder: Path) -> _Given | None:
-    """The file that `REV:PATH` names; None when that is not what the name is. Raises ValueError with what is wrong."""
-    if ":" not in name:
-        return None
-    from bomgen.workflow import git_revisions
-
-    found = git_revisions.split_revision(name)
-    if found is None:
-        return None
-    try:
-        revision = git_revisions.open_revision(found[0], Path.cwd())
-        path = git_revisions.path_in(revision, found[1])
-        file = git_revisions.plan_file(revision, path, name, folder, settings, root)
-        return _Given(name, file.content, lambda: file, (found[0], str(PurePosixPath(path).parent)))
-    except git_revisions.NoRevision as error:
-        raise ValueError(str(error)) from None
 
 
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
@@ -257,27 +200,6 @@ def _links(side: Side) -> int:
     """The links of all fabrics."""
     kind = re.compile(r"(clusters\.[^.]+\.)?fabrics\.[^.]+\.links\.[^.]+")
     return sum(value for path, value in side.numbers.items() if type(value) is int and kind.fullmatch(path))
-
-
-def _show(problems: Sequence[Problem], given: _Given) -> None:
-    """Print problems, those of a revision's files under the names that they have there."""
-    from posixpath import join, normpath
-
-    def text_of(name: str) -> str:
-        from bomgen.workflow import inputs
-
-        return "" if name == given.name and given.name.endswith(".json") else inputs.text_of(given.file(), name)
-
-    names = dict[str, str]()
-    moved = []
-    for problem in problems:
-        file = problem.mark.file
-        if given.revision and file != given.name and not file.startswith(("<", "-", f"{given.revision[0]}:")):
-            shown = f"{given.revision[0]}:{normpath(join(given.revision[1], file))}"
-            names[shown] = file
-            problem = problem._replace(mark=problem.mark._replace(file=shown))
-        moved.append(problem)
-    print_problems(moved, lambda name: text_of(names.get(name, name)))
 
 
 def _print(found: Difference, every: bool) -> None:

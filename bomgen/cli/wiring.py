@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
+from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN, WRONG_USAGE
 from bomgen.cli.messages import complain, on_terminal, say, show
 from bomgen.cli.options import (
     FormatsCommand,
@@ -51,6 +52,13 @@ if TYPE_CHECKING:
     help="Only the cables of a fabric; repeatable.",
 )
 @click.option(
+    "--from",
+    "old",
+    metavar="OLD",
+    shell_complete=proposed("sides"),
+    help="The plan that stands today, or REV:PATH: what stays keeps its names and ports, and each row says what to do.",
+)
+@click.option(
     "--cluster",
     "cluster",
     metavar="NAME",
@@ -65,11 +73,14 @@ def wiring(
     form: str,
     output: str | None,
     fabrics: tuple[str, ...],
+    old: str | None,
     cluster: str | None,
     settings: tuple[str, ...],
     root: str | None,
 ) -> None:
     """List every cable once, port to port, in a format that other programs read.
+
+    With --from the tables are the list of work from OLD to PLAN: every cable is removed, moved, added or kept.
 
     A format of one InfiniBand fabric takes the first compute fabric unless --fabric names another; a format of several
     files lays the others beside FILE.
@@ -94,6 +105,7 @@ def wiring(
     if report is None:
         sys.exit(WRONG_PLAN)
     report = _chosen(report, cluster)
+    today = _build_today(old, root, cluster) if old else None
     known = [built.plan.name for built in report.design.fabrics]
     if unknown := [name for name in fabrics if name not in known]:
         raise click.UsageError(f"no fabric '{unknown[0]}'; there are {', '.join(known) or 'none'}")
@@ -101,7 +113,7 @@ def wiring(
         fabrics = compute_fabric(report)
     try:
         with watched(file.name):
-            cables = list_cables(report, fabrics)
+            cables = list_cables(report, fabrics, today)
         with _bar(cables.each_cable.pieces, output is not None) as step:
             written = write_wiring(cables, form, Path(output) if output else None, step)
     except PlanErrors as errors:
@@ -114,6 +126,23 @@ def wiring(
         sys.exit(NOT_WRITTEN)
     for path in written:
         say(f"{path}")
+
+
+def _build_today(name: str, root: str | None, cluster: str | None) -> Report:
+    """The result of the plan that stands today. Ends the command where it cannot be read or is wrong."""
+    from bomgen.cli.given_plans import open_given, show_problems
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.workflow.pipeline import work_out
+
+    with TemporaryDirectory(prefix="bomgen-") as folder:
+        given = open_given(name, (), root, Path(folder))
+        if given is None:
+            sys.exit(WRONG_USAGE)
+        try:
+            return _chosen(work_out(given.file(), ()), cluster)
+        except PlanErrors as errors:
+            show_problems(errors.problems, given)
+            sys.exit(WRONG_PLAN)
 
 
 def _chosen(report: Report, cluster: str | None) -> Report:

@@ -74,6 +74,8 @@ class Lock(NamedTuple):
     records: dict[str, str]
     bills: dict[str, LockedBill]
     """By the name of the alternative; that of the plan by none. Empty in an older lock."""
+    digits: dict[str, int]
+    """Of the numbers in names of devices, by what these begin with. Empty in an older lock."""
 
     def covers(self, part: str) -> bool:
         """Whether it says what a part costs, or that it has no price."""
@@ -157,6 +159,7 @@ def lock_of(name: str, content: bytes) -> Lock:
             bill.get("alternative", ""): LockedBill(decimal(bill["amount"]), bill["lines"])
             for bill in data.get("bills", ())
         },
+        digits=data.get("digits", {}),
     )
 
 

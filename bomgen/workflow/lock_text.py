@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bomgen import __version__
+from bomgen.cabling.devices import number_devices
 from bomgen.output.price_lists.yaml import scalar
 from bomgen.pricing.books.book import Price
 from bomgen.report.result import Report, digest, lines_data
@@ -19,8 +20,11 @@ OF_LINE = 16
 """Hexadecimal digits of the digest of one line: it only says which line it is that the whole digest misses."""
 
 
-def text(report: Report, files: Sequence[tuple[str, bytes]]) -> str:
-    """The lock of a result that was worked out without one; `files` are those that the plan extends."""
+def text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mapping[str, int]) -> str:
+    """The lock of a result that was worked out without one; `files` are those that the plan extends.
+
+    `digits` are those that an earlier lock has for names of devices: a cluster that grows keeps its names.
+    """
     quote = report.plan.quote
     known = names_of(report.records) | _named_on_lines(report)
     lines = [
@@ -50,11 +54,18 @@ def text(report: Report, files: Sequence[tuple[str, bytes]]) -> str:
         priced = [price for price in book.prices if {price.part, family(price.part)} & known]
         lines.append("      prices:" if priced else "      prices: []")
         lines += [f"        - {_mapping(_entry(price))}" for price in priced]
+    lines.append("digits:")
+    lines += [f"  {scalar(stem)}: {digits.get(stem, found)}" for stem, found in _digits(report).items()]
     lines.append("parts:")
     lines += [f"  - {scalar(name)}" for name in sorted(known)]
     lines.append("records:")
     lines += [f"  {name}: {scalar(found)}" for name, found in digests(report).items()]
     return "\n".join(lines) + "\n"
+
+
+def _digits(report: Report) -> dict[str, int]:
+    """The digits of the numbers in names of devices, by what these begin with."""
+    return {kind.stem: kind.digits for each in report.each_cluster for kind in number_devices(each.design).kinds}
 
 
 def _named_on_lines(report: Report) -> set[str]:

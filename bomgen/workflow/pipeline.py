@@ -189,9 +189,13 @@ def lock_result(file: PlanFile) -> tuple[str, Report]:
     """The lock of a plan by what there is now, and the result that it rests on. Raises PlanErrors as `work_out`."""
     from bomgen.workflow.lock_text import text
 
-    file = file._replace(lock=None)
-    report = work_out(file)
-    return text(report, source_of(file).files), report
+    unlocked = file._replace(lock=None)
+    report = work_out(unlocked)
+    try:
+        lock = _lock_of(file)
+    except PlanErrors:
+        lock = None
+    return text(report, source_of(file).files, lock.digits if lock else {}), report
 
 
 def size_plan(file: PlanFile) -> list[tuple[Plan, Sizing]]:
@@ -281,8 +285,10 @@ def compute_fabric(report: Report) -> tuple[str, ...]:
     return tuple(built.plan.name for built in report.design.fabrics if built.plan.role == COMPUTE)[:1]
 
 
-def list_cables(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
+def list_cables(report: Report, fabrics: Sequence[str] = (), today: Report | None = None) -> Wiring:
     """Every cable of a report's design, port to port; where fabrics are named, theirs alone.
+
+    With the report of the network that stands `today` the names and ports of what stays are those of today.
 
     Raises PlanErrors when the links of a switch fill more cages than it has, BrokenResult when a check fails, and
     ValueError for a plan with several clusters, each of which has a wiring of its own.
@@ -305,6 +311,10 @@ def list_cables(report: Report, fabrics: Sequence[str] = ()) -> Wiring:
         raise PlanErrors([Problem(report.plan.mark, "error", message, "work-limit")]) from None
     except TooFewCages as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
+    if today is not None:
+        from bomgen.cabling.recabling import grow_wiring
+
+        wiring = grow_wiring(list_cables(today), wiring)
     if found := broken_rules(wiring, report.design):
         raise BrokenResult("; ".join(found))
     return wiring.select_fabrics(fabrics) if fabrics else wiring

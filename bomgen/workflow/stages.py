@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -55,7 +55,7 @@ def build_report(
     `settings` were laid over it and are recorded; `keys` are set over what a lock pins, by settings or an alternative.
     """
     clusters = split(source)
-    plans = _bound(clusters, catalog)
+    plans = _bound(clusters, catalog, lock.digits if lock else {})
     warned = [rules.check(plan, each) for plan, (_, each) in zip(plans, clusters, strict=True)]
     if any(problem.severity == "error" for problems in warned for problem in problems):
         raise PlanErrors(_ordered([problem for problems in warned for problem in problems]))
@@ -95,12 +95,12 @@ def build_report(
     return whole, pinned
 
 
-def _bound(clusters: Sequence[tuple[str, Source]], catalog: Catalog) -> list[Plan]:
+def _bound(clusters: Sequence[tuple[str, Source]], catalog: Catalog, digits: Mapping[str, int]) -> list[Plan]:
     """The plans of clusters. Raises PlanErrors with the problems of all of them, each once."""
     plans, problems = list[Plan](), list[Problem]()
     for name, each in clusters:
         try:
-            plans.append(bind(each, catalog)._replace(cluster_name=name))
+            plans.append(bind(each, catalog)._replace(cluster_name=name, digits=digits))
         except PlanErrors as errors:
             problems += errors.problems
     if problems:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
 from bomgen.cabling.recabling import Moved, compare_wirings
 from bomgen.report.result import Report
 from bomgen.workflow.pipeline import list_cables
@@ -59,6 +61,39 @@ def test_growth_beside_what_stands_moves_nothing(worked: Worked) -> None:
     for each in moved(worked, old, new).values():
         assert (each.old, 0, 0) == (each.stay, each.moved, each.free)
         assert each.new - each.old == each.added
+
+
+GROWTH = {
+    "fat-tree": (256, 512, 1024, 2048, 4096),
+    "rail-optimized": (256, 512, 1792, 2048, 4096),
+}
+"""Cables that move at each doubling from 64 to 2048 servers: no smaller number exists for these fabrics.
+
+Between two tiers that double, half of the links must move: a leaf of 32 links up keeps one of the two that it had to
+each spine. Where a third tier comes in, 256 to 512 servers, a fat tree keeps the links of one pod to its own spines,
+32 x 32 of 2 x 32 x 32. With rails the 32 spines become 4 of each of 8 rails, and keep 8 leaves of their rail each:
+8 x 8 x 4 = 256 of 2048.
+"""
+
+
+@pytest.mark.parametrize("topology", GROWTH)
+def test_growth_moves_the_fewest_cables(worked: Worked, topology: str) -> None:
+    """Each doubling of a full fabric moves what must move, and everything that stays keeps both ports."""
+    found = list[int]()
+    old = list_cables(worked(plan(64, topology=topology, build_out="full")))
+    for servers in (128, 256, 512, 1024, 2048):
+        report = worked(plan(servers, topology=topology, build_out="full"))
+        new = list_cables(report)
+        found.append(sum(each.moved + each.free for each in compare_wirings(old, new, {}).cables))
+        old = new
+    assert tuple(found) == GROWTH[topology]
+
+
+def test_names_keep_the_digits_of_today(worked: Worked) -> None:
+    """64 servers that become 128 are called as before, and those after the 99th have a third digit."""
+    grown = list_cables(worked(plan(128)), today=worked(plan(64)))
+    assert {"server-01", "server-64", "server-65", "server-99", "server-100", "server-128"} <= set(grown.names)
+    assert len(set(grown.names)) == len(grown.names)
 
 
 def test_the_way_back_frees_what_the_way_there_added(worked: Worked) -> None:

@@ -335,3 +335,14 @@ def test_margin_and_the_library_say_that_a_lock_is_stale(plan: Path) -> None:
     assert "[stale-lock]" in run("margin", "x.yaml").stderr
     assert [problem.rule for problem in build("x.yaml").warnings].count("stale-lock") == 1
     assert build("x.yaml").warnings == tuple(check("x.yaml"))
+
+
+def test_a_lock_keeps_the_names_of_devices(plan: Path) -> None:
+    """A locked plan that grows past 99 servers has the names of its lock; one written anew keeps them, too."""
+    assert run("lock", "x.yaml").exit_code == 0
+    assert "\n  server: 2\n" in plan.with_name(lock_name("x.yaml")).read_text("utf-8")
+    plan.write_text(PLAN.replace("servers: 32", "servers: 128"), "utf-8")
+    assert run("lock", "x.yaml").exit_code == 0
+    for arguments, first in ((["wiring", "x.yaml"], "server-01,"), (["wiring", "y.yaml"], "server-001,")):
+        plan.with_name("y.yaml").write_text(plan.read_text("utf-8"), "utf-8")
+        assert f",{first}" in run(*arguments).output

@@ -7,13 +7,14 @@ time, which is many times as fast as an object per row.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bomgen.cabling.types import NOWHERE, Column, Wiring
+from bomgen.cabling.types import NOWHERE, Changes, Column, Wiring
 from bomgen.catalog.parts import Module
 from bomgen.fabric.registry import link_kinds
 from bomgen.optics.selection import TRANSCEIVER, Medium
@@ -37,7 +38,12 @@ PORTS = ("a_port", "b_port")
 """What stands link by link in any case."""
 NUMBERED = tuple(name for name in OF_ENDS if name.endswith(("_row", "_rack", "_unit", "_cage")))
 """Those of them that are whole numbers as long as they are not joined."""
-
+ACTION = "action"
+"""In a list of work: what is to be done to a cable."""
+REMOVE, MOVE, ADD, KEEP = "remove", "move", "add", "keep"
+TODAY_PREFIX = "today_"
+TODAY = tuple(f"{TODAY_PREFIX}{end}_{what}" for end in ("a", "b") for what in ("device", "port"))
+"""In a list of work: where a cable is plugged in before."""
 
 Table = Mapping[str, NDArray[Any]]
 """A batch of the wiring: the columns `NAMES`, all of one length. Texts and empty values (None) are objects."""
@@ -88,6 +94,8 @@ class _Words:
 
     def labels(self, piece: Column) -> NDArray[Any]:
         """Labels of pieces."""
+        if self.wiring.labels is not None:
+            return _objects([self.wiring.labels[number] for number in piece.tolist()])
         group = np.searchsorted(self.first, piece, side="right") - 1
         numbers = (piece - self.first[group] + 1).tolist()
         stems, digits = self.stems, self.digits.tolist()
@@ -167,6 +175,8 @@ def _module(module: Module | None) -> str | None:
 
 def words_of(wiring: Wiring) -> Iterator[str]:
     """Every word that a table may hold."""
+    if wiring.changes:
+        yield from words_of(wiring.changes.old)
     words = _Words(wiring)
     yield from (wiring.site, *wiring.names, *wiring.ports, *words.stems)
     for column in (words.fabric, words.kind, words.medium, *words.modules.values()):
@@ -181,7 +191,7 @@ def words_of(wiring: Wiring) -> Iterator[str]:
 
 def has_joined_ends(wiring: Wiring) -> bool:
     """Whether some cable of a wiring has several links, so that all columns of its ends are texts."""
-    return len(wiring) > wiring.pieces
+    return len(wiring) > wiring.pieces or (wiring.changes is not None and has_joined_ends(wiring.changes.old))
 
 
 def batches(wiring: Wiring) -> Iterator[tuple[slice, Table]]:
@@ -196,11 +206,86 @@ def batches(wiring: Wiring) -> Iterator[tuple[slice, Table]]:
         start = stop
 
 
+def column_names(wiring: Wiring) -> tuple[str, ...]:
+    """The columns of a wiring's tables: those of a list of work have what is to be done in front."""
+    return (ACTION, *NAMES, *TODAY) if wiring.changes else NAMES
+
+
 def tables(wiring: Wiring) -> Iterator[Table]:
     """The wiring as tables of a row per cable, one after the other; the ends of a cable that has several are joined."""
-    joined = has_joined_ends(wiring)
+    if wiring.changes:
+        yield from _list_work(wiring, wiring.changes)
+        return
+    yield from _tables(wiring, has_joined_ends(wiring))
+
+
+def _tables(wiring: Wiring, joined: bool) -> Iterator[Table]:
     for rows, table in batches(wiring):
         yield _join_ends(table, wiring.piece[rows]) if joined else table
+
+
+def _list_work(wiring: Wiring, changes: Changes) -> Iterator[Table]:
+    """What is to be done to each cable, fabric by fabric: what is pulled first, then what is plugged."""
+    before, after = _label_cables(wiring, changes)
+    serves = changes.same_length
+    reused = np.zeros(before.pieces, dtype=bool)
+    reused[changes.origin[serves]] = True
+    today, joined = _name_ends(before), has_joined_ends(wiring)
+    for fabric in dict.fromkeys(each.fabric for each in (*before.cable_types, *after.cable_types)):
+        in_old, in_new = (_cables_of_fabric(each, fabric) for each in (before, after))
+        for action, wanted in (
+            (REMOVE, in_old & ~reused),
+            (MOVE, in_new & serves & ~changes.stays),
+            (ADD, in_new & ~serves),
+            (KEEP, in_new & serves & changes.stays),
+        ):
+            plugged = np.flatnonzero(wanted) if action == REMOVE else changes.origin[wanted]
+            start = 0
+            for table in _tables((before if action == REMOVE else after).select_cables(wanted), joined):
+                size = len(table["fabric"])
+                rows = plugged[start : start + size]
+                start += size
+                ends = {name: _blank(size) if action == ADD else column[rows] for name, column in today.items()}
+                yield {ACTION: _objects([action] * size), **table, **ends}
+
+
+def _blank(size: int) -> NDArray[Any]:
+    return np.full(size, None, dtype=object)
+
+
+def _cables_of_fabric(wiring: Wiring, fabric: str) -> NDArray[np.bool_]:
+    """Whether each cable is of a fabric."""
+    first = np.flatnonzero(np.diff(wiring.piece, prepend=-1))
+    own = np.array([each.fabric == fabric for each in wiring.cable_types], dtype=bool)
+    return own[wiring.cable_type[first]] if len(first) else np.zeros(0, dtype=bool)
+
+
+def _name_ends(wiring: Wiring) -> dict[str, NDArray[Any]]:
+    """The devices and ports at both ends of every cable."""
+    parts = [[table[name.removeprefix(TODAY_PREFIX)] for name in TODAY] for table in tables(wiring)]
+    return {name: np.concatenate([_blank(0), *(part[number] for part in parts)]) for number, name in enumerate(TODAY)}
+
+
+def _label_cables(wiring: Wiring, changes: Changes) -> tuple[Wiring, Wiring]:
+    """The wirings of today and of the plan with labels: a cable keeps its own, new numbers follow those of today."""
+    old = changes.old
+    words, today = _Words(replace(wiring, changes=None)), _Words(old)
+    before = tuple(today.labels(np.arange(old.pieces, dtype=np.int64)).tolist())
+    digits = dict(zip(today.stems, today.digits.tolist(), strict=True))
+    ends = [*today.first[1:].tolist(), old.pieces]
+    used = {stem: end - first for stem, first, end in zip(today.stems, today.first.tolist(), ends, strict=True)}
+    labels = list[str]()
+    group = np.searchsorted(words.first, np.arange(wiring.pieces, dtype=np.int64), side="right") - 1
+    for place, origin, serves in zip(
+        group.tolist(), changes.origin.tolist(), changes.same_length.tolist(), strict=True
+    ):
+        if serves:
+            labels.append(before[origin])
+            continue
+        stem = words.stems[place]
+        used[stem] = used.get(stem, 0) + 1
+        labels.append(f"{stem}{used[stem]:0{digits.get(stem, int(words.digits[place]))}}")
+    return replace(old, over_panels=None, labels=before), replace(wiring, changes=None, labels=tuple(labels))
 
 
 def _join_ends(table: Table, piece: Column) -> Table:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.cabling.types import Wiring
-from bomgen.output.wiring.columns import NAMES, tables, words_of
+from bomgen.output.wiring.columns import column_names, tables, words_of
 from bomgen.output.wiring.formats import Progress
 
 ABOUT = "A row a cable, for spreadsheets and scripts."
@@ -22,7 +22,7 @@ SPECIAL = set('",\r\n')
 def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     """Write every cable, all texts in quotes if a single one needs them."""
     wiring = wiring.each_cable
-    out.write((",".join(NAMES) + "\n").encode())
+    out.write((",".join(column_names(wiring)) + "\n").encode())
     quoted = any(SPECIAL & set(word) for word in words_of(wiring))
     for table in tables(wiring):
         fields = [_fields(column, quoted) for column in table.values()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, BinaryIO
 
 from bomgen.cabling.types import Wiring
-from bomgen.output.wiring.columns import NAMES, NUMBERED, has_joined_ends, tables
+from bomgen.output.wiring.columns import NUMBERED, column_names, has_joined_ends, tables
 from bomgen.output.wiring.formats import Progress, Unsuitable
 
 ABOUT = "The columns of the CSV, for notebooks and databases."
@@ -22,10 +22,11 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
     except ImportError:
         raise Unsuitable("pyarrow is not installed; install the extra bomgen[parquet], or take csv") from None
     wiring = wiring.each_cable
+    names = column_names(wiring)
     numbers = () if has_joined_ends(wiring) else NUMBERED
-    types: dict[str, Any] = dict.fromkeys(NAMES, pa.string()) | dict.fromkeys(("rate_gbps", *numbers), pa.int64())
+    types: dict[str, Any] = dict.fromkeys(names, pa.string()) | dict.fromkeys(("rate_gbps", *numbers), pa.int64())
     schema = pa.schema(types | {"length_m": pa.float64()})
     with ParquetWriter(out, schema, compression="zstd") as writer:
         for table in tables(wiring):
-            writer.write_table(pa.table([pa.array(table[name], schema.field(name).type) for name in NAMES], schema))
+            writer.write_table(pa.table([pa.array(table[name], schema.field(name).type) for name in names], schema))
             progress(len(table["fabric"]))

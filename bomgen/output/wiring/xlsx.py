@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Any, BinaryIO, NamedTuple
 from unicodedata import east_asian_width
 
+import numpy as np
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Alignment, Font, PatternFill
@@ -19,7 +21,14 @@ from openpyxl.worksheet.properties import PageSetupProperties
 
 from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
-from bomgen.output.wiring.columns import NUMBERED, SEVERAL, Table, tables
+from bomgen.output.wiring.columns import (
+    ACTION,
+    NUMBERED,
+    SEVERAL,
+    TODAY,
+    Table,
+    tables,
+)
 from bomgen.output.wiring.formats import Progress, Unsuitable
 from bomgen.output.xlsx.cells import clean, plain
 from bomgen.output.xlsx.package import pack
@@ -48,10 +57,11 @@ OF_CABLE = ("label", "kind")
 OF_END = ("site", "row", "rack", "unit", "device", "port", "module")
 BOUGHT = {"medium": "medium", "sku": "sku", "length": "length_m"}
 ENDS = ("A", "B")
+PLUGGED_IN = ("device", "port")
 
 
-def columns(words: Language) -> list[Shown]:
-    """The columns of the sheets in a language."""
+def columns(words: Language, works: bool = False) -> list[Shown]:
+    """The columns of the sheets in a language; a list of work says what is to be done, and what is plugged today."""
 
     def word(key: str, **values: str) -> str:
         return words.word(f"wiring-{key}", **values)
@@ -61,6 +71,7 @@ def columns(words: Language) -> list[Shown]:
 
     return [
         plainly("number", None),
+        *((plainly(ACTION, ACTION),) if works else ()),
         *(plainly(key, key) for key in OF_CABLE),
         *(
             Shown(
@@ -71,6 +82,11 @@ def columns(words: Language) -> list[Shown]:
             for key in OF_END
         ),
         *(plainly(key, source) for key, source in BOUGHT.items()),
+        *(
+            Shown(name, word("today", end=end, what=word(what)), word("today-about", end=end), name)
+            for name, (end, what) in zip(TODAY, product(ENDS, PLUGGED_IN), strict=True)
+            if works
+        ),
         *(Shown(FLAG, word(FLAG, end=end), word(f"{FLAG}-about", end=end), None) for end in ENDS),
         *(plainly(key, None, "tick-about") for key in (PLUGGED, TESTED)),
     ]
@@ -115,12 +131,12 @@ def write(wiring: Wiring, out: BinaryIO, progress: Progress) -> None:
         raise Unsuitable(f"{message}; take csv or parquet, or one --fabric")
     book = Workbook(write_only=True)
     words = language(wiring.language)
-    shown = columns(words)
-    widths, counts = _surveyed(wiring, shown)
+    shown = columns(words, wiring.changes is not None)
+    widths, counts = _surveyed(wiring, shown, words)
     _cover(book, wiring, counts, words)
     pages: list[_Page] = []
     fabric, number = None, 0
-    for table in tables(wiring):
+    for table in _tables(wiring, words):
         for of, row in zip(table["fabric"].tolist(), _rows(table, shown), strict=True):
             if of != fabric or pages[-1].used == LAST_ROW:
                 pages.append(_Page(book, of, wiring, shown, widths[of]))
@@ -209,18 +225,33 @@ def _safe(sheet: Any, value: object) -> object:
     return cell
 
 
-def _surveyed(wiring: Wiring, shown: list[Shown]) -> tuple[dict[str, list[int]], Counts]:
+def _tables(wiring: Wiring, words: Language) -> Iterator[Table]:
+    """The rows of all cables, what is to be done in words."""
+    for table in tables(wiring):
+        if ACTION in table:
+            done = {key: words.word(f"wiring-{key}") for key in set(table[ACTION].tolist())}
+            yield {**table, ACTION: np.array([done[key] for key in table[ACTION].tolist()], dtype=object)}
+        else:
+            yield table
+
+
+def _grouped(wiring: Wiring, *columns: str) -> tuple[str, ...]:
+    """What cables are counted by on the cover."""
+    return (ACTION, *columns) if wiring.changes else columns
+
+
+def _surveyed(wiring: Wiring, shown: list[Shown], words: Language) -> tuple[dict[str, list[int]], Counts]:
     """The longest text of every column by fabric, in letters, and how many cables there are of each kind."""
     widths: dict[str, list[int]] = {}
     counts: Counts = Counter()
-    for table in tables(wiring):
+    for table in _tables(wiring, words):
         fabrics = table["fabric"]
         for fabric in dict.fromkeys(fabrics.tolist()):
             rows = fabrics == fabric
             part = {name: column[rows] for name, column in table.items()}
             known = widths.setdefault(fabric, [0] * len(shown))
             widths[fabric] = [max(pair) for pair in zip(known, map(len, _longest(part, shown)), strict=True)]
-        counts.update(zip(*(table[name].tolist() for name in GROUPED), strict=True))
+        counts.update(zip(*(table[name].tolist() for name in _grouped(wiring, *GROUPED)), strict=True))
     return widths, counts
 
 
@@ -277,17 +308,17 @@ def _cover(book: Workbook, wiring: Wiring, counts: Counts, words: Language) -> N
     sheet.append([_styled(sheet, words.word("wiring-title", name=wiring.site), TITLE)])
     sheet.append([words.word("wiring-intro", cables=wiring.pieces)])
     sheet.append([])
-    sheet.append([_styled(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in COUNTED])
+    sheet.append([_styled(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in _grouped(wiring, *COUNTED)])
     for key, count in counts.items():
         sheet.append([_safe(sheet, value) for value in (*key, count)])
     sheet.append(
         [
             _styled(sheet, words.word("wiring-all"), BOLD),
-            *[None] * (len(GROUPED) - 1),
-            _styled(sheet, wiring.pieces, BOLD),
+            *[None] * (len(_grouped(wiring, *GROUPED)) - 1),
+            _styled(sheet, counts.total(), BOLD),
         ]
     )
     sheet.append([])
     sheet.append([_styled(sheet, words.word(f"wiring-{key}"), BOLD, SHADED) for key in LEGEND])
-    for shown in columns(words):
+    for shown in columns(words, wiring.changes is not None):
         sheet.append([shown.title, shown.meaning])

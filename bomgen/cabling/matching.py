@@ -1,0 +1,213 @@
+"""Which device of a network today is which device of the network that it becomes.
+
+Machines keep their numbers. Switches of one tier are equal boxes, so that any may take the place of any other: each is
+matched with the one that has most of its links already, which leaves most cables where they are. That is an assignment
+problem a tier, and the tiers depend on each other; it is solved greedily, tier by tier from the leaves, and again until
+no tier gains. No smaller number of moves is known for the growth of a folded Clos with equal pods
+(`tests/cabling/test_recabling.py`), but it is no proof for any other fabric.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from bomgen.cabling.types import Column, DeviceKind, Wiring
+
+_NUMBER = re.compile(r"\d+$")
+"""What tells devices of a kind from each other in their names."""
+GONE = -1
+"""A device, port or cable that the other network does not have."""
+ROUNDS = 4
+"""Times that every tier is matched anew; the second changes little."""
+MOST_PAIRS = 16_000_000
+"""Pairs of switches or of links that are compared; in larger fabrics switches keep their numbers."""
+
+
+class _Tier(NamedTuple):
+    """Switches of a fabric in both networks."""
+
+    old: DeviceKind
+    new: DeviceKind
+
+
+class _Neighbours(NamedTuple):
+    """What the switches of a tier are joined to, a row for every switch and neighbour."""
+
+    neighbour: Column
+    switch: Column
+    """By its place in the tier."""
+    links: Column
+
+
+def match_devices(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Column:
+    """The number in the new network of every device of the old one, GONE where there is none.
+
+    `renamed` are the new names of fabrics that are called otherwise now.
+    """
+    numbers = _by_number(old, new, renamed)
+    known = {_stem(kind, {}): kind for kind in new.kinds}
+    tiers = [_Tier(kind, known[stem]) for kind in old.kinds if kind.fabric and (stem := _stem(kind, renamed)) in known]
+    for _ in range(ROUNDS):
+        gained = [_match_tier(old, new, tier, numbers) for tier in tiers]
+        if not any(gained):
+            break
+    return numbers
+
+
+def count_devices(wiring: Wiring) -> int:
+    """How many devices a network has."""
+    last = wiring.kinds[-1] if wiring.kinds else None
+    return last.start + last.number if last else 0
+
+
+def translate_ports(old: Wiring, new: Wiring) -> Column:
+    """The number in the new network of every name of a port in the old one, GONE where no port is called so."""
+    known = {name: number for number, name in enumerate(new.ports)}
+    return np.array([known.get(name, GONE) for name in old.ports], dtype=np.int64)
+
+
+def _stem(kind: DeviceKind, renamed: Mapping[str, str]) -> tuple[str, str, str]:
+    """What tells devices of one kind from those of others, however many there are."""
+    fabric = kind.fabric or ""
+    return kind.device, renamed.get(fabric, fabric), "" if fabric else kind.stem
+
+
+def _by_number(old: Wiring, new: Wiring, renamed: Mapping[str, str]) -> Column:
+    """The new number of every old device when all keep their places within kind and plane."""
+    known = {_stem(kind, {}): kind for kind in new.kinds if kind.number}
+    found = np.full(count_devices(old), GONE, dtype=np.int64)
+    for kind in old.kinds:
+        other = known.get(_stem(kind, renamed)) if kind.number else None
+        if other is None:
+            continue
+        place = np.arange(kind.number, dtype=np.int64)
+        plane, within = place // max(kind.per_plane, 1), place % max(kind.per_plane, 1)
+        fits = (plane < other.planes) & (within < other.per_plane)
+        found[kind.start + place[fits]] = other.start + plane[fits] * other.per_plane + within[fits]
+    return found
+
+
+def _match_tier(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> bool:
+    """Match the switches of a tier by the links that they would keep; whether that keeps more links than before."""
+    shared = _count_shared_links(old, new, tier, numbers)
+    if shared is None:
+        return False
+    first, last = tier.old.start, tier.old.start + tier.old.number
+    now = np.where(numbers[first:last] == GONE, GONE, numbers[first:last] - tier.new.start)
+    found = _assign(shared, now, _same_places(old, new, tier))
+    if _kept(shared, found) <= _kept(shared, now):
+        return False
+    numbers[first:last] = np.where(found == GONE, GONE, found + tier.new.start)
+    return True
+
+
+def _kept(shared: Column, column: Column) -> int:
+    """The links that stay when every row is matched with its column."""
+    rows = np.flatnonzero(column != GONE)
+    return int(shared[rows, column[rows]].sum())
+
+
+def _assign(shared: Column, now: Column, placed: Column) -> Column:
+    """A column for each row, no column twice: rows that have most to keep choose first.
+
+    Of columns that keep as many links the one matched now comes first, then one at the same place of the floor.
+    """
+    rows, columns = shared.shape
+    score = shared * 4 + placed
+    has = now != GONE
+    score[np.flatnonzero(has), now[has]] += 2
+    found = np.full(rows, GONE, dtype=np.int64)
+    free = np.ones(columns, dtype=bool)
+    for row in np.argsort(-shared.max(axis=1, initial=0), kind="stable").tolist():
+        best = int(np.argmax(np.where(free, score[row], -1))) if columns else 0
+        if not columns or not free[best]:
+            break
+        found[row], free[best] = best, False
+    return found
+
+
+def _same_places(old: Wiring, new: Wiring, tier: _Tier) -> Column:
+    """1 where the old switch of a row stands where the new one of a column will, else 0."""
+    if old.places is None or new.places is None:
+        return np.zeros((tier.old.number, tier.new.number), dtype=np.int64)
+    before, after = (slice(kind.start, kind.start + kind.number) for kind in tier)
+    rack = old.places.rack[before, None] == new.places.rack[None, after]
+    unit = old.places.unit[before, None] == new.places.unit[None, after]
+    found: Column = (rack & unit).astype(np.int64)
+    return found
+
+
+def _count_shared_links(old: Wiring, new: Wiring, tier: _Tier, numbers: Column) -> Column | None:
+    """The links that each old switch (row) and each new one (column) have to the same neighbours.
+
+    None where there are more pairs than are compared.
+    """
+    if tier.old.number * tier.new.number > MOST_PAIRS:
+        return None
+    before = _neighbours(old, tier.old, numbers, translate_ports(old, new), len(new.ports))
+    every = np.arange(count_devices(new), dtype=np.int64)
+    after = _neighbours(new, tier.new, every, np.arange(len(new.ports), dtype=np.int64), len(new.ports))
+    start = np.searchsorted(after.neighbour, before.neighbour, side="left")
+    count = np.searchsorted(after.neighbour, before.neighbour, side="right") - start
+    if int(count.sum()) > MOST_PAIRS:
+        return None
+    row = np.repeat(np.arange(len(count), dtype=np.int64), count)
+    other = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(len(row), dtype=np.int64)
+    place = before.switch[row] * tier.new.number + after.switch[other]
+    both = np.minimum(before.links[row], after.links[other])
+    found: Column = np.bincount(place, both, tier.old.number * tier.new.number).astype(np.int64)
+    return found.reshape(tier.old.number, tier.new.number)
+
+
+def _neighbours(wiring: Wiring, kind: DeviceKind, numbers: Column, ports: Column, names: int) -> _Neighbours:
+    """What the switches of a tier are joined to: other switches, and machines port by port."""
+    own = np.array([cable_type.fabric == kind.fabric for cable_type in wiring.cable_types], dtype=bool)
+    rows = own[wiring.cable_type] if len(wiring) else np.zeros(0, dtype=bool)
+    machine = np.array([each.fabric is None for each in wiring.kinds], dtype=bool)
+    keys, switches = list[Column](), list[Column]()
+    for near, far in ((wiring.a_device, wiring.b_device), (wiring.b_device, wiring.a_device)):
+        here = np.flatnonzero(rows & (near >= kind.start) & (near < kind.start + kind.number))
+        device = numbers[far[here]]
+        of_machine = machine[wiring.kind_numbers[far[here]]]
+        port = np.where(of_machine, ports[wiring.a_port[here]] + 1, 0)
+        known = (device != GONE) & (~of_machine | (port > 0))
+        keys.append((device * (names + 1) + port)[known])
+        switches.append((near[here] - kind.start)[known])
+    key, switch = np.concatenate(keys), np.concatenate(switches)
+    pair, links = np.unique(key * (kind.number + 1) + switch, return_counts=True)
+    return _Neighbours(pair // (kind.number + 1), pair % (kind.number + 1), links)
+
+
+def rename_devices(old: Wiring, new: Wiring, numbers: Column) -> Iterator[DeviceKind]:
+    """The kinds of device of the new network, those that stay called what they are called today.
+
+    Devices that are added take the numbers that nobody has, as wide as those of today.
+    """
+    names = old.names
+    today = np.full(count_devices(new), GONE, dtype=np.int64)
+    stay = np.flatnonzero(numbers != GONE)
+    today[numbers[stay]] = stay
+    for kind in new.kinds:
+        here = today[kind.start : kind.start + kind.number].tolist()
+        kept = {place: names[device] for place, device in enumerate(here) if device != GONE}
+        yield kind._replace(name=_names(kind, kept).__getitem__) if kept else kind
+
+
+def _names(kind: DeviceKind, kept: Mapping[int, str]) -> list[str]:
+    """The names of a kind's devices by their places, of which some have theirs already."""
+    digits = {len(found[0]) for name in kept.values() if (found := _NUMBER.search(name))}
+    width = min(digits, default=0)
+    wanted = [_widen(kind.name(place), width) for place in range(kind.number)]
+    taken = set(kept.values())
+    free = (name for name in wanted if name not in taken)
+    return [kept[place] if place in kept else next(free) for place in range(kind.number)]
+
+
+def _widen(name: str, width: int) -> str:
+    """A name with its number in at least so many digits, and no more zeros in front than that takes."""
+    found = _NUMBER.search(name)
+    return f"{name[: found.start()]}{int(found[0]):0{width}}" if found else name
