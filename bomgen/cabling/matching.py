@@ -23,6 +23,8 @@ GONE = -1
 """A device, port or cable that the other network does not have."""
 ROUNDS = 4
 """Times that every tier is matched anew; the second changes little."""
+STAYS, A_LINK = 2, 4
+"""What counts for a match: a link that stays more than a switch that keeps its number, and that more than its place."""
 MOST_PAIRS = 16_000_000
 """Pairs of switches or of links that are compared; in larger fabrics switches keep their numbers."""
 
@@ -117,9 +119,9 @@ def _assign(shared: Column, now: Column, placed: Column) -> Column:
     Of columns that keep as many links the one matched now comes first, then one at the same place of the floor.
     """
     rows, columns = shared.shape
-    score = shared * 4 + placed
+    score = shared * A_LINK + placed
     has = now != GONE
-    score[np.flatnonzero(has), now[has]] += 2
+    score[np.flatnonzero(has), now[has]] += STAYS
     found = np.full(rows, GONE, dtype=np.int64)
     free = np.ones(columns, dtype=bool)
     for row in np.argsort(-shared.max(axis=1, initial=0), kind="stable").tolist():
