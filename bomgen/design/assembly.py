@@ -6,7 +6,7 @@ that takes two or three rounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -38,6 +38,8 @@ from bomgen.sizing.cluster_size import Sizing
 
 MAX_ROUNDS = 10
 """Racks, PDUs and management ports depend on each other in a cycle, which settles in two or three rounds."""
+DOUBLE = 2
+"""The step from a rate of links to the next."""
 
 
 def islands(fabric: Fabric) -> int:
@@ -64,6 +66,8 @@ class BuiltFabric(NamedTuple):
     """What its modular switches are fitted with, by tier."""
     per_gpu: GpuBandwidth | None
     """Bandwidth of one GPU to others; None unless the fabric has role compute."""
+    faster: Mapping[str, Figure] = {}
+    """Rates of kinds of link between switches at which it would be cheaper [Gb/s]; tried where the plan names none."""
 
     @property
     def assumes_cages(self) -> bool:
@@ -106,6 +110,12 @@ def zero_nics() -> int:
 def sum_of_nics(nics: int, more_nics: int) -> int:
     """NICs of several fabrics."""
     return nics + more_nics
+
+
+@formula("Gb/s", source="Ethernet and InfiniBand double their rates: 100, 200, 400, 800 Gb/s")
+def next_rate(link_gbps: int, port_gbps: int) -> int:
+    """The rate of links between switches one step above, at most that of their ports."""
+    return min(link_gbps * DOUBLE, port_gbps)
 
 
 @formula("pieces")
@@ -302,6 +312,67 @@ def _build_fabric(
 
 
 def _build(
+    fabric: FabricPlan,
+    plan: Plan,
+    servers: Figure,
+    parts: PartsLookup,
+    attached: Attachment,
+    hosts: tuple[Hosts, ...],
+    uplink_gbps: Figure | None,
+) -> BuiltFabric:
+    """A fabric at the rates of the plan, faster between switches where no part is known for the usual one."""
+    found = _build_at_rates(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
+    for rates in _faster_rates(found):
+        links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
+        try:
+            other = _build_at_rates(fabric._replace(links=links), plan, servers, parts, attached, hosts, uplink_gbps)
+            raise_errors(other.interconnect)
+        except (Infeasible, PlanErrors):
+            continue
+        if any(_has_no_part(found, kind) and not _has_no_part(other, kind) for kind in rates):
+            return other
+        if _costs_less(other, found):
+            found = found._replace(faster=rates)
+    return found
+
+
+def _faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
+    """Rates to try for links between switches whose ports carry at least twice what the plan leaves them at [Gb/s].
+
+    Where no part is known for a kind of link, all steps up to the rate of the ports; else that of the ports alone.
+    """
+    slow = dict[str, tuple[Figure, Figure]]()
+    for links in built.fabric.links:
+        tiers = [tier for tier in (built.fabric.tier(end) for end in links.ends) if tier]
+        if len(tiers) < len(links.ends) or built.plan.links[links.kind].rate_gbps or built.plan.link_gbps:
+            continue
+        ports = [max((group.port_gbps for group in tier.switch.groups), key=lambda rate: rate.value) for tier in tiers]
+        slower = min(ports, key=lambda rate: rate.value)
+        if slower.value >= links.rate_gbps.value * DOUBLE:
+            slow[links.kind] = links.rate_gbps, slower
+    unknown = any(_has_no_part(built, kind) for kind in slow)
+    while any(rate.value < ports.value for rate, ports in slow.values()):
+        slow = {kind: (next_rate(rate, ports), ports) for kind, (rate, ports) in slow.items()}
+        if unknown or all(rate.value == ports.value for rate, ports in slow.values()):
+            yield {kind: rate for kind, (rate, _) in slow.items()}
+
+
+def _has_no_part(built: BuiltFabric, kind: str) -> bool:
+    """Whether no module or cable is known for links of a kind."""
+    return any(group.medium is None for group in built.interconnect.groups_of_kind(kind))
+
+
+def _costs_less(built: BuiltFabric, than: BuiltFabric) -> bool:
+    """Whether a fabric needs fewer switches, and no more modules and cables: then it is cheaper at any price."""
+    pieces, others = (
+        [sum(int(use.quantity.value) for use in uses) for uses in (each.interconnect.modules, each.interconnect.cables)]
+        for each in (built, than)
+    )
+    fewer = built.fabric.switches.value < than.fabric.switches.value
+    return fewer and all(count <= other for count, other in zip(pieces, others, strict=True))
+
+
+def _build_at_rates(
     fabric: FabricPlan,
     plan: Plan,
     servers: Figure,

@@ -18,8 +18,7 @@ from typing import NamedTuple
 from bomgen.catalog.chassis import LINE_CARDS
 from bomgen.catalog.parts import Chassis, Identity
 from bomgen.core.provenance import Figure, formula
-from bomgen.fabric.clos.search import ports_left_down
-from bomgen.fabric.ports import links_in_cage, radix, shared_cages
+from bomgen.fabric.ports import SharedCages, links_in_cage, ports_left_down, radix, shared_cages
 from bomgen.fabric.types import Fabric, Fitted, Tier, TierChoice
 
 
@@ -67,13 +66,13 @@ def ports_down_and_reserved(down: int, reserved_ports: int, free: int) -> int:
 
 
 @formula("ports")
-def ports_free(down: int, up: int, radix: int, up_radix: int, cages: int) -> int:
+def ports_free(down: int, up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
     """Ports of a switch beside its links up that no link down is plugged into."""
     return ports_left_down(up, radix, up_radix, cages) - down
 
 
 @formula("ports")
-def limit_ports_down(asked: int, up: int, radix: int, up_radix: int, cages: int) -> int:
+def limit_ports_down(asked: int, up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
     """Ports down that a plan gives to a switch, as many as the links up leave."""
     return min(asked, ports_left_down(up, radix, up_radix, cages))
 

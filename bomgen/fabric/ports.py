@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
 
 from bomgen.catalog.parts import PortGroup, Switch
 from bomgen.core.diagnostics import Infeasible
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula
 
 MAX_LANES = 8
@@ -38,8 +41,8 @@ def radix(switch: Switch, rate: Figure) -> Figure:
         why = f"its fastest carry {fastest} Gb/s"
         if any(_lacks_rate(group, rate) for group in switch.groups):
             why = "its `modes` say 0"
-        message = f"{switch.identity.name} has no port for links of {rate.value} Gb/s; {why}"
-        raise Infeasible(message, because=rate, rule="no-port")
+        wrong = f"{switch.identity.name} has no port for links of {rate.value} Gb/s; {why}"
+        raise Infeasible(wrong, because=rate, rule="no-port")
     return found
 
 
@@ -79,23 +82,88 @@ def sum_of_ports(ports: int, more_ports: int) -> int:
     return ports + more_ports
 
 
+class SharedCages(NamedTuple):
+    """The cages of a switch of which only some carry links down as well as up."""
+
+    cages: int
+    down_only: int
+    """Links down in cages that carry none up."""
+    up_only: int
+    """Links up in cages that carry none down."""
+
+    def __str__(self) -> str:
+        return message("shared-cages", **self._asdict())
+
+
 def shared_cages(switch: Switch, down_gbps: Figure, up_gbps: Figure) -> Figure | None:
     """The cages whose ports carry links down or up as wanted; None when each kind has ports of its own.
 
     Where both run at one rate a cage may hold some of each, so that every port stands for itself.
-
-    Where only some groups of a switch carry both, the kinds are kept apart: fewer ports, but never too many.
     """
     if down_gbps.value == up_gbps.value:
         return radix(switch, down_gbps)
-    shared = [group for group in switch.groups if carries_rate(group, down_gbps) and carries_rate(group, up_gbps)]
+    carries = [(carries_rate(group, down_gbps), carries_rate(group, up_gbps)) for group in switch.groups]
+    shared = [group for group, both in zip(switch.groups, carries, strict=True) if all(both)]
     if not shared:
         return None
-    group = shared[0]
-    return cages_of(group.ports, group.ports_per_cage)
+    cages = cages_of(shared[0].ports, shared[0].ports_per_cage)
+    for group in shared[1:]:
+        cages = sum_of_cages(cages, group.ports, group.ports_per_cage)
+    down, up = (
+        [group for group, both in zip(switch.groups, carries, strict=True) if both[side] and not all(both)]
+        for side in range(2)
+    )
+    if not down and not up:
+        return cages
+    return cages_beside(cages, *(_ports_of_groups(*each) for each in ((down, down_gbps), (up, up_gbps))))
+
+
+def _ports_of_groups(groups: list[PortGroup], rate: Figure) -> Figure:
+    """The ports of groups at a rate."""
+    found = NO_PORTS
+    for group in groups:
+        ports = group_radix(group, rate)
+        found = ports if found is NO_PORTS else sum_of_ports(found, ports)
+    return found
+
+
+@formula("ports")
+def no_ports() -> int:
+    """No port of a switch is for one kind of link alone."""
+    return 0
+
+
+NO_PORTS = no_ports()
 
 
 @formula("cages")
 def cages_of(ports: int, ports_per_cage: int) -> int:
     """Cages of a switch."""
     return ports // ports_per_cage
+
+
+@formula("cages")
+def sum_of_cages(cages: int, ports: int, ports_per_cage: int) -> int:
+    """Cages of one more group of ports."""
+    return cages + ports // ports_per_cage
+
+
+@formula("cages")
+def cages_beside(cages: int, down_only: int, up_only: int) -> SharedCages:
+    """Cages that links down and up share, beside the ports that serve one kind alone."""
+    return SharedCages(cages, down_only, up_only)
+
+
+def ports_left_down(up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
+    """Links down that fit beside `up` links up; `cages` hold both kinds, 0: each kind has ports of its own.
+
+    Links up fill the ports that serve them alone first. A rate that fewer ports serve than there are cages takes as
+    many more cages for each of its links.
+    """
+    if up > up_radix:
+        return 0
+    if not cages:
+        return radix
+    shared, down_only, up_only = cages if isinstance(cages, SharedCages) else SharedCages(cages, 0, 0)
+    of_cage, up_of_cage = links_in_cage(radix - down_only, shared), links_in_cage(up_radix - up_only, shared)
+    return down_only + int((shared - ceil(max(up - up_only, 0) / up_of_cage)) * of_cage)

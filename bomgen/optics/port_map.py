@@ -94,7 +94,8 @@ def _map_ports(switch: Switch, wanted: Sequence[PortDemand], tight: bool = False
     for each in wanted:
         found: list[Socket] = []
         per_cage = 1
-        for index, group, first_cage in _groups(switch, each.rate):
+        others = [other.rate for other in wanted if other is not each]
+        for index, group, first_cage in _groups(switch, each.rate, others):
             here = links_per_cage(group, each.rate)
             per_cage = here if not found else per_cage
             state = used.setdefault(index, _Used(0, 0, UNKNOWN))
@@ -157,13 +158,18 @@ class _Used(NamedTuple):
         return ceil(self.links / self.per_cage) * per_cage
 
 
-def _groups(switch: Switch, rate: Figure) -> Iterator[tuple[int, PortGroup, int]]:
-    """The groups of ports that carry a rate, each with its place and the number of its first cage."""
+def _groups(switch: Switch, rate: Figure, others: Sequence[Figure]) -> list[tuple[int, PortGroup, int]]:
+    """The groups of ports that carry a rate, each with its place and the number of its first cage.
+
+    Those that carry the fewest of the other rates come first: ports that serve both are left to whom they alone serve.
+    """
     cages = 0
+    found = list[tuple[int, PortGroup, int]]()
     for index, group in enumerate(switch.groups):
         if carries_rate(group, rate):
-            yield index, group, cages
+            found.append((index, group, cages))
         cages += ceil(Fraction(group.ports.value, group.ports_per_cage.value))
+    return sorted(found, key=lambda each: sum(carries_rate(each[1], other) for other in others))
 
 
 def _slot(switch: Switch, cage: int) -> tuple[int | None, int]:

@@ -235,15 +235,12 @@ def _is_above(built: BuiltFabric, role: str | None) -> bool:
 
 @rule
 def _slow_links(built: BuiltFabric) -> Iterator[Check]:
-    """Links between switches that run at half the rate of both their ports, or less, without anybody asking."""
-    tiers = built.fabric.tiers
-    for lower, upper in pairwise(tiers):
-        links = next(each for each in built.fabric.links if each.ends == (lower.name, upper.name))
-        kind, rate = links.kind, links.rate_gbps.value
-        ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in (lower, upper))
-        if built.plan.links[kind].rate_gbps is None and built.plan.link_gbps is None and rate * 2 <= ports:
-            text = message("slow-links", kind=kind, rate=rate, ports=ports, key=kind, faster=ports)
-            yield Check("slow-links", "warn", text, f"fabrics.{built.plan.name}.links.{kind}")
+    """Links between switches that nobody asked to be so slow, and that would cost less at the rate of their ports."""
+    for links in built.fabric.links:
+        if faster := built.faster.get(links.kind):
+            rates = {"rate": links.rate_gbps.value, "ports": faster.value, "faster": faster.value}
+            text = message("slow-links", kind=links.kind, key=links.kind, **rates)
+            yield Check("slow-links", "warn", text, f"fabrics.{built.plan.name}.links.{links.kind}")
 
 
 @rule

@@ -29,6 +29,16 @@ def rules_of(report: Report) -> list[str]:
     return [problem.rule for problem in report.problems]
 
 
+def switches_of(report: Report) -> int:
+    """The switches of all fabrics."""
+    return sum(built.fabric.switches.value for built in report.design.fabrics)
+
+
+def modules_of(report: Report) -> int:
+    """The modules of all fabrics."""
+    return sum(use.quantity.value for built in report.design.fabrics for use in built.interconnect.modules)
+
+
 def test_an_inline_server_takes_rate_and_ports_from_its_nic(built: Built) -> None:
     """The inline server of the plan format needs no rate of its own; a card of two ports gives two endpoints."""
     server = {"gpus": 8, "nics": 8, "nic": "cx7-400-osfp", "rack_units": 8, "power": "10.2 kW"}
@@ -69,8 +79,44 @@ def test_each_kind_of_link_has_its_own_rate(built: Built) -> None:
 
 
 def test_slow_links_between_fast_switches_are_pointed_out(worked: Worked) -> None:
-    """400G NICs on 800G switches leave the links between switches at 400G, which the plan may not mean."""
-    assert "slow-links" in rules_of(worked(plan({"compute": {"switch": "q3400-ra"}}, servers=64)))
+    """400G NICs on 800G switches leave the links between switches at 400G: said where 800G needs less of everything."""
+    slow = plan({"compute": {"switch": "q3400-ra"}}, servers=64)
+    found = worked(slow)
+    assert "slow-links" in rules_of(found)
+    faster = plan({"compute": {"switch": "q3400-ra", "links": {"leaf-spine": {"rate": "800G"}}}}, servers=64)
+    switches, modules = ([count(worked(each)) for each in (slow, faster)] for count in (switches_of, modules_of))
+    assert switches[1] < switches[0]
+    assert modules[1] <= modules[0]
+
+
+def test_faster_links_that_cost_more_are_not_recommended(worked: Worked) -> None:
+    """Copper between the switches that would become modules at a faster rate is left alone."""
+    copper = {"leaf-spine": {"medium": "dac", "length": "2 m"}}
+    found = worked(plan({"compute": {"switch": "7060x6-64pe", "link": "400G", "links": copper}}, servers=64))
+    assert "slow-links" not in rules_of(found)
+
+
+def test_links_between_switches_take_a_rate_that_is_sold(worked: Worked) -> None:
+    """No 200G module joins two SN5600: links between them run at 400G, as many as the ratio asks."""
+    report = worked(plan({"compute": {"switch": "sn5600", "nic": "cx6-hdr"}}, servers=64))
+    [built] = report.design.fabrics
+    rates = {links.kind: links.rate_gbps.value for links in built.fabric.links}
+    assert rates == {"server-leaf": 200, "leaf-spine": 400}
+    assert [group.medium for group in built.interconnect.groups_of_kind("leaf-spine")] != [None]
+    leaf = built.fabric.tiers[0]
+    assert leaf.down.value * rates["server-leaf"] <= leaf.up.value * rates["leaf-spine"]
+
+
+def test_groups_of_ports_serve_the_links_that_they_can_carry(worked: Worked) -> None:
+    """48 x 100G and 8 x 400G with 8 links up: all 48 are left for links down, at 4800 to 3200 Gb/s."""
+    switch = {"port_groups": [{"ports": 48, "port_gbps": 100}, {"ports": 8, "port_gbps": 400}]}
+    fabric = {"switch": switch, "leaf": {"uplinks": 8}, "nic": {"ports": 1, "port_gbps": 100}, "oversubscription": 1.5}
+    [built] = worked(
+        plan({"compute": {**fabric, "links": {"leaf-spine": {"rate": "400G"}}}}, servers=24)
+    ).design.fabrics
+    leaf, spine = built.fabric.tiers
+    assert (leaf.count.value, leaf.down.value, leaf.up.value) == (4, 48, 8)
+    assert spine.count.value * 8 >= leaf.count.value * leaf.up.value
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import formula, require
+from bomgen.fabric import ports
 from bomgen.fabric.clos import formulas, search
 from bomgen.fabric.clos.search import ClosShape
 from bomgen.fabric.dragonfly import search as dragonfly_search
@@ -207,7 +208,7 @@ def test_links_down_that_take_several_cages() -> None:
         dragonfly_search.ports_left_for_endpoints(radix=8, local_radix=16, global_radix=16, cages=16, local=2, outer=2)
         == 6
     )
-    assert search.ports_left_down(up=4, radix=8, up_radix=16, cages=16) == 6
+    assert ports.ports_left_down(up=4, radix=8, up_radix=16, cages=16) == 6
 
 
 def test_ports_that_have_no_links_of_a_rate(built: Built) -> None:

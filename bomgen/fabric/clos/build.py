@@ -15,7 +15,7 @@ from typing import Any
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
-from bomgen.fabric.clos.search import ClosShape, ports_left_down
+from bomgen.fabric.clos.search import ClosShape
 from bomgen.fabric.clos.search_formulas import (
     largest_fabric,
     leaves_of,
@@ -28,6 +28,7 @@ from bomgen.fabric.clos.search_formulas import (
     up_of,
 )
 from bomgen.fabric.declaration import SERVER_LEAF
+from bomgen.fabric.ports import SharedCages, ports_left_down
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
@@ -62,7 +63,7 @@ def count_spines_with_uplinks(
     up: int,
     radix: int,
     up_radix: int,
-    cages: int,
+    cages: int | SharedCages,
     up_gbps: int,
     core_gbps: int,
     oversubscription: Fraction,

@@ -16,7 +16,7 @@ from bomgen.fabric.clos.occupancy import (
     max_flow_between_halves,
     seat_endpoints,
 )
-from bomgen.fabric.clos.search import ports_left_down
+from bomgen.fabric.ports import SharedCages, ports_left_down
 from bomgen.fabric.types import Fitted
 
 SERVERS_IN_ORDER = "max-flow of the tree that even spread makes of the fabric"
@@ -81,7 +81,7 @@ def links_of_leaves(occupancy: Occupancy) -> int:
 
 
 @formula("ports")
-def free_ports_of_leaves(occupancy: Occupancy, radix: int, up_radix: int, cages: int) -> int:
+def free_ports_of_leaves(occupancy: Occupancy, radix: int, up_radix: int, cages: int | SharedCages) -> int:
     """Ports that nothing is plugged into, where leaves that are not full have fewer links up than others."""
     return sum(
         group.leaves * (ports_left_down(group.up, radix, up_radix, cages) - group.filled)

@@ -26,7 +26,7 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import require
 from bomgen.core.work_budget import OF_SHAPE, spend
 from bomgen.fabric.clos import formulas
-from bomgen.fabric.ports import links_in_cage
+from bomgen.fabric.ports import SharedCages, ports_left_down
 
 MAX_TIERS = 3
 
@@ -70,11 +70,11 @@ class Numbers(NamedTuple):
     spine_oversubscription: Fraction
     radix: int
     up_radix: int
-    cages: int
+    cages: int | SharedCages
     """Cages that links down and up share; 0 when each kind has ports of its own."""
     spine_radix: int
     spine_up_radix: int
-    spine_cages: int
+    spine_cages: int | SharedCages
     core_radix: int
     leaf_down: int
     leaf_up: int
@@ -183,19 +183,6 @@ def divide_leaf_ports(numbers: Numbers) -> Iterator[tuple[int, int]]:
             continue
         if numbers.leaf_up or down * numbers.down_gbps <= numbers.oversubscription * up * numbers.up_gbps:
             yield down, up
-
-
-def ports_left_down(up: int, radix: int, up_radix: int, cages: int) -> int:
-    """Links down that fit beside `up` links up; `cages` hold both kinds, 0: each kind has ports of its own.
-
-    A rate that fewer ports serve than there are cages takes as many more cages for each of its links.
-    """
-    if up > up_radix:
-        return 0
-    if not cages:
-        return radix
-    of_cage, up_of_cage = links_in_cage(radix, cages), links_in_cage(up_radix, cages)
-    return int((cages - ceil(up / up_of_cage)) * of_cage)
 
 
 def _leaf_counts(numbers: Numbers, down: int) -> range:

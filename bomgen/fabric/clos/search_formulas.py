@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bomgen.core.provenance import Derived, Figure, formula
-from bomgen.fabric.clos.search import ClosShape, Numbers, largest_endpoints, ports_left_down, require_smallest
+from bomgen.fabric.clos.search import ClosShape, Numbers, largest_endpoints, require_smallest
+from bomgen.fabric.ports import SharedCages, ports_left_down
 
 
 @formula("demand")
@@ -69,6 +70,6 @@ def spine_up_of(shape: ClosShape) -> int:
 
 
 @formula("ports")
-def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int) -> int:
+def ports_left_in_cages(up: int, radix: int, up_radix: int, cages: int | SharedCages) -> int:
     """Links down that a switch has ports for beside its links up, which may have another rate."""
     return ports_left_down(up, radix, up_radix, cages)

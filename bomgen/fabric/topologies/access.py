@@ -8,10 +8,9 @@ from math import ceil
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, formula, require
 from bomgen.fabric.clos import formulas
-from bomgen.fabric.clos.search import ports_left_down
 from bomgen.fabric.clos.search_formulas import ports_left_in_cages
 from bomgen.fabric.declaration import SERVER_LEAF, Topology, connect_nothing
-from bomgen.fabric.ports import radix, shared_cages
+from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, one_tier, seat_in_order
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
@@ -28,7 +27,13 @@ DRAWING = """\
 
 @formula("ports")
 def uplinks_for(
-    least: int, radix: int, up_radix: int, cages: int, down_gbps: int, up_gbps: int, oversubscription: Fraction
+    least: int,
+    radix: int,
+    up_radix: int,
+    cages: int | SharedCages,
+    down_gbps: int,
+    up_gbps: int,
+    oversubscription: Fraction,
 ) -> int:
     """The fewest links up, two for redundancy or more, whose bandwidth keeps the ratio to the ports left for them."""
     return next(
