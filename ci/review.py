@@ -1,5 +1,8 @@
 """Reviews the plans that a pull or merge request changes: checks them, says what changed in one comment, builds quotes.
 
+A plan is changed, too, by a file that it reads: a plan that it extends, a price book, a part. What is read are the
+tracked files of the reviewed revision, and no links, so that a request cannot show what else lies on the machine.
+
 Run by action.yml on GitHub and by ci/gitlab.yml on GitLab, with the Python that bomgen is installed for. What there is
 to know stands in the environment: what these hosts set, and
 
@@ -25,12 +28,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
+from html import escape
 from http.client import HTTPException
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
+
+from bomgen.workflow.git_revisions import LINK, NoRevision, files_read, open_revision
 
 MARKER = "<!-- bomgen -->"
 """The first line of the comment, which browsers do not show: by it the comment is found again."""
@@ -54,23 +62,47 @@ class Changed(NamedTuple):
 
     path: str
     before: str | None
+    inputs: tuple[str, ...] = ()
+    """Files that it reads and that were changed; empty: the plan itself was."""
 
 
 class Finding(NamedTuple):
-    """What is said of a plan, as Markdown, and the exit code that it asks for."""
+    """What is said of a plan: in a few words and as Markdown, the exit code that it asks for, and its totals."""
 
+    path: str
+    words: str
     text: str
     code: int
+    totals: Totals | None = None
+
+
+class Totals(NamedTuple):
+    """What a plan comes to before and after, in one currency; None before where it is new."""
+
+    currency: str
+    before: Decimal | None
+    after: Decimal
+
+
+class Snapshots(NamedTuple):
+    """The files of both revisions in folders of their own."""
+
+    folder: Path
+    base: str
+    head: str
+    """The names of the folders, which are short hashes."""
+    links: frozenset[str]
+    """Links of the reviewed revision, which are not followed."""
 
 
 # what changed -------------------------------------------------------------------------------------------------------
 
 
-def git(*arguments: str) -> str:
+def git(*arguments: str, given: str = "", environment: dict[str, str] | None = None) -> str:
     """What git prints. Raises CalledProcessError."""
-    return subprocess.run(["git", *arguments], capture_output=True, check=True).stdout.decode(
-        "utf-8", "surrogateescape"
-    )
+    sent = given.encode("utf-8", "surrogateescape")
+    done = subprocess.run(["git", *arguments], input=sent, capture_output=True, check=True, env=environment)
+    return done.stdout.decode("utf-8", "surrogateescape")
 
 
 def base_of(event: dict[str, Any]) -> str:
@@ -84,7 +116,7 @@ def base_of(event: dict[str, Any]) -> str:
 
 
 def changes(base: str, patterns: list[str]) -> tuple[list[Changed], list[str]]:
-    """The plans that were changed since a revision, and those that are gone, by the patterns of paths."""
+    """The plans that were changed since a revision or read a file that was, and those that are gone."""
     wanted = [f":(glob){pattern}" for pattern in patterns]
     words = iter(git("diff", "--name-status", "-z", "--find-renames", base, "HEAD", "--", *wanted).split("\0"))
     found, gone = [], []
@@ -98,17 +130,57 @@ def changes(base: str, patterns: list[str]) -> tuple[list[Changed], list[str]]:
             found.append(Changed(next(words), path))
         else:
             found.append(Changed(path, None if status[0] == "A" else path))
-    return found, gone
+    return [*found, *_with_changed_inputs(base, wanted, {each.path for each in found})], gone
+
+
+def _with_changed_inputs(base: str, wanted: list[str], known: set[str]) -> Iterator[Changed]:
+    """The other plans that read a changed file, as they are now or as they were before."""
+    changed = set(git("diff", "--name-only", "-z", "--no-renames", base, "HEAD").split("\0")) - {""}
+    plans = git("ls-files", "-z", "--with-tree=HEAD", "--", *wanted).split("\0") if changed - known else []
+    revisions = [open_revision(name, Path.cwd()) for name in (base, "HEAD")] if plans else []
+    for path in sorted(set(plans) - known - {""}):
+        read = [files_read(revision, path) for revision in revisions if path in revision.files]
+        if inputs := changed & set().union(*read):
+            yield Changed(path, path, tuple(sorted(inputs)))
+
+
+@contextmanager
+def snapshots(base: str) -> Iterator[Snapshots]:
+    """The files of both revisions, each in a folder that is called by its short hash.
+
+    They are tracked files alone: without links there is nothing else that a plan could read.
+    """
+    names = [git("rev-parse", "--short", revision).strip() for revision in (base, "HEAD")]
+    with TemporaryDirectory(prefix="bomgen-") as folder:
+        place = Path(folder).resolve()
+        links = [_copy_files(name, place / name, place / "index") for name in dict.fromkeys(names)]
+        yield Snapshots(place, names[0], names[-1], frozenset(links[-1]))
+
+
+def _copy_files(revision: str, folder: Path, index: Path) -> list[str]:
+    """Copy the files of a revision, those that are no links, into a folder; returns the links."""
+    index.unlink(missing_ok=True)
+    environment = {**os.environ, "GIT_INDEX_FILE": str(index)}
+    git("read-tree", revision, environment=environment)
+    listed = git("ls-files", "-s", "-z", environment=environment).split("\0")
+    links = [line.partition("\t")[2] for line in listed if line.startswith(LINK)]
+    if links:
+        git("update-index", "--force-remove", "-z", "--stdin", given="\0".join(links), environment=environment)
+    folder.mkdir()
+    git("checkout-index", "--all", f"--prefix={folder}{os.sep}", environment=environment)
+    (folder / ".git").touch()  # empty: by it bomgen knows where the folder tree of a plan ends
+    return links
 
 
 # what bomgen says ---------------------------------------------------------------------------------------------------
 
 
-def bomgen(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What a command of bomgen prints; no colours, whatever the host asks for."""
+def bomgen(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a command of bomgen prints, run in a folder; no colours, whatever the host asks for."""
     environment = {**os.environ, "NO_COLOR": "1", "BOMGEN_TOKEN": "", "GITHUB_TOKEN": ""}
     return subprocess.run(
         [sys.executable, "-m", "bomgen.cli", *arguments],
+        cwd=folder,
         capture_output=True,
         encoding="utf-8",
         errors="replace",
@@ -117,34 +189,60 @@ def bomgen(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def reviewed(changed: Changed, base: str) -> Finding:
+def review(changed: Changed, both: Snapshots, output: Path) -> Finding:
     """What changed in a plan; of a new one, or one of another kind, the result on a few lines."""
-    path, output = named(changed.path), setting("BOMGEN_OUTPUT", OUTPUT)
-    title = f"#### {code(changed.path)}\n\n"
-    built = bomgen("build", path, "-f", setting("BOMGEN_FORMATS", FORMATS), "-o", output)
+    path = changed.path
+    if path in both.links:
+        return Finding(path, "a link", "A plan that is reviewed is a file, and no link to one.", WRONG)
+    head = both.folder / both.head
+    built = bomgen("build", named(path), "-f", setting("BOMGEN_FORMATS", FORMATS), "-o", str(output), folder=head)
     if built.returncode:
-        return Finding(f"{title}Cannot be built.\n\n{block(built.stderr)}", WRONG)
-    summary = "\n".join(line for line in built.stdout.splitlines() if not line.startswith(f"  {output}/"))
+        followed = [code(name) for name in sorted(both.links) if name.rpartition("/")[2] in built.stderr]
+        note = f"\n\nLinks are not followed: {', '.join(followed)}." if followed else ""
+        return Finding(path, "cannot be built", f"{block(built.stderr)}{note}", WRONG)
+    summary = "\n".join(line for line in built.stdout.splitlines() if not line.startswith(f"  {output}"))
     if changed.before is None:
-        return Finding(f"{title}A new plan.\n\n{block(summary)}", 0)
+        return Finding(path, "a new plan", block(summary), 0, _total_of_new(named(path), head))
+    why = f"Changed: {', '.join(map(code, changed.inputs))}.\n\n" if changed.inputs else ""
     threshold = os.environ.get("BOMGEN_MAX_INCREASE")
     options = ["--max-increase", threshold] if threshold else []
-    compared = bomgen("diff", f"{base}:{changed.before}", path, "-f", "md", *options)
+    sides = (f"{both.base}/{changed.before}", f"{both.head}/{path}")
+    compared = bomgen("diff", *sides, "-f", "md", *options, folder=both.folder)
     if compared.returncode not in (0, PASSED):
         judged = " **The threshold cannot be judged.**" if threshold else ""
-        text = f"{title}{block(summary)}\n\nNot compared.{judged}\n\n{block(compared.stderr)}"
-        return Finding(text, PASSED if threshold else 0)
+        text = f"{block(summary)}\n\nNot compared.{judged}\n\n{block(compared.stderr)}"
+        return Finding(path, "not compared", text, PASSED if threshold else 0)
+    words = "threshold passed" if compared.returncode else "changed inputs" if changed.inputs else "changed"
     warned = f"**The threshold was passed.**\n\n{block(compared.stderr)}\n\n" if compared.returncode else ""
-    return Finding(f"{title}{warned}{compared.stdout.strip()}", compared.returncode)
+    text = f"{why}{warned}{compared.stdout.strip()}"
+    return Finding(path, words, text, compared.returncode, _total_of_changed(sides, both.folder))
 
 
-def checked(found: list[Changed], annotated: bool) -> int:
+def _total_of_changed(sides: tuple[str, str], folder: Path) -> Totals | None:
+    """What a plan came to and comes to; None in different currencies."""
+    answered = bomgen("diff", *sides, "-f", "json", folder=folder)
+    money = json.loads(answered.stdout).get("money") if answered.returncode == 0 else None
+    return Totals(money["currency"], Decimal(str(money["old"])), Decimal(str(money["new"]))) if money else None
+
+
+def _total_of_new(path: str, head: Path) -> Totals | None:
+    """What a new plan comes to."""
+    with TemporaryDirectory(prefix="bomgen-") as folder:
+        built = bomgen("build", path, "-f", "json", "-o", folder, folder=head)
+        found = sorted(Path(folder).rglob("bom.json"))
+        if built.returncode or not found:
+            return None
+        totals = json.loads(found[0].read_text("utf-8"))["totals"]
+        return Totals(totals["currency"], None, Decimal(str(totals["amount"])))
+
+
+def check(found: list[Changed], annotated: bool, head: Path) -> int:
     """Check plans; on GitHub each problem is an annotation, which bomgen itself writes safely.
 
     What is no problem of a plan is said as well; a check that a signal ended, whose code is below nought, has failed.
     """
     form = ("--format", "github") if annotated else ()
-    outcome = bomgen("check", *form, *(named(changed.path) for changed in found))
+    outcome = bomgen("check", *form, *(named(changed.path) for changed in found), folder=head)
     if outcome.stderr:
         with without_commands(annotated):
             print(outcome.stderr.rstrip("\n"))
@@ -213,11 +311,52 @@ def cut(text: str, most: int) -> str:
     return "\n".join([*kept, *still.closing()]) + CUT
 
 
-def body_of(findings: list[Finding], gone: list[str]) -> str:
-    """The comment: what is said of every plan."""
-    parts = [finding.text for finding in findings]
-    parts += [f"#### {code(path)}\n\nThe plan is removed." for path in gone]
-    return "\n\n".join((MARKER, *(parts or ["No plan is changed."]))) + "\n"
+def comment(findings: list[Finding], gone: list[str], both: Snapshots) -> str:
+    """The comment: a table of the plans, and what is said of each, folded."""
+    if not findings and not gone:
+        return f"{MARKER}\n\nNo plan is changed, and no file that one reads.\n"
+    rows = [row(cell(each.path), each.words, *amounts(each.totals)) for each in findings]
+    rows += [row(cell(path), "removed", *amounts(None)) for path in gone]
+    rows += [row("**all plans**", "", *amounts(total)) for total in totals(findings)]
+    table = ["| plan | | before | after | change |", "|---|---|---|---|---|", *rows]
+    folds = [f"{FOLD[0]}\n<summary>{shown(each.path)}</summary>\n\n{each.text}\n\n{FOLD[1]}" for each in findings]
+    return "\n\n".join((MARKER, f"`{both.base}` to `{both.head}`", "\n".join(table), *folds)) + "\n"
+
+
+def totals(findings: list[Finding]) -> Iterator[Totals]:
+    """The sums over all plans, currency by currency; a new plan was nought before."""
+    each = [finding.totals for finding in findings if finding.totals]
+    for currency in dict.fromkeys(total.currency for total in each) if len(each) > 1 else ():
+        own = [total for total in each if total.currency == currency]
+        before = sum((total.before or Decimal() for total in own), Decimal())
+        yield Totals(currency, before, sum((total.after for total in own), Decimal()))
+
+
+def amounts(total: Totals | None) -> tuple[str, str, str]:
+    """What a plan came to, comes to, and the difference."""
+    if total is None:
+        return "", "", ""
+    before, after = (
+        "" if amount is None else f"{amount:,} {total.currency}" if amount else "no price"
+        for amount in (total.before, total.after)
+    )
+    change = total.after - (total.before or Decimal())
+    return before, after, f"{change:+,}" if change else ""
+
+
+def row(*cells: str) -> str:
+    """A row of a table."""
+    return "|".join(("", *(f" {text} " if text else " " for text in cells), ""))
+
+
+def cell(text: str) -> str:
+    """A text as code in a cell of a table."""
+    return code(text).replace("|", "\\|")
+
+
+def shown(text: str) -> str:
+    """A text as code in HTML."""
+    return f"<code>{escape(''.join(sign if sign.isprintable() else '?' for sign in text))}</code>"
 
 
 # hosts --------------------------------------------------------------------------------------------------------------
@@ -345,13 +484,19 @@ def main() -> int:
     try:
         base = base_of(event)
         found, gone = changes(base, patterns)
+    except NoRevision as error:
+        print(f"review: {error}", file=sys.stderr)
+        return MISUSED
     except subprocess.CalledProcessError as error:
         print(f"review: git: {error.stderr.decode('utf-8', 'replace').strip()}", file=sys.stderr)
         print("review: is the whole history there? (fetch-depth: 0, GIT_DEPTH: 0)", file=sys.stderr)
         return MISUSED
-    worst = checked(found, annotated) if found else 0
-    findings = [reviewed(changed, base) for changed in found]
-    body = cut(body_of(findings, gone), LONGEST[name])
+    output = Path(setting("BOMGEN_OUTPUT", OUTPUT)).absolute()
+    with snapshots(base) as both:
+        files = [changed for changed in found if changed.path not in both.links]
+        worst = check(files, annotated, both.folder / both.head) if files else 0
+        findings = [review(changed, both, output) for changed in found]
+        body = cut(comment(findings, gone, both), LONGEST[name])
     append("GITHUB_STEP_SUMMARY", body)
     append("GITHUB_OUTPUT", f"plans={len(found)}\nquotes={setting('BOMGEN_OUTPUT', OUTPUT) if found else ''}\n")
     with without_commands(annotated):

@@ -18,6 +18,7 @@ from bomgen.core import progress, schema
 from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
+from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.resources import BrokenInstallation, folder
 from bomgen.core.unicode_safety import quote
 from bomgen.core.units import parse
@@ -324,6 +325,7 @@ class Catalog:
             message = "a link that leads out of the plan's folder tree; put the part file itself here"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
         try:
+            refuse_git_files(path)
             with path.open("rb") as stream:
                 content = progress.read(shown, stream.read(MAX_BYTES + 1))
         except OSError as error:

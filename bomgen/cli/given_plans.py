@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.cli.messages import complain, print_problems
+from bomgen.core.readable_files import refuse_git_files
 
 if TYPE_CHECKING:
     from bomgen.core.diagnostics import Problem
@@ -36,6 +37,7 @@ def open_given(name: str, settings: Sequence[str], root: str | None, folder: Pat
         if not is_file and (found := _open_revision(name, settings, root, folder)):
             return found
         if name != STANDARD_INPUT:
+            refuse_git_files(Path(name))
             return GivenPlan(name, Path(name).read_bytes(), lambda: _open(name, root), None)
         file = _open(name, root)
         return GivenPlan(file.name, file.content, lambda: file, None)

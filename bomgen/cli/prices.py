@@ -13,6 +13,7 @@ from bomgen.cli.messages import print_problems
 from bomgen.cli.options import files, output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.cli.writing import refuse_overwriting, write_out
+from bomgen.core.readable_files import refuse_git_files
 from bomgen.output.registry import PRICE_LISTS
 
 
@@ -74,6 +75,7 @@ def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
     from bomgen.pricing.books.files import XLSX, open_book
 
     try:
+        refuse_git_files(Path(book))
         content = Path(book).read_bytes()
     except OSError as error:
         raise click.UsageError(f"cannot read the price book '{book}': {error.strerror}") from None

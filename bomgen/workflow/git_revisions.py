@@ -134,6 +134,14 @@ def plan_file(
     return file._replace(lock=(file.shown(pinned.name), pinned.read_bytes()))
 
 
+def files_read(revision: Revision, path: str) -> set[str]:
+    """The files of a revision that a plan of it may read: itself, its lock, all that it names, and all that those name.
+
+    Every text that is the path of a file counts. Raises NoRevision when git does not give the files.
+    """
+    return {name for name, _ in _read(revision, path, ())}
+
+
 def _root(revision: Revision, place: Path, root: str | None) -> Path:
     """What `--root` means in the revision: a folder of the checkout, or all of it."""
     if root is None or revision.top is None:

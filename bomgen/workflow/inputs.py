@@ -15,6 +15,7 @@ from bomgen.core import progress, schema
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.picture import MOST_LOGO, Logo, logo
 from bomgen.core.provenance import Mark
+from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, override
 from bomgen.output.user_templates import templates as own_templates
@@ -69,15 +70,22 @@ def open_plan(path: str, root: str | None) -> PlanFile:
     content = progress.read(path, _limited(place))
     folder = place.resolve().parent
     widest = FilePath(root).resolve() if root else _checkout(folder)
+    _refuse_outside(place, FilePath(root).resolve() if root else _checkout(place.parent.resolve()))
     pinned = FilePath(lock_name(path))
-    if pinned.is_symlink() and not real(pinned).is_relative_to(widest):
-        raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(pinned))
+    _refuse_outside(pinned, widest)
     lock = (str(pinned), progress.read(str(pinned), _limited(pinned))) if pinned.is_file() else None
     return PlanFile(path, content, folder, widest, lock)
 
 
+def _refuse_outside(place: FilePath, tree: FilePath) -> None:
+    """Raise OSError for a link that leads out of a folder tree."""
+    if place.is_symlink() and not real(place).is_relative_to(tree):
+        raise OSError(errno.EXDEV, "The link leads out of the plan's folder tree", str(place))
+
+
 def _limited(place: FilePath) -> bytes:
     """The bytes of a plan or lock, of a larger file than is read a little more than is: its size is refused there."""
+    refuse_git_files(place)
     with place.open("rb") as stream:
         return stream.read(MAX_BYTES + 1)
 

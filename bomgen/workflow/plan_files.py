@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.yaml_source import SUFFIXES
 
 LOCK, LOCK_KEY = ".lock", "bomgen_lock"
@@ -56,8 +57,9 @@ def real(place: FilePath) -> FilePath:
 def content_of(place: FilePath) -> bytes:
     """The bytes of a file that a plan names.
 
-    Raises OSError for what cannot be read, or never ends, as a pipe, or is larger than any that is of use.
+    Raises OSError for what cannot be read, or is git's own, or never ends, as a pipe, or is larger than is of use.
     """
+    refuse_git_files(place)
     if place.exists() and not place.is_file() and not place.is_dir():
         raise OSError(errno.EINVAL, "No regular file", str(place))
     if place.is_file() and place.stat().st_size > MAX_FILE:

@@ -48,7 +48,6 @@ NOT_PROVOKED = {
     "links between the fabrics and their management ports grow": "a search that has settled in every plan",
     "rounding {} servers up to whole leaves does not settle": "a search that has settled in every plan",
     "the memory of {} is not known": "an error of the program, not of a plan",
-    "the part file cannot be read ({})": "a disk that fails; tests/faults/test_disks.py",
     "{} is a planning part, one counted per {}": "a warning",
     "no part known for the fibre of {} links": "a warning",
     "no part known for {} of {}; describe them": "a warning",

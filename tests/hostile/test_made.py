@@ -55,6 +55,19 @@ def link(text: str, at: str, target: str, outside: str = "") -> Callable[[Path],
     return lay
 
 
+def link_to_git(text: str, at: str) -> Callable[[Path], None]:
+    """Lays a plan and a link into the folder that git keeps to itself."""
+
+    def lay(folder: Path) -> None:
+        (folder / ".git").mkdir()
+        (folder / ".git" / "config").write_bytes(BOOK)
+        (folder / at).parent.mkdir(parents=True, exist_ok=True)
+        (folder / at).symlink_to(folder / ".git" / "config")
+        (folder / PLAN).write_text(BASE + text, encoding="utf-8")
+
+    return lay
+
+
 def package(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A zip package."""
     stream = io.BytesIO()
@@ -161,6 +174,14 @@ INPUTS: dict[str, Callable[[Path], None]] = {
         "catalog: [p]\nfabrics: {compute: {switch: own}}\n", "p/switch", "../../out", "out/own.yaml"
     ),
     "link-to-itself": link(PRICED % "b.csv", "b.csv", "b.csv"),
+    "link-into-git-as-a-book": link_to_git(PRICED % "b.csv", "b.csv"),
+    "link-into-git-as-a-template": link_to_git("templates: [a.j2]\n", "a.j2"),
+    "link-into-git-as-a-logo": link_to_git("quote: {vendor: {name: v, logo: l.svg}}\n", "l.svg"),
+    "link-into-git-as-a-base": link_to_git("extends: b.yaml\n", "b.yaml"),
+    "link-into-git-as-a-part-file": link_to_git(
+        "catalog: [p]\nfabrics: {compute: {switch: own}}\n", "p/switch/own.yaml"
+    ),
+    "path-into-git": link_to_git(PRICED % ".git/config", "b.csv"),
     "pipe-as-a-book": pipe(PRICED % "b.csv", "b.csv"),
     "pipe-as-a-template": pipe("templates: [a.j2]\n", "a.j2"),
     "package-empty": plan(X, b"", "b.xlsx"),
@@ -229,3 +250,20 @@ def test_a_folder_of_results_that_is_a_link_within_is_written(tmp_path: Path) ->
     with chdir(tmp_path):
         assert CliRunner().invoke(main, ["build", PLAN, "-f", "json"]).exit_code == 0
     assert (tmp_path / "results" / "x" / "bom.json").is_file()
+
+
+def test_a_plan_that_is_a_link_out_of_its_folder_tree(tmp_path: Path) -> None:
+    """A plan and its lock are files of the checkout that they are in, or links to such."""
+    folder, outside = tmp_path / "checkout", tmp_path / "outside"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "plans").mkdir()
+    outside.mkdir()
+    plan("title: a\n")(outside)
+    plan("title: a\n")(folder / "plans")
+    (folder / "out.yaml").symlink_to(outside / PLAN)
+    (folder / "within.yaml").symlink_to(folder / "plans" / PLAN)
+    with chdir(folder):
+        refused, taken = (CliRunner().invoke(main, ["check", f"{name}.yaml"]) for name in ("out", "within"))
+    assert refused.exit_code == 2
+    assert "cannot read the plan 'out.yaml': The link leads out of the plan's folder tree" in refused.output
+    assert taken.exit_code == 0

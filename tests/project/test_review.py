@@ -244,9 +244,10 @@ class Repository:
         return done
 
 
-def bomgen(*arguments: str) -> subprocess.CompletedProcess[str]:
+def bomgen(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """What a command of bomgen prints, run in this process."""
-    outcome = CliRunner().invoke(main, arguments)
+    with chdir(folder):
+        outcome = CliRunner().invoke(main, arguments)
     assert outcome.exception is None or isinstance(outcome.exception, SystemExit), outcome.exception
     return subprocess.CompletedProcess(arguments, outcome.exit_code, outcome.stdout, outcome.stderr)
 
@@ -283,7 +284,10 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
     done = repository.on_github(formats="json,csv")
     assert 0 == done.returncode, done.stdout + done.stderr
     body = repository.api.comments[-1]["body"]
-    assert body.startswith(f"{MARKER}\n\n#### `plans/new.yaml`\n\nA new plan.\n\n```text\nnew  ")
+    hashes = [repository.git("rev-parse", "--short", revision) for revision in (repository.base, "HEAD")]
+    assert body.startswith(f"{MARKER}\n\n`{hashes[0]}` to `{hashes[1]}`\n\n| plan |")
+    assert "| `plans/new.yaml` | a new plan | | no price | |" in body
+    assert "<details>\n<summary><code>plans/new.yaml</code></summary>\n\n```text\nnew  " in body
     assert "128 x H100 SXM5 80GB" in body
     assert "bomgen-quotes" not in body
     assert (repository.folder / "bomgen-quotes" / "new" / "bom.csv").is_file()
@@ -307,7 +311,7 @@ def test_a_new_plan_on_gitlab(repository: Repository) -> None:
         assert "::" not in done.stdout
     notes = "/projects/9/merge_requests/3/notes"
     assert [f"POST {notes}", f"PUT {notes}/1"] == repository.api.asked
-    assert "#### `plans/new.yaml`" in repository.api.comments[0]["body"]
+    assert "| `plans/new.yaml` |" in repository.api.comments[0]["body"]
     assert (repository.folder / "bomgen-quotes" / "new" / "bom.json").is_file()
 
 
@@ -332,8 +336,9 @@ def test_a_wrong_plan_fails_with_its_line(repository: Repository) -> None:
     assert 1 == done.returncode
     assert "::error file=plans/wrong.yaml,line=5,col=21::no switch 'qm9701'; did you mean" in done.stdout
     (comment,) = repository.api.comments
-    assert "#### `plans/wrong.yaml`\n\nCannot be built.\n\n```text\nplans/wrong.yaml:5:21: error:" in comment["body"]
-    assert "#### `plans/new.yaml`\n\nA new plan." in comment["body"]
+    assert "| `plans/wrong.yaml` | cannot be built |" in comment["body"]
+    assert "```text\nplans/wrong.yaml:5:21: error:" in comment["body"]
+    assert "| `plans/new.yaml` | a new plan |" in comment["body"]
 
 
 def test_what_is_no_plan_is_left_alone(repository: Repository) -> None:
@@ -344,7 +349,7 @@ def test_what_is_no_plan_is_left_alone(repository: Repository) -> None:
     assert [] == repository.api.asked
     repository.api.comments.append({"id": 1, **AUTHOR, "body": f"{MARKER}\nbefore"})
     assert 0 == repository.on_github(shell=False).returncode
-    assert f"{MARKER}\n\nNo plan is changed.\n" == repository.api.comments[0]["body"]
+    assert f"{MARKER}\n\nNo plan is changed, and no file that one reads.\n" == repository.api.comments[0]["body"]
 
 
 def test_a_plan_that_is_gone(repository: Repository) -> None:
@@ -352,7 +357,7 @@ def test_a_plan_that_is_gone(repository: Repository) -> None:
     (repository.folder / "plans" / "gone.yaml").unlink()
     repository.commit()
     assert 0 == repository.on_github(shell=False).returncode
-    assert "#### `plans/gone.yaml`\n\nThe plan is removed." in repository.api.comments[0]["body"]
+    assert "| `plans/gone.yaml` | removed |" in repository.api.comments[0]["body"]
 
 
 @pytest.mark.parametrize("on", ["github", "gitlab"])
@@ -381,7 +386,7 @@ def test_a_token_that_may_not_write(repository: Repository) -> None:
     done = repository.on_github(token="of a fork", shell=False, formats="json")  # noqa: S106 - that is what it is for
     assert 0 == done.returncode
     assert "review: no comment: the token may not write it (403)" in done.stdout
-    assert "A new plan." in (repository.host / "summary.md").read_text("utf-8")
+    assert "a new plan" in (repository.host / "summary.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("given", [{"BOMGEN_TOKEN": ""}, {"BOMGEN_TOKEN": TOKEN, "BOMGEN_COMMENT": "false"}])
@@ -444,7 +449,7 @@ def test_a_host_that_answers_no_json(repository: Repository) -> None:
 def test_a_check_that_fails_says_why(code: int, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is no problem of a plan is shown on GitHub as well, where the runner takes no command from it."""
 
-    def failed(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def failed(*arguments: str, **_: Path) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(arguments, code, "", "::error::no space left on device\n")
 
     monkeypatch.setitem(globals(), "bomgen", failed)
@@ -475,9 +480,9 @@ def test_a_changed_plan_is_compared(repository: Repository) -> None:
     assert "cluster.servers" in body
     assert "16" in body
     assert "32" in body
-    assert "#### `plans/renamed.yaml`" in body
+    assert "| `plans/renamed.yaml` | changed |" in body
     assert "Not compared" not in body
-    assert "A new plan" not in body
+    assert "a new plan" not in body
 
 
 def test_a_threshold_that_is_passed(repository: Repository) -> None:
@@ -492,6 +497,64 @@ def test_a_threshold_that_is_passed(repository: Repository) -> None:
     done = repository.on_github(shell=False, **{"formats": "json", "max-increase": "5%"})
     assert 4 == done.returncode, done.stdout + done.stderr
     assert "**The threshold was passed.**" in repository.api.comments[0]["body"]
+
+
+PRICES = "bomgen_prices: 1\nname: p\ncurrency: USD\ndate: 2026-11-01\nprices:\n  - {part: qm9700, price: 20000}\n"
+PRICED = "quote: {price_book: ../prices.yaml, currency: USD}\n"
+
+
+def test_what_a_plan_reads_is_reviewed(repository: Repository) -> None:
+    """A plan whose price book, base or part is changed is compared; one row sums all plans; the threshold is judged."""
+    own = "catalog: [../parts]\n"
+    based = "bomgen: 1\nname: based\nextends: ../bases/seller.yaml\ncluster: {gpu: h100-sxm, servers: 16}\n"
+    repository.write("prices.yaml", PRICES)
+    repository.write("plans/old.yaml", PLAN.replace("NAME", "old") + PRICED)
+    repository.write("bases/seller.yaml", "fabrics: {compute: {switch: qm9700}}\n" + PRICED)
+    repository.write("plans/based.yaml", based)
+    repository.write("parts/switch/mine.yaml", "name: Mine\nports: 64\nport_gbps: 400\n")
+    repository.write("plans/own.yaml", (PLAN.replace("NAME", "own") + own).replace("qm9700", "mine"))
+    repository.base = repository.commit()
+    repository.write("prices.yaml", PRICES.replace("20000", "30000"))
+    repository.write("parts/switch/mine.yaml", "name: Mine\nports: 32\nport_gbps: 400\n")
+    repository.commit()
+    assert 0 == repository.on_github(shell=False, formats="json").returncode
+    assert "| `plans/own.yaml` | changed inputs | no price | no price | |" in repository.api.comments[0]["body"]
+    done = repository.on_github(shell=False, **{"formats": "json", "max-increase": "5%"})
+    assert 4 == done.returncode, done.stdout + done.stderr
+    body = repository.api.comments[0]["body"]
+    assert "| `plans/own.yaml` |" in body
+    for name in ("old", "based"):
+        assert f"| `plans/{name}.yaml` | threshold passed | 120,000.00 USD | 180,000.00 USD | +60,000.00 |" in body
+    assert "| **all plans** | | 240,000.00 USD | 360,000.00 USD | +120,000.00 |" in body
+    assert "Changed: `prices.yaml`." in body
+    assert "plans/gone.yaml" not in body
+    assert body.count("<details>") == body.count("</details>") >= 3
+
+
+@pytest.mark.parametrize("link", ["../.git/config", "../../host/secret"])
+def test_links_show_nothing(link: str, repository: Repository) -> None:
+    """A link in place of a template, a picture, a price book or the plan shows nothing of what it leads to."""
+    held_back = "extraheader = AUTHORIZATION: basic c2VjcmV0"
+    repository.git("config", "http.extraheader", held_back)
+    (repository.host / "secret").write_text(held_back, "utf-8")
+    (repository.folder / "plans" / "config.j2").symlink_to(link)
+    (repository.folder / "plans" / "linked.yaml").symlink_to(link)
+    for key, value in (
+        ("template", "templates: [config.j2]"),
+        ("logo", "quote: {vendor: {name: x, logo: config.j2}}"),
+        ("book", "quote: {price_book: config.j2}"),
+        ("base", "extends: config.j2"),
+    ):
+        repository.write(f"plans/{key}.yaml", PLAN.replace("NAME", key) + f"{value}\n")
+    repository.commit()
+    done = repository.on_github(shell=False, formats="json,html")
+    assert 1 == done.returncode
+    body = repository.api.comments[0]["body"]
+    assert "| `plans/linked.yaml` | a link |" in body
+    assert 4 == body.count("| cannot be built |")
+    assert "Links are not followed: `plans/config.j2`." in body
+    written = [path.read_text("utf-8") for path in (repository.folder / "bomgen-quotes").rglob("*") if path.is_file()]
+    assert not [text for text in (*written, body, done.stdout, done.stderr) if "c2VjcmV0" in text]
 
 
 @pytest.mark.parametrize(("threshold", "code"), [("5%", 4), ("", 0)])

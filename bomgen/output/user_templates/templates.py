@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bomgen.core import progress
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
+from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.unicode_safety import DEVICES
 from bomgen.core.yaml_source import decoded
 from bomgen.output.registry import is_file_of_bomgen
@@ -40,6 +41,7 @@ def open_template(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:
     try:
         if place.exists() and not place.is_file():
             raise _wrong(mark, f"'{file}' is no file; name a template, such as offer.html{SUFFIX}", "no-file")
+        refuse_git_files(place)
         with place.open("rb") as stream:
             content = stream.read(TEMPLATE_BYTES + 1)
     except OSError as error:
