@@ -100,6 +100,12 @@ class Record(NamedTuple):
             data = data[step]
         return dict(data)
 
+    @property
+    def names(self) -> list[str]:
+        """Id, aliases and part numbers, in lower case."""
+        numbers = (self.value("part_number"), self.value("ordering_number"))
+        return [self.id, *(str(name).lower() for name in (*self.data.get("aliases", ()), *numbers) if name)]
+
     def value(self, *keys: str | int) -> Any:
         """The value at a path of keys without its source; None when it is absent or not known."""
         data: Any = self.data
@@ -379,7 +385,7 @@ class Catalog:
         names: dict[str, set[str]] = {}
         for place in self._places(kind):
             for id in self._list(place):
-                for name in (id, *_names(self.find_original(kind, id))):
+                for name in self.find_original(kind, id).names:
                     names.setdefault(name, set()).add(id)
         return names
 
@@ -389,15 +395,6 @@ def _built_in(kind: str, id: str, path: Path) -> Record:
     """A record of the built-in data, which does not change while the program runs."""
     shown = f"{kind}/{id}.yaml"
     return Record(kind, id, own(path, shown))
-
-
-def _names(record: Record) -> Iterator[str]:
-    """Part numbers and aliases of a record, in lower case."""
-    data = record.data
-    yield from (str(alias).lower() for alias in data.get("aliases", ()))
-    for number in (record.value("part_number"), record.value("ordering_number")):
-        if number:
-            yield str(number).lower()
 
 
 def inline_record(kind: str, source: Source, steps: Steps) -> Record:
