@@ -1,8 +1,8 @@
 """The schema of plans with the ids of a catalogue, for editors: they complete an id, say what it is, underline others.
 
-`x-catalog` in the schema names the kinds of which a value, or a key, is an id. For a value the ids are offered, each with
-what it is, and a text must be a name that finds a part: an id, a part number, an alias. A key may be any text: price
-books and stock have parts that no catalogue has.
+`x-catalog` in the schema names the kinds of which a value, or a key, is an id. For a value the ids are offered, each
+with what it is, and a text must be a name that finds a part: an id, a part number, an alias. A key may be any text:
+price books and stock have parts that no catalogue has.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from copy import deepcopy
 from typing import Any
 
 from bomgen.catalog.files import ANY_LENGTH, LENGTH_CODE, Catalog, Record
+from bomgen.core.schema_reading import IDS
 from bomgen.plan.schema import PLAN, document
 from bomgen.workflow.catalog_listing import described
 
-PLACE = "x-catalog"
-"""The keyword at each place of an id: a list of kinds."""
 KEYS = "propertyNames"
 EXAMPLES = "examples"
 _SYNTAX = re.compile(r"[$()*+./?\[\\\]^{|}]")
@@ -35,9 +34,9 @@ def plan_schema(catalog: Catalog, name: str = PLAN) -> dict[str, Any]:
     """
     schema: dict[str, Any] = _without_mapping_examples(deepcopy(document(name)))
     places = list(_places(schema))
-    wanted = {tuple(place[PLACE]) for _, place in places}
+    wanted = {tuple(place[IDS]) for _, place in places}
     for key, place in places:
-        kinds = place.pop(PLACE)
+        kinds = place.pop(IDS)
         if key == KEYS:
             ids = dict.fromkeys(id for kind in kinds for id in catalog.ids(kind))
             place["anyOf"] = [{"enum": list(ids)}, {"type": "string"}]
@@ -51,7 +50,7 @@ def plan_schema(catalog: Catalog, name: str = PLAN) -> dict[str, Any]:
 def _places(data: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """The places of ids, each with the key that it stands at."""
     if isinstance(data, dict):
-        if PLACE in data:
+        if IDS in data:
             yield key, data
         for name, below in data.items():
             yield from _places(below, name)

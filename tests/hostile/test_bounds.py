@@ -188,6 +188,9 @@ CHECKED: dict[str, Callable[[], Input]] = {
     ),
     "aliases-of-parts": parts("nic", 14_000, "{name: a, aliases: [q#x], port_gbps: 400, ports: 1}", hosts_with("q#x")),
     "misspelt-parts": parts("nic", 6_000, "{name: a, aliases: [q#x], port_gbps: 400, ports: 1}", hosts_with("zzp#")),
+    "misspelt-parts-of-a-wrong-plan": parts(
+        "nic", 6_000, "{name: a, aliases: [q#x], port_gbps: 400, ports: 1}", "unknown: 1\n" + hosts_with("zzp#")
+    ),
     "model": lambda: {
         "plan.yaml": b"bomgen: 1\nname: x\ncluster: {gpu: h100-sxm}\nworkload: {training: {model: {layers: 1999, "
         b"hidden: 524288, heads: 8192, ffn: 9999991, vocab: 99999989}, tokens: 1e15, target_days: 3650}}\n"
