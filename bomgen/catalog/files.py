@@ -22,6 +22,7 @@ from bomgen.core.readable_files import refuse_git_files
 from bomgen.core.resources import BrokenInstallation, folder
 from bomgen.core.unicode_safety import quote
 from bomgen.core.units import parse
+from bomgen.core.work_budget import OF_NAME, OF_PART, OF_PART_LOOKUP, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, decoded, own, read
 from bomgen.core.yaml_source import Path as Steps
 
@@ -99,6 +100,12 @@ class Record(NamedTuple):
         for step in self.steps:
             data = data[step]
         return dict(data)
+
+    @property
+    def names(self) -> list[str]:
+        """Id, aliases and part numbers, in lower case."""
+        numbers = (self.value("part_number"), self.value("ordering_number"))
+        return [self.id, *(str(name).lower() for name in (*self.data.get("aliases", ()), *numbers) if name)]
 
     def value(self, *keys: str | int) -> Any:
         """The value at a path of keys without its source; None when it is absent or not known."""
@@ -211,6 +218,10 @@ class Catalog:
     """Files of the user's own folders that were read, by their name in messages."""
     substitutes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Ids of substitute parts, by kind and id of the part that they replace."""
+    _listed: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
+    """Part files by id of the folders that were listed; alternatives share them, as they share the records."""
+    _aliases: dict[str, dict[str, set[str]]] = field(default_factory=dict, repr=False)
+    """Ids by part number, alias and id, for the kinds that were searched for one."""
 
     def substitute(self, substitutes: Mapping[tuple[str, str], str]) -> Catalog:
         """The same catalogue with substitute parts, by kind and id of the part that they replace."""
@@ -244,7 +255,7 @@ class Catalog:
 
     def ids(self, kind: str) -> list[str]:
         """The ids of a kind, in alphabetical order."""
-        return sorted({path.stem for place in self._places(kind) for path in _files(place)})
+        return sorted({id for place in self._places(kind) for id in self._list(place)})
 
     def all(self, kind: str) -> Iterator[Record]:
         """Every record of a kind, by id."""
@@ -274,12 +285,13 @@ class Catalog:
         seen: set[str] = set()
         wanted = {key: word, figure: value} if figure else {key: word}
         for place in self._places(kind):
-            for path in _files(place):
-                if place.parent not in self.folders:
-                    own = _built_in(kind, path.stem, path)
+            own_folder = place.parent in self.folders
+            for id, path in self._list(place).items():
+                if not own_folder:
+                    own = _built_in(kind, id, path)
                     if any(own.value(key) != held for key, held in wanted.items()):
                         continue  # not asked for: a lock names the records that were
-                record = self.find(kind, path.stem)
+                record = self.find(kind, id)
                 fits = all(self._own_or_replaced(record, key) == held for key, held in wanted.items())
                 if fits and record.id not in seen:
                     seen.add(record.id)
@@ -295,15 +307,29 @@ class Catalog:
         """The ids of the parts of a kind that replace one of these names, in alphabetical order."""
         found = []
         for place in self._places(kind):
-            for path in _files(place):
-                if place.parent in self.folders or _built_in(kind, path.stem, path).value("replaces"):
-                    replaced = self.find_original(kind, path.stem).value("replaces") or ()
+            own_folder = place.parent in self.folders
+            for id, path in self._list(place).items():
+                if own_folder or _built_in(kind, id, path).value("replaces"):
+                    replaced = self.find_original(kind, id).value("replaces") or ()
                     if {str(name).lower() for name in replaced} & set(names):
-                        found.append(path.stem)
+                        found.append(id)
         return sorted(set(found))
 
     def _places(self, kind: str) -> list[Path]:
         return [place / kind for place in (*self.folders, folder("data")) if (place / kind).is_dir()]
+
+    def _list(self, place: Path) -> dict[str, Path]:
+        """The part files of a folder by id, in alphabetical order: those whose name is a valid id.
+
+        The user's own count as looked up each time. Raises TooMuch.
+        """
+        if place not in self._listed:
+            paths = (path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
+            self._listed[place] = {path.stem: path for path in sorted(paths)}
+        found = self._listed[place]
+        if place.parent in self.folders:
+            spend(OF_PART_LOOKUP * len(found))
+        return found
 
     def _find_by_id(self, kind: str, id: str) -> Record | None:
         if not _ID.fullmatch(id):
@@ -324,6 +350,7 @@ class Catalog:
         if self.root and not path.resolve().is_relative_to(self.root):
             message = "a link that leads out of the plan's folder tree; put the part file itself here"
             raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
+        spend(OF_PART)
         try:
             refuse_git_files(path)
             with path.open("rb") as stream:
@@ -339,17 +366,15 @@ class Catalog:
         return Record(kind, id, source, (), built_in=False)
 
     def _find_by_alias(self, kind: str, wanted: str, name: str) -> Record:
-        names: dict[str, set[str]] = {}
-        for place in self._places(kind):
-            for path in _files(place):
-                record = self.find_original(kind, path.stem)
-                for alias in (path.stem, *_names(record)):
-                    names.setdefault(alias, set()).add(path.stem)
+        if kind not in self._aliases:
+            self._aliases[kind] = self._ids_by_name(kind)
+        names = self._aliases[kind]
         fits = names.get(wanted, set())
         if len(fits) > 1:
             raise UnknownPart(kind, name, f"the name fits several: {', '.join(sorted(fits))}")
         if fits:
             return self.find_original(kind, fits.pop())
+        spend(OF_NAME * len(names))
         close = nearest(wanted, names)
         if close:
             hint = f"did you mean '{sorted(names[close[0]])[0]}'?"
@@ -357,26 +382,21 @@ class Catalog:
             hint = f"`bomgen catalog {kind}` lists what there is, and a mapping describes a part of your own"
         raise UnknownPart(kind, name, hint)
 
+    def _ids_by_name(self, kind: str) -> dict[str, set[str]]:
+        """The ids of a kind by all their names."""
+        names: dict[str, set[str]] = {}
+        for place in self._places(kind):
+            for id in self._list(place):
+                for name in self.find_original(kind, id).names:
+                    names.setdefault(name, set()).add(id)
+        return names
+
 
 @cache
 def _built_in(kind: str, id: str, path: Path) -> Record:
     """A record of the built-in data, which does not change while the program runs."""
     shown = f"{kind}/{id}.yaml"
     return Record(kind, id, own(path, shown))
-
-
-def _files(place: Path) -> list[Path]:
-    """The part files of a folder: those whose name is a valid id."""
-    return sorted(path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
-
-
-def _names(record: Record) -> Iterator[str]:
-    """Part numbers and aliases of a record, in lower case."""
-    data = record.data
-    yield from (str(alias).lower() for alias in data.get("aliases", ()))
-    for number in (record.value("part_number"), record.value("ordering_number")):
-        if number:
-            yield str(number).lower()
 
 
 def inline_record(kind: str, source: Source, steps: Steps) -> Record:

@@ -136,12 +136,19 @@ class _Forgiving(io.FileIO):
 
 
 def _settle_streams() -> None:
-    """Leave no stream closed, or the next file that is opened would be taken for it; forgive standard error."""
+    """Leave no stream closed, or the next file that is opened would be taken for it; forgive standard error.
+
+    Standard output is buffered even where PYTHONUNBUFFERED asks for the opposite: what the system takes only a part of
+    would be lost then, without an error.
+    """
     for number, way in STREAMS:
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, way)  # takes the lowest number that is free: this one
+    out = sys.stdout
+    if out and isinstance(out.buffer, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(out.buffer), out.encoding, out.errors, line_buffering=True)
     before = sys.stderr
     try:
         number = before.fileno() if before else STREAMS[-1][0]

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from bomgen.core.schema_reading import IDS, unfold
+
 if TYPE_CHECKING:
     from bomgen.workflow.inputs import PlanFile
 
@@ -222,27 +224,14 @@ def _data(file: PlanFile) -> Any:
     return extended(file, ()).data
 
 
-def _unfold(whole: dict[str, Any], schema: Any) -> list[dict[str, Any]]:
-    """A schema with those that it refers to."""
-    if not isinstance(schema, dict):
-        return []
-    found = [schema]
-    if "$ref" in schema:
-        target: Any = whole
-        for step in schema["$ref"].removeprefix("#/").split("/"):
-            target = target[step]
-        found += _unfold(whole, target)
-    return found + _unfold(whole, schema.get("then"))
-
-
 def _keys(whole: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The keys that a schema describes."""
-    return [pair for each in _unfold(whole, schema) for pair in each.get("properties", {}).items()]
+    return [pair for each in unfold(whole, schema) for pair in each.get("properties", {}).items()]
 
 
 def _at(whole: dict[str, Any], schema: dict[str, Any], step: str) -> Iterator[dict[str, Any]]:
     """What a schema says of the value at a key."""
-    for each in _unfold(whole, schema):
+    for each in unfold(whole, schema):
         below = each.get("properties", {}).get(step, each.get("additionalProperties"))
         if isinstance(below, dict):
             yield below
@@ -250,8 +239,8 @@ def _at(whole: dict[str, Any], schema: dict[str, Any], step: str) -> Iterator[di
 
 def _goes_on(whole: dict[str, Any], schema: dict[str, Any]) -> bool:
     """Whether keys follow: of a mapping, but not of a part or model, which is named more often than described."""
-    laid = _unfold(whole, schema)
-    if any("x-catalog" in each for each in laid):
+    laid = unfold(whole, schema)
+    if any(IDS in each for each in laid):
         return False
     return not schema or any(
         "properties" in each or isinstance(each.get("additionalProperties"), dict) for each in laid
@@ -261,9 +250,9 @@ def _goes_on(whole: dict[str, Any], schema: dict[str, Any]) -> bool:
 def _values(whole: dict[str, Any], place: Iterable[dict[str, Any]]) -> Iterator[str]:
     """The words and ids that a schema knows for a value."""
     for schema in place:
-        for each in _unfold(whole, schema):
+        for each in unfold(whole, schema):
             yield from (str(word) for word in each.get("enum", ()))
             if each.get("type") == "boolean":
                 yield from ("true", "false")
-            for kind in each.get("x-catalog", ()):
+            for kind in each.get(IDS, ()):
                 yield from _ids(kind)

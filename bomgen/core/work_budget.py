@@ -22,6 +22,16 @@ OF_HOST = 100
 """Steps of an entry of `hosts`."""
 OF_PRICE = 90
 """Steps of a line of a price book; 20 000 prices are read and checked within some seconds."""
+OF_PART = 120
+"""Steps of a part file of the user's own that is read and checked."""
+OF_PART_LOOKUP = 3
+"""Steps of a part of the user's own, each time that the parts of a kind are searched for those that fit."""
+OF_LINK_PART = 30
+"""Steps of a module or cable that a design looks at, whoever's it is."""
+OF_PAIR = 8
+"""Steps of two modules that are tried at the ends of a link."""
+OF_NAME = 10
+"""Steps of a name of a part that is compared with a misspelt one."""
 BYTES_A_STEP = 2
 """Bytes of a workbook once it is unpacked: a row of three cells has 150, and takes as long as a line of a table."""
 

@@ -16,7 +16,7 @@ from bomgen.catalog.gpu_bandwidth import GpuBandwidth
 from bomgen.catalog.parts import ANY, Cable, Module, Nic, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Figure, first_given, formula
-from bomgen.core.work_budget import OF_FABRIC, OF_HOST, spend
+from bomgen.core.work_budget import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric import line_cards as chassis
 from bomgen.fabric.clos.occupancy import count_islands
@@ -134,10 +134,12 @@ def parts_lookup(catalog: Catalog) -> PartsLookup:
     replaced_modules, replaced_cables = (catalog.substituted_ids(kind) for kind in ("transceiver", "cable"))
 
     def load_module(id: str) -> Module:
+        spend(OF_LINK_PART)
         found = part_records.module(catalog.find("transceiver", id), catalog)
         return found._replace(stands_for=replaced_modules.get(found.identity.id))
 
     def load_cable(id: str) -> Cable:
+        spend(OF_LINK_PART)
         found = _cable(catalog, id)
         return found._replace(stands_for=replaced_cables.get(found.identity.id))
 

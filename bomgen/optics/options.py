@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from bomgen.catalog.parts import ANY, AVAILABLE, Cable, Module
+from bomgen.core.work_budget import OF_PAIR, OF_PART_LOOKUP, spend
 from bomgen.optics.compatibility import (
     MULTIMODE,
     SERVER,
@@ -22,7 +24,11 @@ from bomgen.optics.compatibility import (
 )
 from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, FIBRE, Medium, MediumOption, PartsLookup, Span, metres
 
+KEPT = 1000
+"""Answers about lengths that are kept: modules that are tried in pairs ask the same again and again."""
 
+
+@lru_cache(maxsize=KEPT)
 def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | None:
     """The shortest of some lengths [m] that is long enough, or None."""
     return min((Fraction(length) for length in lengths if length >= wanted), default=None)
@@ -50,6 +56,7 @@ def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
     if cage.device == SERVER and cage.links == 1:
         rates.append(rate * rules.splitter.legs)
     found = {module.identity.id: module for plug in plugs for gbps in rates for module in parts.modules(plug, gbps)}
+    spend(OF_PART_LOOKUP * len(found))
     wanted = (module for module in found.values() if not module.identity.generic)
     return sorted(
         (module for module in wanted if module_reason(module, cage, rate, rules) is None), key=_module_preference
@@ -89,6 +96,7 @@ def transceivers(span: Span, parts: PartsLookup) -> Iterator[Medium]:
     """Pairs of modules that can be ordered and reach, each with its fibre; multimode before single-mode."""
     rules = parts.rules()
     uppers, lowers = (candidates(cage, span.gbps, parts) for cage in (span.upper, span.lower))
+    spend(OF_PAIR * len(uppers) * len(lowers))
     pairs = [(low, up) for up in uppers for low in lowers if pair_reason(low, up, rules) is None]
     for low, up in sorted(pairs, key=lambda pair: (_module_preference(pair[1]), _module_preference(pair[0]))):
         found = _pair_modules(low, up, span, parts)
@@ -108,9 +116,11 @@ def select_fibre(
         trunks = [parts.cable(each.trunk) for each in rules.planning.values()]
         lengths = [(trunk, shortest_length(trunk.lengths_m, length)) for trunk in trunks]
         return next(((trunk, sold) for trunk, sold in lengths if sold is not None), (trunks[-1], length))
+    fibres = parts.cables(FIBRE)
+    spend(OF_PART_LOOKUP * len(fibres))
     fitting = [
         cable
-        for cable in parts.cables(FIBRE)
+        for cable in fibres
         if fibre_reason(cable, module, links, rules) is None and cable.identity.availability == AVAILABLE
     ]
     least = Fraction(0) if jumper else length
@@ -138,7 +148,9 @@ def _orderable(medium: str, cable: Cable) -> bool:
 def cables(medium: str, span: Span, parts: PartsLookup) -> Iterator[Medium]:
     """Cables of a medium that can be ordered, fit both cages and are long enough, the preferred first."""
     rules = parts.rules()
-    for cable in sorted(parts.cables(medium), key=_cable_preference):
+    known = parts.cables(medium)
+    spend(OF_PART_LOOKUP * len(known))
+    for cable in sorted(known, key=_cable_preference):
         if not _orderable(medium, cable) or cable.identity.availability != AVAILABLE or links_diverge(cable, span):
             continue
         if cable_reason(cable, span.lower, span.upper, span.gbps, rules) is None:

@@ -1,22 +1,28 @@
-"""The schema of plans with the ids of a catalogue, for editors: they complete an id and say what it is.
+"""The schema of plans with the ids of a catalogue, for editors: they complete an id, say what it is, underline others.
 
-`x-catalog` in the schema names the kinds of which a value, or a key, is an id. An id stands there as one of several
-alternatives of which the last takes anything, because part numbers, aliases and parts of other folders are right too.
+`x-catalog` in the schema names the kinds of which a value, or a key, is an id. For a value the ids are offered, each
+with what it is, and a text must be a name that finds a part: an id, a part number, an alias. A key may be any text:
+price books and stock have parts that no catalogue has.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from bomgen.catalog.files import Catalog
+from bomgen.catalog.files import ANY_LENGTH, LENGTH_CODE, Catalog, Record
+from bomgen.core.schema_reading import IDS
 from bomgen.plan.schema import PLAN, document
 from bomgen.workflow.catalog_listing import described
 
-PLACE = "x-catalog"
-"""The keyword at each place of an id: a list of kinds."""
 KEYS = "propertyNames"
+EXAMPLES = "examples"
+_SYNTAX = re.compile(r"[$()*+./?\[\\\]^{|}]")
+"""Characters that patterns in JavaScript may have a backslash before, and must."""
+A_LENGTH = "030"
+"""A length in the id of a cable: 30 m."""
 DEFINITION = "catalog-"
 """What the names of the definitions begin with that hold the ids of kinds."""
 
@@ -26,11 +32,11 @@ def plan_schema(catalog: Catalog, name: str = PLAN) -> dict[str, Any]:
 
     Raises PlanErrors for a part file of the user's own that is wrong.
     """
-    schema = deepcopy(document(name))
+    schema: dict[str, Any] = _without_mapping_examples(deepcopy(document(name)))
     places = list(_places(schema))
-    wanted = {tuple(place[PLACE]) for _, place in places}
+    wanted = {tuple(place[IDS]) for _, place in places}
     for key, place in places:
-        kinds = place.pop(PLACE)
+        kinds = place.pop(IDS)
         if key == KEYS:
             ids = dict.fromkeys(id for kind in kinds for id in catalog.ids(kind))
             place["anyOf"] = [{"enum": list(ids)}, {"type": "string"}]
@@ -44,7 +50,7 @@ def plan_schema(catalog: Catalog, name: str = PLAN) -> dict[str, Any]:
 def _places(data: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """The places of ids, each with the key that it stands at."""
     if isinstance(data, dict):
-        if PLACE in data:
+        if IDS in data:
             yield key, data
         for name, below in data.items():
             yield from _places(below, name)
@@ -53,12 +59,51 @@ def _places(data: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from _places(below, key)
 
 
+def _without_mapping_examples(data: Any) -> Any:
+    """A schema without examples that are mappings: as a proposal yaml-language-server writes them `[object Object]`."""
+    if isinstance(data, list):
+        return [_without_mapping_examples(each) for each in data]
+    if not isinstance(data, dict):
+        return data
+    found = {key: _without_mapping_examples(value) for key, value in data.items() if key != EXAMPLES}
+    examples = data.get(EXAMPLES, [])
+    if isinstance(examples, dict):  # a key of plans by that name, not the keyword
+        return found | {EXAMPLES: _without_mapping_examples(examples)}
+    kept = [each for each in examples if not isinstance(each, dict)]
+    return found | {EXAMPLES: kept} if kept else found
+
+
 def _ids(catalog: Catalog, kinds: Sequence[str]) -> dict[str, Any]:
-    """Any id of some kinds with what it is, any other text, or what is no text at all."""
-    records = (record for kind in kinds for record in catalog.all(kind))
+    """Any id of some kinds with what it is, any other name of a part, or what is no text at all."""
+    records = [record for kind in kinds for record in catalog.all(kind)]
     found = [
         {"const": record.id, "title": str(record.value("name")), "description": described(record)} for record in records
     ]
     several = " or ".join(kinds)
     other = {"type": "string", "title": f"{several[:1].upper()}{several[1:]} by another name"}
-    return {"anyOf": [*found, other, {"not": {"type": "string"}}]}
+    text = {"type": "string"}
+    named = {
+        "pattern": _pattern(records),
+        "patternErrorMessage": f"no {several} of this name is in the catalogue that this schema was written for",
+    }
+    return {"anyOf": [*found, other, {"not": text}], "if": text, "then": text | named}
+
+
+def _pattern(records: Sequence[Record]) -> str:
+    """A pattern of all names that find one of some records; JSON Schema has no flag for letters of either case."""
+    return f"^(?:{'|'.join(sorted({_form(name) for record in records for name in record.names}))})$"
+
+
+def _form(name: str) -> str:
+    """A name as a pattern, that of a cable family at any length too."""
+    start, family, end = name.rpartition(ANY_LENGTH)
+    if family and LENGTH_CODE.search(f"{start}{A_LENGTH}{end}"):
+        return f"{_either_case(start)}(?:{_either_case(family)}|[0-9]{{2}}[0-9aA]){_either_case(end)}"
+    return _either_case(name)
+
+
+def _either_case(text: str) -> str:
+    return "".join(
+        f"[{each}{each.upper()}]" if each.isascii() and each.isalpha() else _SYNTAX.sub(r"\\\g<0>", each)
+        for each in text
+    )

@@ -16,11 +16,12 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.picture import MOST_LOGO, Logo, logo
 from bomgen.core.provenance import Mark
 from bomgen.core.readable_files import refuse_git_files
-from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, spend
+from bomgen.core.work_budget import BYTES_A_STEP, OF_PRICE, TooMuch, budget, spend
 from bomgen.core.yaml_source import MAX_BYTES, Source, override
 from bomgen.output.user_templates import templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.types import Plan
+from bomgen.plan.unknown_parts import unknown_parts
 from bomgen.pricing.books import book
 from bomgen.pricing.books.book import KEPT, PriceBook, price_book
 from bomgen.report.result import Input
@@ -109,8 +110,20 @@ def source_of(file: PlanFile, settings: Sequence[str] = ()) -> Source:
         raise PlanErrors([other])
     problems = plan_schema.check(source, "plan")
     if problems:
-        raise PlanErrors(problems)
+        raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda each: each.mark))
     return source
+
+
+def _unknown_parts(file: PlanFile, source: Source, problems: Sequence[Problem]) -> Sequence[Problem]:
+    """The parts that a wrong plan names and nobody knows, where it says in which folders to look."""
+    if not isinstance(source.data, dict) or any(problem.path.startswith("catalog") for problem in problems):
+        return ()
+    try:
+        with suppress(TooMuch), budget():
+            return unknown_parts(source, catalog_of(file, source))
+    except PlanErrors as errors:
+        return errors.problems
+    return ()
 
 
 def _other_file(source: Source) -> Problem | None:

@@ -129,7 +129,7 @@ def _limited(source: Source) -> Iterator[None]:
     except TooMuch:
         message = (
             f"more than {MAX_STEPS} steps of work; ask for fewer machines, leave out alternatives, clusters, fabrics, "
-            "price books or the layout, or name switches with fewer ports"
+            "price books, part files or the layout, or name switches with fewer ports"
         )
         raise PlanErrors([Problem(source.mark(()), "error", message, "work-limit")]) from None
 

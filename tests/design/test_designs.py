@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.output.writer import render
 from bomgen.report.result import Report
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -152,3 +153,51 @@ def test_a_named_length_of_cable_is_taken(built: Built) -> None:
     fabric = {"switch": "qm9700", "links": {"leaf-spine": {"medium": "dac", "module": "mcp4y10-n001"}}}
     compute = built(plan({"compute": fabric}, servers=16))["fabrics"]["compute"]
     assert list(compute["cables"]["leaf-spine"]) == ["mcp4y10-n001"]
+
+
+PODS = {"topology": "fat-tree", "switch": "qm9700", "tiers": 2, "pod": {"leaves": 4}}
+"""64 servers of eight ports in pods of 128 ports whose spines nothing connects."""
+
+
+def test_pods_that_nothing_connects_are_refused(worked: Worked) -> None:
+    """The message names two machines that share no path."""
+    with pytest.raises(PlanErrors) as errors:
+        worked(plan({"compute": PODS}, servers=64))
+    [problem] = errors.value.problems
+    assert (problem.severity, problem.rule) == ("error", "unreachable")
+    assert problem.message.startswith("server 1 and server 64 share no path: nothing connects the 4 pods")
+
+
+def test_pods_that_nothing_connects_can_be_meant(worked: Worked) -> None:
+    """With `allow_islands: true` they are built and said to be so, in the quote too; whoever has none is not told."""
+    report = worked(plan({"compute": PODS | {"allow_islands": True}}, servers=64))
+    [said] = [problem for problem in report.problems if problem.rule == "unreachable"]
+    assert said.severity == "warning"
+    assert said.message.startswith("4 pods stand side by side, and nothing connects them")
+    assert str(said.message) in render(report, ("md",))["quote.md"].decode()
+    assert "unreachable" not in rules_of(worked(plan({"compute": {"switch": "qm9700", "allow_islands": True}})))
+
+
+def hosts_called(*names: str) -> dict[str, Any]:
+    """A storage fabric with hosts, each a machine that the plan describes."""
+    parts = [{"name": name, "rack_units": units} for units, name in enumerate(names, start=1)]
+    hosts = [{"name": f"h{place}", "count": 2, "part": part} for place, part in enumerate(parts)]
+    return {"storage": {"switch": "qm9700", "ports_per_server": 1, "nic": "cx7-400-osfp", "hosts": hosts}}
+
+
+@pytest.mark.parametrize("names", [("全闪存储", "登录服务器"), ("全闪存储 A", "全闪存储 B"), ("Ärger", "Arger")])
+def test_parts_described_in_the_plan_have_ids_of_their_own(built: Built, names: tuple[str, str]) -> None:
+    """Letters of any script tell them apart, so that each has a line and a price of its own."""
+    result = built(plan(hosts_called(*names)))
+    lines = {line["description"]: line["part"] for line in result["lines"] if line["category"] == "storage"}
+    found = [line["part"] for line in result["lines"] if line["description"] in names]
+    assert len(set(found)) == len(names), lines
+
+
+@pytest.mark.parametrize("names", [("全闪存储", "全闪存储"), ("全闪 存储", "全闪-存储"), ("ＡＢ", "ab")])
+def test_parts_that_would_have_one_id_are_refused(worked: Worked, names: tuple[str, str]) -> None:
+    """Two machines of other figures whose names become the same id: the second is pointed out."""
+    with pytest.raises(PlanErrors) as errors:
+        worked(plan(hosts_called(*names)))
+    [problem] = errors.value.problems
+    assert (problem.severity, problem.rule) == ("error", "same-id")

@@ -91,6 +91,24 @@ def test_files_that_may_not_grow(work: Path) -> None:
         assert before == state(place)
 
 
+LIMITED = [
+    *("build plan.yaml", "build plan.yaml -f xlsx", "build plan.yaml -f json -o -", "wiring plan.yaml -o w.csv"),
+    *("wiring plan.yaml -f xlsx -o w.xlsx", "lock plan.yaml", "explain plan.yaml", "schema plan", "init begun"),
+]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("arguments", LIMITED, ids=lambda words: words.replace(" ", "_"))
+def test_files_of_a_block_at_most(arguments: str, unbuffered: str, work: Path, bomgen: Callable[..., Outcome]) -> None:
+    """`ulimit -f 1`: nothing is written, code 3 and one line, for standard output that is a file too."""
+    redirected = "" if " -o w" in arguments else "> out.txt"
+    quiet = " -q" if "plan.yaml" in arguments else ""
+    done = bomgen(f"{arguments}{quiet}", work, redirected, "ulimit -f 1;", PYTHONUNBUFFERED=unbuffered)
+    assert not_written(done), done
+    assert "File too large" in done.said
+    assert set(state(work)) - {"out.txt"} == {"plan.yaml"}
+
+
 @pytest.mark.parametrize("arguments", ["init begun", "lock plan.yaml", "wiring plan.yaml -o w.csv"])
 def test_a_full_disk_and_single_files(disk: Disk, arguments: str) -> None:
     """Commands that write one file leave none that is begun."""

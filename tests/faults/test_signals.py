@@ -171,6 +171,16 @@ def test_too_little_memory(mebibytes: int, work: Path, bomgen: Callable[..., tup
     assert code in (1, 127) or code < 0, (code, said)
 
 
+@pytest.mark.parametrize("form", ["csv", "xlsx", "netbox"])
+def test_far_too_little_memory(form: str, work: Path, bomgen: Callable[..., tuple[int, bytes, str]]) -> None:
+    """`ulimit -v 150000`, which 200 000 cables never fit in: one line and code 1, no traceback and no file."""
+    (work / "large.yaml").write_text(NEW.replace("servers: 8", "servers: 8192"), encoding="utf-8")
+    arguments = f"wiring large.yaml -q -f {form} -o out/w.{form.replace('netbox', 'csv')}"
+    code, out, said = bomgen(arguments, work, before="ulimit -v 150000;", OPENBLAS_NUM_THREADS="1")
+    assert (code, out, said) == (1, b"", "bomgen: out of memory; nothing was written\n")
+    assert not (work / "out").exists()
+
+
 # several runs -------------------------------------------------------------------------------------------------------
 
 

@@ -25,6 +25,7 @@ HEAD = "bomgen: 1\nname: x\ncluster: {gpu: h100-sxm, server: dgx-h100, servers: 
 LARGE = "{topology: fat-tree, switch: {ports: %d, port_gbps: 400}%s}"
 FLOOR = "site: {rack: {units: 48, power: 40 kW}, layout: {racks_per_row: 40}}\n"
 PRICED = "quote: {currency: USD, price_book: %s}\n"
+SWITCHED = "fabrics: {compute: {switch: qm9700}}\n%s"
 Input = dict[str, bytes]
 
 
@@ -36,6 +37,19 @@ def filled(form: str) -> str:
 def plan(text: str, servers: int = 4, **files: bytes) -> Callable[[], Input]:
     """A plan and files beside it."""
     return lambda: {"plan.yaml": (HEAD % servers + text).encode(), **{n.replace("_", "."): c for n, c in files.items()}}
+
+
+def parts(kind: str, count: int, form: str, text: str) -> Callable[[], Input]:
+    """A plan and so many part files of a kind, each with its number in place of `#`."""
+    head = HEAD % 32 + "catalog: [parts]\n" + text
+    files = {f"parts/{kind}/p{at}.yaml": form.replace("#", str(at)).encode() for at in range(count)}
+    return lambda: {"plan.yaml": head.encode(), **files}
+
+
+def hosts_with(nic: str) -> str:
+    """Fabrics with hosts, each with a NIC of another name."""
+    hosts = listed(f"{{name: h#, count: 1, nic: {nic}}}", 200)
+    return "fabrics: {" + listed(f"f#: {{role: storage, switch: qm9700, hosts: [{hosts}]}}", 20) + "}\n"
 
 
 def sheet() -> Input:
@@ -80,6 +94,11 @@ def sheet() -> Input:
 
 CHARGES = listed("{kind: freight, name: f#, price: 1}", 200)
 HOSTS = listed("{name: h#, count: 2, ports: 1}", 200)
+REPLACED = (
+    "quote: {alternatives: ["
+    + listed("{name: a#, set: {cluster.servers: 9#}, substitute: {mma4z00-ns: compatible}}", 20)
+    + "]}\n"
+)
 FOUR = (
     f"fabrics:\n  compute: {LARGE % (512, '')}\n  storage: {LARGE % (512, ', ports_per_server: 2')}\n"
     f"  in_band: {LARGE % (512, ', ports_per_server: 2')}\n  out_of_band: {{switch: {{ports: 512, port_gbps: 1}}}}\n"
@@ -154,6 +173,24 @@ CHECKED: dict[str, Callable[[], Input]] = {
     "template-of-blocks": plan("templates: [a.j2]\n", a_j2=b"{% if 1 %}" * 99_000),
     "tori": plan("fabrics: {compute: {topology: torus, link: 400G, torus: {rank: 3}}}\n", 124_991),
     "dragonfly": plan(f"fabrics: {{compute: {LARGE.replace('fat-tree', 'dragonfly') % (2048, '')}}}\n", 124_991),
+    "parts-and-alternatives": parts("transceiver", 20_000, "{name: a, replaces: [mma4z00-ns]}", SWITCHED % REPLACED),
+    "fibres-and-alternatives": parts(
+        "cable",
+        14_000,
+        "{name: a, kind: fibre, replaces: [mfp7e10-nxxx]}",
+        SWITCHED % REPLACED.replace("mma4z00-ns", "mfp7e10-nxxx"),
+    ),
+    "modules-for-one-cage": parts(
+        "transceiver", 14_000, "{name: a, cage: osfp-finned, rate_gbps: 800, replaces: [mma4z00-ns]}", SWITCHED % ""
+    ),
+    "modules-that-are-paired": parts(
+        "transceiver", 300, "{name: a, cage: osfp-finned, rate_gbps: 800, replaces: [mma4z00-ns]}", SWITCHED % ""
+    ),
+    "aliases-of-parts": parts("nic", 14_000, "{name: a, aliases: [q#x], port_gbps: 400, ports: 1}", hosts_with("q#x")),
+    "misspelt-parts": parts("nic", 6_000, "{name: a, aliases: [q#x], port_gbps: 400, ports: 1}", hosts_with("zzp#")),
+    "misspelt-parts-of-a-wrong-plan": parts(
+        "nic", 6_000, "{name: a, aliases: [q#x], port_gbps: 400, ports: 1}", "unknown: 1\n" + hosts_with("zzp#")
+    ),
     "model": lambda: {
         "plan.yaml": b"bomgen: 1\nname: x\ncluster: {gpu: h100-sxm}\nworkload: {training: {model: {layers: 1999, "
         b"hidden: 524288, heads: 8192, ffn: 9999991, vocab: 99999989}, tokens: 1e15, target_days: 3650}}\n"
@@ -188,7 +225,14 @@ BUILT: dict[str, Callable[[], Input]] = {
 RUNS = [(name, "check", made) for name, made in CHECKED.items()] + [
     (name, "build", made) for name, made in BUILT.items()
 ]
-EVERY_DAY = ("key-twice", "search-that-fails", "logo-of-comments", "unseen-signs", "hosts-and-charges")
+EVERY_DAY = (
+    "key-twice",
+    "search-that-fails",
+    "logo-of-comments",
+    "unseen-signs",
+    "hosts-and-charges",
+    "parts-and-alternatives",
+)
 """What broke the bounds before there were limits, and is not slow today."""
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 
@@ -201,6 +245,7 @@ def test_it_ends_in_time_and_in_room(command: str, made: Callable[[], Input], tm
     """Exit code 0 or 1, no traceback, no flood of messages; processor time and memory below their bounds."""
     for name, content in made().items():
         assert len(content) <= 1 << 20, name
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
     formats = ["-o", "out", "-f", ALL] if command == "build" else []
     with (tmp_path / "said").open("wb") as said:

@@ -17,6 +17,7 @@ PLANS = CHECKOUT / "plans"
 HERE = PLANS / "typed.yaml"
 """Where the texts of these tests would lie: nothing is written there."""
 HEAD = "# yaml-language-server: $schema=../schemas/plan.catalog.schema.json\nbomgen: 1\nname: typed\n"
+SWITCHED = "cluster: {gpu: h100-sxm}\nfabrics: {compute: {switch: %s}}"
 BASES = PLANS / "shared"
 """What plans build on with `extends` is a piece of a plan: the schema of plans asks for keys that it leaves out."""
 FILES = sorted(
@@ -65,12 +66,43 @@ def test_an_error_stands_at_its_place(server, text, line, column, words):
 
 @pytest.mark.parametrize(
     "value",
-    ["qm9700", "MQM9700-NS2F", "my-own-switch", "{ports: 64, port_gbps: 400}"],
-    ids=["id", "number", "own", "map"],
+    ["qm9700", "MQM9700-NS2F", "mqm9700-ns2f", "{ports: 64, port_gbps: 400}"],
+    ids=["id", "number", "lower-case", "map"],
 )
-def test_ids_that_nobody_knows_are_no_errors(server, value):
-    """A part number, a part of the user's own folder and a mapping are as right as an id of the catalogue."""
-    assert server.problems(HERE, f"{HEAD}cluster: {{gpu: h100-sxm}}\nfabrics: {{compute: {{switch: {value}}}}}\n") == []
+def test_other_names_and_mappings_are_no_errors(server, value):
+    """A part number and a mapping are as right as an id of the catalogue."""
+    assert server.problems(HERE, f"{HEAD}{SWITCHED % value}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("cluster: {gpu: h100-sxn}", 4, 16, "no gpu of this name"),
+        (SWITCHED % "my-own-switch", 5, 29, "no switch of this name"),
+    ],
+    ids=["misspelt", "own"],
+)
+def test_a_name_that_the_catalogue_lacks_is_an_error(server, text, line, column, words):
+    """A misspelt part is underlined, and so is one that is in no folder of the schema."""
+    (found,) = server.problems(HERE, f"{HEAD}{text}\n")
+    assert found[:2] == (line, column)
+    assert words in found[2]
+
+
+def test_parts_of_the_users_own_are_no_errors_without_the_catalogue(server):
+    """The schema without ids takes any name of a part."""
+    head = HEAD.replace("plan.catalog.", "plan.")
+    assert server.problems(HERE, f"{head}{SWITCHED % 'my-own-switch'}\n") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cluster:\n  gpu: |", "fabrics:\n  compute:\n    switch: |", "spares: |", "quote:\n  customer: |", "workload: |"],
+    ids=lambda value: value.split(":")[-2].split()[-1],
+)
+def test_no_proposal_is_a_mapping(server, text):
+    """An example that is a mapping would be offered as `[object Object]`."""
+    assert [each for each in server.completions(HERE, f"{HEAD}{text}\n") if "object" in each] == []
 
 
 @pytest.mark.parametrize(
@@ -166,6 +198,8 @@ def test_parts_of_the_users_own_are_offered(server, tmp_path):
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, check=True)
     (tmp_path / "own.schema.json").write_bytes(done.stdout)
     text = HEAD.replace("../schemas/plan.catalog", "own")
+    linked = "cluster: {gpu: h100-sxm}\nfabrics: {compute: {links: {leaf-spine: {module: EX-osfp-400g-sr4}}}}"
+    assert server.problems(tmp_path / "p.yaml", f"{text}{linked}\n") == []
     found = server.completions(
         tmp_path / "p.yaml", f"{text}fabrics:\n  compute:\n    links:\n      leaf-spine:\n        module: ex-|\n"
     )

@@ -151,6 +151,17 @@ def test_a_cost_that_has_run_out_is_said(sold: Path) -> None:
     assert HIDDEN not in run("check", "plan.yaml").stderr
 
 
+def test_margin_says_each_warning_once(sold: Path) -> None:
+    """What price book and cost book give rise to alike, and what is said of several lines, stands there once."""
+    text = "part,price,valid_until,currency\nqm9700,60,2026-11-01,USD\n"
+    (sold / "zebra.csv").write_text(text, "utf-8")
+    plan = (sold / "plan.yaml").read_text("utf-8").replace("price_book: list.csv", "price_book: [list.csv, zebra.csv]")
+    (sold / "plan.yaml").write_text(plan, "utf-8")
+    said = [line for line in run("margin", "plan.yaml").stderr.splitlines() if ": warning: " in line]
+    assert 1 == len([line for line in said if "the price of qm9700 was valid until" in line])
+    assert sorted(set(said)) == sorted(said)
+
+
 def test_check_reads_the_cost_book(sold: Path) -> None:
     """A cost book that is wrong or not there is said by check, and by margin."""
     (sold / "zebra.csv").write_text("part,price,currency\nx,much,USD\n", "utf-8")

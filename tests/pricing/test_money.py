@@ -7,14 +7,19 @@ Expected amounts are worked out by hand beside each test, from prices that the t
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from openpyxl import load_workbook
 
+from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.output.writer import render
 from bomgen.report.result import Report, result
@@ -109,6 +114,43 @@ def test_a_part_with_a_range_alone_has_no_price(quoted: Any) -> None:
     totals = result(quoted({}, book))["totals"]
     assert (False, "13601760.00") == (totals["complete"], totals["amount"])
     assert ("13985760.00", "14241760.00") == (totals["low"], totals["high"])
+
+
+@pytest.mark.parametrize(
+    ("unpriced", "total", "said", "lines"),
+    [
+        ([], "14,961,936.00", "15,384,336.00 USD to 15,665,936.00 USD", "9 of 10 lines"),
+        (["generic-mpo12-om4"], "14,916,880.00", "15,339,280.00 USD", "7 of 10 lines"),
+    ],
+    ids=["range", "range-and-missing"],
+)
+def test_at_least_is_the_sum_of_priced_lines_in_every_format(
+    quoted: Any, tmp_path: Path, unpriced: list[str], total: str, said: str, lines: str
+) -> None:
+    """NICs between 1500 and 2500, fibres with a price or none; the lower end of prices is a line of its own.
+
+    With 10 % tax: 13 601 760 x 1.1 = 14 961 936, without the fibres 13 560 800 x 1.1 = 14 916 880.
+    """
+    book = {"prices": [each for each in entries() if each["part"] not in ("cx7-400-osfp", *unpriced)]}
+    book["prices"].append({"part": "cx7-400-osfp", "min": 1500, "max": 2500})
+    report = quoted({"tax": "10%"}, book)
+    files = render(report, ("md", "html", "xlsx", "json"))
+    totals = json.loads(files["bom.json"])["totals"]
+    amount = total.replace(",", "")
+    assert (False, amount) == (totals["complete"], totals["amount"])
+    for name in ("quote.md", "quote.html"):
+        page = files[name].decode()
+        assert {total} == set(re.findall(r"[Tt]otal.{0,60}at least ([0-9,.]+) USD", page))
+        assert said in page
+        assert f"at least {said}" not in page
+    workbook = load_workbook(io.BytesIO(files["quote.xlsx"]), data_only=True)
+    sheet, cell = workbook.defined_names["bom_amount"].attr_text.replace("$", "").rsplit("!", 1)
+    assert Decimal(amount) == workbook[sheet.strip("'")][cell].value
+    summary = [row for row in workbook["Summary"].iter_rows(values_only=True) if row[0] == "Total amount, at least"]
+    assert [Decimal(amount)] == [row[1] for row in summary]
+    (tmp_path / "plan.yaml").write_bytes(report.content)
+    command = ["build", str(tmp_path / "plan.yaml"), "-f", "json", "-o", str(tmp_path / "out")]
+    assert f"at least {total} USD, {lines}\n" in CliRunner().invoke(main, command).stdout
 
 
 def test_a_missing_price_opens_the_total_upwards(quoted: Any) -> None:
@@ -491,11 +533,31 @@ def test_small_prices_are_written_in_full(quoted: Any) -> None:
     assert "0.0000001" in render(report, ("md",))["quote.md"].decode()
 
 
-@pytest.mark.parametrize(("currency", "amount"), [("XOF", "14113760"), ("JOD", "14113760.000"), ("EUR", "14113760.00")])
+@pytest.mark.parametrize(
+    ("currency", "amount"),
+    [
+        *(("XOF", "14113760"), ("UYI", "14113760"), ("EUR", "14113760.00"), ("JOD", "14113760.000")),
+        *(("CLF", "14113760.0000"), ("UYW", "14113760.0000")),
+    ],
+)
 def test_minor_units_are_those_of_iso_4217(quoted: Any, currency: str, amount: str) -> None:
-    """The West African franc has none, the Jordanian dinar three (ISO 4217, list one)."""
+    """The West African franc has none, the Jordanian dinar three, units of account 0 or 4 (ISO 4217, list one)."""
     report = quoted({"currency": currency}, {"currency": currency, "prices": entries()})
     assert amount == result(report)["totals"]["amount"]
+
+
+@pytest.mark.parametrize("code", ["ZZZ", "XXX", "BTC", "XAU"])
+@pytest.mark.parametrize("place", ["quote", "book", "exchange"])
+def test_what_is_no_currency_is_refused(quoted: Any, code: str, place: str) -> None:
+    """A code without money behind it, in a plan or a price book: one error that names it."""
+    given = {
+        "quote": {"currency": code},
+        "book": {},
+        "exchange": {"exchange": {code: {"rate": 2, "date": "2026-11-01"}}},
+    }
+    book = {"currency": code if place == "book" else "USD", "prices": entries()}
+    problem = refused(quoted, given[place], book)
+    assert ("currency", True) == (problem.rule, f"'{code}' is not a currency" in problem.message)
 
 
 def test_stock_under_two_names_is_one_stock(quoted: Any) -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bomgen.core.language import language
+from bomgen.output.writer import render
 from bomgen.report.chapters.contents import document
 from bomgen.report.result import Report, result
 from bomgen.site.power_supply import feeds_lost, pieces_lost
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
 
 Worked = Callable[[dict[str, Any]], Report]
 Built = Callable[[dict[str, Any]], dict[str, Any]]
 
+PLANS = Path(__file__).parents[2] / "plans"
 PDU = {"name": "PDU of 17.3 kW", "power": "17.3 kW", "outlets": {"c13": 21, "c19": 6}}
 
 
@@ -33,6 +38,18 @@ def four(**site: Any) -> dict[str, Any]:
     """The site of NVIDIA's DGX H100 SuperPOD: four DGX H100 a rack with three PDUs."""
     rack = {"units": 48, "power": "41 kW", "pdus": 3, **site.pop("rack", {})}
     return {"rack": rack, "management": {"racks": 6, "pdus": 2}, **site}
+
+
+def test_racks_draw_what_the_site_draws() -> None:
+    """1024 NICs bought apart from the servers are in both: 256 servers of 6.5 kW, 25.6 kW of NICs, 48 switches.
+
+    The racks of the plan add up to the power of its quote: 1 664 000 + 25 600 + 82 560 = 1 772 160 W.
+    """
+    report = work_out(open_plan(str(PLANS / "llama65b-quote.yaml"), None))
+    site = result(report)["site"]
+    assert site["power_w"] == 1_772_160
+    assert sum(rack["number"] * rack["power_w"] for rack in site["elevations"]) == 1_772_160
+    assert "1,772,160 W" in render(report, ("md",))["quote.md"].decode()
 
 
 # the reference architecture -----------------------------------------------------------------------------------------

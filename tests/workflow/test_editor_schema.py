@@ -55,6 +55,13 @@ def schema_of(*arguments: str) -> dict[str, Any]:
     return found
 
 
+def verdicts(given: dict[str, Any]) -> list[bool]:
+    """Whether a plan with some keys is right by the schema of plans, and by that with ids."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm"}, **given}
+    schemas = (document("plan"), plan_schema(Catalog()))
+    return [jsonschema.Draft202012Validator(schema).is_valid(plan) for schema in schemas]
+
+
 def test_the_file_of_the_checkout_is_what_is_printed() -> None:
     """The schema that the plans of the checkout name is up to date; `make docs` writes it."""
     assert json.loads(FILE.read_text("utf-8")) == schema_of("--with-catalog")
@@ -84,22 +91,76 @@ def test_ids_do_not_make_a_plan_wrong(plan: Path) -> None:
     [
         ("switch", "qm9700", True),
         ("switch", "MQM9700-NS2F", True),
-        ("switch", "own", True),
+        ("switch", "mqm9700-ns2f", True),
         ("switch", {"ports": 64, "port_gbps": 400}, True),
         ("switch", {"portz": 64}, False),
         ("switch", 5, False),
         ("switch", "", False),
-        ("links", {"leaf-spine": {"module": "own"}}, True),
+        ("links", {"leaf-spine": {"module": "MMA4Z00-NS"}}, True),
+        ("links", {"leaf-spine": {"fibre": "MFP7E10-N030"}}, True),
+        ("links", {"leaf-spine": {"fibre": "mfp7e10-nxxx"}}, True),
         ("links", {"leaf-spine": {"module": {"leef": "own"}}}, False),
     ],
 )
 def test_as_strict_as_without_ids(key: str, value: Any, right: bool) -> None:
-    """Other names are right, and what the schema of plans refuses is refused with ids too."""
-    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm"}, "fabrics": {"compute": {key: value}}}
-    verdicts = [
-        jsonschema.Draft202012Validator(schema).is_valid(plan) for schema in (document("plan"), plan_schema(Catalog()))
-    ]
-    assert [right, right] == verdicts
+    """Other names of a part are right, and what the schema of plans refuses is refused with ids too."""
+    assert [right, right] == verdicts({"fabrics": {"compute": {key: value}}})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"cluster": {"gpu": "h100-sxn"}},
+        {"fabrics": {"compute": {"switch": "own"}}},
+        {"fabrics": {"compute": {"switch": "qm97000"}}},
+        {"fabrics": {"compute": {"links": {"leaf-spine": {"module": "own"}}}}},
+        {"fabrics": {"compute": {"links": {"leaf-spine": {"fibre": "mfp7e10-n03"}}}}},
+        {"quote": {"alternatives": [{"name": "b", "substitute": {"transceiver": "own"}}]}},
+    ],
+    ids=["misspelt", "own", "longer", "own-module", "half-a-length", "substitute"],
+)
+def test_a_name_that_the_catalogue_lacks_is_wrong(given: dict[str, Any]) -> None:
+    """Only the schema with ids knows that no part has a name; the one without takes parts of the user's own."""
+    assert [True, False] == verdicts(given)
+
+
+def test_words_beside_ids_are_right() -> None:
+    """A substitute may be any that is compatible, and a part that is in stock or has a price is in no catalogue."""
+    quote = {
+        "alternatives": [{"name": "b", "substitute": {"transceiver": "compatible"}}],
+        "discount": {"parts": {"own": "5%"}},
+    }
+    assert [True, True] == verdicts({"stock": {"own": 2}, "quote": quote})
+
+
+def test_every_name_that_finds_a_part_is_right() -> None:
+    """Ids, part numbers and aliases as they are written, and ids in capitals."""
+    catalog = Catalog()
+    schema = plan_schema(catalog)
+    for kind in ("gpu", "switch", "cable", "model"):
+        definition = jsonschema.Draft202012Validator(schema["$defs"][f"catalog-{kind}"])
+        for record in catalog.all(kind):
+            numbers = [number for key in ("part_number", "ordering_number") if (number := record.value(key))]
+            names = [record.id, record.id.upper(), *record.data.get("aliases", ()), *numbers]
+            assert [] == [name for name in names if not definition.is_valid(name)]
+
+
+def test_no_proposal_is_a_mapping() -> None:
+    """Editors propose examples and defaults, and would write a mapping as `[object Object]`."""
+
+    def proposals(data: Any, key: str = "") -> Iterator[Any]:
+        if isinstance(data, dict):
+            for name, below in data.items():
+                yield from proposals(below, name)
+            if key != "properties":
+                yield from (*data.get("examples", ()), data.get("default"))
+        elif isinstance(data, list):
+            for below in data:
+                yield from proposals(below)
+
+    found = list(proposals(plan_schema(Catalog())))
+    assert "h100-sxm" in found
+    assert [] == [each for each in found if isinstance(each, dict)]
 
 
 def test_ids_of_a_part_folder(tmp_path: Path) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 
 from bomgen.catalog import part_records, parts
-from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.core.diagnostics import Problem, suggestion
+from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Figure, Mark, first_given
 from bomgen.fabric.declaration import LinkKind, Topology
 from bomgen.fabric.registry import described, link_kinds
@@ -15,9 +13,12 @@ from bomgen.fabric.types import TierChoice
 from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import IN_BAND, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
+from bomgen.plan.unknown_parts import unknown_part
 
 DEFAULT = "default"
 AUTO = "auto"
+MODULES = ("transceiver", "cable")
+"""Kinds of parts that a link may name."""
 ASSUMED = "x-assumption"
 """Names the assumption that stands in for an option of a topology."""
 
@@ -260,11 +261,11 @@ def _link(links: PlanSection, kind: LinkKind, fabric_mark: Mark) -> LinkSpec:
     for end, part in modules.items():
         at = section.below("module") if isinstance(named, dict) else section
         key = end if isinstance(named, dict) else "module"
-        if not _is_known(section.catalog, str(part)):
-            at.problem(key, _unknown_module(section.catalog, str(part)), "unknown-part")
+        if wrong := unknown_part(section.catalog, MODULES, str(part)):
+            at.problem(key, wrong, "unknown-part")
     fibre = section.text("fibre")
-    if fibre is not None and not _is_known(section.catalog, fibre):
-        section.problem("fibre", _unknown_module(section.catalog, fibre), "unknown-part")
+    if fibre is not None and (wrong := unknown_part(section.catalog, MODULES, fibre)):
+        section.problem("fibre", wrong, "unknown-part")
     return LinkSpec(
         medium=section.word("medium", "link-medium"),
         modules={end: str(part) for end, part in modules.items()},
@@ -291,11 +292,8 @@ def _panels(section: PlanSection) -> PanelSpec | None:
         message = "with panels lengths are measured on the floor of `site.layout`; leave `length:` out"
         section.problem("length", message, "layout")
     for key, kind in (("panel", "panel"), ("trunk", "cable"), ("jumper", "cable")):
-        if below.has(key):
-            try:
-                section.catalog.find(kind, str(below.data[key]))
-            except UnknownPart as error:
-                below.problem(key, str(error), "unknown-part")
+        if below.has(key) and (wrong := unknown_part(section.catalog, (kind,), str(below.data[key]))):
+            below.problem(key, wrong, "unknown-part")
     return PanelSpec(below.mark, below.text("panel"), below.text("trunk"), below.text("jumper"))
 
 
@@ -318,19 +316,3 @@ def _policies(section: PlanSection) -> tuple[str, ...]:
     if section.has("fibre") and medium in (*COPPER, AOC):
         section.problem("fibre", f"a {medium} has fixed ends; remove `fibre:`", "medium")
     return prefer
-
-
-def _is_known(catalog: Catalog, part: str) -> bool:
-    """Whether a module or cable of that name is in the catalogue."""
-    for kind in ("transceiver", "cable"):
-        with suppress(UnknownPart):
-            catalog.find(kind, part)
-            return True
-    return False
-
-
-def _unknown_module(catalog: Catalog, part: str) -> str:
-    """What is wrong with the name of a module or cable, with the nearest name of either kind."""
-    names = [*catalog.ids("transceiver"), *catalog.ids("cable")]
-    hint = suggestion(part.lower(), names, "`bomgen catalog transceiver` and `cable` list what there is")
-    return f"no module or cable '{part}'; {hint}"
