@@ -19,7 +19,7 @@ from bomgen.core.provenance import Figure, first_given, formula
 from bomgen.core.work_budget import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.design.attached_hosts import OtherFabric, boxes_of, hosts_on_fabric
 from bomgen.fabric import line_cards as chassis
-from bomgen.fabric.clos.occupancy import count_islands
+from bomgen.fabric.clos.occupancy import Occupancy, count_islands
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.line_cards import FittedTier
 from bomgen.fabric.types import Fabric, Tier
@@ -116,6 +116,12 @@ def sum_of_nics(nics: int, more_nics: int) -> int:
 def next_rate(link_gbps: int, port_gbps: int) -> int:
     """The rate of links between switches one step above, at most that of their ports."""
     return min(link_gbps * DOUBLE, port_gbps)
+
+
+@formula("rows")
+def rows_of_leaves(occupancy: Occupancy, planes: int) -> int:
+    """Rows of switches that the ports of every machine are dealt out to."""
+    return len(occupancy.rails) * planes
 
 
 @formula("pieces")
@@ -419,6 +425,8 @@ def _connect(
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
+    if fabric.declared.homed and built.seats:
+        rows = rows_of_leaves(built.seats, fabric.planes)
     others = [_attached_hosts(each) for each in hosts]
     return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts)
 

@@ -115,6 +115,8 @@ class Topology:
     """Whether every rail is a fabric of its own: rails meet only inside the servers."""
     scalable_units: bool = False
     """Whether the servers of a scalable unit share a set of leaves."""
+    homed: bool = False
+    """Whether the ports of a machine may be dealt out to several switches, as plans say under `homing:`."""
     uplinked: bool = False
     """Whether its leaves are linked into another fabric, which plans name under `uplink:`."""
     searched: bool = False

@@ -52,6 +52,10 @@ class Demand(NamedTuple):
     """Build out only what serves somebody."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
     """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""
+    homing: Figure | None = None
+    """A word: how the ports of a machine are dealt out to the switches of a mesh."""
+    peer_links: Figure | None = None
+    """Of each pair of switches of a mesh; None: as many as the ratio asks."""
 
 
 class DirectDemand(NamedTuple):
@@ -106,6 +110,8 @@ class Links:
     """The devices that they join, lower end first: `server`, `leaf`, `spine` or `core`; twice the same side by side."""
     ports: Figure | None = None
     """Of links between devices of one kind: ports of this kind on a fully connected one."""
+    parallel: Figure | None = None
+    """Of links between devices of one kind: how many join every two of them, where these are side by side."""
 
     @property
     def within_tier(self) -> bool:

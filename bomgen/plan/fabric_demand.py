@@ -93,6 +93,8 @@ def demand(
         unit=fabric.scalable_unit,
         options=fabric.options,
         populate_used_ports_only=fabric.build_out.value == "exact",
+        homing=fabric.homing,
+        peer_links=fabric.peer_links,
     )
 
 

@@ -10,7 +10,7 @@ from bomgen.catalog.part_records import metres_of
 from bomgen.catalog.parts import Identity, Pdu, Rack
 from bomgen.core.diagnostics import Problem, Severity
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, first_given
+from bomgen.core.provenance import Assumed, Figure, first_given
 from bomgen.core.unicode_safety import DEVICES
 from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
@@ -231,6 +231,16 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
             if figure and (below_three or fabric.declared.one_switch):
                 text = f"{name} belongs to three tiers; ask for `tiers: 3`, or remove it"
                 yield _at(plan, figure, text, "tiers", f"fabrics.{fabric.name}.{name}")
+
+
+@rule
+def homing(plan: Plan, _: Source) -> Iterator[Problem]:
+    """Ports of a machine are dealt out to switches, and peer links counted, where the topology has such."""
+    for fabric in plan.fabrics:
+        for key, figure in (("homing", fabric.homing), ("peer_links", fabric.peer_links)):
+            if figure and not fabric.declared.homed and not isinstance(figure.origin, Assumed):
+                text = f"{key} belongs to a mesh; write `topology: mesh`, or remove it"
+                yield _at(plan, figure, text, "homing", f"fabrics.{fabric.name}.{key}")
 
 
 @rule

@@ -276,6 +276,10 @@ class FabricPlan(NamedTuple):
     tier_plans: Mapping[str, TierChoice]
     """By leaf, spine and core."""
     pod_leaves: Figure | None
+    homing: Figure
+    """A word: how the ports of a machine are dealt out to the switches of a mesh."""
+    peer_links: Figure | None
+    """Of each pair of switches of a mesh; None: as many as the ratio asks."""
     allow_islands: bool
     """Whether pods that no core connects are meant."""
     planes: Figure

@@ -201,7 +201,7 @@ def _ratio_kept(built: BuiltFabric) -> Iterator[Check]:
         wanted, ratio = asked[tier.name].value, tier.oversubscription.value
         built_, asked_ = f"{float(ratio):g}", f"{float(wanted):g}"
         text = message("oversubscription-built", tier=tier.name, built=built_, asked=asked_)
-        fixed = built.plan.tier_plans[tier.name].uplinks is not None or built.plan.uplink is not None
+        fixed = built.plan.tier_plans[tier.name].uplinks or built.plan.uplink or built.plan.peer_links
         status: Status = "pass" if ratio <= wanted else "warn" if fixed else "fail"
         yield Check("oversubscription", status, text, f"fabrics.{built.plan.name}.oversubscription.{tier.name}")
 

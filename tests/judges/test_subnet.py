@@ -100,12 +100,27 @@ def _simulated(net: Path, place: Path, judge: Callable[[str], Path]) -> Iterator
         simulator.wait()
 
 
-def _routed(subnet: Subnet, judge: Callable[[str], Path]) -> str:
-    """What OpenSM's log says of routing a simulated fabric as a fat tree."""
+def _routed(subnet: Subnet, judge: Callable[[str], Path], engine: str = "ftree") -> str:
+    """What OpenSM's log says of routing a simulated fabric, as a fat tree unless said otherwise."""
     log = subnet.place / "opensm.log"
-    command = [judge("opensm"), "-R", "ftree", "-o", "-e", "-f", log, "-D", "0x47"]
+    command = [judge("opensm"), "-R", engine, "-o", "-e", "-f", log, "-D", "0x47"]
     subprocess.run(command, env=subnet.environment, cwd=subnet.place, capture_output=True, check=False, timeout=TIMEOUT)
     return log.read_text("utf-8", "replace")
+
+
+@pytest.mark.parametrize("homing", ["single", "dual", "rails"])
+def test_opensm_routes_a_mesh(homing, judge, tmp_path):
+    """Every machine of a mesh of four switches gets its route, whichever switches its ports are plugged into."""
+    (tmp_path / "mesh.yaml").write_text(
+        "bomgen: 1\nname: mesh\ncluster: {gpu: h100-sxm, servers: 8}\nfabrics:\n"
+        "  compute: {topology: mesh, switch: qm9700, "
+        f"mesh: {{switches: 4}}, homing: {homing}, oversubscription: 2}}\n",
+        "utf-8",
+    )
+    net = _exported(os.path.relpath(tmp_path / "mesh", CHECKOUT / "plans"), "ibnet", tmp_path / "mesh.net")
+    with _simulated(net, tmp_path / homing, judge) as subnet:
+        assert subnet.warnings == []
+        assert "minhop tables configured on all switches" in _routed(subnet, judge, "minhop")
 
 
 @pytest.mark.parametrize("tree", TREES)

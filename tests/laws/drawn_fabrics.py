@@ -29,7 +29,10 @@ MODULES = (
 )
 MEDIA = ("auto", "dac", "acc", "aoc", "transceiver")
 KINDS = ("server-leaf", "leaf-spine", "spine-core")
-TOPOLOGIES = ("fat-tree", "fat-tree", "rail-optimized", "rail-optimized", "rail-only", "single-switch", "dragonfly")
+TOPOLOGIES = (
+    *("fat-tree", "fat-tree", "rail-optimized", "rail-optimized", "rail-only", "single-switch", "dragonfly"),
+    "mesh",
+)
 PLUGGED_HOSTS = ("ufm-ndr", "generic-management-server")
 MOST_SERVERS = 40
 
@@ -138,6 +141,10 @@ def draw_fabric(random: Random, role: str) -> dict[str, Any]:
             fabric["tiers"] = random.choice((2, 3))
         if maybe(random, 0.15):
             fabric["spine"] = {"switch": draw_switch(random)}
+    if topology == "mesh":
+        fabric["mesh"] = {"switches": random.choice((2, 2, 3, 4))}
+        fabric["homing"] = random.choice(("single", "dual", "rails"))
+        fabric["oversubscription"] = random.choice((1, 2, 4))
     if topology == "rail-optimized" and maybe(random, 0.3):
         fabric["scalable_unit"] = {"servers": random.choice((4, 8, 16, 32))}
     if topology != "single-switch" and maybe(random, 0.3):

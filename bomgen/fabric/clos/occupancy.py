@@ -56,6 +56,8 @@ class Occupancy(NamedTuple):
     """The leaves of every rail as groups."""
 
     rails: tuple[tuple[LeafGroup, ...], ...]
+    ports_of_rail: int = 1
+    """Ports of a server on a rail, where there are several rails."""
 
     def __str__(self) -> str:
         kinds = [message("leaves-filled", leaves=count, down=down, up=up) for (down, up), count in self.kinds()]
@@ -245,6 +247,21 @@ def max_flow_between_halves(
     return total + min(first_up, second_up)
 
 
+def max_flow_over_peers(occupancy: Occupancy, down_gbps: int, pair_gbps: int) -> int:
+    """Max-flow between the halves of the endpoints of switches that are all linked with each other [Gb/s].
+
+    `pair_gbps` is the bandwidth between two of them. In a complete graph with equal edges the smallest cut of any size
+    takes the switches that lose least by changing sides.
+    """
+    leaves = [leaf for rail in _halves_by_rail(occupancy, down_gbps, 0) for leaf in rail for _ in range(leaf.leaves)]
+    cut, others = sum(leaf.first for leaf in leaves), len(leaves)
+    found = cut
+    for moved, change in enumerate(sorted(leaf.second - leaf.first for leaf in leaves), start=1):
+        cut += change
+        found = min(found, cut + moved * (others - moved) * pair_gbps)
+    return found
+
+
 def _leaves_by_pod(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int) -> Iterator[list[Halves]]:
     rails = list(_halves_by_rail(occupancy, down_gbps, up_gbps))
     if pods == 1:
@@ -256,13 +273,14 @@ def _leaves_by_pod(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int
 
 def _halves_by_rail(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list[Halves]]:
     """The leaves of each rail with what is plugged into them, first half and second half apart."""
-    rails = len(occupancy.rails)
+    rails, each = len(occupancy.rails), occupancy.ports_of_rail
     nic_ports = sum(group.leaves * group.nic_ports for group in occupancy.groups())
     host_ports = sum(group.leaves * group.host_ports for group in occupancy.groups())
     middle = (nic_ports + host_ports) // 2
     hosts_first = max(middle - nic_ports, 0)
     for number, rail in enumerate(occupancy.rails):
-        nic_first = ceil(Fraction(min(middle, nic_ports) - number, rails))
+        servers, rest = divmod(min(middle, nic_ports), rails * each)
+        nic_first = servers * each + min(max(rest - number * each, 0), each)
         of_hosts = ceil(Fraction(hosts_first - number, rails))
         found = []
         for group in rail:

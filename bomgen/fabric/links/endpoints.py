@@ -40,13 +40,10 @@ def _seats_of_groups(occupancy: Occupancy, servers: int, ports: int) -> Seats:
     rails = len(occupancy.rails)
     rows = [_seats_of_rail(groups, index, rails) for index, groups in enumerate(occupancy.rails)]
     leaf, leaf_port = (np.concatenate([row[0][part] for row in rows]) for part in (0, 1))
-    each = np.arange(servers, dtype=np.int64)
-    endpoint = np.arange(servers * ports, dtype=np.int64)
-    server, port = (
-        (np.tile(each, rails), np.repeat(np.arange(rails, dtype=np.int64), servers))
-        if rails > 1
-        else (endpoint // ports, endpoint % ports)
-    )
+    of_rail = ports // rails
+    server = np.tile(np.repeat(np.arange(servers, dtype=np.int64), of_rail), rails)
+    port = np.tile(np.arange(of_rail, dtype=np.int64), servers * rails)
+    port += np.repeat(np.arange(rails, dtype=np.int64) * of_rail, servers * of_rail)
     if len(server) != len(leaf):
         raise ValueError(f"{len(leaf)} seats for {len(server)} endpoints")
     up = np.zeros(sum(group.leaves for group in occupancy.groups()), dtype=np.int64)

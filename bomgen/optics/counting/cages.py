@@ -26,6 +26,8 @@ def parallel_links(fabric: Fabric, links: Links) -> int:
     """
     plane = fabric.plane or fabric
     lower, upper = (plane.tier(name) for name in links.ends)
+    if links.parallel:
+        return int(links.parallel.value)
     if links.within_tier or lower is None or upper is None:
         return 1
     above = int(upper.count.value)

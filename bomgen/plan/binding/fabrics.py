@@ -73,6 +73,8 @@ def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
         build_out=section.word("build_out", "fabric-build-out"),
         tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
         pod_leaves=section.below("pod").figure("leaves", "count"),
+        homing=section.word("homing", "fabric-homing"),
+        peer_links=section.figure("peer_links", "count"),
         allow_islands=bool(section.data.get("allow_islands")),
         planes=section.quantity("planes", "count", "fabric-planes"),
         reserved_ports=reserved if reserved and reserved.value else None,

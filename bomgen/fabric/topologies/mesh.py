@@ -1,0 +1,267 @@
+"""A few switches that are all linked with each other: the pair of a small cluster, or a collapsed core.
+
+Peer links carry what does not meet in one switch: at the ratio asked, as many between every two switches as the others
+share of a switch's links down. NVIDIA's DGX BasePOD joins four or eight systems over a pair so (RA-11127), and the Open
+Compute Project's pods of 64 and 128 GPUs.
+
+`homing` says where the ports of a machine go: all to one switch (`single`), in equal shares to two (`dual`) or to all
+(`rails`). The bisection is the smallest cut of the complete graph, exact for equal peer links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
+
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import Figure, formula, require
+from bomgen.fabric.clos import formulas
+from bomgen.fabric.clos.occupancy import Occupancy, max_flow_over_peers
+from bomgen.fabric.clos.ports_in_use import assign_leaves, fit_switches, kinds_of_leaves
+from bomgen.fabric.declaration import SERVER_LEAF, Connections, LinkKind, SwitchGroups, Topology
+from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
+from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, group_thousands, one_tier
+from bomgen.fabric.types import Demand, Fabric, Links, Tier
+
+NAME = "mesh"
+LIMITS = "as many endpoints as the ports of its switches hold beside peer links; a pair of P ports at 1:1 has P"
+DRAWING = """\
+    leaf ======= leaf      peer links: as many between every two switches
+    | | |        | | |
+     servers and hosts     homing dual or rails: every machine has ports on several switches
+"""
+PEER = LinkKind(
+    *("leaf-leaf", ("leaf", "leaf"), "PL", "Peer links"),
+    "Topology mesh: links between every two switches.",
+    {"medium": "dac", "length": "2 m"},
+)
+SWITCHES = "switches"
+"""The option, and the dimension of the fabric."""
+OPTIONS = {
+    "title": "Mesh",
+    "description": "Topology mesh: how many switches it has. Default: 2.",
+    "type": "object",
+    "properties": {
+        SWITCHES: {
+            "title": "Switches",
+            "description": "Switches that are all linked with each other. Default: 2.",
+            "type": "integer",
+            "minimum": 2,
+            "maximum": 64,
+            "x-unit": "count",
+            "examples": [2, 4],
+        }
+    },
+    "minProperties": 1,
+    "additionalProperties": False,
+    "examples": [{SWITCHES: 2}, {SWITCHES: 4}],
+}
+
+
+@formula("switches", source="the smallest mesh")
+def two_switches() -> int:
+    """A pair, where the plan names no number of switches."""
+    return 2
+
+
+@formula("switches")
+def switches_of_machine(switches: int, homing: str) -> int:
+    """Switches that the ports of a machine are dealt out to."""
+    return {"single": 1, "dual": 2, "rails": switches}[homing]
+
+
+@formula("ports")
+def ports_on_switch(ports_per_server: int, homes: int) -> int:
+    """Ports of a server on each switch that it is plugged into."""
+    return ports_per_server // homes
+
+
+@formula("ports")
+def ports_down(servers: int, ports_on_switch: int, endpoints: int, switches: int, homes: int) -> int:
+    """Ports of the fullest switch that face machines: whole servers dealt out, other machines where there is room."""
+    return max(ports_on_switch * ceil(servers * homes / switches), ceil(endpoints / switches))
+
+
+@formula("links")
+def peer_links_for(down: int, down_gbps: int, peer_gbps: int, oversubscription: Fraction, switches: int) -> int:
+    """Links between every two switches that carry what a switch's machines send to the others at the ratio asked."""
+    return ceil(ceil(Fraction(down * down_gbps) / (oversubscription * peer_gbps)) / (switches - 1))
+
+
+@formula("ports")
+def peer_ports(peer_links: int, switches: int) -> int:
+    """Ports of a switch that face the others."""
+    return peer_links * (switches - 1)
+
+
+@formula("links")
+def all_peer_links(peer_links: int, switches: int) -> int:
+    """Links between all pairs of switches."""
+    return peer_links * switches * (switches - 1) // 2
+
+
+@formula("occupancy")
+def seats_on_mesh(
+    nic_ports: int,
+    host_ports: int,
+    reserved_ports: int,
+    homes: int,
+    servers: int,
+    ports_on_switch: int,
+    down: int,
+    peers: int,
+    switches: int,
+) -> Occupancy:
+    """Which endpoint is on which switch, whole servers dealt out as evenly as can be."""
+    unit = ports_on_switch * ceil(servers * homes / switches)
+    found = assign_leaves((nic_ports, host_ports, reserved_ports), homes, unit, (down, peers), switches)
+    return found._replace(ports_of_rail=ports_on_switch)
+
+
+@formula("ports")
+def most_ports_down(
+    switches: int,
+    radix: int,
+    peer_radix: int,
+    cages: int | SharedCages,
+    down_gbps: int,
+    peer_gbps: int,
+    oversubscription: Fraction,
+) -> int:
+    """The most ports of a switch that may face machines beside the peer links that the ratio asks."""
+    others = switches - 1
+    return max(
+        min(
+            ports_left_down(links * others, radix, peer_radix, cages),
+            int(oversubscription * links * others * peer_gbps / down_gbps),
+        )
+        for links in range(peer_radix // others + 1)
+    )
+
+
+@formula("endpoints")
+def largest_mesh(most_down: int, switches: int) -> int:
+    """Endpoints of the fullest mesh of as many switches."""
+    return most_down * switches
+
+
+@formula("Gb/s", source="smallest cut of the complete graph (Ford and Fulkerson 1956)")
+def bisection(occupancy: Occupancy, down_gbps: int, peer_links: int, peer_gbps: int) -> int:
+    """Max-flow between the first and the second half of the endpoints."""
+    return max_flow_over_peers(occupancy, down_gbps, peer_links * peer_gbps)
+
+
+def build(demand: Demand) -> Fabric:
+    """The mesh that serves every endpoint. Raises Infeasible, with what would fit, when its switches have no room."""
+    switch, rates = demand.leaf.switch, demand.rates
+    down_gbps, peer_gbps = rates[SERVER_LEAF.name], rates[PEER.name]
+    given = demand.options.get(SWITCHES)
+    switches = given if isinstance(given, Figure) else two_switches()
+    homing = require(demand.homing, "a plan says how its machines are homed, or an assumption does")
+    homes = switches_of_machine(switches, homing)
+    _check_homing(demand.ports_per_server, homing, switches, homes)
+    endpoints, attached = all_endpoints(demand), attached_ports(demand)
+    of_switch = ports_on_switch(demand.ports_per_server, homes)
+    down = demand.leaf.downlinks or ports_down(demand.servers, of_switch, endpoints, switches, homes)
+    ratio = demand.oversubscription
+    peer_links = demand.peer_links or peer_links_for(down, down_gbps, peer_gbps, ratio, switches)
+    peers = peer_ports(peer_links, switches)
+    ports, peer_radix = radix(switch, down_gbps), radix(switch, peer_gbps)
+    cages = shared_cages(switch, down_gbps, peer_gbps) or UNSET
+    most = most_ports_down(switches, ports, peer_radix, cages, down_gbps, peer_gbps, ratio)
+    room = ports_left_down(peers.value, ports.value, peer_radix.value, cages.value)
+    wanted = ports_down(demand.servers, of_switch, endpoints, switches, homes)
+    if wanted.value > min(down.value, room):
+        fits = min(room if demand.peer_links else most.value, down.value)
+        raise _explain_refusal(demand, switches, of_switch, homes, wanted, fits)
+    seats = seats_on_mesh(
+        formulas.nic_endpoints(demand.servers, demand.ports_per_server),
+        demand.host_ports or UNSET,
+        demand.reserved_ports or UNSET,
+        *(homes, demand.servers, of_switch, down, peers, switches),
+    )
+    links = all_peer_links(peer_links, switches)
+    free = formulas.free_ports(switches, down, endpoints)
+    return Fabric(
+        topology=NAME,
+        endpoints=endpoints,
+        ports_per_server=demand.ports_per_server,
+        tier_count=one_tier(),
+        tiers=(
+            Tier(
+                *("leaf", switch, switches, ports, down, peers),
+                tuple(fit_switches(kinds_of_leaves(seats), has_up=True)),
+                formulas.ratio_built(down, down_gbps, peers, peer_gbps),
+            ),
+        ),
+        links=(
+            Links(SERVER_LEAF.name, endpoints, attached, down_gbps, SERVER_LEAF.ends),
+            Links(PEER.name, links, links, peer_gbps, PEER.ends, peers, peer_links),
+        ),
+        switches=switches,
+        bisection_gbps=bisection(seats, down_gbps, peer_links, peer_gbps),
+        hops=two_switches(),
+        largest=largest_mesh(most, switches),
+        free_ports={"leaf": free},
+        growth=free,
+        dimensions={SWITCHES: switches, "peer_links": peer_links},
+        seats=seats,
+    )
+
+
+def _check_homing(ports: Figure, homing: Figure, switches: Figure, homes: Figure) -> None:
+    """Raise Infeasible when the ports of a server cannot be dealt out in equal shares."""
+    if ports.value % homes.value:
+        message = (
+            f"homing: {homing.value} deals the ports of a server out to {homes.value} switches in equal shares; "
+            f"it has {ports.value} here; give it a multiple, or write `homing: single`"
+        )
+        raise Infeasible(message, because=ports, rule="homing")
+    if switches.value % homes.value:
+        message = (
+            f"homing: {homing.value} takes switches in pairs; the mesh has {switches.value}; give it an even "
+            "number, or write `homing: rails`"
+        )
+        raise Infeasible(message, because=switches, rule="homing")
+
+
+def _explain_refusal(
+    demand: Demand, switches: Figure, of_switch: Figure, homes: Figure, wanted: Figure, most: int
+) -> Infeasible:
+    """Why the switches have too few ports, and the most servers for which they have enough."""
+    each = demand.ports_per_server.value
+    others = all_endpoints(demand).value - demand.servers.value * each
+
+    def fits(servers: int) -> bool:
+        endpoints = servers * each + others
+        return int(ports_down.function(servers, of_switch.value, endpoints, switches.value, homes.value)) <= most
+
+    reached = max(filter(fits, range(demand.servers.value)), default=0)
+    name = demand.leaf.switch.identity.name
+    message = (
+        f"{group_thousands(wanted.value)} ports down on a switch; beside its peer links a {name} has {most}: at most "
+        f"{reached} servers, or more switches under `mesh: {{switches: ...}}`; fat-tree reaches more"
+    )
+    return Infeasible(message, because=demand.peer_links or demand.leaf.downlinks or all_endpoints(demand))
+
+
+def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
+    """As many links between every two switches."""
+    from bomgen.fabric.links.mesh import connect_peers
+
+    yield PEER, connect_peers(*(int(plane.dimensions[name].value) for name in (SWITCHES, "peer_links")))
+
+
+TOPOLOGY = Topology(
+    name=NAME,
+    limits=LIMITS,
+    drawing=DRAWING,
+    tiers=("leaf",),
+    link_kinds=(SERVER_LEAF, PEER),
+    build=build,
+    connect=connect,
+    arrangement=SwitchGroups(inside=PEER.name, group_size=SWITCHES),
+    options=OPTIONS,
+    homed=True,
+)
