@@ -73,10 +73,17 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def one_size(plan: Plan, _: Source) -> Iterator[Problem]:
-    """The cluster's size is given in GPUs or in servers, not in both."""
-    if plan.cluster.gpus and plan.cluster.servers:
-        text = "gpus and servers both give the size; keep one"
-        yield _at(plan, plan.cluster.servers, text, "one-of", "cluster.servers")
+    """The cluster's size is given once: in GPUs, in servers, or in racks of a rack-scale system."""
+    cluster = plan.cluster
+    given = {"gpus": cluster.gpus, "servers": cluster.servers, "racks": cluster.racks}
+    first, *others = [name for name, figure in given.items() if figure] or [""]
+    for name in others:
+        text = f"{first} and {name} both give the size; keep one"
+        yield _at(plan, given[name], text, "one-of", f"cluster.{name}")
+    server = cluster.server
+    if cluster.racks and server and not server.trays:
+        text = f"a {server.identity.name} is bought one by one, not by the rack; give `servers` or `gpus`"
+        yield _at(plan, cluster.racks, text, "whole-racks", "cluster.racks")
 
 
 @rule

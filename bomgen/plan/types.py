@@ -215,6 +215,8 @@ class Cluster(NamedTuple):
     """The server's own compute NIC, where the catalogue knows it."""
     gpus: Figure | None
     servers: Figure | None
+    racks: Figure | None
+    """Of a rack-scale system."""
     round_up_to: Figure
     spare_servers: Figure | None
 

@@ -144,6 +144,35 @@ def _gpu_links(designed: Design) -> Iterator[Problem]:
 
 
 @rule
+def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
+    """GPUs that fill no rack of a rack-scale system: the whole rack is bought."""
+    cluster, sizing = designed.plan.cluster, designed.sizing
+    server = cluster.server
+    if server is None or server.trays is None or sizing.servers is None:
+        return
+    racks = ceil(sizing.servers.value / server.trays.value)
+    bought = racks * server.trays.value * server.gpus.value
+    if sizing.gpus.value < bought:
+        text = message(
+            "part-of-a-rack", used=sizing.gpus.value, bought=bought, racks=racks, server=server.identity.name
+        )
+        mark = first_given(sizing.gpus) or cluster.mark
+        yield Problem(mark, "warning", text, "part-of-a-rack", "cluster.gpus")
+
+
+@rule
+def _rack_power(designed: Design) -> Iterator[Problem]:
+    """A rack-scale system draws no more than a rack of the site may."""
+    site, server = designed.plan.site, designed.plan.cluster.server
+    if site is None or server is None or server.trays is None or server.power_w is None:
+        return
+    drawn, limit = server.power_w.value, site.rack_power_w.value
+    if drawn > limit:
+        text = message("rack-power", server=server.identity.name, drawn=f"{drawn:,}", limit=f"{limit:,}")
+        yield Problem(first_given(site.rack_power_w) or site.mark, "warning", text, "rack-power", "site.rack.power")
+
+
+@rule
 def _training(designed: Design) -> Iterator[Problem]:
     """What a reader should doubt of a training run: its speed, its batch, how it is cut up."""
     training, sizing = designed.plan.training, designed.sizing

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
+from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, formula, require
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Plan
@@ -27,6 +28,12 @@ def servers_for_gpus(gpus: int, gpus_per_server: int) -> int:
 def round_up_servers(servers: int, unit: int) -> int:
     """Servers rounded up to whole units."""
     return ceil(servers / unit) * unit
+
+
+@formula("servers")
+def trays_of_racks(racks: int, trays: int) -> int:
+    """Compute trays of whole racks."""
+    return racks * trays
 
 
 @formula("GPUs")
@@ -59,14 +66,18 @@ def count_servers(
     """
     cluster = plan.cluster
     server = cluster.server
-    for given in (cluster.gpus, cluster.servers):
+    for given in (cluster.gpus, cluster.servers, cluster.racks):
         if given and given.value > MAX_GPUS:
             message = f"{given.value} are more than were ever built; at most {MAX_GPUS}"
             raise Infeasible(message, because=given, rule="range")
-    if cluster.servers:
+    if cluster.servers or cluster.racks:
         if server is None:
             raise _unknown_server(cluster)
-        servers = cluster.servers
+        servers = cluster.servers or trays_of_racks(
+            require(cluster.racks, "there are servers or racks"),
+            require(server.trays, "plan.rules refuses other racks"),
+        )
+        _check_whole_racks(cluster, server)
         return servers, gpus_of_servers(servers, server.gpus)
     if cluster.gpus:
         if server is None:
@@ -94,6 +105,20 @@ def count_servers(
         message = f"{gpus.value} GPUs after rounding up are more than were ever built; at most {MAX_GPUS}"
         raise Infeasible(message, because=cluster.round_up_to, rule="range")
     return servers, gpus
+
+
+def _check_whole_racks(cluster: Cluster, server: Server) -> None:
+    """Raise Infeasible for trays that fill no rack: nobody knows whether trays or racks are meant."""
+    given, trays = cluster.servers, server.trays
+    if given is None or trays is None or given.value % trays.value == 0:
+        return
+    whole = ceil(given.value / trays.value)
+    racks = "1 rack" if whole == 1 else f"{whole} racks"
+    message = (
+        f"{given.value} servers are compute trays, of which a {server.identity.name} has {trays.value}; write "
+        f"`racks: {given.value}` for so many racks, or `servers: {whole * trays.value}` for the trays of {racks}"
+    )
+    raise Infeasible(message, because=given, rule="whole-racks")
 
 
 def _unknown_server(cluster: Cluster) -> PlanErrors:

@@ -17,10 +17,11 @@ Worked = Callable[[Mapping[str, Any]], Report]
 
 def plan(fabrics: Mapping[str, Any], **cluster: Any) -> dict[str, Any]:
     """A plan of H100 servers, four unless said otherwise."""
+    given = {"gpu": "h100-sxm", "servers": 4} | cluster
     return {
         "bomgen": 1,
         "name": "small",
-        "cluster": {"gpu": "h100-sxm", "servers": 4} | cluster,
+        "cluster": {key: value for key, value in given.items() if value is not None},
         "fabrics": fabrics,
     }
 
@@ -136,7 +137,9 @@ def test_what_has_no_effect_is_said(worked: Worked, fabric: dict[str, Any], key:
 
 def test_racks_and_bill_agree_on_rack_scale_systems(built: Built) -> None:
     """Spare trays are bought and racked in racks of their own."""
-    result = built(plan({"compute": {"switch": "q3400-ra"}}, gpu="gb200", servers=20, spare_servers=2) | {"site": {}})
+    result = built(
+        plan({"compute": {"switch": "q3400-ra"}}, gpu="gb200", servers=None, gpus=80, spare_servers=2) | {"site": {}}
+    )
     line = next(line for line in result["lines"] if line["category"] == "server")
     assert line["quantity"] + line["spare"] == result["site"]["compute_racks"] == 3
 
@@ -201,3 +204,32 @@ def test_parts_that_would_have_one_id_are_refused(worked: Worked, names: tuple[s
         worked(plan(hosts_called(*names)))
     [problem] = errors.value.problems
     assert (problem.severity, problem.rule) == ("error", "same-id")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "trays", "rules"),
+    [
+        ({"racks": 2}, 36, set()),
+        ({"gpus": 144}, 36, set()),
+        ({"gpus": 100}, 25, {"part-of-a-rack"}),
+    ],
+    ids=["racks", "gpus", "part of a rack"],
+)
+def test_rack_scale_systems_are_planned_by_the_rack(
+    worked: Worked, cluster: dict[str, Any], trays: int, rules: set[str]
+) -> None:
+    """Two NVL72 are 36 trays of 4 GPUs; 100 GPUs use a part of the second, which is bought whole."""
+    report = worked(plan({"compute": {"switch": "q3400-ra"}}, gpu="gb200", servers=None, **cluster))
+    assert report.design.sizing.servers.value == trays
+    assert set(rules_of(report)) & {"part-of-a-rack"} == rules
+    [bought] = [line.quantity.value for line in report.bill.lines if line.category == "server"]
+    assert bought == 2
+
+
+def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worked) -> None:
+    """120 kW under racks of 40 kW is said; racks of 120 kW are enough."""
+    for power, said in (("40 kW", True), ("120 kW", False)):
+        site = {"site": {"rack": {"units": 48, "power": power}}}
+        cluster = {"gpu": "gb200", "servers": None, "racks": 1}
+        report = worked(plan({"compute": {"switch": "q3400-ra"}}, **cluster) | site)
+        assert ("rack-power" in rules_of(report)) == said

@@ -24,6 +24,7 @@ def cluster(section: PlanSection) -> Cluster | None:
     figures = {
         "gpus": section.figure("gpus", "count"),
         "servers": section.figure("servers", "count"),
+        "racks": section.figure("racks", "count"),
         "spare_servers": section.figure("spare_servers", "count", zero=True),
     }
     if gpu is None and not section.has("gpu") and server is not None and server.gpu:
