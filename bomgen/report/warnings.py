@@ -12,7 +12,8 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, first_given
 from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
-from bomgen.design.assembly import Design, islands
+from bomgen.design.assembly import BuiltFabric, Design, islands
+from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.registry import link_kinds
 from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Training
 from bomgen.pricing.bill import Bill
@@ -126,6 +127,37 @@ def _chassis(designed: Design) -> Iterator[Problem]:
                 found["unknown-count", message("cards-uncounted", names=_named(uncounted), switch=name)] = None
         for code, text in found:
             yield Problem(built.plan.mark, "warning", text, code, f"fabrics.{built.plan.name}.chassis")
+
+
+@rule
+def _single_points_of_failure(designed: Design) -> Iterator[Problem]:
+    """A fabric that all machines lose with one switch, or a machine with one module.
+
+    Compute fabrics are left out: a run stops with any of their parts, and starts again without it.
+    """
+    servers = designed.sizing.servers
+    for built in designed.fabrics:
+        attached = built.attachment
+        if built.plan.role == COMPUTE or attached is None or servers is None or servers.value == 1:
+            continue
+        path = f"fabrics.{built.plan.name}"
+        if built.fabric.switches.value == 1:
+            text = message("one-switch", fabric=built.plan.name)
+            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.switches")
+        elif _ends_in_one_module(built):
+            text = message("one-module", fabric=built.plan.name, ports=attached.ports_per_server.value)
+            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.ports.leaf")
+
+
+def _ends_in_one_module(built: BuiltFabric) -> bool:
+    """Whether all ports of a server are plugged into one module of a leaf: its cages hold several, side by side."""
+    attached, plane = built.attachment, built.fabric.plane or built.fabric
+    group = built.interconnect.server_group(SERVER_LEAF.name)
+    if attached is None or plane.seats is None or group is None or group.medium is None or built.plan.planes.value > 1:
+        return False
+    module = group.medium.upper
+    together = len(plane.seats.value.rails) == 1 and module is not None
+    return together and 1 < attached.ports_per_server.value <= (module.ports.value if module else 0)
 
 
 @rule

@@ -233,3 +233,24 @@ def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worke
         cluster = {"gpu": "gb200", "servers": None, "racks": 1}
         report = worked(plan({"compute": {"switch": "q3400-ra"}}, **cluster) | site)
         assert ("rack-power" in rules_of(report)) == said
+
+
+@pytest.mark.parametrize(
+    ("storage", "said"),
+    [
+        ({"switch": "qm9700", "ports_per_server": 2}, "has a single switch"),
+        ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2}, "end in one module of one leaf"),
+        ({"switch": "qm9700", "ports_per_server": 2, "planes": 2}, None),
+        ({"switch": "qm9700", "ports_per_server": 2, "topology": "mesh", "homing": "dual"}, None),
+    ],
+    ids=["one switch", "one module", "planes", "dual homing"],
+)
+def test_single_points_of_failure_are_said(worked: Worked, storage: dict[str, Any], said: str | None) -> None:
+    """What machines lose the storage with: the only switch, or the module of both ports. Two planes survive it."""
+    found = [
+        str(problem.message)
+        for problem in worked(plan({"storage": storage}, servers=8)).problems
+        if problem.rule == "single-point"
+    ]
+    assert len(found) == (said is not None)
+    assert all(said in message for message in found if said)

@@ -30,13 +30,15 @@ def assign_leaves(
     leaves: int,
     ratio: Fraction | None = None,
     spines: int = 1,
+    ports_of_rail: int = 1,
 ) -> Occupancy:
     """Which endpoint is on which leaf: ports of NICs, hosts and reserved ones, on leaves with ports down and up.
 
     With a `ratio` of links up to links down, a leaf that is not full has only the links up that keep it.
     """
     seats = SeatingPlan(*ports, rails, unit, *of_leaf, leaves)
-    return seat_endpoints(seats, None if ratio is None else Shrinking(ratio, spines))
+    found = seat_endpoints(seats, None if ratio is None else Shrinking(ratio, spines))
+    return found._replace(ports_of_rail=ports_of_rail)
 
 
 @formula("occupancy")

@@ -78,6 +78,12 @@ def ports_on_switch(ports_per_server: int, homes: int) -> int:
 
 
 @formula("ports")
+def ports_of_whole_servers(servers: int, ports_on_switch: int, switches: int, homes: int) -> int:
+    """Ports of servers on the fullest switch, whole servers dealt out as evenly as can be."""
+    return ports_on_switch * ceil(servers * homes / switches)
+
+
+@formula("ports")
 def ports_down(servers: int, ports_on_switch: int, endpoints: int, switches: int, homes: int) -> int:
     """Ports of the fullest switch that face machines: whole servers dealt out, other machines where there is room."""
     return max(ports_on_switch * ceil(servers * homes / switches), ceil(endpoints / switches))
@@ -107,16 +113,16 @@ def seats_on_mesh(
     host_ports: int,
     reserved_ports: int,
     homes: int,
-    servers: int,
-    ports_on_switch: int,
+    unit: int,
     down: int,
     peers: int,
     switches: int,
+    ports_on_switch: int,
 ) -> Occupancy:
-    """Which endpoint is on which switch, whole servers dealt out as evenly as can be."""
-    unit = ports_on_switch * ceil(servers * homes / switches)
-    found = assign_leaves((nic_ports, host_ports, reserved_ports), homes, unit, (down, peers), switches)
-    return found._replace(ports_of_rail=ports_on_switch)
+    """Which endpoint is on which switch; those of a machine with several homes are dealt out to them."""
+    return assign_leaves(
+        (nic_ports, host_ports, reserved_ports), homes, unit, (down, peers), switches, ports_of_rail=ports_on_switch
+    )
 
 
 @formula("ports")
@@ -130,13 +136,12 @@ def most_ports_down(
     oversubscription: Fraction,
 ) -> int:
     """The most ports of a switch that may face machines beside the peer links that the ratio asks."""
-    others = switches - 1
     return max(
         min(
-            ports_left_down(links * others, radix, peer_radix, cages),
-            int(oversubscription * links * others * peer_gbps / down_gbps),
+            ports_left_down(links * (switches - 1), radix, peer_radix, cages),
+            int(oversubscription * links * (switches - 1) * peer_gbps / down_gbps),
         )
-        for links in range(peer_radix // others + 1)
+        for links in range(peer_radix // (switches - 1) + 1)
     )
 
 
@@ -179,7 +184,7 @@ def build(demand: Demand) -> Fabric:
         formulas.nic_endpoints(demand.servers, demand.ports_per_server),
         demand.host_ports or UNSET,
         demand.reserved_ports or UNSET,
-        *(homes, demand.servers, of_switch, down, peers, switches),
+        *(homes, ports_of_whole_servers(demand.servers, of_switch, switches, homes), down, peers, switches, of_switch),
     )
     links = all_peer_links(peer_links, switches)
     free = formulas.free_ports(switches, down, endpoints)
