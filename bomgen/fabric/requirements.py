@@ -8,7 +8,8 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LINK_KINDS
-from bomgen.fabric.clos.search import MAX_TIERS, Numbers
+from bomgen.fabric.clos.search import MAX_TIERS
+from bomgen.fabric.clos.shape import Numbers
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier

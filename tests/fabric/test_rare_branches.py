@@ -14,7 +14,7 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import formula, require
 from bomgen.fabric import ports
 from bomgen.fabric.clos import formulas, search
-from bomgen.fabric.clos.search import ClosShape
+from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.dragonfly import search as dragonfly_search
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]

@@ -15,7 +15,6 @@ from typing import Any
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
-from bomgen.fabric.clos.search import ClosShape
 from bomgen.fabric.clos.search_formulas import (
     largest_fabric,
     leaves_of,
@@ -27,6 +26,7 @@ from bomgen.fabric.clos.search_formulas import (
     spines_of,
     up_of,
 )
+from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import SharedCages, ports_left_down
 from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports

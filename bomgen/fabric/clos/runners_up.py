@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.search import MAX_TIERS, ClosShape, divide_leaf_ports, find_smallest, reach
+from bomgen.fabric.clos.search import MAX_TIERS, divide_leaf_ports, find_smallest, reach
+from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import all_endpoints, search_figures, search_numbers

@@ -20,13 +20,13 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import takewhile
 from math import ceil
-from typing import NamedTuple
 
-from bomgen.core.messages import message
 from bomgen.core.provenance import require
 from bomgen.core.work_budget import OF_SHAPE, spend
 from bomgen.fabric.clos import formulas
-from bomgen.fabric.ports import SharedCages, ports_left_down
+from bomgen.fabric.clos.exact_search import find_smallest_exact
+from bomgen.fabric.clos.shape import ClosShape, Numbers, Steps
+from bomgen.fabric.ports import ports_left_down
 
 MAX_TIERS = 3
 
@@ -52,81 +52,6 @@ MOST_SIZES = 64
 seconds."""
 
 
-class Numbers(NamedTuple):
-    """A demand in plain numbers, as the search for the smallest fabric wants it; 0 stands for what is not fixed."""
-
-    tiers: int
-    nic_ports: int
-    host_ports: int
-    reserved_ports: int
-    rails: int
-    """Ports of a server that have leaves of their own; 1 where leaves are filled one after the other."""
-    unit: int
-    """Ports of servers on a leaf of a full unit; 0: as many as it has ports down."""
-    down_gbps: int
-    up_gbps: int
-    core_gbps: int
-    oversubscription: Fraction
-    spine_oversubscription: Fraction
-    radix: int
-    up_radix: int
-    cages: int | SharedCages
-    """Cages that links down and up share; 0 when each kind has ports of its own."""
-    spine_radix: int
-    spine_up_radix: int
-    spine_cages: int | SharedCages
-    core_radix: int
-    leaf_down: int
-    leaf_up: int
-    pod_leaves: int
-    spine_count: int
-    spines_per_pod: int
-    spine_down: int
-    spine_up: int
-    core_count: int
-
-    def __str__(self) -> str:
-        endpoints = self.nic_ports + self.host_ports + self.reserved_ports
-        if self.rails > 1:
-            return message("endpoints-in-rails", endpoints=endpoints, tiers=self.tiers, rails=self.rails)
-        return message("endpoints-in-tiers", endpoints=endpoints, tiers=self.tiers)
-
-
-class ClosShape(NamedTuple):
-    """A candidate in plain numbers; spines and their up-links are those of one pod, pods those of all rails."""
-
-    down: int
-    up: int
-    leaves: int
-    pods: int
-    spines: int
-    spine_up: int
-    cores: int
-
-    def __str__(self) -> str:
-        counts = {"leaves": self.leaves, "down": self.down, "up": self.up, "spines": self.pods * self.spines}
-        return message("clos-three", cores=self.cores, **counts) if self.cores else message("clos-two", **counts)
-
-    @property
-    def cost(self) -> tuple[int, int, int]:
-        """Switches, then links between them, then up-links of a leaf: what the smallest fabric has least of."""
-        switches = self.leaves + self.pods * self.spines + self.cores
-        links = self.leaves * self.up + self.pods * self.spines * self.spine_up
-        return switches, links, self.up
-
-
-class Steps:
-    """The steps of one search, of which there are only so many: then what was found is the result."""
-
-    def __init__(self, most: int) -> None:
-        self.most, self.done = most, 0
-
-    def over(self) -> bool:
-        """Do one more; whether there is none left."""
-        self.done += 1
-        return self.done > self.most
-
-
 def find_smallest(numbers: Numbers) -> ClosShape | None:
     """The smallest fabric of so many tiers, or None when none carries the demand.
 
@@ -142,6 +67,8 @@ def _search(numbers: Numbers) -> tuple[ClosShape | None, int]:
     """The smallest fabric, and the steps that it took to find it; they count again where the result is kept."""
     smallest: ClosShape | None = None
     steps = Steps(MAX_STEPS)
+    if numbers.exact:
+        return find_smallest_exact(numbers, steps), steps.done
     for down, up in divide_leaf_ports(numbers):
         if numbers.tiers == 2 and not numbers.pod_leaves:
             shape = _search_two_tiers(numbers, down, up, steps)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bomgen.core.provenance import Derived, Figure, formula
-from bomgen.fabric.clos.search import ClosShape, Numbers, largest_endpoints, require_smallest
+from bomgen.fabric.clos.search import largest_endpoints, require_smallest
+from bomgen.fabric.clos.shape import ClosShape, Numbers
 from bomgen.fabric.ports import SharedCages, ports_left_down
 
 

@@ -10,13 +10,13 @@ from bomgen.fabric.clos.build import Builder
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
 from bomgen.fabric.clos.search import (
     MAX_TIERS,
-    Numbers,
     count_spines_of_pod,
     divide_leaf_ports,
     find_smallest,
     most_servers,
     reach,
 )
+from bomgen.fabric.clos.shape import Numbers
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
 from bomgen.fabric.requirements import all_endpoints, build_one_switch, group_thousands, search_figures, search_numbers

@@ -12,7 +12,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.clos.runners_up import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
-from bomgen.fabric.clos.search import ClosShape
+from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.planes import demand_of_one_plane
 from bomgen.fabric.types import Demand, Tier, TierChoice
 from bomgen.plan import fabric_demand
