@@ -425,7 +425,7 @@ def _connect(
     name = attached.bought.identity.name if attached.bought else _server_name(plan)
     cage = Cage(SERVER, attached.cage, int(attached.ports_per_cage.value), None, name)
     rows = attached.ports_per_server if fabric.declared.has_rails else fabric.planes
-    if fabric.declared.homed and built.seats:
+    if built.seats and not fabric.declared.isolated_rails:
         rows = rows_of_leaves(built.seats, fabric.planes)
     others = [_attached_hosts(each) for each in hosts]
     return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts)

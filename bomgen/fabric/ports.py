@@ -46,6 +46,12 @@ def radix(switch: Switch, rate: Figure) -> Figure:
     return found
 
 
+def largest_group(switch: Switch, rate: Figure) -> PortGroup:
+    """The group that has most of a switch's ports at a rate."""
+    groups = [group for group in switch.groups if carries_rate(group, rate)]
+    return max(groups, key=lambda group: group_radix(group, rate).value)
+
+
 def group_radix(group: PortGroup, rate: Figure) -> Figure:
     """The links that the ports of one group carry at a rate."""
     mode = group.modes.get(int(rate.value))

@@ -9,9 +9,9 @@ from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LINK_KINDS
 from bomgen.fabric.clos.search import MAX_TIERS
-from bomgen.fabric.clos.shape import Numbers
+from bomgen.fabric.clos.shape import SPLIT, WHOLE, Numbers
 from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.ports import radix, shared_cages
+from bomgen.fabric.ports import largest_group, radix, shared_cages
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 
@@ -29,6 +29,24 @@ def one_rail_for_all() -> int:
 
 UNSET, ONE_RAIL = unset(), one_rail_for_all()
 """The figures of both, which every fabric shares."""
+
+
+@formula("rule")
+def ports_may_idle() -> int:
+    """Only what serves somebody is built: ports of switches may idle."""
+    return 1
+
+
+@formula("rule")
+def whole_servers() -> int:
+    """The ports of a server end on one leaf."""
+    return WHOLE
+
+
+@formula("rule")
+def divided_servers() -> int:
+    """The ports of a server may end on several leaves."""
+    return SPLIT
 
 
 @formula("tiers")
@@ -57,8 +75,10 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> d
     down_gbps, up_gbps, core_gbps = (demand.rates[kind.name] for kind in LINK_KINDS)
     leaf, spine, core = demand.leaf, demand.spine, demand.core
     leaf_down, unit = leaf.downlinks, demand.unit if rails else None
+    exact = demand.populate_used_ports_only
     if rails:
-        leaf_down, unit = leaf_down or unit or leaf.servers, unit or leaf.servers
+        unit = unit or leaf.servers
+        leaf_down = leaf_down or (None if exact else unit)
     elif leaf.servers:
         leaf_down = formulas.ports_of_servers(leaf.servers, demand.ports_per_server)
     three = tiers == MAX_TIERS
@@ -90,6 +110,15 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> d
         "spine_up": spine.uplinks,
         "core_count": core.count,
     }
+    if exact:
+        shared = down_gbps.value == up_gbps.value
+        found |= {
+            "ports_per_server": demand.ports_per_server,
+            "exact": ports_may_idle(),
+            "ports_per_cage": largest_group(leaf.switch, down_gbps).ports_per_cage if shared else ONE_RAIL,
+            "rails_per_leaf": demand.rails_per_leaf,
+            "split_servers": {None: None, True: divided_servers(), False: whole_servers()}[demand.split_servers],
+        }
     return {name: figure if figure is not None else UNSET for name, figure in found.items()}
 
 

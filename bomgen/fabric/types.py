@@ -52,6 +52,10 @@ class Demand(NamedTuple):
     """Build out only what serves somebody."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
     """What the plan says under the name of the topology, by the keys of its `OPTIONS`."""
+    rails_per_leaf: Figure | None = None
+    """Rails that a leaf serves; None: as many as need the fewest switches."""
+    split_servers: bool | None = None
+    """Whether the ports of a server may end on several leaves; None: where it has too many for one in eight."""
     homing: Figure | None = None
     """A word: how the ports of a machine are dealt out to the switches of a mesh."""
     peer_links: Figure | None = None

@@ -15,12 +15,16 @@ from typing import Any
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos import formulas, ports_in_use
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
+from bomgen.fabric.clos.ports_in_use import rows_of_rails
 from bomgen.fabric.clos.search_formulas import (
+    down_of,
     largest_fabric,
     leaves_of,
+    most_ports_down,
     numbers_figure,
     pods_of,
     ports_left_in_cages,
+    rails_of_leaf,
     smallest_fabric,
     spine_up_of,
     spines_of,
@@ -29,7 +33,7 @@ from bomgen.fabric.clos.search_formulas import (
 from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import SharedCages, ports_left_down
-from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports
+from bomgen.fabric.requirements import ONE_RAIL, UNSET, all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
 
@@ -89,6 +93,7 @@ class Builder:
         self.has_rails = has_rails
         self.rates = demand.rates
         self.attached = attached_ports(demand)
+        self.exact = demand.populate_used_ports_only
 
     def fabric(self) -> Fabric:
         """The shape as a fabric."""
@@ -100,7 +105,7 @@ class Builder:
         spines = formulas.switches_of_pods(pods, of_pod) if pods else of_pod
         spine_down = formulas.ports_down(below, up, of_pod)
         spine_up = self._spine_up(spine_down) if self.shape.cores else None
-        seats = self._seats(leaves, down, up, of_pod)
+        seats = self._exact_seats(units, leaves, down, up, of_pod) if self.exact else self._seats(leaves, down, up)
         leaf = self._leaf_tier(leaves, down, up, seats)
         spine = self._spine_tier(spines, of_pod, spine_down, spine_up, pods, seats)
         tiers, links = [leaf, spine], [self._server_links(), self._leaf_links(leaves, up, seats)]
@@ -112,7 +117,8 @@ class Builder:
             links.append(Links(SPINE_CORE.name, core_links, core_links, self.rates[SPINE_CORE.name], SPINE_CORE.ends))
             switches = formulas.sum_of_switches(switches, core.count)
         self._agree(leaves, up, spines, spine_up, tiers)
-        above = self._reserved_above(leaves, down)
+        room = self._most_down(up) if self.exact and not self._fixed_down() else down
+        above = self._reserved_above(leaves, room)
         return Fabric(
             topology=self.topology,
             endpoints=all_endpoints(self.demand),
@@ -125,7 +131,7 @@ class Builder:
             hops=formulas.switches_on_the_way(self.figures["tiers"]),
             largest=largest_fabric(self._numbers) if self.shape.cores or not self.demand.pod_leaves else None,
             free_ports=self._free(tiers, links, above, seats),
-            growth=formulas.free_ports(leaves, down, self._on_leaves(above)),
+            growth=formulas.free_ports(leaves, room, self._on_leaves(above)),
             pods=pods,
             reserved_above=above,
             seats=seats,
@@ -189,6 +195,10 @@ class Builder:
         ratio = self.demand.oversubscription
         if self._fixed_down() is not None:
             least = formulas.up_ports_for(self._fixed_down(), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
+        elif self.exact:
+            least = formulas.up_ports_for(
+                down_of(self._searched), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio
+            )
         elif figures["cages"].value == 0:
             least = formulas.up_ports_for(figures["radix"], rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
         else:
@@ -198,14 +208,34 @@ class Builder:
     def _fixed_down(self) -> Any:
         return self.figures["leaf_down"] if self.figures["leaf_down"].value else None
 
+    @cached_property
+    def _rails_of_leaf(self) -> Figure:
+        """Rails that a leaf serves; of a fat tree, the ports of a server."""
+        if not self.exact:
+            return ONE_RAIL
+        if not self.has_rails:
+            return self.demand.ports_per_server
+        return ONE_RAIL if self.shape.rails_per_leaf == 1 else rails_of_leaf(self._searched)
+
+    @cached_property
+    def _rows(self) -> Figure:
+        """Rows of leaves that the ports of a server are dealt out to."""
+        rails = self.figures["rails"]
+        return rows_of_rails(rails, self._rails_of_leaf) if self.shape.rails_per_leaf > 1 and self.has_rails else rails
+
     def _down(self, up: Figure) -> Figure:
         fixed = self._fixed_down()
+        if self.exact and not fixed:
+            return down_of(self._searched)
         figures = self.figures
         return fixed or self._ports_left_down(up, figures["radix"], figures["up_radix"], figures["cages"])
 
     def _leaves(self, down: Figure) -> tuple[Figure | None, Figure]:
         """Scalable units, where leaves belong to rails, and leaves."""
         reserved = self.demand.reserved_ports
+        if self.exact:
+            leaves = leaves_of(self._searched)
+            return (formulas.units_of_leaves(leaves, self._rows) if self.has_rails else None), leaves
         if self.has_rails:
             rails = self.figures["rails"]
             candidates = [formulas.units(self.demand.servers, self._unit(down))]
@@ -231,7 +261,7 @@ class Builder:
         if not self.shape.cores and not self.demand.pod_leaves:
             return None, leaves
         most = self.demand.pod_leaves or self._spine_ports_down()
-        pods = formulas.groups_of_rails(units, most, self.figures["rails"]) if units else formulas.pods(leaves, most)
+        pods = formulas.groups_of_rails(units, most, self._rows) if units else formulas.pods(leaves, most)
         if pods.value != self.shape.pods:
             pods = pods_of(self._searched)
         return pods, formulas.leaves_of_largest_pod(leaves, pods)
@@ -281,15 +311,33 @@ class Builder:
             return self.demand.spine.uplinks
         return asked if asked.value == self.shape.spine_up else spine_up_of(self._searched)
 
-    def _seats(self, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Figure:
-        """Which endpoint is on which leaf, and the links up that each leaf has."""
-        figures, rates = self.figures, self.rates
+    def _seats(self, leaves: Figure, down: Figure, up: Figure) -> Figure:
+        """Which endpoint is on which leaf, every leaf with all its links up."""
+        figures = self.figures
         ports = (figures["nic_ports"], figures["host_ports"], figures["reserved_ports"], figures["rails"])
-        places = (*ports, self._unit(down), down, up, leaves)
-        if not self.demand.populate_used_ports_only or self.demand.leaf.uplinks:
-            return ports_in_use.full_build_out(*places)
-        ratio = self.demand.oversubscription
-        return ports_in_use.exact_build_out(*places, rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio, spines)
+        return ports_in_use.full_build_out(*ports, self._unit(down), down, up, leaves)
+
+    def _exact_seats(self, units: Figure | None, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Figure:
+        """Which endpoint is on which leaf, and the links up that each leaf needs."""
+        figures, rates, demand = self.figures, self.rates, self.demand
+        ports = (figures["nic_ports"], figures["host_ports"], figures["reserved_ports"], self._rows)
+        unit = (
+            ports_in_use.unit_on_leaf(demand.servers, units, self._rails_of_leaf)
+            if units
+            else ports_in_use.whole_servers_on_leaf(down, demand.ports_per_server, leaves, figures["nic_ports"])
+        )
+        places = (*ports, unit, down, up, leaves)
+        ending = (self._rails_of_leaf, self._most_down(up))
+        if demand.leaf.uplinks:
+            return ports_in_use.exact_with_given_uplinks(*places, *ending)
+        ratio = demand.oversubscription
+        return ports_in_use.exact_build_out(
+            *places, rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio, spines, *ending
+        )
+
+    def _most_down(self, up: Figure) -> Figure:
+        """Ports down that the links up of a leaf carry."""
+        return most_ports_down(self._numbers, up)
 
     def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, seats: Figure) -> Tier:
         rates = self.rates

@@ -315,3 +315,39 @@ def unplaced_reserved_ports(numbers: Numbers, shape: ClosShape) -> int:
     """Reserved ports that find no port on the leaves whose links up carry them too."""
     room = shape.leaves * max(ports_down_at(numbers, shape.up), shape.down)
     return max(numbers.reserved_ports - (room - numbers.nic_ports - numbers.host_ports), 0)
+
+
+def reach_exact(numbers: Numbers) -> int:
+    """The most endpoints that as many tiers of the same switches carry, other machines and reserved ports as they are.
+
+    0 where the plan fixes counts, for which no single rule says how far they reach.
+    """
+    if any((numbers.spine_count, numbers.spines_per_pod, numbers.core_count, numbers.pod_leaves)):
+        return 0
+    others, best = numbers.host_ports + numbers.reserved_ports, 0
+    for up in [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1):
+        down = min(ports_down_at(numbers, up), numbers.leaf_down or numbers.radix)
+        for leaves, together, rows in _largest_leaves(numbers):
+            of_leaf = min(down, numbers.unit * together if numbers.unit and numbers.rails > 1 else down)
+            whole = leaves * (of_leaf // together) // rows
+            servers = min(whole, (leaves * down - others) // numbers.ports_per_server)
+            best = max(best, servers * numbers.ports_per_server)
+    return best + others if best > 0 else 0
+
+
+def _largest_leaves(numbers: Numbers) -> Iterator[tuple[int, int, int]]:
+    """The most leaves, the ports of a server on one of them, and leaves that a server is plugged into."""
+    most = most_down_of_spine(numbers)
+    if numbers.rails == 1:
+        leaves = most if numbers.tiers == 2 else most * numbers.core_radix
+        yield leaves, numbers.ports_per_server, 1
+        return
+    for together in formulas.divisors(numbers.rails):
+        rows = numbers.rails // together
+        if together != (numbers.rails_per_leaf or together):
+            continue
+        units = most // rows if numbers.tiers == 2 else numbers.core_radix // rows * min(most, numbers.spine_radix // 2)
+        if together == 1 or numbers.unit or numbers.rails_per_leaf:
+            yield units * rows, together, rows
+        elif units:
+            yield rows, together, rows

@@ -88,6 +88,8 @@ class SeatingPlan(NamedTuple):
     down: int
     up: int
     leaves: int
+    reserved_down: int = 0
+    """Ports down of a leaf that reserved ports may fill; 0: as many as others."""
 
 
 class Shrinking(NamedTuple):
@@ -110,7 +112,7 @@ def seat_endpoints(seats: SeatingPlan, shrinking: Shrinking | None) -> Occupancy
         reserved = _ports_of_rail(seats.reserved_ports, rails, rails - 1 - rail)
         groups = _server_groups(nic, seats, row)
         groups = _add_ports(groups, hosts, seats.down, "host_ports")
-        groups = _add_ports(groups, reserved, seats.down, "reserved_ports")
+        groups = _add_ports(groups, reserved, seats.reserved_down or seats.down, "reserved_ports")
         found.append(tuple(group._replace(up=_links_up(group, seats, shrinking)) for group in groups if group.leaves))
     return Occupancy(tuple(found))
 
@@ -162,7 +164,7 @@ def _add_to_group(group: LeafGroup, kind: str, ports: int) -> LeafGroup:
 
 
 def _links_up(group: LeafGroup, seats: SeatingPlan, shrinking: Shrinking | None) -> int:
-    if shrinking is None or group.filled >= seats.down:
+    if shrinking is None:
         return seats.up
     needed = ceil(group.filled * shrinking.ratio / shrinking.step) * shrinking.step
     return min(needed, seats.up)

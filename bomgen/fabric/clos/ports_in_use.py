@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import ceil
 
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos.occupancy import (
@@ -31,12 +32,13 @@ def assign_leaves(
     ratio: Fraction | None = None,
     spines: int = 1,
     ports_of_rail: int = 1,
+    reserved_down: int = 0,
 ) -> Occupancy:
     """Which endpoint is on which leaf: ports of NICs, hosts and reserved ones, on leaves with ports down and up.
 
     With a `ratio` of links up to links down, a leaf that is not full has only the links up that keep it.
     """
-    seats = SeatingPlan(*ports, rails, unit, *of_leaf, leaves)
+    seats = SeatingPlan(*ports, rails, unit, *of_leaf, leaves, reserved_down)
     found = seat_endpoints(seats, None if ratio is None else Shrinking(ratio, spines))
     return found._replace(ports_of_rail=ports_of_rail)
 
@@ -63,6 +65,8 @@ def exact_build_out(
     up_gbps: int,
     oversubscription: Fraction,
     spines: int,
+    ports_of_rail: int,
+    most_down: int,
 ) -> Occupancy:
     """Which endpoint is on which leaf; a leaf that is not full has the fewest uplinks that keep the ratio."""
     return assign_leaves(
@@ -73,7 +77,49 @@ def exact_build_out(
         leaves,
         Fraction(down_gbps) / (oversubscription * up_gbps),
         spines,
+        ports_of_rail,
+        most_down,
     )
+
+
+@formula("occupancy")
+def exact_with_given_uplinks(
+    nic_ports: int,
+    host_ports: int,
+    reserved_ports: int,
+    rails: int,
+    unit: int,
+    down: int,
+    up: int,
+    leaves: int,
+    ports_of_rail: int,
+    most_down: int,
+) -> Occupancy:
+    """Which endpoint is on which leaf; links up that the plan gives never shrink."""
+    ports = (nic_ports, host_ports, reserved_ports)
+    return assign_leaves(ports, rails, unit, (down, up), leaves, None, 1, ports_of_rail, most_down)
+
+
+@formula("ports")
+def whole_servers_on_leaf(down: int, ports_per_server: int, leaves: int, nic_ports: int) -> int:
+    """Ports of whole servers on a full leaf; all of its ports where servers are split."""
+    return (
+        down // ports_per_server * ports_per_server
+        if down // ports_per_server * ports_per_server * leaves >= nic_ports
+        else down
+    )
+
+
+@formula("ports")
+def unit_on_leaf(servers: int, units: int, ports_of_rail: int) -> int:
+    """Ports of a unit's servers on each of its leaves: units as equal as can be."""
+    return ceil(servers / units) * ports_of_rail
+
+
+@formula("rails")
+def rows_of_rails(rails: int, rails_per_leaf: int) -> int:
+    """Rows of leaves, each of which serves as many rails."""
+    return rails // rails_per_leaf
 
 
 @formula("links")

@@ -24,7 +24,7 @@ from math import ceil
 from bomgen.core.provenance import require
 from bomgen.core.work_budget import OF_SHAPE, spend
 from bomgen.fabric.clos import formulas
-from bomgen.fabric.clos.exact_search import find_smallest_exact
+from bomgen.fabric.clos.exact_search import find_smallest_exact, reach_exact
 from bomgen.fabric.clos.shape import ClosShape, Numbers, Steps
 from bomgen.fabric.ports import ports_left_down
 
@@ -88,6 +88,10 @@ def is_feasible(numbers: Numbers) -> bool:
     """
     flat = numbers.tiers == 2 and not numbers.pod_leaves
     steps = Steps(MAX_STEPS_TO_FIT)
+    if numbers.exact:
+        shape = find_smallest_exact(numbers, steps)
+        spend(OF_SHAPE * steps.done)
+        return shape is not None
     found = any(
         _search_two_tiers(numbers, down, up, steps) if flat else _fits_in_pods(numbers, down, up, steps)
         for down, up in divide_leaf_ports(numbers)
@@ -318,6 +322,8 @@ def reach(numbers: Numbers) -> int:
     """
     if numbers.tiers == 2 and numbers.pod_leaves:
         return 0
+    if numbers.exact:
+        return reach_exact(numbers)
     fixed = any(_fixed_counts(numbers))
     reserved = numbers.reserved_ports if fixed else 0
     most = 0

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bomgen.core.provenance import Derived, Figure, formula
+from bomgen.fabric.clos.exact_search import ports_down_at
 from bomgen.fabric.clos.search import largest_endpoints, require_smallest
 from bomgen.fabric.clos.shape import ClosShape, Numbers
 from bomgen.fabric.ports import SharedCages, ports_left_down
@@ -38,6 +39,24 @@ def smallest_fabric(demand: Numbers) -> ClosShape:
 def largest_fabric(demand: Numbers) -> int:
     """Endpoints of the largest fabric of as many tiers of the same switches, with what the plan fixes of them."""
     return largest_endpoints(demand)
+
+
+@formula("ports")
+def down_of(shape: ClosShape) -> int:
+    """Ports down in use on the fullest leaf of the smallest fabric."""
+    return shape.down
+
+
+@formula("ports")
+def rails_of_leaf(shape: ClosShape) -> int:
+    """Rails that a leaf of the smallest fabric serves."""
+    return shape.rails_per_leaf
+
+
+@formula("ports")
+def most_ports_down(demand: Numbers, up: int) -> int:
+    """Ports down of a leaf that its links up carry at the ratio asked."""
+    return ports_down_at(demand, up)
 
 
 @formula("ports")

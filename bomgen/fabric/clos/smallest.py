@@ -88,7 +88,18 @@ def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:
     if demand.pod_leaves or demand.core.count or spine.uplinks:
         return MAX_TIERS
     fixed = (leaf.servers, leaf.uplinks, leaf.downlinks, spine.count, spine.per_pod, spine.downlinks)
-    return 2 if any(fixed) or (rails and rails.value > 1) else 1
+    return 2 if any(fixed) or (rails and not _may_share_a_leaf(demand, rails)) else 1
+
+
+def _may_share_a_leaf(demand: Demand, rails: Figure) -> bool:
+    """Whether one switch may serve all rails, those of a whole unit where the plan has units."""
+    if rails.value == 1:
+        return True
+    given = demand.rails_per_leaf
+    if not demand.populate_used_ports_only or (given and given.value < rails.value):
+        return False
+    ports = radix(demand.leaf.switch, demand.rates[SERVER_LEAF.name])
+    return demand.unit is None or bool(demand.unit.value * rails.value <= ports.value)
 
 
 def _without_fixed_counts(numbers: Numbers) -> Numbers:
