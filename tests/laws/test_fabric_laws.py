@@ -25,7 +25,7 @@ from bomgen.fabric.clos.runners_up import runners_up_by_tiers
 from bomgen.fabric.clos.search import find_smallest, is_feasible
 from bomgen.fabric.registry import build
 from bomgen.fabric.requirements import search_figures, search_numbers
-from bomgen.fabric.types import Demand, Fabric, TierChoice
+from bomgen.fabric.types import Demand, Fabric, Tier, TierChoice
 
 SMALL = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20)
 TOPOLOGIES = ("fat-tree", "rail-optimized", "rail-only")
@@ -137,6 +137,22 @@ def fabric_of(case: Case) -> Fabric | None:
         return build(case.topology, demand(case))
     except Infeasible:
         return None
+
+
+def leaf_room(case: Case, leaf: Tier) -> int:
+    """Ports down of a leaf that machines and reserved ports may fill: where ports idle, as many as its links up carry."""
+    if not case.exact or case.downlinks or leaf.up is None:
+        return count(leaf.down)
+    room = case.room_beside(0, count(leaf.up))
+    return room if case.uplinks else min(room, int(case.ratio * count(leaf.up) * case.rates[1] / case.rates[0]))
+
+
+def rails_of_leaf(case: Case, leaves: int) -> int:
+    """Rails that a leaf serves: fewer leaves than rails share them, those of each unit where there are units."""
+    if case.topology != "rail-optimized":
+        return case.ports
+    units = ceil(Fraction(case.servers, case.unit)) if case.unit else 1
+    return min(max(units * case.ports // leaves, 1), case.ports) if case.exact else 1
 
 
 @st.composite
@@ -255,7 +271,7 @@ def test_free_ports_are_those_that_nothing_is_plugged_into(case: Case) -> None:
     if fabric is None:
         return
     leaf, *_ = fabric.tiers
-    on_leaves = min(case.endpoints, count(leaf.count) * count(leaf.down))
+    on_leaves = min(case.endpoints, count(leaf.count) * leaf_room(case, leaf))
     ends = [on_leaves, *(link.count.value for link in fabric.links[1:])]
     for number, (tier, below) in enumerate(zip(fabric.tiers, ends, strict=True)):
         last = number == len(fabric.tiers) - 1
@@ -266,7 +282,7 @@ def test_free_ports_are_those_that_nothing_is_plugged_into(case: Case) -> None:
             above = 0 if last else ends[number + 1]
             assert case.radix * count(tier.count) - below - above - reserved == count(fabric.free_ports[tier.name])
     assert 0 <= count(fabric.growth) <= count(fabric.free_ports["leaf"])
-    assert count(leaf.count) * count(leaf.down) - on_leaves == count(fabric.growth)
+    assert count(leaf.count) * leaf_room(case, leaf) - on_leaves == count(fabric.growth)
 
 
 @given(cases(fixed=True, mixed=True))
@@ -436,7 +452,7 @@ def test_a_refusal_names_a_size_that_fits(case: Case) -> None:
 
 def with_reserved(case: Case, plugged: list[list[int]], down: int) -> list[int]:
     """Ports in use on each leaf when reserved ports follow on the leaves of each rail, from the last rail on."""
-    rails = case.ports if case.topology == "rail-optimized" else 1
+    rails = case.ports // rails_of_leaf(case, len(plugged)) if case.topology == "rail-optimized" else 1
     row = len(plugged) // rails
     used = [len(endpoints) for endpoints in plugged]
     for port in range(case.reserved):
@@ -453,21 +469,32 @@ def seats(case: Case, leaves: int, down: int) -> list[list[int]]:
     In a fabric of rails the leaves are numbered rail after rail; port r of a server is on rail r, hosts' ports are
     dealt out to the rails in turn, and stand on the last leaf with servers first, then on empty ones, then on others.
     """
-    rails = case.ports if case.topology == "rail-optimized" else 1
+    each = rails_of_leaf(case, leaves)
+    rails = case.ports // each if case.topology == "rail-optimized" else 1
     row, nic_ports = leaves // rails, case.servers * case.ports
     unit = case.unit or down
+    if case.exact and leaves > 1:
+        whole = down // case.ports
+        unit = ceil(Fraction(case.servers, row)) if rails > 1 or each < case.ports else whole
+        if case.topology != "rail-optimized" and whole * leaves < case.servers:
+            unit = Fraction(down, case.ports)
     plugged: list[list[int]] = [[] for _ in range(leaves)]
-    if rails == 1 and (leaves == 1 or not case.unit):
+    if (rails == 1 and (leaves == 1 or not case.unit) and not case.exact) or leaves == 1:
         for endpoint in range(case.attached):
             plugged[endpoint // down].append(endpoint)
         return plugged
     for endpoint in range(nic_ports):
-        server, rail = divmod(endpoint, rails)
-        plugged[rail * row + server // unit].append(endpoint)
-    used = -(-case.servers // unit)
+        server, port = divmod(endpoint, case.ports)
+        rail = port // each if rails > 1 else 0
+        place = endpoint // down if isinstance(unit, Fraction) else server // unit
+        plugged[rail * row + place].append(endpoint)
+    used = max((index % row for index, each_leaf in enumerate(plugged) if each_leaf), default=-1) + 1
+    is_part = used == 1 or len(plugged[used - 1]) < len(plugged[0])
     for host in range(case.hosts):
         first = host % rails * row
         order = [used - 1, *range(used, row), *reversed(range(used - 1))]
+        if case.exact:
+            order = [*([used - 1] if is_part else []), *range(used, row), *range(used)]
         place = next(index for index in order if len(plugged[first + index]) < down)
         plugged[first + place].append(nic_ports + host)
     return plugged
@@ -481,7 +508,7 @@ def network_of(fabric: Fabric, case: Case, scale: int) -> Network:
     graph = Network()
     leaf, *above = fabric.tiers
     leaves, down, up = count(leaf.count), count(leaf.down), count(leaf.up)
-    rails = case.ports if case.topology == "rail-optimized" else 1
+    rails = case.ports // rails_of_leaf(case, leaves) if case.topology == "rail-optimized" else 1
     groups = max(count(fabric.pods) // rails, 1) if fabric.pods else 0
     row = leaves // rails
     sizes = [row // groups + (group < row % groups) for group in range(groups)] if groups else [row]
@@ -490,7 +517,7 @@ def network_of(fabric: Fabric, case: Case, scale: int) -> Network:
     ]
     of_pod = count(above[0].count) // (count(fabric.pods) or 1) if above else 0
     plugged = seats(case, leaves, down)
-    used = with_reserved(case, plugged, down)
+    used = with_reserved(case, plugged, leaf_room(case, leaf))
     below_gbps, leaf_gbps, spine_gbps = (rate * scale for rate in case.rates)
     kept = Fraction(case.rates[0], case.ratio * case.rates[1])
     for number, endpoints in enumerate(plugged):
@@ -498,7 +525,7 @@ def network_of(fabric: Fabric, case: Case, scale: int) -> Network:
         graph.join("first", ("leaf", number), first * below_gbps, both=False)
         graph.join(("leaf", number), "second", (len(endpoints) - first) * below_gbps, both=False)
         links = up
-        if case.exact and above and not case.uplinks and used[number] < down:
+        if case.exact and of_pod and not case.uplinks:
             links = min(ceil(used[number] * kept / of_pod) * of_pod, up)
         for spine in range(of_pod):
             pod = pod_of[number] if groups else 0

@@ -234,8 +234,7 @@ class Builder:
         """Scalable units, where leaves belong to rails, and leaves."""
         reserved = self.demand.reserved_ports
         if self.exact:
-            leaves = leaves_of(self._searched)
-            return (formulas.units_of_leaves(leaves, self._rows) if self.has_rails else None), leaves
+            return self._exact_leaves(down)
         if self.has_rails:
             rails = self.figures["rails"]
             candidates = [formulas.units(self.demand.servers, self._unit(down))]
@@ -251,6 +250,17 @@ class Builder:
         if leaves.value != self.shape.leaves and reserved is not None:
             leaves = formulas.leaves_with_reserved(self.attached, down, reserved)
         return None, leaves if leaves.value == self.shape.leaves else leaves_of(self._searched)
+
+    def _exact_leaves(self, down: Figure) -> tuple[Figure | None, Figure]:
+        """Scalable units and leaves, where ports may idle."""
+        if not self.has_rails:
+            leaves = formulas.leaves(self.attached, down)
+            return None, leaves if leaves.value == self.shape.leaves else leaves_of(self._searched)
+        units = formulas.units(self.demand.servers, self._unit(down))
+        if units.value * self._rows.value == self.shape.leaves:
+            return units, formulas.leaves_of_units(units, self._rows)
+        leaves = leaves_of(self._searched)
+        return formulas.units_of_leaves(leaves, self._rows), leaves
 
     def _unit(self, down: Figure) -> Figure:
         """Servers of a unit: as many ports of a rail as a leaf faces down with, unless the plan says otherwise."""

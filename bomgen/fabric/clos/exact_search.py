@@ -171,7 +171,7 @@ def _try_shapes(found: _Smallest, division: Division) -> None:
     """Offer the shapes of a division that may be the smallest."""
     numbers = found.numbers
     rows = numbers.rails // division.rails_per_leaf if numbers.rails > 1 else 1
-    if numbers.tiers == 2 and not numbers.pod_leaves:
+    if not numbers.core_radix and not numbers.pod_leaves:
         _try_two_tiers(found, division)
         return
     for pods in _numbers_of_pods(numbers, division, rows):
@@ -213,7 +213,7 @@ def most_down_of_spine(numbers: Numbers) -> int:
     """The most ports down of a spine for which it has links up that keep its ratio."""
     if numbers.spine_down:
         return numbers.spine_down
-    if numbers.tiers == 2:
+    if not numbers.core_radix:
         return numbers.spine_radix
     ups = [numbers.spine_up] if numbers.spine_up else range(1, numbers.spine_up_radix + 1)
     return max((_spine_ports_down_at(numbers, up) for up in ups), default=0)
@@ -235,7 +235,7 @@ def _fewest_switches(numbers: Numbers, division: Division, pods: int, of_pod: in
 
 def _fewest_cores(numbers: Numbers, division: Division, pods: int, of_pod: int) -> int:
     """Cores that a division takes at least: those whose ports hold the links up of all spines."""
-    if numbers.tiers == 2 or numbers.spine_up:
+    if not numbers.core_radix or numbers.spine_up:
         return 0
     above = Fraction(division.up * of_pod * numbers.up_gbps) / (numbers.spine_oversubscription * numbers.core_gbps)
     return ceil(above * pods / numbers.core_radix)
@@ -258,7 +258,7 @@ def _try_pods(found: _Smallest, division: Division, pods: int, of_pod: int) -> N
 def _try_cores(found: _Smallest, division: Division, pods: int, of_pod: int, spines: int, up: int) -> None:
     """Offer the shapes of so many spines a pod, with each number of links up of a spine that may take fewer cores."""
     numbers = found.numbers
-    if numbers.tiers == 2:
+    if not numbers.core_radix:
         shape = _shape(division, up, pods, spines, 0, 0)
         if not unplaced_reserved_ports(numbers, shape):
             found.offer(division, shape)
@@ -339,14 +339,14 @@ def _largest_leaves(numbers: Numbers) -> Iterator[tuple[int, int, int]]:
     """The most leaves, the ports of a server on one of them, and leaves that a server is plugged into."""
     most = most_down_of_spine(numbers)
     if numbers.rails == 1:
-        leaves = most if numbers.tiers == 2 else most * numbers.core_radix
+        leaves = most if not numbers.core_radix else most * numbers.core_radix
         yield leaves, numbers.ports_per_server, 1
         return
     for together in formulas.divisors(numbers.rails):
         rows = numbers.rails // together
         if together != (numbers.rails_per_leaf or together):
             continue
-        units = most // rows if numbers.tiers == 2 else numbers.core_radix // rows * min(most, numbers.spine_radix // 2)
+        units = most // rows if not numbers.core_radix else numbers.core_radix // rows * min(most, numbers.spine_radix // 2)
         if together == 1 or numbers.unit or numbers.rails_per_leaf:
             yield units * rows, together, rows
         elif units:

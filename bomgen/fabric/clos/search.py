@@ -323,7 +323,13 @@ def reach(numbers: Numbers) -> int:
     if numbers.tiers == 2 and numbers.pod_leaves:
         return 0
     if numbers.exact:
-        return reach_exact(numbers)
+        found, each = reach_exact(numbers), numbers.ports_per_server
+        if not numbers.reserved_ports or (not found and any(_fixed_counts(numbers))):
+            return found
+        others = numbers.host_ports + numbers.reserved_ports
+        most = reach_exact(numbers._replace(reserved_ports=0)) - numbers.host_ports
+        servers = most_servers(numbers, max(most, 0) // each, each, max(found - others, 0) // each)
+        return servers * each + others if servers else 0
     fixed = any(_fixed_counts(numbers))
     reserved = numbers.reserved_ports if fixed else 0
     most = 0
