@@ -116,7 +116,9 @@ class LeafShares(NamedTuple):
                 taken = next((place for place in range(taken, len(sockets)) if not sockets[place].lane), len(sockets))
             found[group], last = taken, plugs[group]
             taken += links[group]
-            if taken > (self.closed if group and not may_share(plugs[0], last, tight) else len(sockets)):
+            # Beside links up stands what the servers have; where nobody knows that, no known part.
+            beside = last.part is None or (plugs[0].part is not None and may_share(plugs[0], last, tight))
+            if taken > (self.closed if group and not beside else len(sockets)):
                 raise TooFewCages(f"{sum(links)} links with different parts")
         return found
 

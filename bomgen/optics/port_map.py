@@ -80,8 +80,8 @@ def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | No
 
     Different parts begin a cage of their own, planning parts where there are cages enough. Raises TooFewCages.
     """
-    if card is not None:
-        return _on_cards(switch, wanted, card)
+    if card is not None and (found := _on_cards(switch, wanted, card)):
+        return found
     try:
         return _map_ports(switch, wanted)
     except TooFewCages:
@@ -124,13 +124,23 @@ class CardShare(NamedTuple):
     """Of a card."""
 
 
-def _on_cards(switch: Switch, wanted: Sequence[PortDemand], card: CardShare) -> dict[str, PortMap]:
-    """The sockets of a chassis whose line cards are all populated alike, the kinds up one after the other."""
+def _on_cards(switch: Switch, wanted: Sequence[PortDemand], card: CardShare) -> dict[str, PortMap] | None:
+    """The sockets of a chassis whose line cards are all populated alike, the kinds up one after the other.
+
+    None where links up would share a cage with other parts, and a card has no cage left to begin with.
+    """
     group = switch.groups[0]
+    first, *above = wanted
+    of_cage = links_per_cage(group, first.rate)
+    start = card.down
+    if not all(may_share(first.plug, each.plug) for each in above):
+        start = ceil(card.down / of_cage) * of_cage
+        if start + card.up > card.cages * of_cage:
+            return None
     port_maps = {}
     taken = 0
     for kind, each in enumerate(wanted):
-        share, before = (card.up, card.down) if kind else (card.down, 0)
+        share, before = (card.up, start) if kind else (card.down, 0)
         here = links_per_cage(group, each.rate)
         found = []
         for port in range(taken, taken + each.ports):

@@ -201,6 +201,60 @@ CASES: dict[str, tuple[dict[str, Any], dict[Place, int]]] = {
         ),
         {("compute", "leaf", "mma4z00-ns"): 21},
     ),
+    "reserved ports on spines have no cable, and no part of one": (
+        fabric(
+            {"gpu": "h100-sxm", "servers": 32},
+            topology="rail-optimized",
+            switch="qm9790",
+            nic="cx7-400-osfp",
+            gpus_per_nic=4,
+            reserved_ports=4,
+            links={"server-leaf": {"medium": "aoc", "length": "2 m"}, "leaf-spine": {"length": "2 m"}},
+        ),
+        {},
+    ),
+    "parts of hosts and of peers have cages of their own where nobody knows those of the servers": (
+        fabric(
+            {"gpu": "l40s", "servers": 19},
+            topology="dragonfly",
+            switch="q3400-ra",
+            nic={"ports": 1, "port_gbps": 400, "cage": "osfp-finned"},
+            reserved_ports=4,
+            hosts=[
+                {
+                    "name": "compute0",
+                    "count": 2,
+                    "ports": 3,
+                    "part": {"name": "compute node", "ports": 2, "port_gbps": 800, "cage": "qsfp-dd"},
+                }
+            ],
+        ),
+        {},
+    ),
+    "a plane with a port less has as many cages with links up": (
+        fabric(
+            {"gpu": "gb200", "servers": 18},
+            switch="7804r4",
+            nic={"ports": 1, "port_gbps": 800, "cage": "osfp-finned"},
+            gpus_per_nic=4,
+            build_out="exact",
+            planes=2,
+            tiers=2,
+            hosts=[{"name": "one", "count": 21, "ports": 1}],
+        ),
+        {},
+    ),
+    "line cards keep parts of different links in cages of their own": (
+        fabric(
+            {"gpu": "b300-sxm", "servers": 36},
+            topology="dragonfly",
+            switch="7804r4",
+            nic="cx7-400-osfp",
+            hosts=[{"name": "compute0", "count": 4, "ports": 1}],
+            links={"server-leaf": {"medium": "transceiver", "length": "90 m"}},
+        ),
+        {},
+    ),
 }
 """Plans whose bill once had other modules than their cable list, each with some that both have."""
 

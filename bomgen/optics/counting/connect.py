@@ -264,8 +264,15 @@ class _Builder:
         )
 
     def _plug(self, links: Links, device: str) -> Plug:
+        """What links have in the cages of a device; where no part of the servers is known, that of other machines."""
         kind = self.kinds.get(links.kind)
-        return kind.plug(device) if kind else UNKNOWN
+        if kind is None:
+            return UNKNOWN
+        upper = links.ends[1] == device
+        plugs = [kind.plug(device)]
+        if upper:
+            plugs += [plug_at(group.medium, kind.upper, upper) for group in kind.separate]
+        return next((plug for plug in plugs if plug.part is not None), UNKNOWN)
 
     def _count_kind(self, kind: _Kind) -> None:
         links, spec = kind.links, kind.spec
@@ -421,24 +428,29 @@ class _Builder:
             return (
                 machine_modules(group.machines, cable.links)
                 if group.machines
-                else self._pieces_of_tier(kind, lower, cable.links)
+                else self._pieces_of_tier(kind, lower, cable.links, modules=False)
             )
         if lower == SERVER:
             return self._pieces_by_leaf(kind, kind.groups.index(group))
-        return self._pieces_of_tier(kind, upper, cable.links)
+        return self._pieces_of_tier(kind, upper, cable.links, modules=False)
 
     def _cage(self, device: str, rate: Figure) -> Cage:
         tier = self.fabric.tier(device)
         return self.server_cage if tier is None else cage_of(tier.switch, device, rate)
 
-    def _pieces_of_tier(self, kind: _Kind, device: str, links_per_piece: Figure) -> Figure:
-        """Modules or cables of a kind of link in all switches of a tier at one of its ends."""
+    def _pieces_of_tier(self, kind: _Kind, device: str, links_per_piece: Figure, modules: bool = True) -> Figure:
+        """Modules or cables of a kind of link in all switches of a tier at one of its ends.
+
+        Reserved ports have modules, those of links of other kinds perhaps; no cable is bought for them.
+        """
         links = kind.links
         tier = require(self.fabric.tier(device), f"{links.kind} ends at no switch {device}")
         total: Figure | None = None
         for fitted in tier.fitted:
             count = self._pieces_of_switches(kind, fitted, device, links_per_piece)
             total = count if total is None else sum_of_modules(total, count)
+        if not modules:
+            return require(total, f"no switches {device}")
         total = self._without_shared(kind, device, require(total, f"no switches {device}"))
         if self.fabric.reserved_above and device == "spine" and links.ends[1] == "spine":
             total = sum_of_modules(total, reserved_modules(self.fabric.reserved_above, links_per_piece))
@@ -448,12 +460,23 @@ class _Builder:
         """Modules of a kind of link without those that links of servers beside other machines have brought."""
         for name, other in self.kinds.items():
             module = other.main.medium and other.main.medium.upper
-            if name == kind.links.kind or not other.separate or module is None or device != other.upper.device:
+            if name == kind.links.kind or module is None or device != other.upper.device:
+                continue
+            if not self._differs_by_leaf(other):
                 continue
             if other.plug(device) == kind.plug(device) and module.ports.value > 1:
                 own = frozenset(socket.cage for socket in self.port_maps[device, kind.links.kind].sockets)
                 total = modules_without_shared(total, self._pieces_by_leaf(other, 0, module, own))
         return total
+
+    def _differs_by_leaf(self, kind: _Kind) -> bool:
+        """Whether leaves that are built alike have different links of a kind.
+
+        Other machines have parts of their own, or their ports are dealt out to planes of which some get one less.
+        """
+        planes = int(self.fabric.planes.value) if self.fabric.planes else 1
+        ports = sum(int(each.pieces.value * each.ports.value) for each in self.others)
+        return bool(kind.separate) or (kind.links.ends[0] == SERVER and ports % planes > 0)
 
     def _pieces_of_switches(self, kind: _Kind, fitted: Fitted, device: str, links_per_piece: Figure) -> Figure:
         """Pieces of a kind of link in equal switches, without those in cages that an earlier kind has filled."""
@@ -462,7 +485,7 @@ class _Builder:
         for name, other in self.kinds.items():
             if name == kind.links.kind:
                 break
-            if device not in other.links.ends or other.separate:
+            if device not in other.links.ends or self._differs_by_leaf(other):
                 continue
             if each > 1 and other.plug(device) == kind.plug(device):
                 found -= self._places(other, device, int(self._ports(fitted, other.links, device).value), each)
