@@ -78,7 +78,9 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> d
     exact = demand.populate_used_ports_only
     if rails:
         unit = unit or leaf.servers
-        leaf_down = leaf_down or (None if exact else unit)
+        if unit and not leaf_down and not exact:
+            given = demand.rails_per_leaf
+            leaf_down = formulas.ports_of_servers(unit, given) if given else unit
     elif leaf.servers:
         leaf_down = formulas.ports_of_servers(leaf.servers, demand.ports_per_server)
     three = tiers == MAX_TIERS
@@ -110,15 +112,15 @@ def search_figures(demand: Demand, tiers: int, rails: Figure | None = None) -> d
         "spine_up": spine.uplinks,
         "core_count": core.count,
     }
-    if exact:
-        shared = down_gbps.value == up_gbps.value
-        found |= {
-            "ports_per_server": demand.ports_per_server,
-            "exact": ports_may_idle(),
-            "ports_per_cage": largest_group(leaf.switch, down_gbps).ports_per_cage if shared else ONE_RAIL,
-            "rails_per_leaf": demand.rails_per_leaf,
-            "split_servers": {None: None, True: divided_servers(), False: whole_servers()}[demand.split_servers],
-        }
+    found |= {
+        "ports_per_server": demand.ports_per_server,
+        "exact": ports_may_idle() if exact else None,
+        "ports_per_cage": largest_group(leaf.switch, down_gbps).ports_per_cage
+        if down_gbps.value == up_gbps.value
+        else ONE_RAIL,
+        "rails_per_leaf": demand.rails_per_leaf,
+        "split_servers": {None: None, True: divided_servers(), False: whole_servers()}[demand.split_servers],
+    }
     return {name: figure if figure is not None else UNSET for name, figure in found.items()}
 
 
@@ -148,7 +150,8 @@ def seat_in_order(demand: Demand, leaves: Figure, down: Figure, up: Figure) -> F
     """The seats of endpoints that fill leaf after leaf, other machines behind the servers."""
     nic_ports = formulas.nic_endpoints(demand.servers, demand.ports_per_server)
     others = (demand.host_ports or UNSET, demand.reserved_ports or UNSET)
-    return ports_in_use.full_build_out(nic_ports, *others, ONE_RAIL, down, down, up, leaves)
+    places = (nic_ports, *others, ONE_RAIL, down, down, up, leaves)
+    return ports_in_use.all_links_up(*places, demand.ports_per_server, down)
 
 
 def build_one_switch(demand: Demand, topology: str) -> Fabric:

@@ -140,8 +140,8 @@ def fabric_of(case: Case) -> Fabric | None:
 
 
 def leaf_room(case: Case, leaf: Tier) -> int:
-    """Ports down of a leaf that machines and reserved ports may fill: where ports idle, as many as its links up carry."""
-    if not case.exact or case.downlinks or leaf.up is None:
+    """Ports down of a leaf that machines and reserved ports may fill: as many as its links up carry."""
+    if case.downlinks or (case.unit and not case.exact) or leaf.up is None:
         return count(leaf.down)
     room = case.room_beside(0, count(leaf.up))
     return room if case.uplinks else min(room, int(case.ratio * count(leaf.up) * case.rates[1] / case.rates[0]))

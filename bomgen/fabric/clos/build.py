@@ -7,9 +7,7 @@ Free ports are those that no end of a link uses on a switch as it is built, leaf
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cached_property
-from math import ceil
 from typing import Any
 
 from bomgen.core.provenance import Figure, formula
@@ -32,7 +30,6 @@ from bomgen.fabric.clos.search_formulas import (
 )
 from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.declaration import SERVER_LEAF
-from bomgen.fabric.ports import SharedCages, ports_left_down
 from bomgen.fabric.requirements import ONE_RAIL, UNSET, all_endpoints, attached_ports
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
 
@@ -61,28 +58,6 @@ def reserved_on_leaves(reserved_ports: int, elsewhere: int) -> int:
     return reserved_ports - elsewhere
 
 
-@formula("switches", source="even spread beside the spine's own up-links")
-def count_spines_with_uplinks(
-    pod_leaves: int,
-    up: int,
-    radix: int,
-    up_radix: int,
-    cages: int | SharedCages,
-    up_gbps: int,
-    core_gbps: int,
-    oversubscription: Fraction,
-) -> int:
-    """The fewest spines of a pod whose ports hold their links to the leaves and as many up as the ratio asks."""
-    return next(
-        spines
-        for spines in formulas.divisors(up)
-        if pod_leaves * up // spines
-        <= ports_left_down(
-            ceil(Fraction(pod_leaves * up // spines * up_gbps) / (oversubscription * core_gbps)), radix, up_radix, cages
-        )
-    )
-
-
 class Builder:
     """Turns a shape found in plain numbers into figures."""
 
@@ -105,7 +80,7 @@ class Builder:
         spines = formulas.switches_of_pods(pods, of_pod) if pods else of_pod
         spine_down = formulas.ports_down(below, up, of_pod)
         spine_up = self._spine_up(spine_down) if self.shape.cores else None
-        seats = self._exact_seats(units, leaves, down, up, of_pod) if self.exact else self._seats(leaves, down, up)
+        seats = self._seats(units, leaves, down, up, of_pod)
         leaf = self._leaf_tier(leaves, down, up, seats)
         spine = self._spine_tier(spines, of_pod, spine_down, spine_up, pods, seats)
         tiers, links = [leaf, spine], [self._server_links(), self._leaf_links(leaves, up, seats)]
@@ -117,7 +92,8 @@ class Builder:
             links.append(Links(SPINE_CORE.name, core_links, core_links, self.rates[SPINE_CORE.name], SPINE_CORE.ends))
             switches = formulas.sum_of_switches(switches, core.count)
         self._agree(leaves, up, spines, spine_up, tiers)
-        room = self._most_down(up) if self.exact and not self._fixed_down() else down
+        most = most_ports_down(self._numbers, up)
+        room = down if most.value == down.value else most
         above = self._reserved_above(leaves, room)
         return Fabric(
             topology=self.topology,
@@ -211,11 +187,11 @@ class Builder:
     @cached_property
     def _rails_of_leaf(self) -> Figure:
         """Rails that a leaf serves; of a fat tree, the ports of a server."""
-        if not self.exact:
-            return ONE_RAIL
         if not self.has_rails:
             return self.demand.ports_per_server
-        return ONE_RAIL if self.shape.rails_per_leaf == 1 else rails_of_leaf(self._searched)
+        if self.shape.rails_per_leaf == 1:
+            return ONE_RAIL
+        return self.demand.rails_per_leaf or rails_of_leaf(self._searched)
 
     @cached_property
     def _rows(self) -> Figure:
@@ -224,43 +200,30 @@ class Builder:
         return rows_of_rails(rails, self._rails_of_leaf) if self.shape.rails_per_leaf > 1 and self.has_rails else rails
 
     def _down(self, up: Figure) -> Figure:
-        fixed = self._fixed_down()
-        if self.exact and not fixed:
-            return down_of(self._searched)
-        figures = self.figures
-        return fixed or self._ports_left_down(up, figures["radix"], figures["up_radix"], figures["cages"])
+        fixed, figures = self._fixed_down(), self.figures
+        if fixed is None and not self.exact:
+            room = self._ports_left_down(up, figures["radix"], figures["up_radix"], figures["cages"])
+            fixed = room if room.value == self.shape.down else None
+        return fixed or down_of(self._searched)
 
     def _leaves(self, down: Figure) -> tuple[Figure | None, Figure]:
         """Scalable units, where leaves belong to rails, and leaves."""
         reserved = self.demand.reserved_ports
-        if self.exact:
-            return self._exact_leaves(down)
         if self.has_rails:
-            rails = self.figures["rails"]
+            rows = self._rows
             candidates = [formulas.units(self.demand.servers, self._unit(down))]
-            candidates.append(formulas.units_with_hosts(self.attached, rails, down))
+            candidates.append(formulas.units_with_hosts(self.attached, rows, down))
             if reserved is not None:
-                candidates.append(formulas.units_with_reserved(self.attached, reserved, rails, down))
+                candidates.append(formulas.units_with_reserved(self.attached, reserved, rows, down))
             for units in candidates:
-                if units.value * rails.value == self.shape.leaves:
-                    return units, formulas.leaves_of_units(units, rails)
+                if units.value * rows.value == self.shape.leaves:
+                    return units, formulas.leaves_of_units(units, rows)
             leaves = leaves_of(self._searched)
-            return formulas.units_of_leaves(leaves, rails), leaves
+            return formulas.units_of_leaves(leaves, rows), leaves
         leaves = formulas.leaves(self.attached, down)
         if leaves.value != self.shape.leaves and reserved is not None:
             leaves = formulas.leaves_with_reserved(self.attached, down, reserved)
         return None, leaves if leaves.value == self.shape.leaves else leaves_of(self._searched)
-
-    def _exact_leaves(self, down: Figure) -> tuple[Figure | None, Figure]:
-        """Scalable units and leaves, where ports may idle."""
-        if not self.has_rails:
-            leaves = formulas.leaves(self.attached, down)
-            return None, leaves if leaves.value == self.shape.leaves else leaves_of(self._searched)
-        units = formulas.units(self.demand.servers, self._unit(down))
-        if units.value * self._rows.value == self.shape.leaves:
-            return units, formulas.leaves_of_units(units, self._rows)
-        leaves = leaves_of(self._searched)
-        return formulas.units_of_leaves(leaves, self._rows), leaves
 
     def _unit(self, down: Figure) -> Figure:
         """Servers of a unit: as many ports of a rail as a leaf faces down with, unless the plan says otherwise."""
@@ -303,12 +266,6 @@ class Builder:
             return fixed
         if spine.count and pods is not None:
             return fixed_count_of_pod(spine.count, pods)
-        if self.demand.pod_leaves and self.shape.cores and not spine.downlinks:
-            ports = (self.figures["spine_radix"], self.figures["spine_up_radix"], self.figures["spine_cages"])
-            if spine.uplinks:
-                return formulas.even_spread(below, up, ports_left_in_cages(spine.uplinks, *ports))
-            rates, ratio = self.rates, self.demand.spine_oversubscription
-            return count_spines_with_uplinks(below, up, *ports, rates[LEAF_SPINE.name], rates[SPINE_CORE.name], ratio)
         spines = formulas.even_spread(below, up, self._spine_ports_down())
         return spines if spines.value == self.shape.spines else spines_of(self._searched)
 
@@ -321,33 +278,27 @@ class Builder:
             return self.demand.spine.uplinks
         return asked if asked.value == self.shape.spine_up else spine_up_of(self._searched)
 
-    def _seats(self, leaves: Figure, down: Figure, up: Figure) -> Figure:
-        """Which endpoint is on which leaf, every leaf with all its links up."""
-        figures = self.figures
-        ports = (figures["nic_ports"], figures["host_ports"], figures["reserved_ports"], figures["rails"])
-        return ports_in_use.full_build_out(*ports, self._unit(down), down, up, leaves)
-
-    def _exact_seats(self, units: Figure | None, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Figure:
+    def _seats(self, units: Figure | None, leaves: Figure, down: Figure, up: Figure, spines: Figure) -> Figure:
         """Which endpoint is on which leaf, and the links up that each leaf needs."""
         figures, rates, demand = self.figures, self.rates, self.demand
         ports = (figures["nic_ports"], figures["host_ports"], figures["reserved_ports"], self._rows)
-        unit = (
-            ports_in_use.unit_on_leaf(demand.servers, units, self._rails_of_leaf)
-            if units
-            else ports_in_use.whole_servers_on_leaf(down, demand.ports_per_server, leaves, figures["nic_ports"])
-        )
-        places = (*ports, unit, down, up, leaves)
-        ending = (self._rails_of_leaf, self._most_down(up))
-        if demand.leaf.uplinks:
-            return ports_in_use.exact_with_given_uplinks(*places, *ending)
+        places = (*ports, self._ports_of_unit(units, leaves, down), down, up, leaves)
+        ending = (self._rails_of_leaf, most_ports_down(self._numbers, up))
+        if demand.leaf.uplinks or not self.exact:
+            return ports_in_use.all_links_up(*places, *ending)
         ratio = demand.oversubscription
-        return ports_in_use.exact_build_out(
+        return ports_in_use.links_up_as_needed(
             *places, rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio, spines, *ending
         )
 
-    def _most_down(self, up: Figure) -> Figure:
-        """Ports down that the links up of a leaf carry."""
-        return most_ports_down(self._numbers, up)
+    def _ports_of_unit(self, units: Figure | None, leaves: Figure, down: Figure) -> Figure:
+        """Ports of the servers of a full unit on a leaf; without units, of the servers that fill it."""
+        if units is None:
+            ports = self.figures["nic_ports"]
+            return ports_in_use.whole_servers_on_leaf(down, self.demand.ports_per_server, leaves, ports)
+        if self.exact:
+            return ports_in_use.unit_on_leaf(self.demand.servers, units, self._rails_of_leaf)
+        return self._fixed_down() or down
 
     def _leaf_tier(self, leaves: Figure, down: Figure, up: Figure, seats: Figure) -> Tier:
         rates = self.rates

@@ -44,15 +44,7 @@ def assign_leaves(
 
 
 @formula("occupancy")
-def full_build_out(
-    nic_ports: int, host_ports: int, reserved_ports: int, rails: int, unit: int, down: int, up: int, leaves: int
-) -> Occupancy:
-    """Which endpoint is on which leaf, every leaf with all its links up."""
-    return assign_leaves((nic_ports, host_ports, reserved_ports), rails, unit, (down, up), leaves)
-
-
-@formula("occupancy")
-def exact_build_out(
+def links_up_as_needed(
     nic_ports: int,
     host_ports: int,
     reserved_ports: int,
@@ -83,7 +75,7 @@ def exact_build_out(
 
 
 @formula("occupancy")
-def exact_with_given_uplinks(
+def all_links_up(
     nic_ports: int,
     host_ports: int,
     reserved_ports: int,
@@ -95,7 +87,7 @@ def exact_with_given_uplinks(
     ports_of_rail: int,
     most_down: int,
 ) -> Occupancy:
-    """Which endpoint is on which leaf; links up that the plan gives never shrink."""
+    """Which endpoint is on which leaf, every leaf with all its links up."""
     ports = (nic_ports, host_ports, reserved_ports)
     return assign_leaves(ports, rails, unit, (down, up), leaves, None, 1, ports_of_rail, most_down)
 

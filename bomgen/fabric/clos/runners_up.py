@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.search import MAX_TIERS, divide_leaf_ports, find_smallest, reach
+from bomgen.fabric.clos.reach import reach
+from bomgen.fabric.clos.search import MAX_TIERS, find_smallest, find_smallest_by_division
 from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
@@ -43,10 +44,8 @@ def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tri
 
 
 def runners_up_by_division(demand: Demand, tiers: int, rails: Figure | None = None) -> list[ClosShape]:
-    """The smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest of all first."""
-    numbers = search_numbers(search_figures(demand, tiers, rails))
-    tried = (find_smallest(numbers._replace(leaf_down=down, leaf_up=up)) for down, up in divide_leaf_ports(numbers))
-    return sorted((shape for shape in tried if shape), key=lambda shape: shape.cost)
+    """The smallest fabric for each division of a leaf's ports that keeps the ratio, the smallest first."""
+    return find_smallest_by_division(search_numbers(search_figures(demand, tiers, rails)))
 
 
 def count_endpoints(demand: Demand) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bomgen.core.provenance import Derived, Figure, formula
-from bomgen.fabric.clos.exact_search import ports_down_at
-from bomgen.fabric.clos.search import largest_endpoints, require_smallest
+from bomgen.fabric.clos.leaf_divisions import room_for_reserved
+from bomgen.fabric.clos.reach import largest_endpoints
+from bomgen.fabric.clos.search import require_smallest
 from bomgen.fabric.clos.shape import ClosShape, Numbers
 from bomgen.fabric.ports import SharedCages, ports_left_down
 
@@ -56,7 +57,7 @@ def rails_of_leaf(shape: ClosShape) -> int:
 @formula("ports")
 def most_ports_down(demand: Numbers, up: int) -> int:
     """Ports down of a leaf that its links up carry at the ratio asked."""
-    return ports_down_at(demand, up)
+    return room_for_reserved(demand, up)
 
 
 @formula("ports")

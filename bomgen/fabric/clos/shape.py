@@ -78,11 +78,14 @@ class ClosShape(NamedTuple):
         return message("clos-three", cores=self.cores, **counts) if self.cores else message("clos-two", **counts)
 
     @property
-    def cost(self) -> tuple[int, int, int]:
-        """Switches, then links between them, then up-links of a leaf: what the smallest fabric has least of."""
-        switches = self.leaves + self.pods * self.spines + self.cores
-        links = self.leaves * self.up + self.pods * self.spines * self.spine_up
-        return switches, links, self.up
+    def switches(self) -> int:
+        """Leaves, spines and cores."""
+        return self.leaves + self.pods * self.spines + self.cores
+
+    @property
+    def links(self) -> int:
+        """Links between switches."""
+        return self.leaves * self.up + self.pods * self.spines * self.spine_up
 
 
 class Steps:

@@ -7,15 +7,10 @@ from collections.abc import Sequence
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.build import Builder
+from bomgen.fabric.clos.leaf_divisions import most_down
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
-from bomgen.fabric.clos.search import (
-    MAX_TIERS,
-    count_spines_of_pod,
-    divide_leaf_ports,
-    find_smallest,
-    most_servers,
-    reach,
-)
+from bomgen.fabric.clos.reach import most_servers, reach
+from bomgen.fabric.clos.search import MAX_TIERS, find_smallest, most_down_of_spine
 from bomgen.fabric.clos.shape import Numbers
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.ports import radix
@@ -68,12 +63,9 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
     """Raise Infeasible when no spine has the ports for a pod of as many leaves as the plan asks for."""
     if demand.pod_leaves is None or numbers.spine_count:
         return
-    ways = [up for _, up in divide_leaf_ports(numbers)]
-    if not ways or any(count_spines_of_pod(numbers, numbers.pod_leaves, up, 1) for up in ways):
+    most = most_down_of_spine(numbers)
+    if numbers.pod_leaves <= most:
         return
-    sizes = range(min(numbers.pod_leaves, numbers.spine_radix), 0, -1)
-    fits = (size for size in sizes if any(count_spines_of_pod(numbers, size, up, 1) for up in ways))
-    most = next(fits, 0)
     name = demand.spine.switch.identity.name
     if not most:
         message = f"the links up of a spine leave no port of {name} for a leaf; ask for fewer, or name a larger switch"
@@ -123,7 +115,7 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
     numbers = search_numbers(search_figures(demand, tiers, rails)) if tiers > 1 else None
     wanted, servers = group_thousands(because.value), demand.servers.value
-    if numbers and not next(divide_leaf_ports(numbers), None):
+    if numbers and max(numbers.leaf_down, 1) > most_down(numbers):
         return _refuse_division(demand, numbers)
     if numbers and (shape := find_smallest(_without_fixed_counts(numbers))):
         message = (
@@ -202,7 +194,7 @@ def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
     """No division of a leaf's ports has room for what the plan fixes and keeps the ratio."""
     name, leaf = demand.leaf.switch.identity.name, demand.leaf
     fixed = leaf.downlinks or demand.unit or leaf.servers or demand.oversubscription
-    most = _most_down(numbers)
+    most = most_down(numbers._replace(leaf_up=0))
     if not most:
         message = f"{name} has too few ports for links down and up; name a switch with more"
         return Infeasible(message, because=fixed, rule="ports")
@@ -211,9 +203,3 @@ def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
         f"1; a {name} has room for {most} down, or relax `oversubscription`"
     )
     return Infeasible(message, because=fixed, rule="ports")
-
-
-def _most_down(numbers: Numbers) -> int:
-    """The most ports down of a leaf that keep the ratio."""
-    free = numbers._replace(leaf_down=0, leaf_up=0)
-    return max((down for down, _ in divide_leaf_ports(free)), default=0)

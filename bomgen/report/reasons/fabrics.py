@@ -34,11 +34,6 @@ SHOWN = 5
 """Runners-up that are named: the nearest say the most."""
 _WORDS = {1: "one tier", 2: "two tiers"}
 _MORE = "three tiers"
-_MORE_OF = (
-    ("switch more", "switches more"),
-    ("link more", "links more"),
-    ("up-link of a leaf more", "up-links of a leaf more"),
-)
 
 
 def topics(asked: Asked) -> Iterator[Topic]:
@@ -108,9 +103,7 @@ def _other_tiers(tried: Tried, wanted: int) -> Other:
     if tried.lacks:
         return Other(name, f"cannot be built: {tried.lacks}")
     if tried.shape:
-        switches, links, _ = tried.shape.cost
-        per_plane = f"{counted(switches, 'switch')} and {counted(links, 'link')} between them"
-        return Other(name, f"would do as well, with {per_plane}: {tried.shape}")
+        return Other(name, f"would do as well, with {_size(tried.shape)}: {tried.shape}")
     if tried.tiers == 1 and tried.reach >= wanted:
         return Other(name, f"one switch has {tried.reach} ports for {wanted} endpoints; the plan asks for more tiers")
     if tried.reach:
@@ -134,25 +127,23 @@ def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
         PLAN if fixed else SEARCH,
         "the plan fixes the up-links"
         if fixed
-        else "of all divisions of a leaf's ports, none left idle, the one with the fewest switches, then links, then "
-        "up-links",
+        else "of all divisions of a leaf's ports the one with the fewest switches, then split servers, then links",
         fixed,
         tuple(Other(f"{each.down} down and {each.up} up", _worse(best, each)) for each in others[:SHOWN]),
     )
 
 
 def _size(shape: ClosShape) -> str:
-    switches, links, _ = shape.cost
-    return f"{counted(switches, 'switch')}, {counted(links, 'link')} between them"
+    return f"{counted(shape.switches, 'switch')} and {counted(shape.links, 'link')} between them"
 
 
 def _worse(best: ClosShape, other: ClosShape) -> str:
-    """What a shape has more of than the best: the first in which they differ decides."""
-    for words, mine, least in zip(_MORE_OF, other.cost, best.cost, strict=True):
-        if mine > least:
-            one, several = words
-            return f"{mine - least} {one if mine - least == 1 else several}: {other}"
-    return f"as small: {other}"
+    """What a shape has more of than the best: switches, else links between them."""
+    if other.switches > best.switches:
+        return f"{counted(other.switches - best.switches, 'switch')} more: {other}"
+    if other.links > best.links:
+        return f"{counted(other.links - best.links, 'link')} more: {other}"
+    return f"as many switches, no fewer links: {other}"
 
 
 def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:

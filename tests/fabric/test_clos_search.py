@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from bomgen.fabric.clos.exact_search import MOST_SHARED, find_smallest_exact
-from bomgen.fabric.clos.shape import ClosShape, Numbers, Steps
-
-STEPS = 10**7
+from bomgen.fabric.clos.leaf_divisions import MOST_SHARED
+from bomgen.fabric.clos.search import find_smallest
+from bomgen.fabric.clos.shape import ClosShape, Numbers
 
 
 def numbers(servers: int, ports: int, radix: int, **given: Any) -> Numbers:
@@ -40,7 +39,7 @@ def numbers(servers: int, ports: int, radix: int, **given: Any) -> Numbers:
 
 def counts(demand: Numbers) -> tuple[int, int, int, int] | None:
     """Leaves, spines, cores and links of leaves of the smallest fabric."""
-    shape = find_smallest_exact(demand, Steps(STEPS))
+    shape = find_smallest(demand)
     return shape and (shape.leaves, shape.pods * shape.spines, shape.cores, shape.leaves * shape.up)
 
 
@@ -192,7 +191,7 @@ def test_no_division_has_fewer_switches(shard: int) -> None:
         demand = drawn(seed)
         if demand.rails == 1 and demand.ports_per_server * MOST_SHARED > demand.radix and demand.ports_per_server > 1:
             continue  # servers may be split: what counts is tested by the number of switches below
-        shape = find_smallest_exact(demand, Steps(STEPS))
+        shape = find_smallest(demand)
         best = min(every_shape(demand), default=None)
         assert (shape is None) == (best is None), (seed, demand)
         if shape is not None:

@@ -1,0 +1,172 @@
+"""How a leaf's ports may be divided into ports down and links up, and how many leaves each division takes.
+
+Where only what serves somebody is built, ports may idle: for every number of ports down the fewest leaves are taken
+that need no more, because more leaves of as many ports cost a switch and save none. On a full build-out a leaf has as
+many ports down as its links up leave.
+
+A server's ports stay on one leaf of a fat tree, unless it has so many that leaves would be left half empty. On rails a
+leaf serves `k` rails of one unit: port r of every server of the unit ends on the leaf that serves rail r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, gcd
+from typing import NamedTuple
+
+from bomgen.fabric.clos import formulas
+from bomgen.fabric.clos.shape import AUTO, SPLIT, Numbers
+from bomgen.fabric.ports import ports_left_down
+
+MOST_SHARED = 8
+"""A machine with more ports than an eighth of a leaf's may be split over leaves without being asked."""
+
+
+class Division(NamedTuple):
+    """How leaves are divided: ports down, and what follows from them."""
+
+    down: int
+    up: int
+    """The fewest links up that keep the ratio, or those that the plan gives."""
+    leaves: int
+    rails_per_leaf: int
+    units: int
+    """Of servers whose rails share leaves; 0 where there are no rails."""
+    split: int
+    """Servers whose ports end on several leaves."""
+
+
+def room_down(numbers: Numbers, up: int) -> int:
+    """The ports of a leaf for links down beside so many links up."""
+    return ports_left_down(up, numbers.radix, numbers.up_radix, numbers.cages)
+
+
+def ports_down_at(numbers: Numbers, up: int) -> int:
+    """The most ports down of a leaf with so many links up: as the ratio allows, unless the plan gives the links."""
+    room = room_down(numbers, up)
+    if numbers.leaf_up:
+        return room
+    ratio = numbers.oversubscription
+    return min(room, ratio.numerator * up * numbers.up_gbps // (ratio.denominator * numbers.down_gbps))
+
+
+def room_for_reserved(numbers: Numbers, up: int) -> int:
+    """The ports down of a leaf that endpoints and reserved ports may fill: those that its links up carry."""
+    return numbers.leaf_down or ports_down_at(numbers, up)
+
+
+def most_down(numbers: Numbers) -> int:
+    """The most ports down of a leaf for which there are links up that keep the ratio."""
+    ups = [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1)
+    return max((ports_down_at(numbers, up) for up in ups), default=0)
+
+
+def links_up_for(numbers: Numbers, down: int) -> int:
+    """The fewest links up that keep the ratio, or those that the plan gives."""
+    if numbers.leaf_up:
+        return numbers.leaf_up
+    ratio = numbers.oversubscription
+    return max(-(-down * numbers.down_gbps * ratio.denominator // (ratio.numerator * numbers.up_gbps)), 1)
+
+
+def divide_leaves(numbers: Numbers) -> Iterator[Division]:
+    """Every division of a leaf's ports that serves the endpoints, with the fewest leaves that it takes."""
+    most = most_down(numbers)
+    if numbers.rails == 1:
+        for together in count_ports_together(numbers, most):
+            yield from _divide(numbers, most, numbers.ports_per_server, together, 1)
+        return
+    for each in count_rails_per_leaf(numbers):
+        if each * max(numbers.unit, 1) <= min(most, numbers.leaf_down or most):
+            yield from _divide(numbers, most, each, each, numbers.rails // each)
+
+
+def count_ports_together(numbers: Numbers, most: int) -> list[int]:
+    """Numbers of ports of a server that may have to end on one leaf, of which `most` face down: all, or one."""
+    whole = numbers.ports_per_server
+    if numbers.split_servers == SPLIT or numbers.leaf_down or whole > most:
+        return [1]
+    may_split = numbers.split_servers == AUTO and whole * MOST_SHARED > numbers.radix
+    return [whole, 1] if may_split and whole > 1 else [whole]
+
+
+def count_rails_per_leaf(numbers: Numbers) -> list[int]:
+    """Numbers of rails that a leaf may serve: those that the plan gives, one on a full build-out, else any."""
+    if numbers.rails_per_leaf:
+        return [numbers.rails_per_leaf]
+    return formulas.divisors(numbers.rails) if numbers.exact else [1]
+
+
+class _Row(NamedTuple):
+    """What the leaves of one row must hold; the ports of a server that end on one of them stand together."""
+
+    servers: int
+    together: int
+    in_use: int
+    with_reserved: int
+    units: int
+
+    def count_leaves(self, down: int) -> int:
+        """The fewest leaves with so many ports down."""
+        return max(ceil(self.servers / (down // self.together)), ceil(self.in_use / down), self.units)
+
+    def leaf_counts(self, down: int) -> range:
+        """Numbers of leaves with so many ports down: the fewest, up to those that hold all reserved ports too."""
+        fewest = self.count_leaves(down)
+        return range(fewest, max(fewest, ceil(self.with_reserved / down)) + 1)
+
+    def count_down(self, leaves: int) -> int:
+        """The fewest ports down of so many leaves."""
+        return max(self.together * ceil(self.servers / leaves), ceil(self.in_use / leaves))
+
+
+def _divide(numbers: Numbers, most: int, ports: int, together: int, rows: int) -> Iterator[Division]:
+    """Divisions of the leaves of equal rows, on each of which a server has `ports` ports, `together` of them a leaf."""
+    has_rails, servers = numbers.rails > 1, numbers.nic_ports // numbers.ports_per_server * (ports // together)
+    in_use = max(servers * together + ceil(numbers.host_ports / rows), 1)
+    with_reserved = in_use + ceil(numbers.reserved_ports / rows)
+    units = ceil(numbers.nic_ports / (numbers.rails * numbers.unit)) if has_rails and numbers.unit else 1
+    row = _Row(servers, together, in_use, with_reserved, units)
+    one_unit = has_rails and ports > 1 and not numbers.unit and not numbers.rails_per_leaf
+    may_idle = numbers.exact or numbers.leaf_down
+    for down, up, leaves in _idle_ports(numbers, row, most) if may_idle else _all_ports(numbers, row):
+        if leaves == 1 or not one_unit:
+            split = _count_split(servers, ports, down) if together == 1 < ports else 0
+            yield Division(down, up, leaves * rows, ports, leaves if has_rails else 0, split)
+
+
+def _idle_ports(numbers: Numbers, row: _Row, most: int) -> Iterator[tuple[int, int, int]]:
+    """Ports down and links up of a leaf that are no more than its endpoints need, and leaves.
+
+    More leaves and more links up than the ports in use need make room for reserved ones.
+    """
+    if numbers.leaf_down:
+        fits = row.together <= numbers.leaf_down <= most
+        choices = [(numbers.leaf_down, leaves) for leaves in (row.leaf_counts(numbers.leaf_down) if fits else ())]
+    else:
+        counts = {row.count_leaves(down) for down in range(row.together, most + 1)}
+        counts.update(row.leaf_counts(most) if counts else ())
+        of_units = numbers.unit and numbers.rails > 1 and not numbers.reserved_ports
+        choices = [(row.count_down(leaves), leaves) for leaves in sorted(counts)[: 1 if of_units else None]]
+    for down, leaves in choices:
+        fewest = links_up_for(numbers, down)
+        for up in range(fewest, numbers.up_radix + 1) if numbers.reserved_ports and not numbers.leaf_up else (fewest,):
+            if down <= room_down(numbers, up):
+                yield down, up, leaves
+
+
+def _all_ports(numbers: Numbers, row: _Row) -> Iterator[tuple[int, int, int]]:
+    """As many ports down of a leaf as its links up leave, whole servers, and leaves."""
+    for up in [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1):
+        room = room_down(numbers, up)
+        down = room // row.together * row.together
+        if down and (numbers.leaf_up or room <= ports_down_at(numbers, up)):
+            for leaves in row.leaf_counts(down):
+                yield down, up, leaves
+
+
+def _count_split(server_ports: int, ports: int, down: int) -> int:
+    """Servers whose ports end on two leaves, when ports fill leaf after leaf."""
+    period = ports // gcd(ports, down)
+    borders = max(ceil(server_ports / down) - 1, 0)
+    return borders - borders // period
