@@ -12,7 +12,7 @@ from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.ports import sum_of_ports
 from bomgen.fabric.types import Demand, DirectDemand, Fabric
 from bomgen.plan.attachment import Attachment, refusal
-from bomgen.plan.types import Cluster, FabricPlan, Hosts
+from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Hosts
 
 UPLINK = "uplink"
 """The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
@@ -27,6 +27,12 @@ def ports_of_hosts(hosts: int, ports: int) -> int:
 @formula("ports")
 def one_of_each_port() -> int:
     """Ports of a server that belong to one rail."""
+    return 1
+
+
+@formula("rails")
+def one_rail_for_redundancy() -> int:
+    """Ports of a machine that is to outlive a leaf end on leaves of their own."""
     return 1
 
 
@@ -93,9 +99,18 @@ def demand(
         unit=fabric.scalable_unit,
         options=fabric.options,
         populate_used_ports_only=fabric.build_out.value == "exact",
+        rails_per_leaf=_rails_per_leaf(fabric),
+        split_servers=fabric.split_servers,
         homing=fabric.homing,
         peer_links=fabric.peer_links,
     )
+
+
+def _rails_per_leaf(fabric: FabricPlan) -> Figure | None:
+    """Rails that a leaf serves, as given; one where rails are redundancy, or None where the fewest switches decide."""
+    if fabric.rails_per_leaf is None and fabric.declared.has_rails and fabric.role != COMPUTE:
+        return one_rail_for_redundancy()
+    return fabric.rails_per_leaf
 
 
 def host_ports(hosts: Sequence[Hosts]) -> Figure | None:

@@ -241,13 +241,26 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
 
 
 @rule
-def homing(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Ports of a machine are dealt out to switches, and peer links counted, where the topology has such."""
+def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Homing, peer links, rails that share leaves and split servers are given where the topology has such."""
     for fabric in plan.fabrics:
-        for key, figure in (("homing", fabric.homing), ("peer_links", fabric.peer_links)):
-            if figure and not fabric.declared.homed and not isinstance(figure.origin, Assumed):
-                text = f"{key} belongs to a mesh; write `topology: mesh`, or remove it"
-                yield _at(plan, figure, text, "homing", f"fabrics.{fabric.name}.{key}")
+        kind = fabric.declared
+        chosen = not isinstance(fabric.homing.origin, Assumed)
+        for key, given, fits, topology in (
+            ("homing", chosen, kind.homed, "mesh"),
+            ("peer_links", fabric.peer_links, kind.homed, "mesh"),
+            ("rails_per_leaf", fabric.rails_per_leaf, kind.scalable_units, "rail-optimized"),
+            ("split_servers", fabric.split_servers is not None, kind.searched and not kind.has_rails, "fat-tree"),
+        ):
+            if given and not fits:
+                text = f"{key} belongs to topology {topology}; write `topology: {topology}`, or remove it"
+                yield Problem(
+                    source.mark(("fabrics", fabric.name, key)),
+                    "error",
+                    text,
+                    "topology",
+                    f"fabrics.{fabric.name}.{key}",
+                )
 
 
 @rule

@@ -274,6 +274,10 @@ class FabricPlan(NamedTuple):
     oversubscription: Figure
     spine_oversubscription: Figure
     scalable_unit: Figure | None
+    rails_per_leaf: Figure | None
+    """None: as many as need the fewest switches."""
+    split_servers: bool | None
+    """Whether the ports of a server may end on several leaves; None: where it has too many for one in eight."""
     build_out: Figure
     tier_plans: Mapping[str, TierChoice]
     """By leaf, spine and core."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
+from bomgen.fabric.clos import formulas
 from bomgen.fabric.clos.build import Builder
 from bomgen.fabric.clos.leaf_divisions import most_down
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
@@ -38,6 +39,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
         figures = search_figures(demand, tiers, rails)
         numbers = search_numbers(figures)
         _check_pods(demand, numbers)
+        _check_rails(demand, numbers)
         shape = find_smallest(numbers)
         if shape is not None:
             return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
@@ -72,6 +74,25 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
         raise Infeasible(message, because=demand.spine.uplinks or demand.pod_leaves, rule="ports")
     message = f"pods of {numbers.pod_leaves} leaves; spines of {name} reach {most} beside their own links up"
     raise Infeasible(f"{message}: at most `pod: {{leaves: {most}}}`", because=demand.pod_leaves, rule="ports")
+
+
+def _check_rails(demand: Demand, numbers: Numbers) -> None:
+    """Raise Infeasible when leaves cannot serve as many rails as the plan asks for."""
+    given = demand.rails_per_leaf
+    if given is None or numbers.rails == 1:
+        return
+    if numbers.rails % given.value:
+        fits = ", ".join(str(each) for each in formulas.divisors(numbers.rails))
+        message = f"{numbers.rails} rails in equal shares of {given.value}; give `rails_per_leaf` one of {fits}"
+        raise Infeasible(message, because=given, rule="range")
+    most, unit = most_down(numbers), max(numbers.unit, 1)
+    if given.value * unit > most:
+        name = demand.leaf.switch.identity.name
+        message = (
+            f"{given.value} rails of {unit} servers on a leaf are {given.value * unit} ports down; {name} has room for "
+            f"{most}: at most `rails_per_leaf: {max(most // unit, 1)}`"
+        )
+        raise Infeasible(message, because=given, rule="ports")
 
 
 def _fewest_tiers(demand: Demand, rails: Figure | None) -> int:

@@ -56,6 +56,8 @@ def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
         "spine", "ratio", "fabric-spine-oversubscription"
     )
     tiers = None if section.data.get("tiers", AUTO) == AUTO else section.figure("tiers", "count")
+    any_rails = section.data.get("rails_per_leaf", AUTO) == AUTO
+    split = section.data.get("split_servers", AUTO)
     reserved = section.figure("reserved_ports", "count", zero=True)
     return FabricPlan(
         name=name,
@@ -70,6 +72,8 @@ def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
         oversubscription=leaf_ratio,
         spine_oversubscription=spine_ratio,
         scalable_unit=section.below("scalable_unit").figure("servers", "count"),
+        rails_per_leaf=None if any_rails else section.figure("rails_per_leaf", "count"),
+        split_servers=None if split == AUTO else bool(split),
         build_out=section.word("build_out", "fabric-build-out"),
         tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
         pod_leaves=section.below("pod").figure("leaves", "count"),
