@@ -115,8 +115,10 @@ class Topology:
     """Whether every rail is a fabric of its own: rails meet only inside the servers."""
     scalable_units: bool = False
     """Whether the servers of a scalable unit share a set of leaves."""
-    homed: bool = False
-    """Whether the ports of a machine may be dealt out to several switches, as plans say under `homing:`."""
+    homings: tuple[str, ...] = ()
+    """How the ports of a machine may be dealt out to switches, as plans say under `homing:`."""
+    has_peers: bool = False
+    """Whether its switches are linked with each other, as plans say under `peer_links:`."""
     uplinked: bool = False
     """Whether its leaves are linked into another fabric, which plans name under `uplink:`."""
     searched: bool = False

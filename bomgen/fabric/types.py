@@ -57,7 +57,7 @@ class Demand(NamedTuple):
     split_servers: bool | None = None
     """Whether the ports of a server may end on several leaves; None: where it has too many for one in eight."""
     homing: Figure | None = None
-    """A word: how the ports of a machine are dealt out to the switches of a mesh."""
+    """A word: how the ports of a machine are dealt out to the switches."""
     peer_links: Figure | None = None
     """Of each pair of switches of a mesh; None: as many as the ratio asks."""
 
@@ -149,6 +149,10 @@ class Fabric(NamedTuple):
     """Ports that nothing is plugged into, by tier, as links to the tier below; of a core and a top spine likewise."""
     growth: Figure | None = None
     """Endpoints that the leaves have room for beside those there are, at the ratio built."""
+    homing: Figure | None = None
+    """A word: how the ports of a machine are dealt out to the switches; None: its topology says so."""
+    rails_per_leaf: Figure | None = None
+    """Rails that a leaf serves; None: leaves belong to no rails."""
     pods: Figure | None = None
     reserved_above: Figure | None = None
     """Reserved ports that stand on spines because the leaves are full."""

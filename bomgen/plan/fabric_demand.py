@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Assumed, Figure, formula
 from bomgen.fabric import registry as topologies
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.planes import combine_planes, demand_of_one_plane
@@ -14,6 +14,8 @@ from bomgen.fabric.types import Demand, DirectDemand, Fabric
 from bomgen.plan.attachment import Attachment, refusal
 from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Hosts
 
+SINGLE = "single"
+"""How a machine is homed whose ports all end on one leaf."""
 UPLINK = "uplink"
 """The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
 
@@ -34,6 +36,12 @@ def one_of_each_port() -> int:
 def one_rail_for_redundancy() -> int:
     """Ports of a machine that is to outlive a leaf end on leaves of their own."""
     return 1
+
+
+@formula("word")
+def homed_on_one_leaf() -> str:
+    """All ports of a machine end on one leaf, where two leaves would need other switches."""
+    return SINGLE
 
 
 @formula("Gb/s")
@@ -130,8 +138,28 @@ def build(
     uplink_gbps: Figure | None = None,
 ) -> Fabric:
     """The fabric of the plan's topology for so many servers, all planes of it. Raises Infeasible when there is none."""
-    topology, planes = str(fabric.topology.value), fabric.planes
     whole = demand(fabric, attached, servers, hosts, uplink_gbps)
+    if not isinstance(fabric.homing.origin, Assumed) or fabric.homing.value == SINGLE:
+        return _build_planes(fabric, attached, whole)
+    on_one = _build_planes(fabric, attached, whole._replace(homing=homed_on_one_leaf()))
+    on_two = build_on_two_leaves(fabric, attached, whole) if on_one.tiers[0].count.value > 1 else None
+    return on_two if on_two and _count_by_tier(on_two) == _count_by_tier(on_one) else on_one
+
+
+def build_on_two_leaves(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fabric | None:
+    """The fabric whose machines are dual-homed; None where their ports, planes or switches leave no way to."""
+    try:
+        return _build_planes(fabric, attached, whole) if fabric.planes.value == 1 else None
+    except Infeasible:
+        return None
+
+
+def _count_by_tier(fabric: Fabric) -> list[int]:
+    return [tier.count.value for tier in fabric.tiers]
+
+
+def _build_planes(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fabric:
+    topology, planes = str(fabric.topology.value), fabric.planes
     if planes.value == 1:
         return topologies.build(topology, whole)
     return combine_planes(

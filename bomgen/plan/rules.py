@@ -247,8 +247,8 @@ def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
         kind = fabric.declared
         chosen = not isinstance(fabric.homing.origin, Assumed)
         for key, given, fits, topology in (
-            ("homing", chosen, kind.homed, "mesh"),
-            ("peer_links", fabric.peer_links, kind.homed, "mesh"),
+            ("homing", chosen, fabric.homing.value in kind.homings, "mesh"),
+            ("peer_links", fabric.peer_links, kind.has_peers, "mesh"),
             ("rails_per_leaf", fabric.rails_per_leaf, kind.scalable_units, "rail-optimized"),
             ("split_servers", fabric.split_servers is not None, kind.searched and not kind.has_rails, "fat-tree"),
         ):

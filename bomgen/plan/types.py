@@ -18,6 +18,8 @@ COMPUTE = "compute"
 STORAGE = "storage"
 IN_BAND = "in_band"
 OUT_OF_BAND = "out_of_band"
+REDUNDANT = (STORAGE, IN_BAND)
+"""Roles of fabrics that every machine is to keep when a leaf fails."""
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 
 
@@ -283,7 +285,7 @@ class FabricPlan(NamedTuple):
     """By leaf, spine and core."""
     pod_leaves: Figure | None
     homing: Figure
-    """A word: how the ports of a machine are dealt out to the switches of a mesh."""
+    """A word: how the ports of a machine are dealt out to the switches."""
     peer_links: Figure | None
     """Of each pair of switches of a mesh; None: as many as the ratio asks."""
     allow_islands: bool

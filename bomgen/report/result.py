@@ -203,6 +203,7 @@ def _named_data(report: Report) -> dict[str, Any]:
         fabrics[built.plan.name] = {
             "role": built.plan.role,
             "topology": built.fabric.topology,
+            "homing": built.fabric.homing.value if built.fabric.homing else None,
             "exact_bisection": built.fabric.exact_bisection,
             "links_chosen": chosen,
         }
@@ -439,6 +440,8 @@ def _choices_of(report: Report) -> Iterator[Figure]:
             yield plan.cluster.round_up_to
     for built in report.design.fabrics:
         yield from (built.plan.topology, built.plan.build_out)
+        if built.fabric.homing:
+            yield built.fabric.homing
         if built.assumes_cages:
             yield built.plan.host_cage
         for use in built.interconnect.cables:

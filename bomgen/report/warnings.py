@@ -9,12 +9,15 @@ from math import ceil
 from bomgen.catalog.chassis import CARDS
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Figure, first_given
+from bomgen.core.provenance import Assumed, Figure, first_given
 from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
 from bomgen.design.assembly import BuiltFabric, Design, islands
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.registry import link_kinds
+from bomgen.fabric.types import Fabric
+from bomgen.plan import fabric_demand
+from bomgen.plan.fabric_demand import SINGLE
 from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Training
 from bomgen.pricing.bill import Bill
 from bomgen.sizing.servers import MAX_GPUS
@@ -144,9 +147,29 @@ def _single_points_of_failure(designed: Design) -> Iterator[Problem]:
         if built.fabric.switches.value == 1:
             text = message("one-switch", fabric=built.plan.name)
             yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.switches")
+        elif needed := _switches_for_two_leaves(built, servers):
+            numbers = {"dual": needed, "single": _by_tier(built.fabric)}
+            text = message("one-leaf", fabric=built.plan.name, ports=attached.ports_per_server.value, **numbers)
+            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.homing")
         elif _ends_in_one_module(built):
             text = message("one-module", fabric=built.plan.name, ports=attached.ports_per_server.value)
             yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.ports.leaf")
+
+
+def _switches_for_two_leaves(built: BuiltFabric, servers: Figure) -> str | None:
+    """The switches with which machines would outlive a leaf, where the default leaves them on one; None elsewhere."""
+    homing, attached = built.fabric.homing, built.attachment
+    by_default = homing is not None and homing.value == SINGLE and isinstance(built.plan.homing.origin, Assumed)
+    if not by_default or attached is None or built.plan.homing.value == SINGLE:
+        return None
+    wanted = fabric_demand.demand(built.plan, attached, servers, built.hosts)
+    dual = fabric_demand.build_on_two_leaves(built.plan, attached, wanted)
+    return _by_tier(dual) if dual else None
+
+
+def _by_tier(fabric: Fabric) -> str:
+    """The switches of every tier: `4 + 2`."""
+    return " + ".join(str(tier.count.value) for tier in fabric.tiers)
 
 
 def _ends_in_one_module(built: BuiltFabric) -> bool:

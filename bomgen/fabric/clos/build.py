@@ -108,6 +108,7 @@ class Builder:
             largest=largest_fabric(self._numbers) if self.shape.cores or not self.demand.pod_leaves else None,
             free_ports=self._free(tiers, links, above, seats),
             growth=formulas.free_ports(leaves, room, self._on_leaves(above)),
+            rails_per_leaf=self._rails_of_leaf if self.has_rails else None,
             pods=pods,
             reserved_above=above,
             seats=seats,

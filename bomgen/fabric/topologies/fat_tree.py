@@ -6,6 +6,8 @@ the fewest links, then the fewest up-links is built. With three tiers the leaves
 
 from __future__ import annotations
 
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.provenance import formula
 from bomgen.fabric.clos.link_kinds import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
 from bomgen.fabric.declaration import Topology
@@ -24,12 +26,33 @@ DRAWING = """\
 """
 
 
+HOMES = 2
+"""Leaves that the ports of a machine end on when it is dual-homed."""
+
+
+@formula("ports")
+def half_of_ports(ports_per_server: int) -> int:
+    """Ports of a dual-homed server on each of its two leaves."""
+    return ports_per_server // HOMES
+
+
 def build(demand: Demand) -> Fabric:
     """The smallest folded Clos that serves every endpoint.
 
-    Raises Infeasible, with the largest demand that would fit, when none does.
+    With `homing: dual` the ports of a machine end on two leaves, as two rails would that share all spines. Raises
+    Infeasible, with the largest demand that would fit, when there is none.
     """
-    return folded_clos(NAME, demand)
+    homing, ports = demand.homing, demand.ports_per_server
+    if homing is None or homing.value != "dual":
+        return folded_clos(NAME, demand)._replace(homing=homing)
+    if ports.value % HOMES:
+        message = (
+            f"homing: dual deals the ports of a server out to {HOMES} leaves in equal shares; it has {ports.value} "
+            "here; give it an even number with `ports_per_server:`, or write `homing: single`"
+        )
+        raise Infeasible(message, because=ports, rule="homing")
+    dealt = demand._replace(rails_per_leaf=half_of_ports(ports))
+    return folded_clos(NAME, dealt, rails=ports)._replace(homing=homing, rails_per_leaf=None)
 
 
 TOPOLOGY = Topology(
@@ -40,5 +63,6 @@ TOPOLOGY = Topology(
     link_kinds=LINK_KINDS,
     build=build,
     connect=connect,
+    homings=("single", "dual"),
     searched=True,
 )

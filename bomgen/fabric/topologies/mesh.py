@@ -210,6 +210,7 @@ def build(demand: Demand) -> Fabric:
         largest=largest_mesh(most, switches),
         free_ports={"leaf": free},
         growth=free,
+        homing=homing,
         dimensions={SWITCHES: switches, "peer_links": peer_links},
         seats=seats,
     )
@@ -268,5 +269,6 @@ TOPOLOGY = Topology(
     connect=connect,
     arrangement=SwitchGroups(inside=PEER.name, group_size=SWITCHES),
     options=OPTIONS,
-    homed=True,
+    homings=("single", "dual", "rails"),
+    has_peers=True,
 )

@@ -12,7 +12,7 @@ from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection
-from bomgen.plan.types import IN_BAND, OUT_OF_BAND, ROLES, FabricPlan, Hosts, Plug, Uplink
+from bomgen.plan.types import IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, FabricPlan, Hosts, Plug, Uplink
 from bomgen.plan.unknown_parts import unknown_part
 
 DEFAULT = "default"
@@ -77,7 +77,7 @@ def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
         build_out=section.word("build_out", "fabric-build-out"),
         tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
         pod_leaves=section.below("pod").figure("leaves", "count"),
-        homing=section.word("homing", "fabric-homing"),
+        homing=section.word("homing", "fabric-homing-redundant" if role in REDUNDANT else "fabric-homing"),
         peer_links=section.figure("peer_links", "count"),
         allow_islands=bool(section.data.get("allow_islands")),
         planes=section.quantity("planes", "count", "fabric-planes"),
