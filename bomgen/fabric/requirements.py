@@ -31,19 +31,19 @@ UNSET, ONE_RAIL = unset(), one_rail_for_all()
 """The figures of both, which every fabric shares."""
 
 
-@formula("rule")
+@formula("count")
 def ports_may_idle() -> int:
     """Only what serves somebody is built: ports of switches may idle."""
     return 1
 
 
-@formula("rule")
+@formula("count")
 def whole_servers() -> int:
     """The ports of a server end on one leaf."""
     return WHOLE
 
 
-@formula("rule")
+@formula("count")
 def divided_servers() -> int:
     """The ports of a server may end on several leaves."""
     return SPLIT

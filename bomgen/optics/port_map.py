@@ -7,6 +7,7 @@ one more number; a line card stands in front.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
@@ -78,17 +79,28 @@ def _card_share(tier: Tier, wanted: Sequence[PortDemand], fitted: Sequence[Fitte
 def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | None = None) -> dict[str, PortMap]:
     """The sockets of every kind of link on a switch: one kind after the other, each in the first ports that carry it.
 
-    Different parts begin a cage of their own, planning parts where there are cages enough. Raises TooFewCages.
+    Every kind begins a cage of its own where ports may idle for that, different parts always, planning parts where
+    there are cages enough. Raises TooFewCages.
     """
     if card is not None and (found := _on_cards(switch, wanted, card)):
         return found
-    try:
-        return _map_ports(switch, wanted)
-    except TooFewCages:
-        return _map_ports(switch, wanted, tight=True)
+    for sharing in (Sharing.NOTHING, Sharing.EQUAL_PARTS):
+        try:
+            return _map_ports(switch, wanted, sharing)
+        except TooFewCages:
+            continue
+    return _map_ports(switch, wanted, Sharing.PLANNING_PARTS)
 
 
-def _map_ports(switch: Switch, wanted: Sequence[PortDemand], tight: bool = False) -> dict[str, PortMap]:
+class Sharing(Enum):
+    """What kinds of link may share a cage."""
+
+    NOTHING = 0
+    EQUAL_PARTS = 1
+    PLANNING_PARTS = 2
+
+
+def _map_ports(switch: Switch, wanted: Sequence[PortDemand], sharing: Sharing) -> dict[str, PortMap]:
     used: dict[int, _Used] = {}
     port_maps: dict[str, PortMap] = {}
     for each in wanted:
@@ -99,7 +111,7 @@ def _map_ports(switch: Switch, wanted: Sequence[PortDemand], tight: bool = False
             here = links_per_cage(group, each.rate)
             per_cage = here if not found else per_cage
             state = used.setdefault(index, _Used(0, 0, UNKNOWN))
-            start = state.start_for(here, each.plug, tight)
+            start = state.start_for(here, each.plug, sharing)
             capacity = int(Fraction(group_radix(group, each.rate).value))
             taken = min(each.ports - len(found), max(capacity - start, 0))
             for port in range(start, start + taken):
@@ -159,11 +171,12 @@ class _Used(NamedTuple):
     per_cage: int
     plug: Plug
 
-    def start_for(self, per_cage: int, plug: Plug, tight: bool) -> int:
+    def start_for(self, per_cage: int, plug: Plug, sharing: Sharing) -> int:
         """The first port for links of another kind: side by side with equal ones, else from the next cage on."""
         if not self.links:
             return 0
-        if self.per_cage == per_cage and may_share(self.plug, plug, tight):
+        shares = sharing is not Sharing.NOTHING and may_share(self.plug, plug, sharing is Sharing.PLANNING_PARTS)
+        if self.per_cage == per_cage and shares:
             return self.links
         return ceil(self.links / self.per_cage) * per_cage
 

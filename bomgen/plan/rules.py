@@ -14,8 +14,9 @@ from bomgen.core.provenance import Assumed, Figure, first_given
 from bomgen.core.unicode_safety import DEVICES
 from bomgen.core.yaml_source import Source, below
 from bomgen.fabric.clos.search import MAX_TIERS
-from bomgen.fabric.registry import link_kinds
-from bomgen.plan.types import COMPUTE, MANAGED, OUT_OF_BAND, Plan
+from bomgen.fabric.declaration import Topology
+from bomgen.fabric.registry import described, link_kinds
+from bomgen.plan.types import COMPUTE, MANAGED, OUT_OF_BAND, FabricPlan, Plan
 
 OF_THE_SITE = ("storage", "rack", "pdu")
 """Kinds of part that any vendor's can be named for by its part number."""
@@ -240,27 +241,26 @@ def whole_tiers(plan: Plan, _: Source) -> Iterator[Problem]:
                 yield _at(plan, figure, text, "tiers", f"fabrics.{fabric.name}.{name}")
 
 
+KEYS_OF_TOPOLOGIES: dict[str, Callable[[Topology, FabricPlan], bool]] = {
+    "homing": lambda kind, fabric: fabric.homing.value in kind.homings or isinstance(fabric.homing.origin, Assumed),
+    "peer_links": lambda kind, fabric: kind.has_peers or fabric.peer_links is None,
+    "rails_per_leaf": lambda kind, fabric: kind.scalable_units or fabric.rails_per_leaf is None,
+    "split_servers": lambda kind, fabric: (kind.searched and not kind.has_rails) or fabric.split_servers is None,
+}
+"""Keys that not every topology has: whether what a fabric gives of it belongs to a topology."""
+
+
 @rule
 def keys_of_topologies(plan: Plan, source: Source) -> Iterator[Problem]:
     """Homing, peer links, rails that share leaves and split servers are given where the topology has such."""
     for fabric in plan.fabrics:
-        kind = fabric.declared
-        chosen = not isinstance(fabric.homing.origin, Assumed)
-        for key, given, fits, topology in (
-            ("homing", chosen, fabric.homing.value in kind.homings, "mesh"),
-            ("peer_links", fabric.peer_links, kind.has_peers, "mesh"),
-            ("rails_per_leaf", fabric.rails_per_leaf, kind.scalable_units, "rail-optimized"),
-            ("split_servers", fabric.split_servers is not None, kind.searched and not kind.has_rails, "fat-tree"),
-        ):
-            if given and not fits:
-                text = f"{key} belongs to topology {topology}; write `topology: {topology}`, or remove it"
-                yield Problem(
-                    source.mark(("fabrics", fabric.name, key)),
-                    "error",
-                    text,
-                    "topology",
-                    f"fabrics.{fabric.name}.{key}",
-                )
+        for key, fits in KEYS_OF_TOPOLOGIES.items():
+            if not fits(fabric.declared, fabric):
+                asked = f"{key}: {fabric.homing.value}" if key == "homing" else key
+                names = " or ".join(kind.name for kind in described() if fits(kind, fabric))
+                text = f"{asked} belongs to `topology: {names}`; ask for that, or remove {key}"
+                mark = source.mark(("fabrics", fabric.name, key))
+                yield Problem(mark, "error", text, "topology", f"fabrics.{fabric.name}.{key}")
 
 
 @rule

@@ -54,7 +54,7 @@ def warnings_of(report: Report, rule: str) -> list[str]:
 
 def test_a_known_chassis_is_a_line_for_each_part(built: Built) -> None:
     """NetBox, DCS-7808-CH: 8 line cards, 2 supervisors, 6 fabric modules, 12 power supplies; built out in full."""
-    bom = built(plan(4, switch="7808r3", topology="single-switch"))
+    bom = built(plan(4, switch="7808r3", topology="single-switch", build_out="full"))
     assert dict(zip(CARDS, (8, 6, 2, 12), strict=True)) == quantities(bom, "leaf")
     skus = [line["sku"] for line in bom["lines"] if line["id"].startswith("compute.switch.leaf")]
     assert ["DCS-7808-CH", "DCS-7800R3A-36P-LC", "DCS-7808R3-FM", "DCS-7800-SUP1A", "PWR-D1-3041-AC-BLUE"] == skus
@@ -132,6 +132,7 @@ def test_cards_for_links_that_take_several_cages(built: Built) -> None:
         "switch": {"chassis": chassis, "modes": {"400G": 20, "800G": 64}},
         "links": {"server-leaf": GENERIC, "leaf-spine": {"rate": "800G"}},
         "tiers": 2,
+        "build_out": "full",
     }
     compute = built(plan(2, **fabric))["fabrics"]["compute"]
     assert (17, 9) == (compute["ports"]["leaf"]["down"], compute["ports"]["leaf"]["up"])
@@ -228,7 +229,7 @@ def test_every_chassis_of_the_catalogue_agrees_with_itself(id: str) -> None:
 def test_line_cards_are_enough_and_not_too_many(built: Built, slots: int, ports: int, servers: int, ratio: int) -> None:
     """The cards of every chassis hold its links, one fewer would not, and there are slots for them."""
     asked = plan(servers, switch={"chassis": {**CHASSIS, "slots": slots, "ports_per_card": ports}})
-    asked["fabrics"]["compute"]["oversubscription"] = ratio
+    asked["fabrics"]["compute"] |= {"oversubscription": ratio, "build_out": "full"}
     try:
         bom = built(asked)
     except PlanErrors:

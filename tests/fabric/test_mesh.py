@@ -135,10 +135,10 @@ def test_what_no_mesh_carries(worked: Worked, fabric: dict[str, Any], servers: i
         worked(plan(servers, **fabric))
 
 
-def test_homing_belongs_to_a_mesh(worked: Worked) -> None:
+def test_ports_are_dealt_out_to_all_switches_of_a_mesh_alone(worked: Worked) -> None:
     """On other topologies it is refused, not ignored."""
-    with pytest.raises(PlanErrors, match="homing belongs to a mesh"):
-        worked(plan(4, topology="fat-tree", homing="dual"))
+    with pytest.raises(PlanErrors, match="homing: rails belongs to `topology: mesh`"):
+        worked(plan(4, topology="fat-tree", homing="rails"))
 
 
 @pytest.mark.parametrize("servers", [1, 3, 5])

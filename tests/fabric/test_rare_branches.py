@@ -62,7 +62,7 @@ def test_ports_of_two_kinds_do_not_share_cages(built: Built) -> None:
 @pytest.mark.parametrize(
     ("role", "fabric", "formula"),
     [
-        ("compute", {"switch": "qm9700"}, "ceil(radix / (1 + oversubscription))"),
+        ("compute", {"switch": "qm9700", "build_out": "full"}, "ceil(radix / (1 + oversubscription))"),
         (
             "out_of_band",
             {

@@ -385,6 +385,7 @@ def test_relaxing_the_spines_ratio_never_costs_switches(case: Case, other: Fract
 @example(Case(radix=12, servers=9, ports=8, ratio=Fraction(4), tiers=2, reserved=3, topology="rail-optimized"))
 @example(Case(radix=4, servers=1, ratio=Fraction(1, 2), tiers=2, reserved=3))
 @example(Case(radix=7, servers=2, ports=4, tiers=3, reserved=4, hosts=7, topology="rail-optimized"))
+@example(Case(radix=64, servers=72, ports=8, unit=24, exact=True, topology="rail-optimized"))
 def test_the_largest_fabric_can_be_built_and_no_larger_one(case: Case) -> None:
     """Servers can be added up to the largest fabric of as many tiers, and not one more.
 

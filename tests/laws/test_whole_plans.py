@@ -81,7 +81,8 @@ def ports_and_links(fabric: BuiltFabric, asked: Any) -> None:
     if shape.topology not in ("fat-tree", "rail-optimized", "rail-only"):
         return
     leaf, *_ = shape.tiers
-    assert count(shape.endpoints) <= count(leaf.count) * count(leaf.down) + count(shape.reserved_above)
+    seated = sum(count(fitted.count) * count(fitted.down) for fitted in leaf.fitted)
+    assert count(shape.endpoints) <= seated + count(shape.reserved_above)
     by_tier = asked if isinstance(asked, dict) else {"leaf": asked, "spine": asked}
     for tier in shape.tiers:
         if tier.oversubscription is not None and tier.name in by_tier:

@@ -93,6 +93,7 @@ def test_every_leaf_rounds_up_its_splitters(built: Built) -> None:
     """Five NICs on each of sixteen leaves take three splitters of two links each, not two and a half."""
     server = {"name": "server", "gpus": 8, "nics": 8, "nic": "cx7-2x200"}
     given = plan({}, topology="rail-optimized", scalable_unit={"servers": 32}, gpus_per_nic=1, link="200G")
+    given["fabrics"]["compute"]["build_out"] = "full"
     given["cluster"] = {"gpu": "h100-sxm", "servers": 37, "server": server}
     compute = built(given)["fabrics"]["compute"]
     assert compute["links"]["server-leaf"] == 37 * 16

@@ -70,9 +70,9 @@ def test_every_group_that_carries_a_rate_counts(worked: Worked) -> None:
     assert not fits(report, 81)
 
 
-@pytest.mark.parametrize(("tier", "uplinks", "ratio"), [("leaf", 3, "1.66667"), ("spine", 2, "2")])
+@pytest.mark.parametrize(("tier", "uplinks", "ratio"), [("leaf", 3, "1.66667"), ("spine", 2, "3")])
 def test_up_links_that_the_plan_gives_may_be_too_few(worked: Worked, tier: str, uplinks: int, ratio: str) -> None:
-    """They stand, and the plan is warned: five links down of a leaf beside three up, four of a spine beside two."""
+    """They stand, and the plan is warned: five links down of a leaf beside three up, six of a spine beside two."""
     switch = {"ports": 8, "port_gbps": 400}
     report = worked(plan({"role": "compute", "switch": switch, "tiers": 3, tier: {"uplinks": uplinks}}))
     warned = [problem.message for problem in report.problems if problem.rule == "oversubscription"]

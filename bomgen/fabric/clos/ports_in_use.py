@@ -88,8 +88,15 @@ def all_links_up(
     most_down: int,
 ) -> Occupancy:
     """Which endpoint is on which leaf, every leaf with all its links up."""
-    ports = (nic_ports, host_ports, reserved_ports)
-    return assign_leaves(ports, rails, unit, (down, up), leaves, None, 1, ports_of_rail, most_down)
+    return assign_leaves(
+        (nic_ports, host_ports, reserved_ports),
+        rails,
+        unit,
+        (down, up),
+        leaves,
+        ports_of_rail=ports_of_rail,
+        reserved_down=most_down,
+    )
 
 
 @formula("ports")

@@ -49,7 +49,9 @@ def _count_servers(numbers: Numbers, reserved_ports: int) -> int:
     for up in [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1):
         for leaves, together in _largest_leaves(numbers):
             down = _most_down_at(numbers, up, together)
-            of_leaf = min(down, numbers.unit * together) if numbers.unit and numbers.rails > 1 else down
+            of_leaf = numbers.unit * together if numbers.unit and numbers.rails > 1 else down
+            if of_leaf > down:
+                continue
             whole = leaves * (of_leaf // together) * together // numbers.ports_per_server
             room = leaves * down - numbers.host_ports - reserved_ports
             best = max(best, min(whole, room // numbers.ports_per_server))

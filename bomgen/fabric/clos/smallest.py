@@ -136,7 +136,7 @@ def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None)
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))
     numbers = search_numbers(search_figures(demand, tiers, rails)) if tiers > 1 else None
     wanted, servers = group_thousands(because.value), demand.servers.value
-    if numbers and max(numbers.leaf_down, 1) > most_down(numbers):
+    if numbers and _least_down(numbers) > most_down(numbers):
         return _refuse_division(demand, numbers)
     if numbers and (shape := find_smallest(_without_fixed_counts(numbers))):
         message = (
@@ -211,6 +211,11 @@ def _set_radix(numbers: Numbers, ports: int) -> Numbers:
     )
 
 
+def _least_down(numbers: Numbers) -> int:
+    """The fewest ports down of a leaf that hold what the plan fixes: its links down, or a rail of a unit."""
+    return max(numbers.leaf_down, numbers.unit if numbers.rails > 1 else 0, 1)
+
+
 def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
     """No division of a leaf's ports has room for what the plan fixes and keeps the ratio."""
     name, leaf = demand.leaf.switch.identity.name, demand.leaf
@@ -220,7 +225,7 @@ def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
         message = f"{name} has too few ports for links down and up; name a switch with more"
         return Infeasible(message, because=fixed, rule="ports")
     message = (
-        f"{numbers.leaf_down or 1} ports down on a leaf leave too few up to keep {float(numbers.oversubscription):g} : "
+        f"{_least_down(numbers)} ports down on a leaf leave too few up to keep {float(numbers.oversubscription):g} : "
         f"1; a {name} has room for {most} down, or relax `oversubscription`"
     )
     return Infeasible(message, because=fixed, rule="ports")
