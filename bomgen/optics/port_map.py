@@ -31,6 +31,8 @@ class PortDemand(NamedTuple):
     ports: int
     rate: Figure
     plug: Plug
+    up: bool = False
+    """Whether they lead to the tier above."""
 
 
 class PortMap(NamedTuple):
@@ -59,7 +61,8 @@ def _port_demands(fabric: Fabric, tier: Tier, plug: Callable[[Links, str], Plug]
     """The ports of a fully connected switch by kind of link, those down first."""
     kinds = [links for links in fabric.links if tier.name in links.ends]
     for links in sorted(kinds, key=lambda links: links.ends[1] != tier.name or links.within_tier):
-        yield PortDemand(links.kind, ports_of(tier, links), links.rate_gbps, plug(links, tier.name))
+        up = links.ends[0] == tier.name and not links.within_tier
+        yield PortDemand(links.kind, ports_of(tier, links), links.rate_gbps, plug(links, tier.name), up)
     if fabric.uplink_gbps and tier.up:
         yield PortDemand(UPLINK, int(tier.up.value), fabric.uplink_gbps, Plug(UPLINK))
 
@@ -79,12 +82,12 @@ def _card_share(tier: Tier, wanted: Sequence[PortDemand], fitted: Sequence[Fitte
 def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | None = None) -> dict[str, PortMap]:
     """The sockets of every kind of link on a switch: one kind after the other, each in the first ports that carry it.
 
-    Every kind begins a cage of its own where ports may idle for that, different parts always, planning parts where
+    Links up begin a cage of their own where ports may idle for that, different parts always, planning parts where
     there are cages enough. Raises TooFewCages.
     """
     if card is not None and (found := _on_cards(switch, wanted, card)):
         return found
-    for sharing in (Sharing.NOTHING, Sharing.EQUAL_PARTS):
+    for sharing in (Sharing.NOT_UP, Sharing.EQUAL_PARTS):
         try:
             return _map_ports(switch, wanted, sharing)
         except TooFewCages:
@@ -95,7 +98,8 @@ def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | No
 class Sharing(Enum):
     """What kinds of link may share a cage."""
 
-    NOTHING = 0
+    NOT_UP = 0
+    """As equal parts, but links up with no others."""
     EQUAL_PARTS = 1
     PLANNING_PARTS = 2
 
@@ -111,7 +115,7 @@ def _map_ports(switch: Switch, wanted: Sequence[PortDemand], sharing: Sharing) -
             here = links_per_cage(group, each.rate)
             per_cage = here if not found else per_cage
             state = used.setdefault(index, _Used(0, 0, UNKNOWN))
-            start = state.start_for(here, each.plug, sharing)
+            start = state.start_for(here, each, sharing)
             capacity = int(Fraction(group_radix(group, each.rate).value))
             taken = min(each.ports - len(found), max(capacity - start, 0))
             for port in range(start, start + taken):
@@ -171,11 +175,12 @@ class _Used(NamedTuple):
     per_cage: int
     plug: Plug
 
-    def start_for(self, per_cage: int, plug: Plug, sharing: Sharing) -> int:
+    def start_for(self, per_cage: int, wanted: PortDemand, sharing: Sharing) -> int:
         """The first port for links of another kind: side by side with equal ones, else from the next cage on."""
         if not self.links:
             return 0
-        shares = sharing is not Sharing.NOTHING and may_share(self.plug, plug, sharing is Sharing.PLANNING_PARTS)
+        begins_one = wanted.up and sharing is Sharing.NOT_UP
+        shares = not begins_one and may_share(self.plug, wanted.plug, sharing is Sharing.PLANNING_PARTS)
         if self.per_cage == per_cage and shares:
             return self.links
         return ceil(self.links / self.per_cage) * per_cage

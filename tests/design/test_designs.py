@@ -239,11 +239,12 @@ def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worke
     ("storage", "said"),
     [
         ({"switch": "qm9700", "ports_per_server": 2}, "has a single switch"),
-        ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2}, "end in one module of one leaf"),
+        ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2}, "there are 2 + 1 switches instead of 1 + 1"),
+        ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2, "homing": "single"}, "end in one module of one leaf"),
         ({"switch": "qm9700", "ports_per_server": 2, "planes": 2}, None),
         ({"switch": "qm9700", "ports_per_server": 2, "topology": "mesh", "homing": "dual"}, None),
     ],
-    ids=["one switch", "one module", "planes", "dual homing"],
+    ids=["one switch", "one leaf", "one module", "planes", "dual homing"],
 )
 def test_single_points_of_failure_are_said(worked: Worked, storage: dict[str, Any], said: str | None) -> None:
     """What machines lose the storage with: the only switch, or the module of both ports. Two planes survive it."""
