@@ -152,7 +152,7 @@ class Fabric(NamedTuple):
     homing: Figure | None = None
     """A word: how the ports of a machine are dealt out to the switches; None: its topology says so."""
     rails_per_leaf: Figure | None = None
-    """Rails that a leaf serves; None: leaves belong to no rails."""
+    """Rails that a leaf serves, or ports of a dual-homed machine on it; None: leaves belong to no rails."""
     pods: Figure | None = None
     reserved_above: Figure | None = None
     """Reserved ports that stand on spines because the leaves are full."""

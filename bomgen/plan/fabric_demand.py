@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Figure, formula
 from bomgen.fabric import registry as topologies
+from bomgen.fabric.clos.search_formulas import most_ports_of_leaf, numbers_figure
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.ports import sum_of_ports
+from bomgen.fabric.requirements import search_figures
 from bomgen.fabric.types import Demand, DirectDemand, Fabric
 from bomgen.plan.attachment import Attachment, refusal
 from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Hosts
 
+TWO_TIERS = 2
+"""Of switches: leaves whose ports are divided into links down and links up."""
 SINGLE = "single"
 """How a machine is homed whose ports all end on one leaf."""
 UPLINK = "uplink"
@@ -181,7 +185,7 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
 
 
 def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> Figure:
-    """Servers that fill the down ports of a leaf of the fabric that so many servers would get.
+    """Servers that fill the most ports down of a leaf that keep the ratio, in the fabric that so many would get.
 
     A leaf that serves one rail has one port of each server. Raises Infeasible when there is no such fabric.
     """
@@ -191,5 +195,12 @@ def leaf_servers(fabric: FabricPlan, attached: Attachment, servers: Figure) -> F
     of_rail = fabric.declared.has_rails
     if of_rail and fabric.scalable_unit:
         return fabric.scalable_unit
-    leaf = build(fabric, attached, servers, fabric.hosts).tiers[0]
-    return servers_of_a_leaf(leaf.down, one_of_each_port() if of_rail else attached.ports_per_plane)
+    built = build(fabric, attached, servers, fabric.hosts)
+    plane, down = built.plane or built, built.tiers[0].down
+    if fabric.declared.searched:
+        whole = demand(fabric, attached, servers, fabric.hosts)
+        wanted = demand_of_one_plane(whole, fabric.planes, attached.ports_per_plane)
+        most = most_ports_of_leaf(numbers_figure(search_figures(wanted, TWO_TIERS)))
+        down = down if down.value == most.value else most
+    together = plane.rails_per_leaf or (one_of_each_port() if of_rail else attached.ports_per_plane)
+    return servers_of_a_leaf(down, together)

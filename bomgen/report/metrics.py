@@ -315,7 +315,7 @@ def _modules_per_gpu(built: BuiltFabric, gpus: Figure) -> dict[Path, Figure | No
 def _shape_numbers(base: Path, fabric: Fabric) -> dict[Path, Figure | None]:
     """How large and how long a fabric is, and what else its topology says of its shape."""
     found: dict[Path, Figure | None] = {
-        (*base, "rails_per_leaf"): fabric.rails_per_leaf,
+        (*base, "rails_per_leaf"): None if fabric.homing else fabric.rails_per_leaf,
         (*base, "hops"): fabric.hops,
         (*base, "growth"): fabric.growth,
         (*base, "largest"): fabric.largest,

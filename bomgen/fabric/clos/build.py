@@ -170,16 +170,18 @@ class Builder:
             return self.demand.leaf.uplinks
         figures, rates = self.figures, self.rates
         ratio = self.demand.oversubscription
+        of_all = formulas.up_ports(figures["radix"], ratio)
+        is_full = of_all.value == self.shape.up == figures["radix"].value - self.shape.down
         if self._fixed_down() is not None:
             least = formulas.up_ports_for(self._fixed_down(), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
-        elif self.exact:
+        elif self.exact and not is_full:
             least = formulas.up_ports_for(
                 down_of(self._searched), rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio
             )
         elif figures["cages"].value == 0:
             least = formulas.up_ports_for(figures["radix"], rates[SERVER_LEAF.name], rates[LEAF_SPINE.name], ratio)
         else:
-            least = formulas.up_ports(figures["radix"], ratio)
+            least = of_all
         return least if least.value == self.shape.up else up_of(self._searched)
 
     def _fixed_down(self) -> Any:
@@ -202,7 +204,7 @@ class Builder:
 
     def _down(self, up: Figure) -> Figure:
         fixed, figures = self._fixed_down(), self.figures
-        if fixed is None and not self.exact:
+        if fixed is None:
             room = self._ports_left_down(up, figures["radix"], figures["up_radix"], figures["cages"])
             fixed = room if room.value == self.shape.down else None
         return fixed or down_of(self._searched)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bomgen.core.provenance import Derived, Figure, formula
-from bomgen.fabric.clos.leaf_divisions import room_for_reserved
+from bomgen.fabric.clos.leaf_divisions import most_down, room_for_reserved
 from bomgen.fabric.clos.reach import largest_endpoints
 from bomgen.fabric.clos.search import require_smallest
 from bomgen.fabric.clos.shape import ClosShape, Numbers
@@ -58,6 +58,12 @@ def rails_of_leaf(shape: ClosShape) -> int:
 def most_ports_down(demand: Numbers, up: int) -> int:
     """Ports down of a leaf that its links up carry at the ratio asked."""
     return room_for_reserved(demand, up)
+
+
+@formula("ports")
+def most_ports_of_leaf(demand: Numbers) -> int:
+    """Ports down of a leaf, as given or the most for which there are links up that keep the ratio."""
+    return demand.leaf_down or most_down(demand)
 
 
 @formula("ports")

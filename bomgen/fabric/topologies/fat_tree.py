@@ -52,7 +52,7 @@ def build(demand: Demand) -> Fabric:
         )
         raise Infeasible(message, because=ports, rule="homing")
     dealt = demand._replace(rails_per_leaf=half_of_ports(ports))
-    return folded_clos(NAME, dealt, rails=ports)._replace(homing=homing, rails_per_leaf=None)
+    return folded_clos(NAME, dealt, rails=ports)._replace(homing=homing)
 
 
 TOPOLOGY = Topology(
