@@ -81,6 +81,11 @@ def divide_leaves(numbers: Numbers) -> Iterator[Division]:
             yield from _divide(numbers, most, each, each, numbers.rails // each)
 
 
+def most_leaves_of_group(numbers: Numbers) -> int:
+    """The most leaves of a rail that share spines below a core: half of a spine's ports, whatever its ratio."""
+    return max(min(numbers.spine_down or numbers.spine_radix // 2, numbers.spine_radix - numbers.spine_up), 1)
+
+
 def count_ports_together(numbers: Numbers, most: int) -> list[int]:
     """Numbers of ports of a server that may have to end on one leaf, of which `most` face down: all, or one."""
     whole = numbers.ports_per_server
@@ -138,16 +143,20 @@ def _divide(numbers: Numbers, most: int, ports: int, together: int, rows: int) -
 def _idle_ports(numbers: Numbers, row: _Row, most: int) -> Iterator[tuple[int, int, int]]:
     """Ports down and links up of a leaf that are no more than its endpoints need, and leaves.
 
-    More leaves and more links up than the ports in use need make room for reserved ones.
+    More leaves and more links up than the ports in use need make room for reserved ones. The first leaf of one more
+    group of a rail makes all groups smaller, which may save spines.
     """
     if numbers.leaf_down:
         fits = row.together <= numbers.leaf_down <= most
         choices = [(numbers.leaf_down, leaves) for leaves in (row.leaf_counts(numbers.leaf_down) if fits else ())]
     else:
-        counts = {row.count_leaves(down) for down in range(row.together, most + 1)}
-        counts.update(row.leaf_counts(most) if counts else ())
-        of_units = numbers.unit and numbers.rails > 1 and not numbers.reserved_ports
-        choices = [(row.count_down(leaves), leaves) for leaves in sorted(counts)[: 1 if of_units else None]]
+        counts = {leaves for down in range(row.together, most + 1) for leaves in row.leaf_counts(down)} or {0}
+        if numbers.rails > 1 and numbers.unit and not (numbers.host_ports or numbers.reserved_ports):
+            counts = {min(counts)}
+        elif numbers.rails > 1 and numbers.core_radix:
+            group = most_leaves_of_group(numbers)
+            counts.update(range((min(counts) - 1) // group * group + group + 1, max(counts), group))
+        choices = [(row.count_down(leaves), leaves) for leaves in sorted(counts) if leaves]
     for down, leaves in choices:
         fewest = links_up_for(numbers, down)
         for up in range(fewest, numbers.up_radix + 1) if numbers.reserved_ports and not numbers.leaf_up else (fewest,):

@@ -21,7 +21,13 @@ from math import ceil
 
 from bomgen.core.provenance import require
 from bomgen.core.work_budget import OF_SHAPE, spend
-from bomgen.fabric.clos.leaf_divisions import Division, divide_leaves, room_down, room_for_reserved
+from bomgen.fabric.clos.leaf_divisions import (
+    Division,
+    divide_leaves,
+    most_leaves_of_group,
+    room_down,
+    room_for_reserved,
+)
 from bomgen.fabric.clos.shape import ClosShape, Numbers, Steps
 from bomgen.fabric.ports import ports_left_down
 
@@ -168,8 +174,7 @@ def _numbers_of_pods(found: _Smallest, division: Division, rows: int) -> Iterato
     if numbers.pod_leaves:
         yield rows * ceil(row / numbers.pod_leaves)
     elif numbers.rails > 1:
-        limit = max(min(numbers.spine_down or numbers.spine_radix // 2, numbers.spine_radix - numbers.spine_up), 1)
-        yield rows * ceil(row / limit)
+        yield rows * ceil(row / most_leaves_of_group(numbers))
     else:
         most = found.most_below_spine
         if most:
@@ -268,12 +273,12 @@ def _count_cores(links: int, of_core: int, fixed: int) -> int:
 def _spread(found: _Smallest, division: Division, of_pod: int, ports: int, fixed: int) -> Iterator[tuple[int, int]]:
     """Spines above leaves, and the links up of a leaf: equally many to each, no more than the leaf has ports for.
 
-    More spines than the links up that the ratio asks are of use where the plan says how many cores share their links.
+    More spines than the links up that the ratio asks may share their own links up evenly over fewer cores.
     """
     numbers, asked, most = found.numbers, division.up, ports // of_pod
     if not most:
         return
-    last = numbers.up_radix if numbers.core_count else asked
+    last = numbers.up_radix if numbers.core_radix else asked
     for spines in [fixed] if fixed else range(ceil(asked / most), last + 1):
         each = ceil(asked / spines)
         up = spines * each
