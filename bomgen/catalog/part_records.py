@@ -157,7 +157,7 @@ def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.Ser
 
 SAME = ("rate_gbps", "ports", "cage", "optic", "fibre", "connector", "lane_gbps")
 """Fields that a compatible module shares with the module it replaces."""
-SAME_CABLE = ("kind", "links", "link_gbps", "a", "b", "fibre", "connector", "polarity")
+SAME_CABLE = ("kind", "links", "link_gbps", "a", "b", "fibre", "connector", "far_connector", "polarity")
 """Fields that a compatible cable shares with the cable it replaces."""
 
 
@@ -199,6 +199,7 @@ def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
         protocols=tuple(of("protocols").value("protocols") or ()),
         power_w=of("power").figure("power", "W"),
         lane_gbps=None if lane is None else int(lane),
+        nic_only=bool(of("nic_only").value("nic_only")),
         replaces=_replaced_ids(record),
     )
 
@@ -223,6 +224,7 @@ def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
         protocols=tuple(of("protocols").value("protocols") or ()),
         ordering_numbers=dict(record.value("ordering_numbers") or {}),
         polarity=of("polarity").value("polarity"),
+        far_connector=of("far_connector").value("far_connector"),
         replaces=_replaced_ids(record),
     )
 

@@ -245,6 +245,8 @@ class Module(NamedTuple):
     power_w: Figure | None
     lane_gbps: int | None = None
     """None: not known."""
+    nic_only: bool = False
+    """Whether its vendor sells it for NICs and appliances, not for switches."""
     replaces: tuple[str, ...] = ()
     """Ids of the modules that it is a substitute for."""
     stands_for: str | None = None
@@ -286,6 +288,8 @@ class Cable(NamedTuple):
     """Ids of the cables that it is a substitute for."""
     stands_for: str | None = None
     """Id of the part that it substitutes in this plan; it is preferred as that part is."""
+    far_connector: str | None = None
+    """Connector at the legs of a fan-out, where it is another one."""
     named_length_m: Fraction | None = None
     """The length in the name it was looked up by, such as `mfp7e10-n030`; None: no length was named."""
 
