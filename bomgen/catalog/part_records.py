@@ -107,6 +107,7 @@ def nic(record: Record) -> parts.Nic:
         ports_per_cage=record.figure_or_one("ports_per_cage"),
         protocols=tuple(record.value("protocols") or ()),
         power_w=record.figure("power", "W"),
+        ethernet_gbps=record.figure("ethernet_port_gbps", "Gb/s"),
     )
 
 

@@ -74,6 +74,8 @@ class Nic(NamedTuple):
     ports_per_cage: Figure
     protocols: tuple[str, ...]
     power_w: Figure | None
+    ethernet_gbps: Figure | None = None
+    """Rate of an Ethernet link of one port at most; None: that of the port."""
 
 
 @dataclass(frozen=True, slots=True)
