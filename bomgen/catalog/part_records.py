@@ -52,7 +52,7 @@ def gpu(record: Record) -> parts.Gpu:
         pod_chips=record.figure("chips", "count", "pod") if record.value("pod") else None,
         pod_dimensions=_pod_dimensions(record),
         pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
-        pcie_gbps=_pcie(record),
+        pcie_gbps=_pcie(record, "pcie"),
         scale_up=record.figure("scale_up", "bytes/s"),
     )
 
@@ -63,9 +63,10 @@ def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
     return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
 
 
-def _pcie(record: Record) -> Figure | None:
-    text = record.value("pcie")
-    return gpu_bandwidth.parse_pcie(str(text), record.origin("pcie")) if text else None
+def _pcie(record: Record, key: str) -> Figure | None:
+    """The rate of the PCIe connection under a key of a record; None where it is not known."""
+    text = record.value(key)
+    return gpu_bandwidth.parse_pcie(str(text), record.origin(key)) if text else None
 
 
 def _peaks(record: Record, suffix: str) -> dict[str, Figure]:
@@ -131,6 +132,7 @@ def server(record: Record) -> parts.Server:
         power_w=record.figure("power", "W"),
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
+        nic_slot_gbps=_pcie(record, "nic_slot"),
     )
 
 

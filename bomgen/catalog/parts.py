@@ -118,6 +118,8 @@ class Server(NamedTuple):
     weight_kg: Figure | None = None
     """Of the unit bought."""
     supplies: PowerSupplies | None = None
+    nic_slot_gbps: Figure | None = None
+    """Raw rate of the slot of a network card, one way."""
 
     @property
     def rack_scale(self) -> bool:

@@ -176,6 +176,31 @@ def _gpu_links(designed: Design) -> Iterator[Problem]:
 
 
 @rule
+def _nic_slots(designed: Design) -> Iterator[Problem]:
+    """NICs whose ports together are faster than the slot that they are in."""
+    server = designed.plan.cluster.server
+    if server is None or server.nic_slot_gbps is None:
+        return
+    slot = server.nic_slot_gbps.value
+    for built in designed.fabrics:
+        attached = built.attachment
+        if attached is None or attached.bought is None:
+            continue
+        ports = Fraction(attached.ports_per_server.value) / attached.nics_per_server.value
+        rate = ports * built.fabric.links[0].rate_gbps.value
+        if rate > slot:
+            text = message(
+                "nic-slot",
+                nic=attached.bought.identity.name,
+                rate=f"{float(rate):g}",
+                server=server.identity.name,
+                slot=slot,
+            )
+            mark = attached.bought.identity.mark or built.plan.mark
+            yield Problem(mark, "warning", text, "nic-slot", f"fabrics.{built.plan.name}.nic")
+
+
+@rule
 def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
     """GPUs that fill no rack of a rack-scale system: the whole rack is bought."""
     cluster, sizing = designed.plan.cluster, designed.sizing
