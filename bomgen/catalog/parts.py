@@ -175,6 +175,8 @@ class PortGroup(NamedTuple):
     cage: str
     modes: Mapping[int, Figure]
     """Ports by rate [Gb/s] where the vendor's table differs from `split`."""
+    cage_power_w: Figure | None = None
+    """Power that a cage gives its module."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,4 +174,5 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
         split=record.figure_or_one("split", *above),
         cage=str(record.value(*above, "cage") or parts.ANY),
         modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
+        cage_power_w=record.figure("cage_power", "W"),
     )

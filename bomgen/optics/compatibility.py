@@ -27,6 +27,8 @@ class Cage(NamedTuple):
     protocol: str | None
     name: str
     """Name of the device."""
+    power_w: Fraction | None = None
+    """Power that it gives its module; None: not known."""
 
     @property
     def described(self) -> str:
@@ -227,7 +229,20 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason
         return Reason("ports", message)
     if cage.protocol and module.protocols and cage.protocol not in module.protocols:
         return Reason("protocol", f"{name} speaks {', '.join(module.protocols)}, the {cage.name} {cage.protocol}")
-    return None
+    return power_reason(module, cage)
+
+
+def power_reason(module: Module, cage: Cage) -> Reason | None:
+    """Why a module draws too much for a cage; None when it does not, or either is not known."""
+    if (
+        module.identity.generic
+        or module.power_w is None
+        or cage.power_w is None
+        or module.power_w.value <= cage.power_w
+    ):
+        return None
+    drawn, given = (f"{float(watts):g} W" for watts in (module.power_w.value, cage.power_w))
+    return Reason("power", f"{module.identity.id} draws {drawn}, a cage of {cage.name} gives {given}")
 
 
 def _rate_reason(module: Module, rate: int) -> Reason:

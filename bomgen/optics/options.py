@@ -21,6 +21,7 @@ from bomgen.optics.compatibility import (
     module_in_cage,
     module_reason,
     pair_reason,
+    power_reason,
     reach,
 )
 from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, FIBRE, Medium, MediumOption, PartsLookup, Span, metres
@@ -211,12 +212,19 @@ def _part_names(parts: Sequence[Cable] | Sequence[Module]) -> str:
     return ", ".join(sorted({part.identity.part_number or part.identity.id for part in parts}))
 
 
+def _too_hot(fibre: str, cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
+    """The modules of a fibre that fit a cage but for their power."""
+    fitting = _fitting_modules(cage._replace(power_w=None), rate, parts)
+    return [module for module in fitting if module.fibre == fibre and power_reason(module, cage)]
+
+
 def _modules_rejection(fibre: str, span: Span, parts: PartsLookup) -> MediumOption:
     """Why no modules of a fibre are possible."""
     rules = parts.rules()
     fitting = [[each for each in _fitting_modules(cage, span.gbps, parts) if each.fibre == fibre] for cage in span[:2]]
     if not all(fitting):
-        return MediumOption(fibre, None, "no-part")
+        hot = [module for cage in span[:2] for module in _too_hot(fibre, cage, span.gbps, parts)]
+        return MediumOption(fibre, None, "power", _part_names(hot)) if hot else MediumOption(fibre, None, "no-part")
     sold = [[each for each in ends if each.identity.availability == AVAILABLE] for ends in fitting]
     if not all(sold):
         return MediumOption(fibre, None, "not-sold", _part_names(fitting[0] + fitting[1]))
