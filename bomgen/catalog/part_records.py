@@ -147,6 +147,7 @@ def appliance(record: Record) -> parts.Appliance:
         protocols=tuple(record.value("protocols") or ()),
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
+        subnet_manager=bool(record.value("subnet_manager")),
     )
 
 

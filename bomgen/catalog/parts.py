@@ -139,6 +139,8 @@ class Appliance(NamedTuple):
     protocols: tuple[str, ...]
     weight_kg: Figure | None = None
     supplies: PowerSupplies | None = None
+    subnet_manager: bool = False
+    """Whether it runs the subnet manager of an InfiniBand fabric."""
 
 
 class Rack(NamedTuple):
@@ -234,6 +236,8 @@ class Switch(NamedTuple):
     """Components of a modular switch, whose ports are those of its line cards; None: a fixed switch."""
     weight_kg: Figure | None = None
     supplies: PowerSupplies | None = None
+    managed: bool = True
+    """Whether it can run the subnet manager of an InfiniBand fabric."""
 
 
 class Module(NamedTuple):

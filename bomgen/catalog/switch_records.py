@@ -49,6 +49,7 @@ def switch(record: Record) -> parts.Switch:
         chassis=built,
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
+        managed=record.value("managed") is not False,
     )
 
 

@@ -26,6 +26,8 @@ OF_SWITCHES = (
     *("nic", "gpus_per_nic", "ports_per_server", "scalable_unit", "reserved_ports", "hosts"),
 )
 """Keys of a fabric that say something of its switches, or of what is plugged into them."""
+INFINIBAND = "infiniband"
+"""The protocol whose links come up only under a subnet manager."""
 STARVED = Fraction(1, 2)
 """Published designs give a GPU 0.78 of its PCIe: 400 of 512 Gb/s on an H100, 200 of 256 on an A100."""
 BOLD_MFU = Fraction(7, 10)
@@ -158,6 +160,22 @@ def _ends_in_one_module(built: BuiltFabric) -> bool:
     module = group.medium.upper
     together = len(plane.seats.value.rails) == 1 and module is not None
     return together and 1 < attached.ports_per_server.value <= (module.ports.value if module else 0)
+
+
+@rule
+def _subnet_managers(designed: Design) -> Iterator[Problem]:
+    """InfiniBand fabrics in which nothing that is known runs a subnet manager.
+
+    Reserved ports are kept for one.
+    """
+    for built in designed.fabrics:
+        switches = [tier.switch for tier in built.fabric.tiers]
+        managed = built.plan.reserved_ports or any(each.managed or each.protocol != INFINIBAND for each in switches)
+        if not switches or managed or any(each.part and each.part.subnet_manager for each in built.hosts):
+            continue
+        names = list(dict.fromkeys(each.identity.name for each in switches))
+        text = message("no-subnet-manager", fabric=built.plan.name, names=names)
+        yield Problem(built.plan.mark, "warning", text, "subnet-manager", f"fabrics.{built.plan.name}.switches")
 
 
 @rule

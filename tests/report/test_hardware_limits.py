@@ -49,3 +49,29 @@ def test_both_ports_of_a_nic_count(built: Built) -> None:
     bom = built(plan("a100-sxm-80", compute={"switch": "qm8700", "nic": "cx6-hdr-2"}))
     [message] = warnings(bom, "nic-slot")
     assert "carry 400 Gb/s" in message
+
+
+# subnet managers ------------------------------------------------------------------------------------------------------
+
+
+def test_unmanaged_switches_need_a_subnet_manager(built: Built) -> None:
+    """NVIDIA QM97X0 manual: every InfiniBand subnet needs one; a QM9790 has no CPU to run it."""
+    [message] = warnings(built(plan("h100-sxm", compute={"switch": "qm9790"})), "subnet-manager")
+    assert "compute" in message
+    assert "QM9790" in message
+    assert "ufm-ndr" in message
+
+
+@pytest.mark.parametrize(
+    "fabric",
+    [
+        {"switch": "qm9700"},
+        {"switch": "sn5600"},
+        {"switch": "qm9790", "spine": {"switch": "qm9700"}, "tiers": 2},
+        {"switch": "qm9790", "hosts": [{"name": "ufm", "count": 2, "part": "ufm-ndr"}]},
+        {"switch": "qm9790", "reserved_ports": 2},
+    ],
+)
+def test_a_subnet_manager_is_known(built: Built, fabric: dict[str, Any]) -> None:
+    """In a managed switch of any tier, in an appliance, or on ports kept for one; Ethernet needs none."""
+    assert not warnings(built(plan("h100-sxm", compute=fabric)), "subnet-manager")
