@@ -52,7 +52,7 @@ def gpu(record: Record) -> parts.Gpu:
         pod_chips=record.figure("chips", "count", "pod") if record.value("pod") else None,
         pod_dimensions=_pod_dimensions(record),
         pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
-        pcie_gbps=_pcie(record),
+        pcie_gbps=_pcie(record, "pcie"),
         scale_up=record.figure("scale_up", "bytes/s"),
     )
 
@@ -63,9 +63,10 @@ def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
     return tuple(Figure(int(value), "count", record.origin("dimensions", "pod")) for value in values)
 
 
-def _pcie(record: Record) -> Figure | None:
-    text = record.value("pcie")
-    return gpu_bandwidth.parse_pcie(str(text), record.origin("pcie")) if text else None
+def _pcie(record: Record, key: str) -> Figure | None:
+    """The rate of the PCIe connection under a key of a record; None where it is not known."""
+    text = record.value(key)
+    return gpu_bandwidth.parse_pcie(str(text), record.origin(key)) if text else None
 
 
 def _peaks(record: Record, suffix: str) -> dict[str, Figure]:
@@ -107,6 +108,7 @@ def nic(record: Record) -> parts.Nic:
         ports_per_cage=record.figure_or_one("ports_per_cage"),
         protocols=tuple(record.value("protocols") or ()),
         power_w=record.figure("power", "W"),
+        ethernet_gbps=record.figure("ethernet_port_gbps", "Gb/s"),
     )
 
 
@@ -130,6 +132,7 @@ def server(record: Record) -> parts.Server:
         power_w=record.figure("power", "W"),
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
+        nic_slot_gbps=_pcie(record, "nic_slot"),
     )
 
 
@@ -144,6 +147,7 @@ def appliance(record: Record) -> parts.Appliance:
         protocols=tuple(record.value("protocols") or ()),
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
+        subnet_manager=bool(record.value("subnet_manager")),
     )
 
 
@@ -157,7 +161,7 @@ def _server_ports(record: Record, count: str, rate: str, cage: str) -> parts.Ser
 
 SAME = ("rate_gbps", "ports", "cage", "optic", "fibre", "connector", "lane_gbps")
 """Fields that a compatible module shares with the module it replaces."""
-SAME_CABLE = ("kind", "links", "link_gbps", "a", "b", "fibre", "connector", "polarity")
+SAME_CABLE = ("kind", "links", "link_gbps", "a", "b", "fibre", "connector", "far_connector", "polarity")
 """Fields that a compatible cable shares with the cable it replaces."""
 
 
@@ -199,6 +203,7 @@ def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
         protocols=tuple(of("protocols").value("protocols") or ()),
         power_w=of("power").figure("power", "W"),
         lane_gbps=None if lane is None else int(lane),
+        nic_only=bool(of("nic_only").value("nic_only")),
         replaces=_replaced_ids(record),
     )
 
@@ -223,6 +228,7 @@ def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
         protocols=tuple(of("protocols").value("protocols") or ()),
         ordering_numbers=dict(record.value("ordering_numbers") or {}),
         polarity=of("polarity").value("polarity"),
+        far_connector=of("far_connector").value("far_connector"),
         replaces=_replaced_ids(record),
     )
 

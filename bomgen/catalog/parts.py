@@ -74,6 +74,8 @@ class Nic(NamedTuple):
     ports_per_cage: Figure
     protocols: tuple[str, ...]
     power_w: Figure | None
+    ethernet_gbps: Figure | None = None
+    """Rate of an Ethernet link of one port at most; None: that of the port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ class Server(NamedTuple):
     weight_kg: Figure | None = None
     """Of the unit bought."""
     supplies: PowerSupplies | None = None
+    nic_slot_gbps: Figure | None = None
+    """Raw rate of the slot of a network card, one way."""
 
     @property
     def rack_scale(self) -> bool:
@@ -135,6 +139,8 @@ class Appliance(NamedTuple):
     protocols: tuple[str, ...]
     weight_kg: Figure | None = None
     supplies: PowerSupplies | None = None
+    subnet_manager: bool = False
+    """Whether it runs the subnet manager of an InfiniBand fabric."""
 
 
 class Rack(NamedTuple):
@@ -171,6 +177,8 @@ class PortGroup(NamedTuple):
     cage: str
     modes: Mapping[int, Figure]
     """Ports by rate [Gb/s] where the vendor's table differs from `split`."""
+    cage_power_w: Figure | None = None
+    """Power that a cage gives its module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +236,8 @@ class Switch(NamedTuple):
     """Components of a modular switch, whose ports are those of its line cards; None: a fixed switch."""
     weight_kg: Figure | None = None
     supplies: PowerSupplies | None = None
+    managed: bool = True
+    """Whether it can run the subnet manager of an InfiniBand fabric."""
 
 
 class Module(NamedTuple):
@@ -245,6 +255,8 @@ class Module(NamedTuple):
     power_w: Figure | None
     lane_gbps: int | None = None
     """None: not known."""
+    nic_only: bool = False
+    """Whether its vendor sells it for NICs and appliances, not for switches."""
     replaces: tuple[str, ...] = ()
     """Ids of the modules that it is a substitute for."""
     stands_for: str | None = None
@@ -286,6 +298,8 @@ class Cable(NamedTuple):
     """Ids of the cables that it is a substitute for."""
     stands_for: str | None = None
     """Id of the part that it substitutes in this plan; it is preferred as that part is."""
+    far_connector: str | None = None
+    """Connector at the legs of a fan-out, where it is another one."""
     named_length_m: Fraction | None = None
     """The length in the name it was looked up by, such as `mfp7e10-n030`; None: no length was named."""
 

@@ -49,6 +49,7 @@ def switch(record: Record) -> parts.Switch:
         chassis=built,
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
+        managed=record.value("managed") is not False,
     )
 
 
@@ -174,4 +175,5 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
         split=record.figure_or_one("split", *above),
         cage=str(record.value(*above, "cage") or parts.ANY),
         modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
+        cage_power_w=record.figure("cage_power", "W"),
     )

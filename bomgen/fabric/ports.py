@@ -9,10 +9,16 @@ from typing import NamedTuple
 from bomgen.catalog.parts import PortGroup, Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Cited, Figure, formula
 
 MAX_LANES = 8
 """A port is split into at most eight links: the lanes of the widest cages (OSFP, QSFP-DD)."""
+
+
+LANES = {"osfp": 8, "osfp-finned": 8, "osfp-flat": 8, "qsfp-dd": 8, "qsfp112": 4, "qsfp56": 4}
+"""Electrical lanes of a cage by its form."""
+SLOW_FORM, SLOW_LANE_GBPS = "qsfp56", 50
+"""The form of cage whose lanes carry 50 Gb/s at most; no optics turn these into lanes of 100G."""
 
 
 def carries_rate(group: PortGroup, rate: Figure) -> bool:
@@ -62,6 +68,29 @@ def group_radix(group: PortGroup, rate: Figure) -> Figure:
     return ports_when_split(group.ports, group.split, group.port_gbps, rate)
 
 
+def limit_to_lanes(switch: Switch, end_cage: str, rate: Figure) -> Switch:
+    """A switch whose ports carry links to ends with cages of a form: over as many of its lanes as these ends have.
+
+    A port of four lanes of 100G carries one link to an HDR device, which needs four lanes of 50G, and not two.
+    """
+    lanes = int(rate.value) // SLOW_LANE_GBPS
+    if end_cage != SLOW_FORM or lanes < LANES[SLOW_FORM]:
+        return switch
+    return switch._replace(groups=tuple(_limit_group(group, rate, lanes) for group in switch.groups))
+
+
+def _limit_group(group: PortGroup, rate: Figure, lanes: int) -> PortGroup:
+    """Ports with no more links of a rate than their lanes carry."""
+    if group.cage not in LANES or not carries_rate(group, rate):
+        return group
+    of_cage = Figure(LANES[group.cage], "lanes", Cited(message("lanes-of-form", form=group.cage), (), "high"))
+    of_link = Figure(lanes, "lanes", Cited(message("lanes-of-form", form=SLOW_FORM), (), "high"))
+    ports = ports_by_lanes(group.ports, group.ports_per_cage, of_cage, of_link)
+    if ports.value >= group_radix(group, rate).value:
+        return group
+    return group._replace(modes={**group.modes, int(rate.value): ports})
+
+
 def links_in_cage(links: int, cages: int) -> int | Fraction:
     """The links of a rate that one cage carries, of so many in all of a switch: whole ones, where there are any.
 
@@ -80,6 +109,12 @@ def links_per_cage(group: PortGroup, rate: Figure) -> int:
 def ports_when_split(ports: int, split: int, port_gbps: int, link_gbps: int) -> int:
     """Links of a switch whose ports are split as far as the rate allows."""
     return ports * min(split, port_gbps // link_gbps)
+
+
+@formula("ports")
+def ports_by_lanes(ports: int, ports_per_cage: int, lanes_of_cage: int, lanes_of_link: int) -> int:
+    """Links of a switch whose cages have so many electrical lanes, and whose links need several each."""
+    return ports // ports_per_cage * (lanes_of_cage // lanes_of_link)
 
 
 @formula("ports")

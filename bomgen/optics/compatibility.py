@@ -27,6 +27,8 @@ class Cage(NamedTuple):
     protocol: str | None
     name: str
     """Name of the device."""
+    power_w: Fraction | None = None
+    """Power that it gives its module; None: not known."""
 
     @property
     def described(self) -> str:
@@ -57,6 +59,27 @@ class Splitter(NamedTuple):
     legs: int
 
 
+class Breakout(NamedTuple):
+    """An optical engine whose lanes are links of their own, to a module of another optic each."""
+
+    optic: str
+    partner: str
+    lane_gbps: int
+    legs: int
+
+    def serves(self, engine: Module, rate: int) -> bool:
+        """Whether the lanes of an engine are links of a rate [Gb/s]."""
+        lanes = engine.optic == self.optic and engine.lane_gbps == self.lane_gbps
+        return lanes and engine.engine_gbps == rate * self.legs
+
+    def joins(self, one: Module, other: Module) -> bool:
+        """Whether one of two modules breaks out to several of the other."""
+        return any(
+            self.serves(engine, leg.engine_gbps) and leg.optic == self.partner
+            for engine, leg in ((one, other), (other, one))
+        )
+
+
 class NicReach(NamedTuple):
     """Maximum reach of a link whose NIC has a single-port module of an optic and lane rate."""
 
@@ -79,8 +102,6 @@ class Rules(NamedTuple):
     plugs: Mapping[str, tuple[str, ...]]
     """By form of cage: the forms of plug that it accepts."""
     adapters: tuple[Adapter, ...]
-    nic_cages: tuple[str, ...]
-    """Forms whose single-port modules do not go into switches."""
     receptacles: int
     """Most receptacles of a module."""
     partners: Mapping[str, tuple[str, ...]]
@@ -93,6 +114,7 @@ class Rules(NamedTuple):
     """By the polarities of fibres in series: their combined polarity."""
     nic_reach: NicReach
     splitter: Splitter
+    breakout: Breakout
     planning: Mapping[str, PlanningFibre]
     """By fibre, in the order tried."""
     order: tuple[str, ...]
@@ -144,12 +166,15 @@ def links_per_engine(module: Module, rate: int, rules: Rules) -> int:
         return 1
     splitter = rules.splitter
     splits = module.optic in splitter.optics and module.lane_gbps == splitter.lane_gbps
-    return splitter.legs if splits and module.engine_gbps == rate * splitter.legs else 0
+    if splits and module.engine_gbps == rate * splitter.legs:
+        return splitter.legs
+    return rules.breakout.legs if rules.breakout.serves(module, rate) else 0
 
 
 def _slows_down(module: Module, cage: Cage, rate: int, rules: Rules) -> bool:
     """Whether a NIC's module runs below its full rate, as one leg of a splitter fibre."""
-    return cage.device == SERVER and module.ports.value == 1 and links_per_engine(module, rate, rules) > 1
+    leg = links_per_engine(module, rate, rules) > 1 and not rules.breakout.serves(module, rate)
+    return cage.device == SERVER and module.ports.value == 1 and leg
 
 
 @formula("count")
@@ -190,19 +215,34 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason
         return Reason("rate", f"{name} carries {module.engine_gbps} Gb/s, not {rate}") if wrong else None
     if not accepts(cage.form, module.cage, rules) and adapter_for(cage, module.cage, rules) is None:
         return Reason("cage", f"{name} is {module.cage}, the cage of the {cage.device} ({cage.name}) {cage.form}")
-    if cage.device != SERVER and module.ports.value == 1 and module.cage in rules.nic_cages:
+    if cage.device != SERVER and module.nic_only:
         return Reason("cage", f"{name} is a module for NICs, not for switches such as {cage.name}")
     if not links_per_engine(module, rate, rules):
         return _rate_reason(module, rate)
     carried = (
         1 if _slows_down(module, cage, rate, rules) else module.ports.value * links_per_engine(module, rate, rules)
     )
+    if cage.form != ANY and carried > cage.links and links_per_engine(module, rate, rules) > 1:
+        return _rate_reason(module, rate)
     if cage.form != ANY and carried != cage.links:
         message = f"{name} carries {carried} links, a cage of the {cage.device} ({cage.name}) {cage.links}"
         return Reason("ports", message)
     if cage.protocol and module.protocols and cage.protocol not in module.protocols:
         return Reason("protocol", f"{name} speaks {', '.join(module.protocols)}, the {cage.name} {cage.protocol}")
-    return None
+    return power_reason(module, cage)
+
+
+def power_reason(module: Module, cage: Cage) -> Reason | None:
+    """Why a module draws too much for a cage; None when it does not, or either is not known."""
+    if (
+        module.identity.generic
+        or module.power_w is None
+        or cage.power_w is None
+        or module.power_w.value <= cage.power_w
+    ):
+        return None
+    drawn, given = (f"{float(watts):g} W" for watts in (module.power_w.value, cage.power_w))
+    return Reason("power", f"{module.identity.id} draws {drawn}, a cage of {cage.name} gives {given}")
 
 
 def _rate_reason(module: Module, rate: int) -> Reason:
@@ -226,12 +266,17 @@ def pair_reason(lower: Module, upper: Module, rules: Rules) -> Reason | None:
             return Reason("medium", message)
     if _differ(lower.fibre, upper.fibre):
         return Reason("medium", f"{names[0]} is {lower.fibre}, {names[1]} {upper.fibre}")
-    if ANY not in (lower.optic, upper.optic) and upper.optic not in rules.partners.get(lower.optic, (lower.optic,)):
+    joined = rules.breakout.joins(lower, upper)
+    if (
+        not joined
+        and ANY not in (lower.optic, upper.optic)
+        and upper.optic not in rules.partners.get(lower.optic, (lower.optic,))
+    ):
         return Reason("optic", f"{names[0]} is {lower.optic}, {names[1]} {upper.optic}")
     if lower.lane_gbps and upper.lane_gbps and lower.lane_gbps != upper.lane_gbps:
         message = f"{names[0]} has lanes of {lower.lane_gbps} Gb/s, {names[1]} of {upper.lane_gbps}"
         return Reason("lanes", f"{message}, and neither changes its rate")
-    if _differ(lower.connector, upper.connector):
+    if not joined and _differ(lower.connector, upper.connector):
         return Reason("connector", f"{names[0]} is {lower.connector}, {names[1]} {upper.connector}")
     return None
 
@@ -245,10 +290,14 @@ def reach(lower: Module, upper: Module, rules: Rules) -> Fraction | None:
     """Reach of a link between two modules [m]: the shorter of both; None when neither is known."""
     reaches = [Fraction(module.reach_m.value) for module in (lower, upper) if module.reach_m]
     limit = rules.nic_reach
-    single = lower.cage in rules.nic_cages and lower.ports.value == 1
-    if single and (lower.optic, lower.lane_gbps) == (limit.optic, limit.lane_gbps):
+    if lower.nic_only and (lower.optic, lower.lane_gbps) == (limit.optic, limit.lane_gbps):
         reaches.append(limit.reach_m)
     return min(reaches, default=None)
+
+
+def fibre_module(lower: Module, upper: Module) -> Module:
+    """The module that a fibre must fit: where the other has another connector, the upper one, which breaks out."""
+    return upper if lower.fibre == ANY or _differ(lower.connector, upper.connector) else lower
 
 
 def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reason | None:
@@ -261,7 +310,7 @@ def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Reas
     if cable.links.value != links:
         return Reason("ports", f"{name} carries {cable.links.value} links, one receptacle of {of} {links}")
     wanted = rules.polarities.get(module.connector)
-    if wanted and module.fibre != ANY and cable.polarity != wanted:
+    if wanted and module.fibre != ANY and cable.polarity != wanted and cable.far_connector is None:
         return Reason("polarity", f"{name} is {cable.polarity or 'of no known polarity'}, {of} needs {wanted}")
     return None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.units import parse
-from bomgen.optics.compatibility import Adapter, NicReach, PlanningFibre, Rules, Splitter
+from bomgen.optics.compatibility import Adapter, Breakout, NicReach, PlanningFibre, Rules, Splitter
 
 
 def rules(catalog: Catalog) -> Rules:
@@ -18,11 +18,10 @@ def rules(catalog: Catalog) -> Rules:
         for key, table in record.data.items():
             known = tables.get(key)
             tables[key] = {**known, **table} if isinstance(known, dict) and isinstance(table, dict) else table
-    reach, splitter = tables["nic_reach"], tables["splitter"]
+    reach, splitter, breakout = tables["nic_reach"], tables["splitter"], tables["breakout"]
     return Rules(
         plugs=_lists(tables["plugs"]),
         adapters=tuple(Adapter(**each) for each in tables["adapters"]),
-        nic_cages=tuple(tables["nic_cages"]),
         receptacles=int(tables["receptacles"]),
         partners=_lists(tables["partners"]),
         lane_fibres={int(lane): fibres for lane, fibres in _lists(tables["lane_fibres"]).items()},
@@ -30,6 +29,7 @@ def rules(catalog: Catalog) -> Rules:
         in_a_row={tuple(each["fibres"]): each["together"] for each in tables["in_a_row"]},
         nic_reach=NicReach(reach["optic"], int(reach["lane_gbps"]), Fraction(parse(reach["reach"], "m"))),
         splitter=Splitter(tuple(splitter["optics"]), int(splitter["lane_gbps"]), int(splitter["legs"])),
+        breakout=Breakout(breakout["optic"], breakout["partner"], int(breakout["lane_gbps"]), int(breakout["legs"])),
         planning={fibre: PlanningFibre(**each) for fibre, each in tables["planning"].items()},
         order=tuple(tables["order"]),
     )

@@ -11,6 +11,7 @@ from bomgen.optics.compatibility import (
     Cage,
     Unbuildable,
     cable_reason,
+    fibre_module,
     fibre_reason,
     module_in_cage,
     module_reason,
@@ -85,8 +86,11 @@ def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
     split = [
         links_of_receptacle(module, cage, span.gbps, rules) for module, cage in zip(bare, (lower, upper), strict=True)
     ]
-    of = up if low.fibre == ANY else low
-    fibre = select_fibre(of, max(split), span.length_m, parts, span.over_panels) if min(split) == 1 else None
+    fibre = (
+        select_fibre(fibre_module(low, up), max(split), span.length_m, parts, span.over_panels)
+        if min(split) == 1
+        else None
+    )
     if max(split) == 1 and max(low.ports.value, up.ports.value) > rules.receptacles:
         fibre = _fan_out_cable(low, up, span.length_m, fibre, parts)
     found = Medium(low, up, *fibre) if fibre else Medium(low, up, None, span.length_m)
@@ -101,7 +105,7 @@ def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLooku
     if cable.medium != FIBRE:
         message = f"{cable.identity.id} is not a fibre; it is {cable.medium}: name a fibre, or leave `fibre:` out"
         raise Unbuildable(message, "medium")
-    module = medium.upper if medium.lower.fibre == ANY else medium.lower
+    module = fibre_module(medium.lower, medium.upper)
     links = int(medium.cable.links.value) if medium.cable else 1
     reason = fibre_reason(cable, module, links, parts.rules())
     if reason:

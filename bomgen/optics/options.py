@@ -14,12 +14,14 @@ from bomgen.optics.compatibility import (
     Cage,
     Rules,
     cable_reason,
+    fibre_module,
     fibre_reason,
     joins_two_cages,
     links_per_engine,
     module_in_cage,
     module_reason,
     pair_reason,
+    power_reason,
     reach,
 )
 from bomgen.optics.types import AOC, COPPER, COPPER_PAIRS, FIBRE, Medium, MediumOption, PartsLookup, Span, metres
@@ -34,10 +36,10 @@ def shortest_length(lengths: tuple[float, ...], wanted: Fraction) -> Fraction | 
     return min((Fraction(length) for length in lengths if length >= wanted), default=None)
 
 
-def _module_preference(module: Module) -> tuple[bool, Fraction, bool, str]:
-    """Sort key: multimode first, then the shortest reach, then originals before their replacements."""
+def _module_preference(module: Module) -> tuple[bool, bool, Fraction, bool, str]:
+    """Sort key: vendors' own first, then multimode, the shortest reach, originals before their replacements."""
     longest = module.reach_m.value if module.reach_m else 0
-    return module.fibre != MULTIMODE, Fraction(longest), *_originals_first(module)
+    return module.identity.generic, module.fibre != MULTIMODE, Fraction(longest), *_originals_first(module)
 
 
 def _originals_first(part: Module | Cable) -> tuple[bool, str]:
@@ -57,7 +59,7 @@ def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
         rates.append(rate * rules.splitter.legs)
     found = {module.identity.id: module for plug in plugs for gbps in rates for module in parts.modules(plug, gbps)}
     spend(OF_PART_LOOKUP * len(found))
-    wanted = (module for module in found.values() if not module.identity.generic)
+    wanted = (module for module in found.values() if not module.identity.generic or module.cage != ANY)
     return sorted(
         (module for module in wanted if module_reason(module, cage, rate, rules) is None), key=_module_preference
     )
@@ -85,7 +87,7 @@ def _pair_modules(low: Module, up: Module, span: Span, parts: PartsLookup) -> Me
     ]
     if min(split) > 1:
         return None
-    fibre = select_fibre(low, max(split), span.length_m, parts, span.over_panels)
+    fibre = select_fibre(fibre_module(low, up), max(split), span.length_m, parts, span.over_panels)
     if fibre is None:
         return None
     low, up = (module_in_cage(module, cage, span.rate, rules) for module, cage in ((low, span.lower), (up, span.upper)))
@@ -210,12 +212,19 @@ def _part_names(parts: Sequence[Cable] | Sequence[Module]) -> str:
     return ", ".join(sorted({part.identity.part_number or part.identity.id for part in parts}))
 
 
+def _too_hot(fibre: str, cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
+    """The modules of a fibre that fit a cage but for their power."""
+    fitting = _fitting_modules(cage._replace(power_w=None), rate, parts)
+    return [module for module in fitting if module.fibre == fibre and power_reason(module, cage)]
+
+
 def _modules_rejection(fibre: str, span: Span, parts: PartsLookup) -> MediumOption:
     """Why no modules of a fibre are possible."""
     rules = parts.rules()
     fitting = [[each for each in _fitting_modules(cage, span.gbps, parts) if each.fibre == fibre] for cage in span[:2]]
     if not all(fitting):
-        return MediumOption(fibre, None, "no-part")
+        hot = [module for cage in span[:2] for module in _too_hot(fibre, cage, span.gbps, parts)]
+        return MediumOption(fibre, None, "power", _part_names(hot)) if hot else MediumOption(fibre, None, "no-part")
     sold = [[each for each in ends if each.identity.availability == AVAILABLE] for ends in fitting]
     if not all(sold):
         return MediumOption(fibre, None, "not-sold", _part_names(fitting[0] + fitting[1]))

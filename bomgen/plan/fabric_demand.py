@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Figure, formula
@@ -10,7 +11,7 @@ from bomgen.fabric import registry as topologies
 from bomgen.fabric.clos.search_formulas import most_ports_of_leaf, numbers_figure
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.planes import combine_planes, demand_of_one_plane
-from bomgen.fabric.ports import sum_of_ports
+from bomgen.fabric.ports import limit_to_lanes, sum_of_ports
 from bomgen.fabric.requirements import search_figures
 from bomgen.fabric.types import Demand, DirectDemand, Fabric
 from bomgen.plan.attachment import Attachment, refusal
@@ -92,6 +93,7 @@ def demand(
     one are as fast, or as its own fastest ports.
     """
     tiers, carried = fabric.tier_plans, rates(fabric, attached)
+    leaf = tiers["leaf"]
     if uplink_gbps and uplink_gbps.value < carried[UPLINK].value:
         carried |= {UPLINK: uplink_gbps}
     return Demand(
@@ -103,7 +105,7 @@ def demand(
         tiers=fabric.tiers,
         oversubscription=fabric.oversubscription,
         spine_oversubscription=fabric.spine_oversubscription,
-        leaf=tiers["leaf"],
+        leaf=replace(leaf, switch=limit_to_lanes(leaf.switch, attached.cage, carried[SERVER_LEAF.name])),
         spine=tiers["spine"],
         core=tiers["core"],
         pod_leaves=fabric.pod_leaves,

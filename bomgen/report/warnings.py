@@ -29,6 +29,8 @@ OF_SWITCHES = (
     *("nic", "gpus_per_nic", "ports_per_server", "scalable_unit", "reserved_ports", "hosts"),
 )
 """Keys of a fabric that say something of its switches, or of what is plugged into them."""
+INFINIBAND = "infiniband"
+"""The protocol whose links come up only under a subnet manager."""
 STARVED = Fraction(1, 2)
 """Published designs give a GPU 0.78 of its PCIe: 400 of 512 Gb/s on an H100, 200 of 256 on an A100."""
 BOLD_MFU = Fraction(7, 10)
@@ -184,6 +186,22 @@ def _ends_in_one_module(built: BuiltFabric) -> bool:
 
 
 @rule
+def _subnet_managers(designed: Design) -> Iterator[Problem]:
+    """InfiniBand fabrics in which nothing that is known runs a subnet manager.
+
+    Reserved ports are kept for one.
+    """
+    for built in designed.fabrics:
+        switches = [tier.switch for tier in built.fabric.tiers]
+        managed = built.plan.reserved_ports or any(each.managed or each.protocol != INFINIBAND for each in switches)
+        if not switches or managed or any(each.part and each.part.subnet_manager for each in built.hosts):
+            continue
+        names = list(dict.fromkeys(each.identity.name for each in switches))
+        text = message("no-subnet-manager", fabric=built.plan.name, names=names)
+        yield Problem(built.plan.mark, "warning", text, "subnet-manager", f"fabrics.{built.plan.name}.switches")
+
+
+@rule
 def _gpu_links(designed: Design) -> Iterator[Problem]:
     """A network that starves the GPUs, or GPUs whose PCIe starves the network."""
     for built in designed.fabrics:
@@ -196,6 +214,31 @@ def _gpu_links(designed: Design) -> Iterator[Problem]:
         gpu = designed.plan.cluster.gpu.identity.name
         text = message(code, network=f"{float(network):g}", gpu=gpu, pcie=pcie)
         yield Problem(built.plan.mark, "warning", text, "nic-ratio", f"fabrics.{built.plan.name}.per_gpu.network_gbps")
+
+
+@rule
+def _nic_slots(designed: Design) -> Iterator[Problem]:
+    """NICs whose ports together are faster than the slot that they are in."""
+    server = designed.plan.cluster.server
+    if server is None or server.nic_slot_gbps is None:
+        return
+    slot = server.nic_slot_gbps.value
+    for built in designed.fabrics:
+        attached = built.attachment
+        if attached is None or attached.bought is None:
+            continue
+        ports = Fraction(attached.ports_per_server.value) / attached.nics_per_server.value
+        rate = ports * built.fabric.links[0].rate_gbps.value
+        if rate > slot:
+            text = message(
+                "nic-slot",
+                nic=attached.bought.identity.name,
+                rate=f"{float(rate):g}",
+                server=server.identity.name,
+                slot=slot,
+            )
+            mark = attached.bought.identity.mark or built.plan.mark
+            yield Problem(mark, "warning", text, "nic-slot", f"fabrics.{built.plan.name}.nic")
 
 
 @rule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import gcd
 
 from bomgen.catalog.parts import Switch
@@ -16,7 +17,8 @@ SPINE = "spine"
 def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
     """The cage of a switch for links of a rate."""
     group = next(group for group in switch.groups if carries_rate(group, rate))
-    return Cage(device, group.cage, links_per_cage(group, rate), switch.protocol, switch.identity.name)
+    power = Fraction(group.cage_power_w.value) if group.cage_power_w else None
+    return Cage(device, group.cage, links_per_cage(group, rate), switch.protocol, switch.identity.name, power)
 
 
 def parallel_links(fabric: Fabric, links: Links) -> int:

@@ -15,7 +15,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure
 from bomgen.core.yaml_source import Source
 from bomgen.plan.binding.cluster import cluster
-from bomgen.plan.binding.fabrics import AUTO, bought_once, fabric
+from bomgen.plan.binding.fabrics import AUTO, bought_once, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, paths, quote, stock
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, storage, training
@@ -45,6 +45,8 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     bought = cluster(root.below("cluster"))
     described = (fabric(root.below("fabrics"), name) for name in root.below("fabrics").data)
     ordered = sorted((each for each in described if each), key=lambda each: (ROLES.index(each.role), each.name))
+    if bought:
+        ordered = [with_ethernet_planes(each, bought.server_nic, problems) for each in ordered]
     fabrics = bought_once(ordered, problems)
     site = _site(root.below("site")) if root.has("site") else None
     stored = storage(root.below("storage"))

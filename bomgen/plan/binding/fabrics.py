@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from bomgen.catalog import part_records, parts
 from bomgen.core.diagnostics import Problem
-from bomgen.core.provenance import Figure, Mark, first_given
-from bomgen.fabric.declaration import LinkKind, Topology
+from bomgen.core.provenance import Assumed, Figure, Mark, first_given, formula
+from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology
 from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection
-from bomgen.plan.types import IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, FabricPlan, Hosts, Plug, Uplink
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, FabricPlan, Hosts, Plug, Uplink
 from bomgen.plan.unknown_parts import unknown_part
 
 DEFAULT = "default"
@@ -130,6 +130,38 @@ def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple
                 hosts.append(here._replace(part=None))
         found.append(each._replace(hosts=tuple(hosts)))
     return tuple(found)
+
+
+@formula("planes")
+def planes_of_ethernet(port_gbps: int, ethernet_gbps: int) -> int:
+    """Planes over which a NIC port is split whose Ethernet links are slower."""
+    return port_gbps // ethernet_gbps
+
+
+def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, problems: list[Problem]) -> FabricPlan:
+    """The fabric, in planes where its NICs split a port for Ethernet and the plan leaves that open.
+
+    Notes a problem where the plan asks for links that such a port does not carry.
+    """
+    nic = fabric.nic or (server_nic if fabric.role == COMPUTE else None)
+    leaf = fabric.tier_plans.get("leaf")
+    if nic is None or nic.ethernet_gbps is None or leaf is None or leaf.switch.protocol != "ethernet":
+        return fabric
+    most, planes = nic.ethernet_gbps, fabric.planes
+    asked = fabric.links[SERVER_LEAF.name].rate_gbps or fabric.link_gbps
+    fastest = max(group.port_gbps.value for group in leaf.switch.groups)
+    rate = min(asked.value if asked else nic.port_gbps.value // max(planes.value // nic.ports.value, 1), fastest)
+    if rate <= most.value:
+        return fabric
+    if isinstance(planes.origin, Assumed) and asked is None:
+        return fabric._replace(planes=planes_of_ethernet(nic.port_gbps, most))
+    needed = nic.port_gbps.value // most.value
+    message = (
+        f"a port of {nic.identity.name} carries Ethernet links of {most.value} Gb/s at most, not {rate}; write "
+        f"`planes: {needed}` and leave `link:` out, or `link: {most.value}G`"
+    )
+    problems.append(Problem(first_given(asked or planes) or fabric.mark, "error", message, "rate"))
+    return fabric
 
 
 def _at_odds(fabric: FabricPlan, here: Hosts, where: str, first: Hosts) -> Iterator[Problem]:
