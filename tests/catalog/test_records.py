@@ -1,0 +1,113 @@
+"""Every record of the catalogue against itself: sources, ports and cages, lanes, supplies, default servers."""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bomgen.catalog.files import Catalog, Record
+
+CATALOG = Catalog()
+KINDS = ("gpu", "nic", "server", "switch", "transceiver", "cable", "appliance", "rack", "pdu", "panel")
+LANES = {"sr": 1, "dr1": 1, "fr1": 1, "sr4": 4, "vr4": 4, "dr4": 4, "fr4": 4, "lr4": 4, "sr8": 8, "vr8": 8, "dr8": 8}
+NOT_SOLD_IN_SERVERS = {
+    *("k80", "p100-pcie-12", "p100-pcie-16", "p100-sxm2"),
+    *("v100-pcie-16", "v100-pcie-32", "v100-sxm2-16", "v100-sxm2-32", "v100s-pcie-32"),
+    *("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"),
+}
+"""Accelerators that are no longer sold, or only rented."""
+
+
+def of_kind(kind: str) -> list[Any]:
+    """The records of a kind, as parameters of a test."""
+    return [pytest.param(record, id=record.id) for record in CATALOG.all(kind)]
+
+
+def figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every figure of a record that says where it comes from, with its path."""
+    if isinstance(data, dict):
+        if "value" in data:
+            yield path, data
+        else:
+            for key, value in data.items():
+                yield from figures(value, f"{path}.{key}")
+
+
+def watts(record: Record) -> int | None:
+    """What the supplies that carry a machine give together, where their number and rating are known."""
+    rating = re.match(r"(\d+) x ([\d.]+) ?(k?W)\b", str(record.value("psu") or ""))
+    needed = record.value("power_supplies", "needed")
+    if not rating or not needed:
+        return None
+    return int(needed * float(rating[2]) * (1000 if rating[3] == "kW" else 1))
+
+
+@pytest.mark.parametrize("record", [each for kind in KINDS for each in of_kind(kind)])
+def test_every_figure_has_a_source_and_a_confidence(record: Record) -> None:
+    """What nobody looked up is of low confidence; what was looked up is not said to be unverified as well."""
+    for path, figure in figures(record.data):
+        sources = figure.get("source")
+        assert sources, path
+        assert figure.get("confidence") in ("high", "medium", "low"), path
+        if sources == ["unverified"]:
+            assert "low" == figure["confidence"], path
+
+
+@pytest.mark.parametrize("record", of_kind("switch"))
+def test_ports_of_a_switch_are_those_of_its_cages(record: Record) -> None:
+    """Ports are cages by ports a cage, and their rates add up to the capacity."""
+    ports, cages, per_cage = (record.value(key) for key in ("ports", "cages", "ports_per_cage"))
+    if None not in (ports, cages, per_cage):
+        assert ports == cages * per_cage
+    rate, capacity = record.value("port_gbps"), record.value("capacity_tbps")
+    if None not in (ports, rate, capacity):
+        units = record.value("switches_per_unit") or 1
+        assert pytest.approx(capacity, rel=0.01) == ports * rate / 1000 or units > 1
+    split, most = record.value("split"), record.value("max_ports_per_cage")
+    if None not in (split, most, per_cage):
+        assert split * per_cage <= most
+
+
+@pytest.mark.parametrize("record", of_kind("server"))
+def test_ports_of_a_server_are_those_of_its_cages(record: Record) -> None:
+    """NICs by their ports are cages by ports a cage, and the ports run as the NIC does."""
+    nic = CATALOG.find("nic", record.value("nic")) if record.value("nic") else None
+    nics, cages, per_cage = (record.value(key) for key in ("nics", "cages", "ports_per_cage"))
+    if None not in (nics, cages, per_cage):
+        assert nics * (nic.value("ports") if nic else 1) == cages * per_cage
+    if nic and record.value("port_gbps"):
+        assert record.value("port_gbps") == nic.value("port_gbps")
+
+
+@pytest.mark.parametrize("record", [*of_kind("server"), *of_kind("switch")])
+def test_supplies_carry_the_machine(record: Record) -> None:
+    """Of the supplies no more are needed than there are, and those needed give the maximum power."""
+    count, needed = (record.value("power_supplies", key) for key in ("count", "needed"))
+    assert not needed or needed <= count
+    power = record.figure("power", "W")
+    if power and watts(record):
+        assert power.value <= watts(record)
+
+
+@pytest.mark.parametrize("record", of_kind("transceiver"))
+def test_lanes_of_a_module_give_its_rate(record: Record) -> None:
+    """Engines by lanes of the optic by the rate of a lane."""
+    lanes, lane = LANES.get(record.value("optic")), record.value("lane_gbps")
+    if lanes and lane:
+        assert record.value("rate_gbps") == lanes * lane * (record.value("ports") or 1)
+
+
+@pytest.mark.parametrize("record", of_kind("gpu"))
+def test_every_gpu_that_is_sold_in_servers_has_a_default(record: Record) -> None:
+    """One server is taken when a plan names none; it can be counted: GPUs and their ports are known."""
+    servers = [each for each in CATALOG.records_where("server", "gpu", record.id) if each.value("default")]
+    assert (record.id not in NOT_SOLD_IN_SERVERS) == len(servers)
+    for server in servers:
+        assert server.value("gpus")
+        assert server.value("nics")
+        assert server.value("port_gbps")
