@@ -7,6 +7,7 @@ that takes two or three rounds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
@@ -66,8 +67,6 @@ class BuiltFabric(NamedTuple):
     """What its modular switches are fitted with, by tier."""
     per_gpu: GpuBandwidth | None
     """Bandwidth of one GPU to others; None unless the fabric has role compute."""
-    faster: Mapping[str, Figure] = {}
-    """Rates of kinds of link between switches at which it would be cheaper [Gb/s]; tried where the plan names none."""
 
     @property
     def assumes_cages(self) -> bool:
@@ -92,6 +91,8 @@ class Design(NamedTuple):
     power_w: Figure | None
     """Maximum power of the servers."""
     facility: Facility
+    parts: PartsLookup
+    """What its links were chosen from."""
 
 
 @formula("NICs")
@@ -196,7 +197,7 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
     for each in built:
         if each.plan.role == COMPUTE:
             nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
-    return Design(plan, sizing, built, nics, power, installed)
+    return Design(plan, sizing, built, nics, power, installed, parts)
 
 
 def _fabrics_interdepend(plan: Plan) -> bool:
@@ -328,7 +329,7 @@ def _build(
     hosts: tuple[Hosts, ...],
     uplink_gbps: Figure | None,
 ) -> BuiltFabric:
-    """A fabric at the rates of the plan, faster between switches where no part is known for the usual one."""
+    """A fabric at the rates of the plan, faster between switches where that costs less or alone has known parts."""
     found = _build_at_rates(fabric, plan, servers, parts, attached, hosts, uplink_gbps)
     for rates in _faster_rates(found):
         links = {kind: spec._replace(rate_gbps=rates.get(kind, spec.rate_gbps)) for kind, spec in fabric.links.items()}
@@ -337,10 +338,9 @@ def _build(
             raise_errors(other.interconnect)
         except (Infeasible, PlanErrors):
             continue
-        if any(_has_no_part(found, kind) and not _has_no_part(other, kind) for kind in rates):
+        alone = any(_has_no_part(found, kind) and not _has_no_part(other, kind) for kind in rates)
+        if alone or _costs_less(other, found, parts):
             return other
-        if _costs_less(other, found):
-            found = found._replace(faster=rates)
     return found
 
 
@@ -370,14 +370,34 @@ def _has_no_part(built: BuiltFabric, kind: str) -> bool:
     return any(group.medium is None for group in built.interconnect.groups_of_kind(kind))
 
 
-def _costs_less(built: BuiltFabric, than: BuiltFabric) -> bool:
-    """Whether a fabric needs fewer switches, and no more modules and cables: then it is cheaper at any price."""
+def _costs_less(built: BuiltFabric, than: BuiltFabric, parts: PartsLookup) -> bool:
+    """Whether a fabric costs less: by the prices of all its parts where they are known.
+
+    Else fewer switches, and no more modules and cables, are cheaper at any price.
+    """
+    cost, other_cost = _cost(built, parts), _cost(than, parts)
+    if cost is not None and other_cost is not None:
+        return cost < other_cost
     pieces, others = (
         [sum(int(use.quantity.value) for use in uses) for uses in (each.interconnect.modules, each.interconnect.cables)]
         for each in (built, than)
     )
     fewer = built.fabric.switches.value < than.fabric.switches.value
     return fewer and all(count <= other for count, other in zip(pieces, others, strict=True))
+
+
+def _cost(built: BuiltFabric, parts: PartsLookup) -> Fraction | None:
+    """What switches, modules and cables of a fabric cost; None where one of them has no price."""
+    found = [
+        *((parts.price(tier.switch, None), boxes_of(tier)) for tier in built.fabric.tiers),
+        *((parts.price(use.module, None), use.quantity) for use in built.interconnect.modules),
+        *(
+            (parts.price(use.cable, use.length_m) if use.cable else None, use.quantity)
+            for use in built.interconnect.cables
+        ),
+    ]
+    amounts = [price * pieces.value for price, pieces in found if price is not None]
+    return sum(amounts, Fraction(0)) if len(amounts) == len(found) else None
 
 
 def _build_at_rates(
@@ -429,6 +449,20 @@ def _connect(
         rows = rows_of_leaves(built.seats, fabric.planes)
     others = [_attached_hosts(each) for each in hosts]
     return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts)
+
+
+def build_otherwise(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:
+    """A fabric of a design as another plan wants it, its cables as long as that says; None without switches.
+
+    Raises Infeasible and PlanErrors as `design`.
+    """
+    servers, uplink_gbps = designed.sizing.servers, built.fabric.uplink_gbps
+    if built.attachment is None or servers is None:
+        return None
+    plan, hosts = designed.plan, built.hosts
+    found = _build_at_rates(wanted, plan, servers, designed.parts, built.attachment, hosts, uplink_gbps)
+    raise_errors(found.interconnect)
+    return found
 
 
 def rebuild_links(

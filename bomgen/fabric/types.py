@@ -176,3 +176,8 @@ class Fabric(NamedTuple):
     def links_of(self, kind: str) -> Links | None:
         """The links of that kind, or None."""
         return next((links for links in self.links if links.kind == kind), None)
+
+
+def tiers_in_words(fabric: Fabric) -> str:
+    """The switches of every tier: `4 + 2`."""
+    return " + ".join(str(tier.count.value) for tier in fabric.tiers)

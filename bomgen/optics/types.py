@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.catalog.parts import ANY, Cable, Module, Panel
+from bomgen.catalog.parts import ANY, Cable, Module, Panel, Switch
 from bomgen.core.provenance import Figure, Mark
 from bomgen.optics.compatibility import Cage, Rules
 
@@ -74,7 +74,7 @@ def _empty_panels() -> list[Panel]:
     return []
 
 
-def _unpriced(_: Module | Cable, __: Fraction | None) -> Fraction | None:
+def _unpriced(_: Module | Cable | Switch, __: Fraction | None) -> Fraction | None:
     return None
 
 
@@ -92,7 +92,7 @@ class PartsLookup(NamedTuple):
     """All cables of a medium."""
     rules: Callable[[], Rules]
     """The connection rules."""
-    price: Callable[[Module | Cable, Fraction | None], Fraction | None] = _unpriced
+    price: Callable[[Module | Cable | Switch, Fraction | None], Fraction | None] = _unpriced
     """Price of a part, for a cable at a length [m]; None: no price is known."""
     panel: Callable[[str], Panel] = _unknown_panel
     panels: Callable[[], list[Panel]] = _empty_panels

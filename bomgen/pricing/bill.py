@@ -51,7 +51,7 @@ def _parts(design: Design) -> Iterator[Line]:
     """The parts of a design in the order of the bill."""
     yield from _servers(design)
     for fabric in design.fabrics:
-        yield from _fabric(fabric)
+        yield from lines_of_fabric(fabric)
     yield from _storage(design)
     yield from _racks(design)
 
@@ -89,7 +89,8 @@ def _servers(design: Design) -> Iterator[Line]:
         yield _part("gpu", "gpu", cluster.gpu.identity, design.sizing.gpus, role="compute", path="cluster.gpus")
 
 
-def _fabric(built: BuiltFabric) -> Iterator[Line]:
+def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
+    """The parts of a fabric, without spares."""
     name, base = built.plan.name, f"fabrics.{built.plan.name}"
     if built.bought_nic:
         identity = built.bought_nic.identity

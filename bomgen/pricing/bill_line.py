@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bomgen.catalog.files import id_at_length
-from bomgen.catalog.parts import Cable, Identity, Module
+from bomgen.catalog.parts import Cable, Identity, Module, Switch
 from bomgen.core.provenance import Figure
 from bomgen.plan.clusters import KEY
 from bomgen.plan.commercial_terms import Charge
@@ -77,8 +77,8 @@ def cable_id(cable: Cable | None, length_m: Fraction) -> str:
     return id_at_length(cable.identity.id, length_m) if cable else "unknown"
 
 
-def names_of(part: Module | Cable, length_m: Fraction | None) -> list[str]:
-    """What a price book may call a module, or a cable of one length [m]: the most exact first, in lower case."""
+def names_of(part: Module | Cable | Switch, length_m: Fraction | None) -> list[str]:
+    """What a price book may call a part, a cable at one length [m]: the most exact name first, in lower case."""
     identity = part.identity
     names = [identity.id, identity.part_number, identity.ordering_number]
     if isinstance(part, Cable) and length_m is not None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.catalog.parts import Cable, Module
+from bomgen.catalog.parts import Cable, Module, Switch
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import rounded
 from bomgen.core.provenance import Figure
@@ -129,10 +129,10 @@ def _discount_given_on(names: Sequence[str], category: str, plan: QuotePlan) -> 
 
 def part_price(
     plan: QuotePlan, books: Sequence[PriceBook]
-) -> Callable[[Module | Cable, Fraction | None], Fraction | None]:
+) -> Callable[[Module | Cable | Switch, Fraction | None], Fraction | None]:
     """What tells the discounted price of a module, or of a cable of one length [m]; None where no book has one."""
 
-    def price(part: Module | Cable, length_m: Fraction | None) -> Fraction | None:
+    def price(part: Module | Cable | Switch, length_m: Fraction | None) -> Fraction | None:
         names = names_of(part, length_m)
         return _net(first(books, names), names, part.identity.kind, plan)
 

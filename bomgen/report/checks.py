@@ -234,16 +234,6 @@ def _is_above(built: BuiltFabric, role: str | None) -> bool:
 
 
 @rule
-def _slow_links(built: BuiltFabric) -> Iterator[Check]:
-    """Links between switches that nobody asked to be so slow, and that would cost less at the rate of their ports."""
-    for links in built.fabric.links:
-        if faster := built.faster.get(links.kind):
-            rates = {"rate": links.rate_gbps.value, "ports": faster.value, "faster": faster.value}
-            text = message("slow-links", kind=links.kind, key=links.kind, **rates)
-            yield Check("slow-links", "warn", text, f"fabrics.{built.plan.name}.links.{links.kind}")
-
-
-@rule
 def _bisection(built: BuiltFabric) -> Iterator[Check]:
     """The links that the topology enumerates are those counted, and carry the bisection stated.
 

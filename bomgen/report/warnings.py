@@ -15,7 +15,7 @@ from bomgen.core.yaml_source import Path, Source
 from bomgen.design.assembly import BuiltFabric, Design, islands
 from bomgen.fabric.declaration import SERVER_LEAF
 from bomgen.fabric.registry import link_kinds
-from bomgen.fabric.types import Fabric
+from bomgen.fabric.types import tiers_in_words
 from bomgen.plan import fabric_demand
 from bomgen.plan.fabric_demand import SINGLE
 from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Training
@@ -150,7 +150,7 @@ def _single_points_of_failure(designed: Design) -> Iterator[Problem]:
             text = message("one-switch", fabric=built.plan.name)
             yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.switches")
         elif needed := _switches_for_two_leaves(built, servers):
-            numbers = {"dual": needed, "single": _by_tier(built.fabric)}
+            numbers = {"dual": needed, "single": tiers_in_words(built.fabric)}
             text = message("one-leaf", fabric=built.plan.name, ports=attached.ports_per_server.value, **numbers)
             yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.homing")
         elif _ends_in_one_module(built):
@@ -166,12 +166,7 @@ def _switches_for_two_leaves(built: BuiltFabric, servers: Figure) -> str | None:
         return None
     wanted = fabric_demand.demand(built.plan, attached, servers, built.hosts)
     dual = fabric_demand.build_on_two_leaves(built.plan, attached, wanted)
-    return _by_tier(dual) if dual else None
-
-
-def _by_tier(fabric: Fabric) -> str:
-    """The switches of every tier: `4 + 2`."""
-    return " + ".join(str(tier.count.value) for tier in fabric.tiers)
+    return tiers_in_words(dual) if dual else None
 
 
 def _ends_in_one_module(built: BuiltFabric) -> bool:

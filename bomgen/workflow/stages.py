@@ -69,7 +69,7 @@ def build_report(
     progress.stage("checks")
     racked = any(designed.facility.racks for designed in designs)
     found = [
-        _cluster_report(file, each, designed, problems, billed, priced, racked)
+        _cluster_report(file, each, designed, problems, billed, priced, books, racked)
         for (_, each), designed, problems in zip(clusters, designs, warned, strict=True)
     ]
     inputs = [*(Input(name, content) for name, content in source.files), *inputs]
@@ -137,6 +137,7 @@ def _cluster_report(
     warned: Sequence[Problem],
     billed: Bill,
     priced: Quote,
+    books: Sequence[PriceBook],
     racked: bool,
 ) -> Report:
     """The result for one cluster of a plan: its share of the bill, and what is to be said of it.
@@ -167,7 +168,7 @@ def _cluster_report(
         design=designed,
         bill=own_bill,
         quote=own,
-        books=(),
+        books=tuple(books),
         running=Running({}, frozenset()),
         elevations=elevated,
         checks=tuple(

@@ -303,9 +303,8 @@ def test_lists_and_names_within_messages_are_translated() -> None:
     text = message("unknown-weight", names=(message("rack"), message("rack-pdu"), "DGX H100"))
     assert text == "the weight of rack, rack PDU, DGX H100 is not known; the sum leaves it out: ask the vendor"
     assert CHINESE.message(text) == "机柜、机柜 PDU、DGX H100 的重量未知，未计入合计；请询问供应商"
-    text = message("slow-links", kind="leaf-spine", rate=400, ports=800, key="leaf-spine", faster=800)
-    assert "叶—脊链路与下层链路同为 400 Gb/s" in CHINESE.message(text)
-    assert "`links: {leaf-spine: {rate: 800G}}`" in CHINESE.message(text), "what is to be written in a plan stays"
+    text = message("one-leaf", fabric="storage", ports=2, dual="6 + 3", single="5 + 3")
+    assert "`homing: dual`" in CHINESE.message(text), "what is to be written in a plan stays"
     assert CHINESE.message("something that nobody says") == "something that nobody says"
 
 

@@ -10,12 +10,14 @@ from bomgen.catalog.part_records import slug
 from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
 from bomgen.core.provenance import Derived
 from bomgen.design.assembly import BuiltFabric
+from bomgen.fabric.types import tiers_in_words
 from bomgen.pricing.bill import CATEGORIES
 from bomgen.pricing.quote import QuoteLine
 from bomgen.report.chapters.links import links_table
 from bomgen.report.chapters.money import price_note
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.metrics import Path
+from bomgen.report.other_designs import full_build_out, with_split_servers
 
 
 def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
@@ -43,7 +45,23 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
     title = writer.word(
         "table-fabric-named", name=built.plan.name, topology=writer.language.value(built.fabric.topology, "word")
     )
-    return replace(writer.table("fabric", rows), id=f"fabric-{built.plan.name}", title=title)
+    caption = " ".join(_other_designs(writer, built)) or None
+    return replace(writer.table("fabric", rows), id=f"fabric-{built.plan.name}", title=title, caption=caption)
+
+
+def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
+    """What a full build-out would add, and how many switches split servers would save."""
+    report = writer.report
+    if (full := full_build_out(report, built)) and not full.is_equal:
+        pieces = {"switches": full.switches, "links": full.links, "modules": full.modules, "cables": full.cables}
+        named = [writer.word(f"more-{kind}", count=count) for kind, count in pieces.items() if count]
+        if full.amount is not None:
+            currency = report.quote.totals.currency
+            named.append(writer.language.money(full.amount, currency))
+        yield writer.word("full-would-add", pieces=writer.word("list-comma").join(named))
+    if split := with_split_servers(report, built):
+        numbers = {"switches": tiers_in_words(split.fabric), "built": tiers_in_words(built.fabric)}
+        yield writer.word("split-would-take", **numbers)
 
 
 def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:

@@ -11,11 +11,14 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
+from bomgen.fabric.clos.formulas import divisors
 from bomgen.fabric.clos.runners_up import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
 from bomgen.fabric.clos.shape import ClosShape
 from bomgen.fabric.planes import demand_of_one_plane
-from bomgen.fabric.types import Demand, Tier, TierChoice
+from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
 from bomgen.plan import fabric_demand
+from bomgen.plan.types import FabricPlan
+from bomgen.report.other_designs import compare_design
 from bomgen.report.reasons.types import (
     DEFAULT,
     PLAN,
@@ -32,6 +35,8 @@ from bomgen.report.reasons.types import (
 
 SHOWN = 5
 """Runners-up that are named: the nearest say the most."""
+STEP = 2
+"""From a rate of links to the next."""
 _WORDS = {1: "one tier", 2: "two tiers"}
 _MORE = "three tiers"
 
@@ -47,6 +52,17 @@ def topics(asked: Asked) -> Iterator[Topic]:
                 above_leaves = built.fabric.links[1].kind
                 covers = tuple(f"{base}.{key}" for key in ("ports.leaf", "switches", f"links.{above_leaves}", "pods"))
                 yield Topic(f"{base}.ports.leaf.up", covers, partial(_division, asked, built))
+                for links in built.fabric.links[1:]:
+                    yield Topic(
+                        f"{base}.links.{links.kind}",
+                        (f"{base}.links.{links.kind}",),
+                        partial(_rate, asked, built, links),
+                    )
+            if built.plan.declared.scalable_units:
+                yield Topic(
+                    f"{base}.rails_per_leaf", (f"{base}.rails_per_leaf",), partial(_rails_per_leaf, asked, built)
+                )
+            yield Topic(f"{base}.build_out", (), partial(_build_out, asked, built))
         for tier in built.fabric.tiers:
             covers = (f"{of}.switch.{tier.name}", f"{base}.switches.{tier.name}")
             yield Topic(f"{base}.{tier.name}.switch", covers, partial(_switch, asked, built, tier))
@@ -131,6 +147,78 @@ def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
         fixed,
         tuple(Other(f"{each.down} down and {each.up} up", _worse(best, each)) for each in others[:SHOWN]),
     )
+
+
+def _rate(asked: Asked, built: BuiltFabric, links: Links) -> Reason | None:
+    """The rate of links between switches, and what the fabric would take at others that both ends carry."""
+    tiers = [tier for tier in (built.fabric.tier(end) for end in links.ends) if tier]
+    spec, taken = built.plan.links[links.kind], links.rate_gbps
+    ports = min(max(group.port_gbps.value for group in tier.switch.groups) for tier in tiers)
+    others = [
+        rate for rate in (taken.value // STEP, taken.value * STEP, ports) if rate <= ports and rate != taken.value
+    ]
+    by_plan = asked.given("fabrics", built.plan.name, "links", links.kind, "rate")
+    place = by_plan or asked.given("fabrics", built.plan.name, "link")
+    found = []
+    for rate in dict.fromkeys(others):
+        specs = {**built.plan.links, links.kind: spec._replace(rate_gbps=Figure(rate, taken.unit, taken.origin))}
+        found.append(_other(asked, built, f"{rate}G", built.plan._replace(links=specs)))
+    return Reason(
+        f"fabrics.{built.plan.name}.links.{links.kind}",
+        f"{links.count.value} links of {taken.value}G",
+        PLAN if place else RULE,
+        "the plan says so"
+        if place
+        else "the cheapest rate that keeps the ratio and has known parts; that of the NICs where two cost the same",
+        place,
+        tuple(found),
+    )
+
+
+def _rails_per_leaf(asked: Asked, built: BuiltFabric) -> Reason | None:
+    """The rails that a leaf serves, and what the fabric would take with more or fewer."""
+    taken = built.fabric.rails_per_leaf
+    if taken is None or built.attachment is None:
+        return None
+    ports = built.attachment.ports_per_plane
+    place = asked.given("fabrics", built.plan.name, "rails_per_leaf")
+    found = []
+    for each in divisors(int(ports.value)):
+        if each != taken.value:
+            wanted = built.plan._replace(rails_per_leaf=Figure(each, taken.unit, ports.origin))
+            found.append(_other(asked, built, f"{each} rails a leaf", wanted))
+    return Reason(
+        f"fabrics.{built.plan.name}.rails_per_leaf",
+        counted(int(taken.value), "rail"),
+        PLAN if place else RULE,
+        "the plan says so" if place else "the fewest switches, then the fewest links between them",
+        place,
+        tuple(found),
+    )
+
+
+def _build_out(asked: Asked, built: BuiltFabric) -> Reason | None:
+    """Whether what serves nobody is bought, and what the other way would take."""
+    by, place, because = chosen_by(built.plan.build_out)
+    other = {"exact": "full", "full": "exact"}[str(built.plan.build_out.value)]
+    wanted = built.plan._replace(build_out=Figure(other, "word", built.plan.build_out.origin))
+    others = (_other(asked, built, other, wanted),)
+    return Reason(f"fabrics.{built.plan.name}.build_out", str(built.plan.build_out.value), by, because, place, others)
+
+
+def _other(asked: Asked, built: BuiltFabric, name: str, wanted: FabricPlan) -> Other:
+    """What a fabric would take that is designed as another plan wants it."""
+    other = compare_design(asked.report, built, wanted)
+    if other is None:
+        return Other(name, "cannot be built, or has no known parts")
+    counts = {"switch": other.switches, "link": other.links, "module": other.modules, "cable": other.cables}
+    named = [
+        f"{counted(abs(count), word)} {'more' if count > 0 else 'fewer'}" for word, count in counts.items() if count
+    ]
+    if other.amount:
+        amount = asked.words.money(abs(other.amount), asked.report.quote.totals.currency)
+        named.append(f"{amount} {'more' if other.amount > 0 else 'less'}")
+    return Other(name, f"it would take {tiers_in_words(other.fabric)} switches: {', '.join(named) or 'as many pieces'}")
 
 
 def _size(shape: ClosShape) -> str:

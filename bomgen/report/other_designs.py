@@ -1,0 +1,85 @@
+"""What a fabric would take if it were designed otherwise: the difference in pieces and money, like for like.
+
+Both designs are worked out with cables of the lengths that the plan gives, also where a floor makes them longer.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.provenance import formula
+from bomgen.design.assembly import BuiltFabric, build_otherwise
+from bomgen.fabric.types import Fabric
+from bomgen.plan.types import FabricPlan
+from bomgen.pricing.bill import Bill, lines_of_fabric
+from bomgen.pricing.quote import quote
+from bomgen.report.result import Report
+
+MODULES, CABLES = "transceiver", "cable"
+"""Categories of the bill."""
+
+
+@formula("word")
+def everything() -> str:
+    """Switches, links and modules as if the last leaf or unit were full."""
+    return "full"
+
+
+class OtherDesign(NamedTuple):
+    """Another design of a fabric, and how many more pieces than the one that is built it takes; fewer are negative."""
+
+    fabric: Fabric
+    switches: int
+    links: int
+    """Between switches."""
+    modules: int
+    cables: int
+    amount: Decimal | None
+    """Money more; None where a part of either has no price."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether it takes as many pieces of each kind."""
+        return not any((self.switches, self.links, self.modules, self.cables))
+
+
+def full_build_out(report: Report, built: BuiltFabric) -> OtherDesign | None:
+    """What a full build-out takes; None where the fabric is one, or there is none."""
+    if built.plan.build_out.value == everything().value or built.plan.switchless:
+        return None
+    return compare_design(report, built, built.plan._replace(build_out=everything()))
+
+
+def with_split_servers(report: Report, built: BuiltFabric) -> OtherDesign | None:
+    """What a fat tree takes whose servers may end on several leaves, where that is fewer switches."""
+    if built.plan.split_servers is not None or not built.plan.declared.searched or built.plan.declared.has_rails:
+        return None
+    found = compare_design(report, built, built.plan._replace(split_servers=True))
+    return found if found and found.switches < 0 else None
+
+
+def compare_design(report: Report, built: BuiltFabric, wanted: FabricPlan) -> OtherDesign | None:
+    """How a fabric differs when it is designed as another plan wants it; None where that cannot be built."""
+    try:
+        before, after = (build_otherwise(report.design, built, plan) for plan in (built.plan, wanted))
+    except (Infeasible, PlanErrors):
+        return None
+    if before is None or after is None:
+        return None
+    taken = [_take(report, each) for each in (before, after)]
+    switches, links, modules, cables = (int(new - old) for old, new in zip(*(each[0] for each in taken), strict=True))
+    amounts = [amount for _, amount in taken if amount is not None]
+    more = amounts[1] - amounts[0] if len(amounts) == len(taken) else None
+    return OtherDesign(after.fabric, switches, links, modules, cables, more)
+
+
+def _take(report: Report, built: BuiltFabric) -> tuple[tuple[int, ...], Decimal | None]:
+    """Switches, links between them, modules and cables of a fabric, and what all its parts cost."""
+    lines = tuple(lines_of_fabric(built))
+    totals = quote(Bill(lines), report.plan.quote, report.books).totals
+    modules, cables = (sum(line.pieces for line in lines if line.category == kind) for kind in (MODULES, CABLES))
+    links = sum(int(each.count.value) for each in built.fabric.links[1:])
+    pieces = (int(built.fabric.switches.value), links, modules, cables)
+    return pieces, totals.amount if totals.complete else None
