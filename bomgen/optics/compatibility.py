@@ -106,6 +106,8 @@ class Rules(NamedTuple):
     adapters: tuple[Adapter, ...]
     receptacles: int
     """Most receptacles of a module."""
+    foreign_modules: Mapping[str, str]
+    """By vendor of switches: the code of what it says of modules of other vendors."""
     partners: Mapping[str, tuple[str, ...]]
     """By optic: the optics that it interoperates with."""
     lane_fibres: Mapping[int, tuple[str, ...]]
