@@ -17,6 +17,7 @@ from bomgen.core.units import parse
 
 PORT_NAMES = "port_names"
 """The key, and the rule that wrong ones break."""
+CO_PACKAGED = "co_packaged"
 NAMED = ("cage", "port", "split")
 COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
 MAX_PORTS = 2_048
@@ -176,4 +177,24 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
         cage=str(record.value(*above, "cage") or parts.ANY),
         modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
         cage_power_w=record.figure("cage_power", "W"),
+        optics=_co_packaged(record) if record.value(CO_PACKAGED) else None,
+    )
+
+
+def _co_packaged(record: Record) -> parts.Module:
+    """The optics inside a switch, as a module that nobody buys."""
+    of = record.value(CO_PACKAGED)
+    lane = of.get("lane_gbps")
+    return parts.Module(
+        identity=identity(record),
+        rate_gbps=record.need("port_gbps", "Gb/s"),
+        ports=record.figure_or_one("ports_per_cage"),
+        cage=str(record.value("cage")),
+        optic=str(of["optic"]),
+        fibre=str(of["fibre"]),
+        connector=str(of["connector"]),
+        reach_m=record.figure("reach", "m", CO_PACKAGED),
+        protocols=(),
+        power_w=None,
+        lane_gbps=None if lane is None else int(lane),
     )

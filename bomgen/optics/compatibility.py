@@ -29,6 +29,8 @@ class Cage(NamedTuple):
     """Name of the device."""
     power_w: Fraction | None = None
     """Power that it gives its module; None: not known."""
+    optics: Module | None = None
+    """The optics of a co-packaged switch, in place of a module."""
 
     @property
     def described(self) -> str:
@@ -104,6 +106,8 @@ class Rules(NamedTuple):
     adapters: tuple[Adapter, ...]
     receptacles: int
     """Most receptacles of a module."""
+    foreign_modules: Mapping[str, str]
+    """By vendor of switches: the code of what it says of modules of other vendors."""
     partners: Mapping[str, tuple[str, ...]]
     """By optic: the optics that it interoperates with."""
     lane_fibres: Mapping[int, tuple[str, ...]]
@@ -213,6 +217,8 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Reason
     if module.identity.generic and module.cage == ANY:
         wrong = module.engine_gbps != rate and not _slows_down(module, cage, rate, rules)
         return Reason("rate", f"{name} carries {module.engine_gbps} Gb/s, not {rate}") if wrong else None
+    if cage.optics:
+        return Reason("cage", f"{cage.name} has its optics inside and takes no {name}, but fibres")
     if not accepts(cage.form, module.cage, rules) and adapter_for(cage, module.cage, rules) is None:
         return Reason("cage", f"{name} is {module.cage}, the cage of the {cage.device} ({cage.name}) {cage.form}")
     if cage.device != SERVER and module.nic_only:

@@ -23,6 +23,7 @@ def rules(catalog: Catalog) -> Rules:
         plugs=_lists(tables["plugs"]),
         adapters=tuple(Adapter(**each) for each in tables["adapters"]),
         receptacles=int(tables["receptacles"]),
+        foreign_modules=dict(tables["foreign_modules"]),
         partners=_lists(tables["partners"]),
         lane_fibres={int(lane): fibres for lane, fibres in _lists(tables["lane_fibres"]).items()},
         polarities=dict(tables["polarities"]),

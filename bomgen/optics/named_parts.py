@@ -27,6 +27,7 @@ from bomgen.optics.options import (
     select_fibre,
     shortest_length,
     transceivers,
+    without_built_in_optics,
 )
 from bomgen.optics.types import FIBRE, LinkSpec, Medium, PartsLookup, Span, metres
 
@@ -69,6 +70,8 @@ def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
     for cage in (lower, upper):
         if cage.device in named:
             refuse(module_reason(named[cage.device], cage, span.gbps, rules))
+            if cage.optics:
+                named[cage.device] = cage.optics
     for cage in (lower, upper):
         if cage.device not in named:
             other = named[lower.device if cage is upper else upper.device]
@@ -94,7 +97,7 @@ def named_modules(spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:
     if max(split) == 1 and max(low.ports.value, up.ports.value) > rules.receptacles:
         fibre = _fan_out_cable(low, up, span.length_m, fibre, parts)
     found = Medium(low, up, *fibre) if fibre else Medium(low, up, None, span.length_m)
-    return _replace_fibre(found, spec, span, parts)
+    return without_built_in_optics(_replace_fibre(found, spec, span, parts), span)
 
 
 def _replace_fibre(medium: Medium, spec: LinkSpec, span: Span, parts: PartsLookup) -> Medium:

@@ -49,6 +49,8 @@ def _originals_first(part: Module | Cable) -> tuple[bool, str]:
 
 def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
     """All modules that fit a cage at a rate [Gb/s], orderable or not, the preferred first."""
+    if cage.optics:
+        return [cage.optics] if cage.optics.engine_gbps == rate else []
     if cage.form == ANY:
         return []
     rules = parts.rules()
@@ -91,7 +93,14 @@ def _pair_modules(low: Module, up: Module, span: Span, parts: PartsLookup) -> Me
     if fibre is None:
         return None
     low, up = (module_in_cage(module, cage, span.rate, rules) for module, cage in ((low, span.lower), (up, span.upper)))
-    return Medium(low, up, *fibre)
+    return without_built_in_optics(Medium(low, up, *fibre), span)
+
+
+def without_built_in_optics(medium: Medium, span: Span) -> Medium:
+    """A medium without the optics of co-packaged switches, which nobody buys as modules."""
+    return medium._replace(
+        lower=None if span.lower.optics else medium.lower, upper=None if span.upper.optics else medium.upper
+    )
 
 
 def transceivers(span: Span, parts: PartsLookup) -> Iterator[Medium]:

@@ -136,7 +136,7 @@ class Medium(NamedTuple):
     def option(self) -> str:
         """Its name: the medium of the cable, or the fibre of the modules."""
         if not self.modules:
-            return self.cable.medium if self.cable else TRANSCEIVER
+            return (self.cable.fibre or self.cable.medium) if self.cable else TRANSCEIVER
         return next((module.fibre for module in self.modules if module.fibre != ANY), TRANSCEIVER)
 
     @property

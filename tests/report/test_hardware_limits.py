@@ -75,3 +75,29 @@ def test_unmanaged_switches_need_a_subnet_manager(built: Built) -> None:
 def test_a_subnet_manager_is_known(built: Built, fabric: dict[str, Any]) -> None:
     """In a managed switch of any tier, in an appliance, or on ports kept for one; Ethernet needs none."""
     assert not warnings(built(plan("h100-sxm", compute=fabric)), "subnet-manager")
+
+
+# modules of other vendors ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("switch", "words"),
+    [
+        ("7060dx5-64s", "key from Arista"),
+        ("qfx5230-64cd", "Hardware Compatibility Tool"),
+        ("ruijie-s6980-64qc", "what Ruijie says of modules of others is not known"),
+    ],
+)
+def test_a_module_in_the_switch_of_another_vendor_is_said(built: Built, switch: str, words: str) -> None:
+    """With what the vendor of the switch says of it, where that is known."""
+    [message] = warnings(built(plan("h100-sxm", compute={"switch": switch, "nic": "bf3-b3140l"})), "foreign-module")
+    assert message.startswith("MMS1V00-WM of NVIDIA stands in ")
+    assert words in message
+
+
+@pytest.mark.parametrize("switch", ["sn5400", "h3c-s9827-128dh", "q3450-ld"])
+def test_own_modules_and_planning_parts_are_not_foreign(built: Built, switch: str) -> None:
+    """A planning part has no vendor, and a switch with its optics inside has no module."""
+    gpu = "b300-sxm" if switch == "q3450-ld" else "h100-sxm"
+    fabric = {"switch": switch} | ({} if switch == "q3450-ld" else {"nic": "bf3-b3140l"})
+    assert not warnings(built(plan(gpu, compute=fabric)), "foreign-module")

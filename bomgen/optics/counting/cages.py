@@ -18,7 +18,9 @@ def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
     """The cage of a switch for links of a rate."""
     group = next(group for group in switch.groups if carries_rate(group, rate))
     power = Fraction(group.cage_power_w.value) if group.cage_power_w else None
-    return Cage(device, group.cage, links_per_cage(group, rate), switch.protocol, switch.identity.name, power)
+    return Cage(
+        device, group.cage, links_per_cage(group, rate), switch.protocol, switch.identity.name, power, group.optics
+    )
 
 
 def parallel_links(fabric: Fabric, links: Links) -> int:

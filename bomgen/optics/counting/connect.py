@@ -545,6 +545,7 @@ class _Builder:
             elif module.identity.availability != AVAILABLE:
                 text = unavailable_message(module.identity, message("pluggable-module"))
                 self._problem(spec, "warning", text, "availability", links.kind)
+        self._foreign_module_warnings(kind, medium)
         cable = medium.cable
         if cable is None:
             text = missing_fibre_message(links, medium, self.parts.rules().receptacles)
@@ -556,6 +557,21 @@ class _Builder:
             self._problem(spec, "warning", text, "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
             self._problem(spec, "warning", unavailable_message(cable.identity, "cable"), "availability", links.kind)
+
+    def _foreign_module_warnings(self, kind: _Kind, medium: Medium) -> None:
+        """Warn once of a module in the switch of another vendor, with what that vendor says of such modules."""
+        for device, module in zip(kind.links.ends, (medium.lower, medium.upper), strict=True):
+            tier = self.fabric.tier(device)
+            if tier is None or module is None or module.identity.generic:
+                continue
+            own, maker = tier.switch.identity, module.identity.vendor
+            if own.vendor is None or maker is None or own.vendor == maker:
+                continue
+            says = message(self.parts.rules().foreign_modules.get(own.vendor, "policy-unknown"), vendor=own.vendor)
+            part = module.identity.part_number or module.identity.id
+            text = message("foreign-module", part=part, maker=maker, switch=own.name, says=says)
+            if all(problem.message != text for problem in self.problems):
+                self._problem(kind.spec, "warning", text, "foreign-module", kind.links.kind)
 
     def _real_modules(self, kind: _Kind, module: Module, group: EndpointGroup) -> Message:
         """The real modules for the cages of a link with generic modules, with their quantities."""

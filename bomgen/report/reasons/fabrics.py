@@ -169,7 +169,7 @@ def _rate(asked: Asked, built: BuiltFabric, links: Links) -> Reason | None:
         PLAN if place else RULE,
         "the plan says so"
         if place
-        else "the cheapest rate that keeps the ratio and has known parts; that of the NICs where two cost the same",
+        else "the cheapest rate that keeps the ratio and has known parts, that of the NICs where two cost the same",
         place,
         tuple(found),
     )
