@@ -182,11 +182,11 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
 
 
 def _co_packaged(record: Record) -> parts.Module:
-    """The optics inside a switch, as a module that nobody buys."""
+    """The optics inside a switch, as a module that nobody buys: they are there whenever the switch is."""
     of = record.value(CO_PACKAGED)
     lane = of.get("lane_gbps")
     return parts.Module(
-        identity=identity(record),
+        identity=identity(record)._replace(availability=parts.AVAILABLE),
         rate_gbps=record.need("port_gbps", "Gb/s"),
         ports=record.figure_or_one("ports_per_cage"),
         cage=str(record.value("cage")),
