@@ -44,7 +44,7 @@ def test_a_module_draws_no_more_than_its_cage_gives(built: Built, watts: str | N
 def test_a_cage_that_gives_too_little_has_no_module(built: Built) -> None:
     """The report names the modules that would fit but for their power."""
     bom = built(plan("14 W"))
-    assert "multimode" != chosen(bom)["way"]
+    assert chosen(bom)["way"] != "multimode"
     others = {other["way"]: other for other in chosen(bom)["others"]}
     assert others["multimode"]["reason"] == "power"
     assert "MMA4Z00-NS-T" in others["multimode"]["detail"]

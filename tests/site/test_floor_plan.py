@@ -136,7 +136,7 @@ def test_machines_that_stand_nowhere_known(worked: Worked) -> None:
 
 
 def test_ways_beyond_what_is_sold(worked: Worked) -> None:
-    """A generic single-mode fibre is sold up to 500 m; over rows 600 m apart cables of whole tens of metres are counted.
+    """A generic single-mode fibre is sold up to 500 m; over rows 600 m apart whole tens of metres are counted.
 
     By hand: 94 units of 44.45 mm, 2 x 0.4 m, 600 m and 2 x 0.5 m are 605.98 m at most, 602.85 m at least: 610 m.
     """
