@@ -286,11 +286,9 @@ class Catalog:
         wanted = {key: word, figure: value} if figure else {key: word}
         for place in self._places(kind):
             own_folder = place.parent in self.folders
-            for id, path in self._list(place).items():
-                if not own_folder:
-                    own = _built_in(kind, id, path)
-                    if any(own.value(key) != held for key, held in wanted.items()):
-                        continue  # not asked for: a lock names the records that were
+            # Of the built-in parts only those that are asked for are looked up: a lock names the records that were.
+            ids = self._list(place) if own_folder else _built_in_where(kind, place, tuple(wanted.items()))
+            for id in ids:
                 record = self.find(kind, id)
                 fits = all(self._own_or_replaced(record, key) == held for key, held in wanted.items())
                 if fits and record.id not in seen:
@@ -319,16 +317,13 @@ class Catalog:
         return [place / kind for place in (*self.folders, folder("data")) if (place / kind).is_dir()]
 
     def _list(self, place: Path) -> dict[str, Path]:
-        """The part files of a folder by id, in alphabetical order: those whose name is a valid id.
-
-        The user's own count as looked up each time. Raises TooMuch.
-        """
+        """The part files of a folder by id; the user's own count as looked up each time. Raises TooMuch."""
+        if place.parent not in self.folders:
+            return _list_built_in(place)
         if place not in self._listed:
-            paths = (path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
-            self._listed[place] = {path.stem: path for path in sorted(paths)}
+            self._listed[place] = _list_part_files(place)
         found = self._listed[place]
-        if place.parent in self.folders:
-            spend(OF_PART_LOOKUP * len(found))
+        spend(OF_PART_LOOKUP * len(found))
         return found
 
     def _find_by_id(self, kind: str, id: str) -> Record | None:
@@ -336,9 +331,10 @@ class Catalog:
             return None
         family = LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id
         for place in self._places(kind):
+            built_in = None if place.parent in self.folders else _list_built_in(place)
             for stem in (id, family):
                 path = place / f"{stem}.yaml"
-                if path.is_file():
+                if path.is_file() if built_in is None else stem in built_in:
                     return self._read(kind, stem, path)
         return None
 
@@ -390,6 +386,30 @@ class Catalog:
                 for name in self.find_original(kind, id).names:
                     names.setdefault(name, set()).add(id)
         return names
+
+
+def built_in(kind: str, id: str) -> Record:
+    """The record of the built-in data of an id. Raises KeyError when there is none."""
+    return _built_in(kind, id, _list_built_in(folder("data") / kind)[id])
+
+
+def _list_part_files(place: Path) -> dict[str, Path]:
+    """The part files of a folder by id, in alphabetical order: those whose name is a valid id."""
+    paths = (path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
+    return {path.stem: path for path in sorted(paths)}
+
+
+@cache
+def _list_built_in(place: Path) -> dict[str, Path]:
+    """The files of a folder of the built-in data, which do not change while the program runs."""
+    return _list_part_files(place)
+
+
+@cache
+def _built_in_where(kind: str, place: Path, wanted: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
+    """The ids of the built-in records that hold values at keys."""
+    records = {id: _built_in(kind, id, path) for id, path in _list_built_in(place).items()}
+    return tuple(id for id, record in records.items() if all(record.value(key) == held for key, held in wanted))
 
 
 @cache

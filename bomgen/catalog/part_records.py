@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from bomgen.catalog import gpu_bandwidth, parts
-from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.files import Catalog, Record, built_in
 from bomgen.catalog.identity import identity, name_part, slug
 from bomgen.catalog.model_parameters import counts, matrices
 from bomgen.catalog.rack_records import metres_of, panel, pdu, rack, supplies
@@ -189,6 +190,17 @@ def module(record: Record, catalog: Catalog | None = None) -> parts.Module:
 
     Raises PlanErrors for one that differs from the module it replaces, UnknownPart when that is not in the catalogue.
     """
+    if record.built_in and not record.value("replaces"):
+        return _built_in_module(record.id)
+    return _module(record, catalog)
+
+
+@cache
+def _built_in_module(id: str) -> parts.Module:
+    return _module(built_in("transceiver", id), None)
+
+
+def _module(record: Record, catalog: Catalog | None) -> parts.Module:
     of = _field_source(record, catalog, SAME)
     lane = of("lane_gbps").value("lane_gbps")
     return parts.Module(
@@ -213,6 +225,17 @@ def cable(record: Record, catalog: Catalog | None = None) -> parts.Cable:
 
     Raises as `module` does.
     """
+    if record.built_in and not record.value("replaces"):
+        return _built_in_cable(record.id)
+    return _cable(record, catalog)
+
+
+@cache
+def _built_in_cable(id: str) -> parts.Cable:
+    return _cable(built_in("cable", id), None)
+
+
+def _cable(record: Record, catalog: Catalog | None) -> parts.Cable:
     of = _field_source(record, catalog, SAME_CABLE)
     rate = of("link_gbps").value("link_gbps")
     return parts.Cable(

@@ -279,6 +279,8 @@ def _build_all(
         stored = sizing.stored.servers if sizing.stored else None
         spend(OF_FABRIC + OF_HOST * len(fabric.hosts))
         hosts = (*fabric.hosts, *hosts_on_fabric(fabric, plan, stored, others, pdus))
+        if fabric.name in known and _count_hosts(hosts) == _count_hosts(known[fabric.name].hosts):
+            continue
         try:
             known[fabric.name] = _build_fabric(fabric, plan, sizing, parts, attached, hosts)
         except Infeasible as error:
@@ -287,6 +289,11 @@ def _build_all(
             place = f"fabrics.{fabric.name}"
             raise PlanErrors([Problem(fabric.mark, "error", error.message, error.rule, place)]) from error
     return tuple(known[fabric.name] for fabric in plan.fabrics)
+
+
+def _count_hosts(hosts: tuple[Hosts, ...]) -> list[tuple[str, int, int]]:
+    """What a fabric that is built again must differ in: all else of its plan stays."""
+    return [(each.name, each.pieces.value, each.ports.value) for each in hosts]
 
 
 def _uplink_depth(plan: Plan, name: str) -> int:

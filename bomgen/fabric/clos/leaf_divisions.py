@@ -10,7 +10,9 @@ leaf serves `k` rails of one unit: port r of every server of the unit ends on th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from functools import partial
 from math import ceil, gcd
 from typing import NamedTuple
 
@@ -44,10 +46,13 @@ def room_down(numbers: Numbers, up: int) -> int:
 def ports_down_at(numbers: Numbers, up: int) -> int:
     """The most ports down of a leaf with so many links up: as the ratio allows, unless the plan gives the links."""
     room = room_down(numbers, up)
-    if numbers.leaf_up:
-        return room
+    return room if numbers.leaf_up else min(room, _links_carried(numbers, up))
+
+
+def _links_carried(numbers: Numbers, up: int) -> int:
+    """The most links down that so many links up carry at the ratio."""
     ratio = numbers.oversubscription
-    return min(room, ratio.numerator * up * numbers.up_gbps // (ratio.denominator * numbers.down_gbps))
+    return ratio.numerator * up * numbers.up_gbps // (ratio.denominator * numbers.down_gbps)
 
 
 def room_for_reserved(numbers: Numbers, up: int) -> int:
@@ -57,8 +62,30 @@ def room_for_reserved(numbers: Numbers, up: int) -> int:
 
 def most_down(numbers: Numbers) -> int:
     """The most ports down of a leaf for which there are links up that keep the ratio."""
-    ups = [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1)
-    return max((ports_down_at(numbers, up) for up in ups), default=0)
+    if numbers.leaf_up:
+        return ports_down_at(numbers, numbers.leaf_up)
+    return most_at_crossing(partial(room_down, numbers), partial(_links_carried, numbers), numbers.up_radix)
+
+
+def most_at_crossing(room: Callable[[int], int], carried: Callable[[int], int], most_up: int) -> int:
+    """The most links down of a switch over all numbers of links up.
+
+    Each link up leaves fewer ports for links down, and carries more of them: the most are where both meet.
+    """
+    meets = _first_that_carry(room, carried, most_up)
+    return max((min(room(up), carried(up)) for up in (meets - 1, meets) if 1 <= up <= most_up), default=0)
+
+
+def _first_that_carry(room: Callable[[int], int], carried: Callable[[int], int], most_up: int) -> int:
+    """The fewest links up that carry links on all ports that they leave; beyond all where none do."""
+    return bisect_left(range(most_up + 1), True, key=lambda up: carried(up) >= room(up))
+
+
+def most_down_when_full(numbers: Numbers) -> int:
+    """The most ports down of a leaf whose ports are all used, at the ratio or beside the links up that are given."""
+    room, carried = partial(room_down, numbers), partial(_links_carried, numbers)
+    up = numbers.leaf_up or _first_that_carry(room, carried, numbers.up_radix)
+    return room(up) if up <= numbers.up_radix else 0
 
 
 def links_up_for(numbers: Numbers, down: int) -> int:

@@ -8,8 +8,7 @@ from bomgen.fabric.clos.leaf_divisions import (
     count_ports_together,
     count_rails_per_leaf,
     most_down,
-    ports_down_at,
-    room_down,
+    most_down_when_full,
 )
 from bomgen.fabric.clos.search import is_feasible, most_down_of_spine
 from bomgen.fabric.clos.shape import Numbers
@@ -45,28 +44,17 @@ def reach(numbers: Numbers) -> int:
 
 def _count_servers(numbers: Numbers, reserved_ports: int) -> int:
     """The servers that the most leaves carry beside the other machines and some of the reserved ports."""
-    best = 0
-    for up in [numbers.leaf_up] if numbers.leaf_up else range(1, numbers.up_radix + 1):
-        for leaves, together in _largest_leaves(numbers):
-            down = _most_down_at(numbers, up, together)
-            of_leaf = numbers.unit * together if numbers.unit and numbers.rails > 1 else down
-            if of_leaf > down:
-                continue
+    best, most = 0, most_down(numbers)
+    for leaves, together in _largest_leaves(numbers):
+        down = numbers.leaf_down if numbers.leaf_down <= most else 0
+        if not numbers.leaf_down:
+            down = most if numbers.exact else most_down_when_full(numbers) // together * together
+        of_leaf = numbers.unit * together if numbers.unit and numbers.rails > 1 else down
+        if of_leaf <= down:
             whole = leaves * (of_leaf // together) * together // numbers.ports_per_server
             room = leaves * down - numbers.host_ports - reserved_ports
             best = max(best, min(whole, room // numbers.ports_per_server))
     return best
-
-
-def _most_down_at(numbers: Numbers, up: int, together: int) -> int:
-    """The most ports down of a leaf beside so many links up, whole servers on a full build-out."""
-    most = ports_down_at(numbers, up)
-    if numbers.leaf_down:
-        return numbers.leaf_down if numbers.leaf_down <= most else 0
-    if numbers.exact:
-        return most
-    room = room_down(numbers, up)
-    return room // together * together if numbers.leaf_up or room <= most else 0
 
 
 def _largest_leaves(numbers: Numbers) -> Iterator[tuple[int, int]]:

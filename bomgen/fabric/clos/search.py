@@ -16,7 +16,7 @@ neither has room.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil
 
 from bomgen.core.provenance import require
@@ -24,6 +24,7 @@ from bomgen.core.work_budget import OF_SHAPE, spend
 from bomgen.fabric.clos.leaf_divisions import (
     Division,
     divide_leaves,
+    most_at_crossing,
     most_leaves_of_group,
     room_down,
     room_for_reserved,
@@ -187,16 +188,19 @@ def most_down_of_spine(numbers: Numbers) -> int:
         return numbers.spine_down
     if not numbers.core_radix:
         return numbers.spine_radix
-    ups = [numbers.spine_up] if numbers.spine_up else range(1, numbers.spine_up_radix + 1)
-    return max((_spine_ports_down_at(numbers, up) for up in ups), default=0)
-
-
-def _spine_ports_down_at(numbers: Numbers, up: int) -> int:
-    room = ports_left_down(up, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
+    room = partial(_spine_room_down, numbers)
     if numbers.spine_up:
-        return room
+        return room(numbers.spine_up)
+    return most_at_crossing(room, partial(_spine_links_carried, numbers), numbers.spine_up_radix)
+
+
+def _spine_room_down(numbers: Numbers, up: int) -> int:
+    return ports_left_down(up, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
+
+
+def _spine_links_carried(numbers: Numbers, up: int) -> int:
     ratio = numbers.spine_oversubscription
-    return min(room, ratio.numerator * up * numbers.core_gbps // (ratio.denominator * numbers.up_gbps))
+    return ratio.numerator * up * numbers.core_gbps // (ratio.denominator * numbers.up_gbps)
 
 
 def spine_links_up_for(numbers: Numbers, down: int) -> int:
@@ -249,7 +253,7 @@ def _try_cores(found: _Smallest, division: Division, pods: int, of_pod: int, spi
     fewest, below = numbers.spine_up or spine_links_up_for(numbers, down), division.leaves + pods * spines
     least: int | None = None
     for links in [fewest] if numbers.spine_up else range(fewest, numbers.spine_up_radix + 1):
-        room = ports_left_down(links, numbers.spine_radix, numbers.spine_up_radix, numbers.spine_cages)
+        room = _spine_room_down(numbers, links)
         at_least = ceil(spines * links / of_core)
         if room < down or found.steps.over() or (least is not None and at_least >= least):
             return
