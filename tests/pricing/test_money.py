@@ -75,7 +75,7 @@ def line(report: Report, id: str) -> dict[str, Any]:
 
 def rules(problems: Any) -> list[str]:
     """The rules of warnings about money."""
-    return [problem.rule for problem in problems if problem.rule not in ("generic", "own-nics")]
+    return [problem.rule for problem in problems if problem.rule not in ("generic", "own-nics", "nic-slot")]
 
 
 def refused(build: Any, *given: Any, **keys: Any) -> Problem:

@@ -136,15 +136,15 @@ def test_machines_that_stand_nowhere_known(worked: Worked) -> None:
 
 
 def test_ways_beyond_what_is_sold(worked: Worked) -> None:
-    """A generic fibre is sold up to 100 m; over rows 200 m apart cables of whole tens of metres are counted.
+    """A generic fibre is sold up to 500 m; over rows 600 m apart cables of whole tens of metres are counted.
 
-    By hand: 94 units of 44.45 mm, 2 x 0.4 m, 200 m and 2 x 0.5 m are 205.98 m at most, 202.85 m at least: 210 m.
+    By hand: 94 units of 44.45 mm, 2 x 0.4 m, 600 m and 2 x 0.5 m are 605.98 m at most, 602.85 m at least: 610 m.
     """
     links = {"server-leaf": {"medium": "transceiver", "module": "generic-400g"}}
     rows = [[{"management": 1}], [{"compute": 1}]]
-    report = worked(plan({"layout": {"rows": rows, "row_pitch": "200 m"}}, links))
+    report = worked(plan({"layout": {"rows": rows, "row_pitch": "600 m"}}, links))
     uses = report.design.fabrics[0].interconnect.cables
-    assert {210: 32} == {int(use.length_m): use.quantity.value for use in uses}
+    assert {610: 32} == {int(use.length_m): use.quantity.value for use in uses}
     assert "reach" in {problem.rule for problem in report.problems}
 
 
