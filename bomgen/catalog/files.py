@@ -314,7 +314,8 @@ class Catalog:
         return sorted(set(found))
 
     def _places(self, kind: str) -> list[Path]:
-        return [place / kind for place in (*self.folders, folder("data")) if (place / kind).is_dir()]
+        own = [place / kind for place in self.folders if (place / kind).is_dir()]
+        return [*own, *_built_in_place(kind)]
 
     def _list(self, place: Path) -> dict[str, Path]:
         """The part files of a folder by id; the user's own count as looked up each time. Raises TooMuch."""
@@ -331,17 +332,17 @@ class Catalog:
             return None
         family = LENGTH_CODE.sub(ANY_LENGTH, id) if kind == "cable" else id
         for place in self._places(kind):
-            built_in = None if place.parent in self.folders else _list_built_in(place)
+            own_folder = place.parent in self.folders
             for stem in (id, family):
-                path = place / f"{stem}.yaml"
-                if path.is_file() if built_in is None else stem in built_in:
+                path = place / f"{stem}.yaml" if own_folder else _list_built_in(place).get(stem)
+                if path and not own_folder:
+                    return _built_in(kind, stem, path)
+                if path and path.is_file():
                     return self._read(kind, stem, path)
         return None
 
     def _read(self, kind: str, id: str, path: Path) -> Record:
         place = path.parent.parent
-        if place not in self.folders:
-            return _built_in(kind, id, path)
         shown = f"{self.shown.get(place, place)}/{kind}/{path.name}"
         if self.root and not path.resolve().is_relative_to(self.root):
             message = "a link that leads out of the plan's folder tree; put the part file itself here"
@@ -397,6 +398,13 @@ def _list_part_files(place: Path) -> dict[str, Path]:
     """The part files of a folder by id, in alphabetical order: those whose name is a valid id."""
     paths = (path for path in place.glob("*.yaml") if _ID.fullmatch(path.stem) and path.is_file())
     return {path.stem: path for path in sorted(paths)}
+
+
+@cache
+def _built_in_place(kind: str) -> tuple[Path, ...]:
+    """The folder of the built-in data with a kind of record, if there are any."""
+    place = folder("data") / kind
+    return (place,) if place.is_dir() else ()
 
 
 @cache

@@ -107,7 +107,7 @@ class Rules(NamedTuple):
     receptacles: int
     """Most receptacles of a module."""
     foreign_modules: Mapping[str, str]
-    """By vendor of switches: the code of what it says of modules of other vendors."""
+    """By vendor of switches: the end of the code of what it says of modules of other vendors."""
     partners: Mapping[str, tuple[str, ...]]
     """By optic: the optics that it interoperates with."""
     lane_fibres: Mapping[int, tuple[str, ...]]

@@ -567,7 +567,8 @@ class _Builder:
             own, maker = tier.switch.identity, module.identity.vendor
             if own.vendor is None or maker is None or own.vendor == maker:
                 continue
-            says = message(self.parts.rules().foreign_modules.get(own.vendor, "policy-unknown"), vendor=own.vendor)
+            policy = self.parts.rules().foreign_modules.get(own.vendor, "unknown")
+            says = message(f"policy-{policy}", vendor=own.vendor)
             part = module.identity.part_number or module.identity.id
             text = message("foreign-module", part=part, maker=maker, switch=own.name, says=says)
             if all(problem.message != text for problem in self.problems):
