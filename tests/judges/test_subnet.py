@@ -123,6 +123,26 @@ def test_opensm_routes_a_mesh(homing, judge, tmp_path):
         assert "minhop tables configured on all switches" in _routed(subnet, judge, "minhop")
 
 
+@pytest.mark.parametrize(
+    "fabric",
+    [
+        "topology: fat-tree, switch: qm9700, homing: dual",
+        "topology: rail-optimized, switch: qm9700, tiers: 2, rails_per_leaf: 4",
+    ],
+    ids=["dual-homed", "shared rails"],
+)
+def test_opensm_routes_machines_on_several_leaves(fabric, judge, tmp_path):
+    """Dual-homed machines, and rails that share leaves, are a fat tree to the subnet manager."""
+    text = "bomgen: 1\nname: leaves\ncluster: {gpu: h100-sxm, servers: 8}\nfabrics:\n"
+    (tmp_path / "leaves.yaml").write_text(f"{text}  compute: {{{fabric}}}\n", "utf-8")
+    net = _exported(os.path.relpath(tmp_path / "leaves", CHECKOUT / "plans"), "ibnet", tmp_path / "leaves.net")
+    with _simulated(net, tmp_path / "subnet", judge) as subnet:
+        assert subnet.warnings == []
+        log = _routed(subnet, judge)
+        assert IDENTIFIED in log
+        assert ROUTED in log
+
+
 @pytest.mark.parametrize("tree", TREES)
 def test_opensm_routes_the_fabric_as_a_fat_tree(tree, nets, judge, tmp_path):
     """Ibsim reads every node, OpenSM calls it a fat tree and routes it, and a scan finds nodes and links again."""

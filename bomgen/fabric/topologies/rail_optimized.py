@@ -1,4 +1,6 @@
-"""Rails: port r of every server of a scalable unit goes to that unit's leaf r, so that a rail is one hop wide.
+"""Rails: port r of every server of a scalable unit goes to the unit's leaf that serves rail r: a rail is one hop wide.
+
+A leaf serves as many rails of a unit as need the fewest switches, unless the plan says how many.
 
 One layer of spines joins all leaves while it can reach them; beyond, each rail's leaves stand in groups with spines of
 their own, and cores join the groups.
@@ -24,7 +26,7 @@ DRAWING = """\
 
 
 def build(demand: Demand) -> Fabric:
-    """The smallest fabric whose leaves serve one rail of one scalable unit each.
+    """The smallest fabric whose leaves serve rails of one scalable unit each.
 
     Raises Infeasible, with the largest demand that would fit, when there is none.
     """
