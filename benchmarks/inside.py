@@ -1,4 +1,4 @@
-"""What is timed inside a process that is warm: `inside.py resolve TOPOLOGY`, `cables GPUS`, `bills FOLDER`.
+"""What is timed inside a process that is warm: `inside.py resolve TOPOLOGY`, `plans PLAN`, `cables GPUS`, `bills FOLDER`.
 
 A process of its own for each, so that the one that measures stays small. Prints JSON.
 """
@@ -11,15 +11,18 @@ import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import list_cables, work_out
-from plans import LINES, MILLION, QUOTED, WIRED
+from plans import LINES, MILLION, QUOTED, RANDOM, WIRED, draw_plans
 
 CHECKOUT = Path(__file__).parents[1]
 REPEATS = 3
+MANY, WARMING = 15, 5
+"""Times that one plan is worked out, and before it is timed."""
 EVERY = 4
 """Which lines of the bills that are compared change."""
 
@@ -48,6 +51,21 @@ def resolve(topology: str) -> dict[str, float]:
         _worked_out(MILLION.replace("TOPOLOGY", topology))
 
     return {"seconds": _shortest(anew)}
+
+
+def plans(plan: str) -> dict[str, float]:
+    """The median time in which a plan is worked out again, or each of the random ones of one fabric."""
+    from bomgen import build
+
+    drawn = list(draw_plans()) if plan == RANDOM else [str(CHECKOUT / plan)] * MANY
+    for each in drawn[:WARMING]:
+        build(each)
+    times = []
+    for each in drawn:
+        start = time.perf_counter()
+        build(each)
+        times.append(time.perf_counter() - start)
+    return {"seconds": median(times)}
 
 
 def cables(gpus: str) -> dict[str, float]:
@@ -90,4 +108,4 @@ def _line(line: dict[str, Any], more: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"resolve": resolve, "cables": cables, "bills": bills}[sys.argv[1]](sys.argv[2])))
+    print(json.dumps({"resolve": resolve, "plans": plans, "cables": cables, "bills": bills}[sys.argv[1]](sys.argv[2])))

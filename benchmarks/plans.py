@@ -1,5 +1,11 @@
 """The plans that are timed beside plans/llama65b.yaml."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
 MILLION = """
 bomgen: 1
 name: million
@@ -30,3 +36,19 @@ quote: {price_book: prices/example-2026q4.yaml}
 """
 LINES = 10_000
 """Lines of the bills that are compared."""
+RANDOM = "random"
+"""Names the plans that `draw_plans` draws."""
+DRAWN, SEED, MOST_SERVERS = 200, 20_261_123, 4096
+
+
+def draw_plans() -> Iterator[dict[str, Any]]:
+    """Random plans of one fabric, the same at each call: servers, topology and ratio."""
+    draw = Random(SEED)
+    for number in range(DRAWN):
+        fabric = {"switch": "qm9700", "topology": draw.choice(("fat-tree", "rail-optimized"))}
+        yield {
+            "bomgen": 1,
+            "name": f"plan-{number}",
+            "cluster": {"gpu": "h100-sxm", "servers": draw.randint(1, MOST_SERVERS)},
+            "fabrics": {"compute": fabric | {"oversubscription": draw.choice((1, 2, 3, 4))}},
+        }

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from measuring import BOMGEN, CHECKOUT, race, run
 
-from plans import LINES, QUOTED, WIRED
+from plans import DRAWN, LINES, QUOTED, RANDOM, WIRED
 
 PLAN = "plans/llama65b.yaml"
 MANY, FEW, FEWEST = 21, 5, 3
@@ -29,6 +29,9 @@ LARGEST = 1_000_000
 ALL_FORMATS = "md,html,xlsx,json,csv"
 MOST_RESOLVING = 0.3
 """Seconds that working out a plan of a million GPUs may take inside the process."""
+FOUR_FABRICS = "plans/h100-127.yaml"
+MOST_FOR_ONE_FABRIC, MOST_FOR_FOUR_FABRICS = 0.010, 0.025
+"""Seconds that a plan may take inside the process."""
 LEAST_CHECKED = 500_000
 """Cables that are to be enumerated and checked in a second."""
 MOST_QUOTING, MOST_WRITING = 3, 15
@@ -78,6 +81,11 @@ def works(folder: Path) -> Iterator[Work]:
         take = _inside("resolve", topology)[0]
         what = f"1 000 000 GPUs, {topology}, three tiers: worked out, warm"
         yield Work(f"resolve-{topology}", what, take, bar_seconds=MOST_RESOLVING)
+    for of, what, bar in (
+        (RANDOM, f"{DRAWN} random plans of one fabric, each worked out, warm: the median", MOST_FOR_ONE_FABRIC),
+        (FOUR_FABRICS, f"{FOUR_FABRICS}, four fabrics and a site: worked out, warm", MOST_FOR_FOUR_FABRICS),
+    ):
+        yield Work(f"plans-{Path(of).stem}", what, _inside("plans", of)[0], bar_seconds=bar)
     for gpus in SIZES:
         take, last = _inside("cables", str(gpus))
 

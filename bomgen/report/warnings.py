@@ -182,11 +182,15 @@ def _ends_in_one_module(built: BuiltFabric) -> bool:
 
 @rule
 def _subnet_managers(designed: Design) -> Iterator[Problem]:
-    """InfiniBand fabrics in which nothing that is known runs a subnet manager.
+    """InfiniBand fabrics in which nothing that is known runs a subnet manager, or one appliance alone.
 
     Reserved ports are kept for one.
     """
     for built in designed.fabrics:
+        for each in built.hosts:
+            if each.part and each.part.subnet_manager and each.pieces.value == 1:
+                text = message("one-manager", fabric=built.plan.name, name=each.part.identity.name)
+                yield Problem(built.plan.mark, "warning", text, "single-point", f"fabrics.{built.plan.name}.hosts")
         switches = [tier.switch for tier in built.fabric.tiers]
         managed = built.plan.reserved_ports or any(each.managed or each.protocol != INFINIBAND for each in switches)
         if not switches or managed or any(each.part and each.part.subnet_manager for each in built.hosts):

@@ -245,9 +245,13 @@ def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worke
         ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2}, "there are 2 + 1 switches instead of 1 + 1"),
         ({"switch": "qm9700", "ports_per_server": 2, "tiers": 2, "homing": "single"}, "end in one module of one leaf"),
         ({"switch": "qm9700", "ports_per_server": 2, "planes": 2}, None),
+        (
+            {"switch": "qm9700", "planes": 2, "hosts": [{"name": "ufm", "count": 1, "ports": 2, "part": "ufm-ndr"}]},
+            "is managed by one",
+        ),
         ({"switch": "qm9700", "ports_per_server": 2, "topology": "mesh", "homing": "dual"}, None),
     ],
-    ids=["one switch", "one leaf", "one module", "planes", "dual homing"],
+    ids=["one switch", "one leaf", "one module", "planes", "one manager", "dual homing"],
 )
 def test_single_points_of_failure_are_said(worked: Worked, storage: dict[str, Any], said: str | None) -> None:
     """What machines lose the storage with: the only switch, or the module of both ports. Two planes survive it."""

@@ -1,8 +1,8 @@
 """The folded Clos: endpoints fill leaf after leaf, spines and cores follow by even spread.
 
 Of all ways to divide the ports of a leaf that keep the ratio asked, the one whose fabric has the fewest switches, then
-the fewest servers split over leaves, then the fewest links is built; ports may idle. With three tiers the leaves stand in
-pods with spines of their own. Machines that are dual-homed end on two leaves, as two rails of one fabric.
+the fewest servers split over leaves, then the fewest links is built; ports may idle. With three tiers the leaves stand
+in pods with spines of their own. Machines that are dual-homed end on two leaves, as two rails of one fabric.
 """
 
 from __future__ import annotations
