@@ -1,4 +1,5 @@
-"""What is timed inside a process that is warm: `inside.py resolve TOPOLOGY`, `plans PLAN`, `cables GPUS`, `bills FOLDER`.
+"""What is timed inside a process that is warm, by `inside.py` and one of
+`resolve TOPOLOGY`, `plans PLAN`, `cables GPUS` and `bills FOLDER`.
 
 A process of its own for each, so that the one that measures stays small. Prints JSON.
 """
