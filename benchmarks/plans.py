@@ -43,7 +43,7 @@ DRAWN, SEED, MOST_SERVERS = 200, 20_261_123, 4096
 
 def draw_plans() -> Iterator[dict[str, Any]]:
     """Random plans of one fabric, the same at each call: servers, topology and ratio."""
-    draw = Random(SEED)  # noqa: S311: plans to time, no secrets
+    draw = Random(SEED)  # noqa: S311
     for number in range(DRAWN):
         fabric = {"switch": "qm9700", "topology": draw.choice(("fat-tree", "rail-optimized"))}
         yield {
