@@ -1,6 +1,7 @@
 """What is timed inside a process that is warm.
 
-Called as `inside.py` with `resolve TOPOLOGY`, `plans PLAN`, `cables GPUS` or `bills FOLDER`. A process of its own for each, so that the one that measures stays small. Prints JSON.
+Called as `inside.py` with `resolve TOPOLOGY`, `plans PLAN`, `cables GPUS` or `bills FOLDER`. A process of its own for
+each, so that the one that measures stays small. Prints JSON.
 """
 
 from __future__ import annotations
