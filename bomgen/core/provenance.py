@@ -143,10 +143,14 @@ class Formula:
         inputs = dict(zip(self.parameters, positional, strict=False)) | named
         if len(inputs) != len(self.parameters) or len(positional) + len(named) != len(self.parameters):
             raise TypeError(f"{self.name} takes {', '.join(self.parameters)}; got {', '.join(inputs)}")
-        for name, figure in inputs.items():
-            _check_unit(self.name, name, figure)
-        ordered = tuple((name, inputs[name]) for name in self.parameters)
-        value = self.function(**{name: figure.value for name, figure in ordered})
+        ordered = tuple([(name, inputs[name]) for name in self.parameters])
+        for name, figure in ordered:
+            if not isinstance(figure, Figure):
+                raise TypeError(f"{self.name}: {name} must be a figure, not {figure!r}")
+            unit = _promised_unit(name)
+            if unit and figure.unit != unit:
+                raise TypeError(f"{self.name}: {name} is in {unit}, the figure given in {figure.unit}")
+        value = self.function(*[figure.value for _, figure in ordered])
         unit = inputs[self.unit[1:-1]].unit if self.unit.startswith("<") else self.unit
         return Figure(value, unit, Derived(self, ordered))
 
@@ -166,12 +170,10 @@ def formula(unit: str, source: str | None = None) -> Callable[[Callable[..., Any
     return lambda function: Formula(function, unit, source)
 
 
-def _check_unit(formula_name: str, parameter: str, figure: object) -> None:
-    if not isinstance(figure, Figure):
-        raise TypeError(f"{formula_name}: {parameter} must be a figure, not {figure!r}")
-    for suffix, unit in UNIT_OF_SUFFIX.items():
-        if parameter.endswith(suffix) and figure.unit != unit:
-            raise TypeError(f"{formula_name}: {parameter} is in {unit}, the figure given in {figure.unit}")
+@cache
+def _promised_unit(parameter: str) -> str | None:
+    """The unit that the name of a parameter promises, if any."""
+    return next((unit for suffix, unit in UNIT_OF_SUFFIX.items() if parameter.endswith(suffix)), None)
 
 
 class _Plain(ast.NodeTransformer):

@@ -313,7 +313,7 @@ def _shortage(training: Training, split: ParallelSplit, need: Memory, limit: Fig
         "missing": _gb(need.total.value - limit.value),
         "most": _gb(most.value),
     }
-    change = _remedy(training, split, limit)
+    change = _remedy(training, split, need, limit)
     if change is None:
         return message("gpu-overfull-anyway", term=term, **sizes)
     return message("gpu-overfull", term=term, change=change, **sizes)
@@ -327,9 +327,11 @@ def _largest(need: Memory) -> tuple[Message, Figure]:
     return message(code), figure
 
 
-def _remedy(training: Training, split: ParallelSplit, limit: Figure) -> str | None:
+def _remedy(training: Training, split: ParallelSplit, need: Memory, limit: Figure) -> str | None:
     """The cheapest change of the plan that makes a split fit; None when no single change does."""
-    for text, changed, changed_split in _changes(training, split):
+    states = need.total.value - (need.activations.value if need.activations else 0)
+    changes = _changes(training, split) if states <= limit.value else _smaller_states(training, split)
+    for text, changed, changed_split in changes:
         if memory.per_gpu(changed, changed_split).total.value <= limit.value:
             return text
     return None
@@ -343,14 +345,19 @@ def _changes(training: Training, split: ParallelSplit) -> Iterator[tuple[str, Tr
         yield "`flash_attention: true`", _replace_value(training, "flash_attention", "yes"), split
     if training.recompute.value == "none":
         yield "`recompute: selective`", _replace_value(training, "recompute", "selective"), split
-    for stage in ZERO_STAGES[training.zero.value :]:
-        yield f"`zero: {stage}`", _replace_value(training, "zero", stage), split
+    yield from _smaller_states(training, split)
     if training.micro_batch.value > 1:
         yield "`micro_batch: 1`", _replace_value(training, "micro_batch", 1), split
     if training.recompute.value != FULL:
         yield f"`recompute: {FULL}`", _replace_value(training, "recompute", FULL), split
     if training.sequence is not None:
         yield from _shorter_sequences(training, split, int(training.sequence.value))
+
+
+def _smaller_states(training: Training, split: ParallelSplit) -> Iterator[tuple[str, Training, ParallelSplit]]:
+    """Higher stages of ZeRO, which shard more of weights, gradients and optimizer states."""
+    for stage in ZERO_STAGES[training.zero.value :]:
+        yield f"`zero: {stage}`", _replace_value(training, "zero", stage), split
 
 
 def _shorter_sequences(
