@@ -19,7 +19,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
 from bomgen.core.readable_files import refuse_git_files
-from bomgen.core.resources import BrokenInstallation, folder
+from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.unicode_safety import quote
 from bomgen.core.units import parse
 from bomgen.core.work_budget import OF_NAME, OF_PART, OF_PART_LOOKUP, spend
@@ -415,8 +415,11 @@ def _list_built_in(place: Path) -> dict[str, Path]:
 
 @cache
 def _built_in_where(kind: str, place: Path, wanted: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
-    """The ids of the built-in records that hold values at keys."""
-    records = {id: _built_in(kind, id, path) for id, path in _list_built_in(place).items()}
+    """The ids of the built-in records that hold values at keys. Most of the catalogue does not even have the words."""
+    files = [(id, path, text(path)) for id, path in _list_built_in(place).items()]
+    records = {
+        id: _built_in(kind, id, path) for id, path, written in files if all(str(held) in written for _, held in wanted)
+    }
     return tuple(id for id, record in records.items() if all(record.value(key) == held for key, held in wanted))
 
 
