@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from hashlib import blake2s
 
 from bomgen.catalog import parts
 from bomgen.catalog.files import INLINE, Record
@@ -49,6 +48,8 @@ def slug(name: str) -> str:
 
 def ascii_slug(name: str) -> str:
     """An id of ASCII alone, for files that know no others: of what it cannot write it has a digest instead."""
+    from hashlib import blake2s
+
     written = slug(name)
     plain = re.sub(r"[^a-z0-9.-]+", "-", written).strip("-")
     digest = "" if written.isascii() else blake2s(written.encode(), digest_size=DIGEST_BYTES).hexdigest()

@@ -7,7 +7,6 @@ carries them inside it. `data/` is always inside.
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
 from functools import cache
 from pathlib import Path
@@ -64,9 +63,16 @@ def content(path: Path) -> bytes:
     except OSError as error:
         raise BrokenInstallation(f"{path} cannot be read ({error.strerror})") from None
     noted = recorded().get(path.as_posix())
-    if noted and noted != DIGEST + base64.urlsafe_b64encode(hashlib.sha256(found).digest()).decode().rstrip("="):
+    if noted and noted != _digest(found):
         raise BrokenInstallation(f"{path} is not as it was installed")
     return found
+
+
+def _digest(found: bytes) -> str:
+    """The digest of a file as a wheel's record writes it."""
+    import hashlib
+
+    return DIGEST + base64.urlsafe_b64encode(hashlib.sha256(found).digest()).decode().rstrip("=")
 
 
 def text(path: Path) -> str:
