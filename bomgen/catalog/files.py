@@ -34,6 +34,7 @@ KINDS = (
     "transceiver",
     "cable",
     "appliance",
+    "accessory",
     "rack",
     "pdu",
     "panel",
@@ -41,6 +42,10 @@ KINDS = (
     "model",
     "run",
 )
+
+ACCESSORY = "accessory"
+"""The kind of what is bought because other parts need it."""
+
 
 NOT_PARTS = ("connection", "model", "run")
 """Kinds of records that are not parts; their schemas are in the same folder as those of parts."""
@@ -72,6 +77,10 @@ INLINE = "inline"
 
 CHASSIS = "chassis"
 """The key of the components of a modular switch."""
+
+
+REQUIRES = "requires"
+"""The key of what an order of a part needs besides."""
 
 
 T = TypeVar("T")
@@ -187,6 +196,8 @@ class Record(NamedTuple):
         data = self.data
         if above and above[0] == "port_groups":
             return {"source": data.get("ports_source", ()), "confidence": data.get("ports_confidence", "low")}
+        if above and above[0] == REQUIRES:
+            return dict(data[REQUIRES][above[1]])
         return dict(data[CHASSIS]) if above and above[0] == CHASSIS else data
 
     def references(self, names: list[str]) -> tuple[Reference, ...]:
@@ -247,6 +258,13 @@ class Catalog:
         if key not in self._records:
             self._records[key] = self._find_by_id(kind, wanted) or self._find_by_alias(kind, wanted, name)
         return self._records[key]
+
+    def find_part(self, name: str) -> Record:
+        """The record of a part of any kind, accessories first. Raises UnknownPart, with what accessories there are."""
+        for kind in sorted(set(KINDS) - set(NOT_PARTS)):
+            if any(name.lower() in self._list(place) for place in self._places(kind)):
+                return self.find_original(kind, name)
+        return self.find_original(ACCESSORY, name)
 
     def read(self) -> tuple[Record, ...]:
         """Every record that was looked up so far, each once, by kind and id."""

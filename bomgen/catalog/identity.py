@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from bomgen.catalog import parts
-from bomgen.catalog.files import INLINE, Record
+from bomgen.catalog.files import ACCESSORY, INLINE, REQUIRES, Record
 from bomgen.core.messages import record_text
-from bomgen.core.provenance import Mark
+from bomgen.core.provenance import Figure, Mark
 
+SUPPLIES = "power_supplies"
 DIGEST_BYTES = 3
 """Of a name that cannot be written in ASCII."""
 
@@ -30,7 +32,27 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
         inline=described,
         generic=bool(data.get("generic", False)),
         availability=str(data.get("availability", parts.AVAILABLE)),
+        category=str(data.get("category", ACCESSORY)) if record.kind == ACCESSORY else "",
+        requires=tuple(_requirements(record)),
     )
+
+
+def _requirements(record: Record) -> Iterator[parts.Requirement]:
+    """What the record says that an order needs besides, and a cord for each of its power supplies."""
+    for at, each in enumerate(record.data.get(REQUIRES, ())):
+        names, source = each.get("choose") or [each["part"]], each.get("source", ())
+        yield parts.Requirement(
+            parts=tuple(names),
+            quantity=None if each.get("quantity", 1) is None else record.figure_or_one("quantity", REQUIRES, at),
+            per=str(each.get("per", parts.PIECE)),
+            references=record.references([source] if isinstance(source, str) else source),
+        )
+    supplies = record.value(SUPPLIES)
+    if supplies and not supplies.get("cords_included"):
+        pieces = record.figure("count", "count", SUPPLIES)
+        cord = f"cord-{supplies['inlet']}"
+        if isinstance(pieces, Figure):
+            yield parts.Requirement((cord,), pieces, parts.PIECE, getattr(pieces.origin, "references", ()))
 
 
 def name_part(called: parts.Identity, description: str) -> parts.Identity:

@@ -10,11 +10,28 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from bomgen.core.provenance import Figure, Mark
+from bomgen.core.provenance import Figure, Mark, Reference
 
 AVAILABLE = "available"
 ANY = "any"
 """A cage, optic or fibre of a generic part: it stands for whatever fits."""
+
+
+PIECE, FABRIC, YEAR = "piece", "fabric", "year"
+"""What is required for each piece of a part, for each fabric that has some, and for each piece and year."""
+
+
+class Requirement(NamedTuple):
+    """What an order of a part needs besides."""
+
+    parts: tuple[str, ...]
+    """Names of the part, or of those that the buyer chooses from."""
+    quantity: Figure | None
+    """Pieces for each of what it is counted by; None: it depends on the choice."""
+    per: str
+    """`piece`, `fabric` or `year` of the part, or the servers, GPUs, switches or racks of the cluster."""
+    references: tuple[Reference, ...]
+    """Documents that say so; none where nobody looked it up."""
 
 
 class Identity(NamedTuple):
@@ -34,6 +51,9 @@ class Identity(NamedTuple):
     generic: bool = False
     """Stands for any vendor's part of its kind."""
     availability: str = AVAILABLE
+    category: str = ""
+    """Where an accessory stands on the bill; empty for other parts, whose kind says it."""
+    requires: tuple[Requirement, ...] = ()
 
     @property
     def sku(self) -> str | None:

@@ -6,11 +6,10 @@ from fractions import Fraction
 
 from bomgen.catalog import parts
 from bomgen.catalog.files import Record
-from bomgen.catalog.identity import identity, name_part
+from bomgen.catalog.identity import SUPPLIES, identity, name_part
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import formula
 
-SUPPLIES = "power_supplies"
 OUTLETS = ("c13", "c19", "either")
 MILLIMETRES_OF_A_METRE = 1000
 

@@ -30,6 +30,8 @@ def summary(report: Report) -> Iterator[str]:
         least = "" if totals.complete else "at least "
         amount = words.money(totals.amount, totals.currency)
         yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines"
+    if items := report.bill.open_items:
+        yield f"  to choose  {'; '.join(' or '.join(part.name for part in item.parts) for item in items)}"
 
 
 def _cluster_summary(report: Report) -> Iterator[str]:

@@ -10,8 +10,8 @@ from bomgen.core.provenance import Figure, Mark
 
 ORDER = "order"
 """What a charge is counted by when it stands once on the bill."""
-SOFTWARE, SERVICE = "software", "service"
-CHARGED = (SOFTWARE, SERVICE)
+SOFTWARE, SUPPORT, SERVICE = "software", "support", "service"
+CHARGED = (SOFTWARE, SUPPORT, SERVICE)
 """Categories of the lines that are no hardware."""
 DEFAULT = "default"
 """The key of the discount of all categories without one of their own."""

@@ -386,5 +386,7 @@ class Plan(NamedTuple):
     """Paths of templates of the user's own, each with its place."""
     cluster_name: str = ""
     """Which of several clusters of one plan it is; empty where there is one."""
+    complete_order: bool = True
+    """Whether parts that others require, and that leave no choice, are added to the bill."""
     digits: Mapping[str, int] = {}
     """Of the numbers in names of devices, by what these begin with; where a lock says nothing, those of the largest."""

@@ -8,6 +8,7 @@ from itertools import count as numbered
 from typing import NamedTuple
 
 from bomgen.catalog.chassis import CARDS
+from bomgen.catalog.files import Catalog
 from bomgen.catalog.part_records import slug
 from bomgen.catalog.parts import Identity
 from bomgen.core.messages import message
@@ -18,6 +19,7 @@ from bomgen.fabric.line_cards import CardUse, FittedTier
 from bomgen.optics.counting.connect import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill_line import CATEGORIES, Line, cable_id, cable_sku, cluster_path, names_of
 from bomgen.pricing.charges import charges
+from bomgen.pricing.required_parts import OpenItem, required_parts
 from bomgen.pricing.spares import add_spares, subtract_stock
 from bomgen.site.facility import units_bought
 
@@ -31,20 +33,36 @@ class Bill(NamedTuple):
     """All lines, in the order that a reader expects: servers first, racks last."""
 
     lines: tuple[Line, ...]
+    open_items: tuple[OpenItem, ...] = ()
+    """What the order needs and somebody must choose."""
 
 
-def bill(*designs: Design) -> Bill:
+def bill(catalog: Catalog, *designs: Design) -> Bill:
     """The parts of the designs of a plan with their quantities and spares, less what the customer has.
 
-    Charges come last. Spares, stock and charges are counted over all designs.
+    What these parts require follows them; charges come last. Spares, stock and charges are counted over all designs.
 
-    Raises PlanErrors for a charge that is counted by what the plan does not have.
+    Raises PlanErrors for a charge that is counted by what the plan does not have, and as `required_parts`.
     """
     plan = designs[0].plan
-    lines = [
-        line.in_cluster(each.plan.cluster_name) for each in designs for line in _parts(each) if line.quantity.value
-    ]
-    return Bill(tuple(subtract_stock((*add_spares(lines, plan.spares), *charges(designs)), plan.stock)))
+    planned, required, items = list[Line](), list[Line](), list[OpenItem]()
+    for design in designs:
+        name = design.plan.cluster_name
+        parts = [line for line in _parts(design) if line.quantity.value]
+        more, open_items = required_parts(design, parts, catalog)
+        planned += [line.in_cluster(name) for line in parts]
+        required += [line.in_cluster(name) for line in more]
+        items += [item._replace(cluster=name) for item in open_items]
+    lines = (*add_spares(planned, plan.spares), *required, *charges(designs))
+    return Bill(tuple(subtract_stock(lines, plan.stock)), tuple(items))
+
+
+def cluster_bill(whole: Bill, cluster: str) -> Bill:
+    """The bill of one of several clusters, as if it were the only one."""
+    return Bill(
+        tuple(line.alone() for line in whole.lines if line.cluster == cluster),
+        tuple(item._replace(cluster="") for item in whole.open_items if item.cluster == cluster),
+    )
 
 
 def _parts(design: Design) -> Iterator[Line]:

@@ -14,7 +14,7 @@ from bomgen.plan.commercial_terms import Charge
 
 CATEGORIES = (
     *("gpu", "server", "nic", "switch", "transceiver", "cable", "storage"),
-    *("rack", "pdu", "management", "software", "service"),
+    *("rack", "pdu", "cooling", "management", "accessory", "software", "support", "service"),
 )
 """The order of a bill."""
 
@@ -41,6 +41,8 @@ class Line(NamedTuple):
     """Whether the customer has it: it is shown and not charged."""
     cluster: str = ""
     """The cluster that it is for, of a plan with several."""
+    required_by: Identity | None = None
+    """The part that needs it, where the plan does not ask for it."""
 
     def in_cluster(self, cluster: str) -> Line:
         """The line as one of several clusters: its id and its path begin with the cluster's name."""

@@ -7,7 +7,9 @@ and the high end of the prices.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import reduce
+from math import ceil
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure, formula
@@ -22,9 +24,9 @@ UNKNOWN = ("server", "rack")
 
 
 @formula("pieces")
-def over_years(pieces: int, years: int) -> int:
-    """Pieces that are bought anew for each year."""
-    return pieces * years
+def over_years(pieces: int, years: Fraction) -> int:
+    """Pieces that are bought anew for each year begun."""
+    return pieces * ceil(years)
 
 
 def charges(designs: Sequence[Design]) -> Iterator[Line]:
@@ -56,7 +58,7 @@ def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
     """How many of what a charge is counted by; None where the plan does not have it."""
     if charge.per == ORDER:
         return charge.once
-    counted = [_counted_in(charge, design) for design in designs]
+    counted = [count_units(charge.per, design) for design in designs]
     if charge.per in UNKNOWN and any(counted):
         for design, figure in zip(designs, counted, strict=True):
             if figure is None:
@@ -67,12 +69,13 @@ def _counted(charge: Charge, designs: Sequence[Design]) -> Figure | None:
     return together(counted)
 
 
-def _counted_in(charge: Charge, design: Design) -> Figure | None:
-    if charge.per == "gpu":
+def count_units(per: str, design: Design) -> Figure | None:
+    """How many GPUs, servers, racks or switches a design has; None where it is not known, or it has none."""
+    if per == "gpu":
         return design.sizing.gpus
-    if charge.per == "server":
+    if per == "server":
         return design.sizing.servers
-    if charge.per == "rack":
+    if per == "rack":
         return design.facility.racks
     boxes = [boxes_of(tier) for built in design.fabrics for tier in built.fabric.tiers]
     return reduce(sum_of_boxes, boxes) if boxes else None

@@ -63,6 +63,8 @@ class Quote(NamedTuple):
     lines: tuple[QuoteLine, ...]
     totals: Totals
     problems: tuple[Problem, ...]
+    unpriced_required: tuple[QuoteLine, ...] = ()
+    """Lines that other parts require and that nobody has a price for: no total counts them."""
 
 
 def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
@@ -70,21 +72,32 @@ def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
 
     Raises KeyError when a price is in a currency that the plan pins no rate for, which `missing_rates` finds before.
     """
-    found = list(units(bill.lines, plan, books))
+    counted, without_price = list[Line](), list[QuoteLine]()
+    found = list[Unit]()
+    for line, unit in zip(bill.lines, units(bill.lines, plan, books), strict=True):
+        if line.required_by and unit.amount is None and not unit.ranges:
+            without_price.append(_line(line, unit, None, plan))
+        else:
+            counted.append(line)
+            found.append(unit)
     usual, low, high = ([getattr(unit, end) for unit in found] for end in ("amount", "low", "high"))
-    lines = _priced(bill.lines, found, usual, plan)
+    lines = _priced(counted, found, usual, plan)
     totals = _totals(lines, plan)
     if not totals.complete or any(unit.ranges for unit in found):
-        lowest, highest = (_priced(bill.lines, found, ends, plan) for ends in (low, high))
+        lowest, highest = (_priced(counted, found, ends, plan) for ends in (low, high))
         lines = [_between(*each) for each in zip(lines, lowest, highest, strict=True)]
         totals = totals._replace(low=_totals(lowest, plan).amount, high=_upper(_totals(highest, plan)))
-    return Quote(tuple(lines), totals, warnings_of_prices([line.unit for line in lines], bill.lines, plan, books))
+    warnings = warnings_of_prices([line.unit for line in lines], counted, plan, books)
+    return Quote(tuple(lines), totals, warnings, tuple(without_price))
 
 
 def cluster_quote(found: Quote, plan: QuotePlan, cluster: str) -> Quote:
     """The lines that are for one of several clusters, as if it were the only one, and what they come to."""
-    lines = [line._replace(line=line.line.alone()) for line in found.lines if line.line.cluster == cluster]
-    return Quote(tuple(lines), _totals(lines, plan), ())
+    lines, required = (
+        [line._replace(line=line.line.alone()) for line in lines if line.line.cluster == cluster]
+        for lines in (found.lines, found.unpriced_required)
+    )
+    return Quote(tuple(lines), _totals(lines, plan), (), tuple(required))
 
 
 def _between(line: QuoteLine, lowest: QuoteLine, highest: QuoteLine) -> QuoteLine:

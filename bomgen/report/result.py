@@ -24,6 +24,7 @@ from bomgen.pricing.bill import Bill, Line, cluster_path
 from bomgen.pricing.books.book import Price, PriceBook
 from bomgen.pricing.confidence import Confidence, confidence, doubts
 from bomgen.pricing.quote import Quote, QuoteLine
+from bomgen.pricing.required_parts import OpenItem
 from bomgen.pricing.running_costs import Running
 from bomgen.report.checks import Check
 from bomgen.report.metrics import Path, Paths, numbers
@@ -168,7 +169,9 @@ def result(report: Report) -> dict[str, Any]:
     _add_zero_counts(data)
     paths = Paths(found)
     data["lines"] = lines_data(report)
+    data["not_on_bill"] = [_open_item_data(item) for item in report.bill.open_items]
     data["totals"] = _totals_data(report.quote.totals)
+    data["totals"]["required_unpriced"] = len(report.quote.unpriced_required)
     data["confidence"] = _confidence_data(confidence(report.quote.lines, report.plan.quote))
     data["alternatives"] = [
         {
@@ -305,8 +308,21 @@ def _confidence_data(found: Confidence) -> dict[str, Any]:
 
 
 def lines_data(report: Report) -> list[dict[str, Any]]:
-    """The lines as bom.json and bom.csv hold them."""
-    return [_line_data(line, report.plan.quote) for line in report.quote.lines]
+    """The lines as bom.json and bom.csv hold them; required ones without a price, which no total counts, come last."""
+    return [_line_data(line, report.plan.quote) for line in (*report.quote.lines, *report.quote.unpriced_required)]
+
+
+def _open_item_data(item: OpenItem) -> dict[str, Any]:
+    """What the order needs and somebody must choose."""
+    ids = [part.id for part in item.parts]
+    return {
+        **({"part": ids[0]} if len(ids) == 1 else {"choose": ids}),
+        "quantity": plain(item.quantity.value) if item.quantity else None,
+        "per": item.per,
+        "required_by": item.required_by.id,
+        "source": item.source,
+        "cluster": item.cluster or None,
+    }
 
 
 def _text(amount: Decimal | None) -> str | None:
@@ -341,6 +357,7 @@ def _line_data(priced: QuoteLine, plan: QuotePlan) -> dict[str, Any]:
         "original_price": _text(price.amount) if price else None,
         "original_currency": price.currency if price else None,
         "exchange_rate": _rate_text(price, plan),
+        "required_by": line.required_by.id if line.required_by else None,
     }
 
 

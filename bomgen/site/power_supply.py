@@ -21,7 +21,7 @@ from bomgen.plan.types import Site
 
 ALL, ONE_MORE = "n", "n+1"
 """Levels of redundancy besides 2n: no feed may be lost, or one."""
-OUTLET = {"c14": "c13", "c20": "c19"}
+OUTLET = {"c14": "c13", "c20": "c19", "c22": "c19"}
 """The outlet for the cord of an inlet (IEC 60320-1)."""
 EITHER = "either"
 

@@ -21,6 +21,7 @@ _OF_INTEREST = {
     "transceiver": ("rate_gbps", "optic", "reach", "cage"),
     "cable": ("kind", "rate_gbps"),
     "appliance": ("rack_units", "power"),
+    "accessory": ("category", "cooling"),
     "rack": ("rack_units", "width_mm", "depth_mm", "weight"),
     "pdu": ("power", "rack_units", "weight"),
     "panel": ("ports", "connectors", "rack_units"),

@@ -20,7 +20,7 @@ from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.plan.types import Plan
-from bomgen.pricing.bill import Bill, bill, cluster_path
+from bomgen.pricing.bill import Bill, bill, cluster_bill, cluster_path
 from bomgen.pricing.books.book import PriceBook
 from bomgen.pricing.quote import Quote, cluster_quote, missing_rates, part_price, quote
 from bomgen.pricing.running_costs import Running, running
@@ -64,7 +64,7 @@ def build_report(
         raise PlanErrors(wrong)
     designs = [_designed(plan._replace(quote=quoted), catalog, books) for plan in plans]
     progress.stage("bill and prices")
-    billed = bill(*designs)
+    billed = bill(catalog, *designs)
     priced = quote(billed, quoted, books)
     progress.stage("checks")
     racked = any(designed.facility.racks for designed in designs)
@@ -148,7 +148,7 @@ def _cluster_report(
     """
     plan = designed.plan
     own = cluster_quote(priced, plan.quote, plan.cluster_name) if plan.cluster_name else priced
-    own_bill = Bill(tuple(line.line for line in own.lines)) if plan.cluster_name else billed
+    own_bill = cluster_bill(billed, plan.cluster_name) if plan.cluster_name else billed
     elevated = _elevations(designed)
     outcome = checks(designed, own_bill, own)
     _raise_broken(outcome)

@@ -73,6 +73,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         stock=owned,
         operation=run_for,
         templates=paths(root, "templates"),
+        complete_order=root.below("order").data.get("complete", True),
     )
 
 

@@ -15,6 +15,7 @@ from bomgen.report.chapters import (
     costs,
     evidence,
     money,
+    order,
     racks,
     serving,
     site,
@@ -108,6 +109,7 @@ def _sections(
     yield summary.summary(writer, clusters)
     yield costs.costs(writer, of_costs)
     yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
+    yield order.order(writer)
     yield alternatives.alternatives(writer)
     yield money.operation(writer)
     yield money.terms(writer)

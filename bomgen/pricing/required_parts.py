@@ -1,0 +1,155 @@
+"""What an order needs beside the parts that the plan asks for: cords, kits, licences, as the catalogue's parts require.
+
+What leaves no choice becomes a line of the bill; what somebody has to choose, or how many years of, stays open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import reduce
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.files import Catalog, UnknownPart
+from bomgen.catalog.identity import identity
+from bomgen.catalog.parts import FABRIC, YEAR, Identity, Requirement
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.provenance import Figure, formula
+from bomgen.design.assembly import Design
+from bomgen.design.attached_hosts import sum_of_boxes
+from bomgen.pricing.bill_line import Line
+from bomgen.pricing.charges import count_units, over_years
+
+CATEGORY_OF_KIND = {"appliance": "management", "panel": "cable"}
+"""Categories of the kinds of parts that are not called alike."""
+CLUSTER_UNITS = ("server", "gpu", "switch", "rack")
+"""What a requirement is counted by, besides the part itself."""
+MAX_DEPTH = 10
+"""Parts that require parts that require parts: a longer chain is taken for a circle."""
+
+
+class OpenItem(NamedTuple):
+    """What the order needs and somebody must choose."""
+
+    parts: tuple[Identity, ...]
+    """The part, or those to choose from."""
+    quantity: Figure | None
+    """None: it depends on the choice, or what it is counted by is not known."""
+    per: str
+    required_by: Identity
+    source: str
+    """Titles of the documents that say so."""
+    cluster: str = ""
+
+
+@formula("pieces")
+def required_pieces(pieces: int, each: Fraction) -> int:
+    """Pieces of a part that are required for so many of another."""
+    return ceil(pieces * each)
+
+
+class _Use(NamedTuple):
+    """A part that is bought: its pieces on all lines, and how many fabrics have some."""
+
+    part: Identity
+    pieces: Figure
+    fabrics: int
+
+
+def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> tuple[list[Line], list[OpenItem]]:
+    """The lines that the parts on `lines` require, with what these require in turn, and what stays open.
+
+    A requirement is met where the plan has one of its parts. What is counted by the cluster is required once, however
+    many parts ask for it.
+
+    Raises PlanErrors for a part that requires one which nobody knows, or itself.
+    """
+    required, items = list[Line](), list[OpenItem]()
+    planned = {line.identity.id for line in lines if line.identity}
+    counted: set[tuple[str, ...]] = set()
+    uses = [*_uses(lines), *_gpus_of_servers(design)]
+    for _ in range(MAX_DEPTH):
+        new = list[Line]()
+        for bought, need in [(use, need) for use in uses for need in use.part.requires]:
+            parts = tuple(_find(name, bought.part, design, catalog) for name in need.parts)
+            ids = tuple(part.id for part in parts)
+            if planned.intersection(ids) or ids in counted:
+                continue
+            if need.per in CLUSTER_UNITS:
+                counted.add(ids)
+            quantity = _quantity(need, bought, design)
+            open_years = need.per == YEAR and design.plan.operation is None
+            if quantity is None or len(parts) > 1 or open_years or not design.plan.complete_order:
+                source = "; ".join(reference.title for reference in need.references)
+                items.append(OpenItem(parts, quantity, need.per, bought.part, source))
+            else:
+                new.append(_line(parts[0], quantity, bought.part))
+        if not new:
+            return required, items
+        required += new
+        uses = _uses(new)
+    names = " and ".join(dict.fromkeys(use.part.name for use in uses))
+    raise _wrong(f"{names} require each other without end; see their `requires`", uses[0].part, design)
+
+
+def _uses(lines: Sequence[Line]) -> list[_Use]:
+    """The parts on lines, each with its pieces on all of them."""
+    found: dict[str, _Use] = {}
+    fabrics: dict[str, set[str | None]] = {}
+    for line in lines:
+        if line.identity is None or not line.identity.requires:
+            continue
+        id = line.identity.id
+        fabrics.setdefault(id, set()).add(line.fabric)
+        pieces = sum_of_boxes(found[id].pieces, line.quantity) if id in found else line.quantity
+        found[id] = _Use(line.identity, pieces, len(fabrics[id]))
+    return list(found.values())
+
+
+def _gpus_of_servers(design: Design) -> Iterator[_Use]:
+    """The GPUs that come with the servers, and have no line of their own."""
+    cluster, gpus = design.plan.cluster, design.sizing.gpus
+    if cluster.server and cluster.server.gpus_included and gpus:
+        yield _Use(cluster.gpu.identity, gpus, 1)
+
+
+def _find(name: str, required_by: Identity, design: Design, catalog: Catalog) -> Identity:
+    try:
+        return identity(catalog.find_part(name))
+    except UnknownPart as error:
+        raise _wrong(f"{required_by.name} requires a part that nobody knows: {error}", required_by, design) from None
+
+
+def _wrong(message: str, part: Identity, design: Design) -> PlanErrors:
+    return PlanErrors([Problem(part.mark or design.plan.mark, "error", message, "requires")])
+
+
+def _quantity(need: Requirement, use: _Use, design: Design) -> Figure | None:
+    """Pieces that are required; None where they depend on a choice, or what they are counted by is not known."""
+    if need.quantity is None:
+        return None
+    if need.per == FABRIC:
+        return reduce(sum_of_boxes, [need.quantity] * use.fabrics)
+    if need.per in CLUSTER_UNITS:
+        counted = count_units(need.per, design)
+        return required_pieces(counted, need.quantity) if counted else None
+    pieces = required_pieces(use.pieces, need.quantity)
+    years = design.plan.operation.years if design.plan.operation else None
+    return over_years(pieces, years) if need.per == YEAR and years else pieces
+
+
+def _line(part: Identity, quantity: Figure, required_by: Identity) -> Line:
+    return Line(
+        id=f"required.{required_by.id}.{part.id}",
+        category=part.category or CATEGORY_OF_KIND.get(part.kind, part.kind),
+        fabric=None,
+        role=None,
+        part=part.id,
+        sku=part.sku,
+        vendor=part.vendor,
+        description=part.name,
+        quantity=quantity,
+        identity=part,
+        required_by=required_by,
+    )
