@@ -109,9 +109,8 @@ def _device_kind(
 
 def _switches(built: BuiltFabric, tier: Tier) -> DeviceKind:
     switch = tier.switch
-    power = switch.power_w or switch.typical_power_w
     cages = sum(ceil(group.ports.value / group.ports_per_cage.value) for group in switch.groups)
-    return _device_kind(tier.name, int(tier.count.value), switch.identity, switch.rack_units, power)._replace(
+    return _device_kind(tier.name, int(tier.count.value), switch.identity, switch.rack_units, switch.power_w)._replace(
         fabric=built.plan.name,
         cages=int(cages),
         of_box=int(switch.switches_per_unit.value),

@@ -249,9 +249,10 @@ class Switch(NamedTuple):
     groups: tuple[PortGroup, ...]
     switches_per_unit: Figure
     rack_units: Figure | None
-    power_w: Figure | None
-    typical_power_w: Figure | None
-    """Used where no maximum is published."""
+    power_w: Figure
+    """Maximum power, estimated where none is published."""
+    power_range_w: tuple[Figure, Figure] | None
+    """Between what an estimate lies; None: the maximum is published."""
     port_names: PortNames | None = None
     """None: not known."""
     chassis: Chassis | None = None

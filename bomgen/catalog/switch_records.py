@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from functools import cache, reduce
+from math import ceil
 
 from bomgen.catalog import chassis as chassis_cards
 from bomgen.catalog import parts
 from bomgen.catalog.chassis import FABRIC_CARDS, LINE_CARDS, POWER_SUPPLIES, SUPERVISORS
-from bomgen.catalog.files import CHASSIS, Record
+from bomgen.catalog.files import CHASSIS, Catalog, Record
 from bomgen.catalog.identity import identity, name_part, slug
 from bomgen.catalog.rack_records import supplies
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import record_text
-from bomgen.core.provenance import Figure
+from bomgen.core.provenance import Figure, formula
 from bomgen.core.units import parse
 
 PORT_NAMES = "port_names"
@@ -20,6 +23,7 @@ PORT_NAMES = "port_names"
 CO_PACKAGED = "co_packaged"
 NAMED = ("cage", "port", "split")
 COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
+GBPS_PER_TBPS = 1000
 MAX_PORTS = 2_048
 """More ports per switch are taken for a mistake: the largest chassis have about a thousand."""
 
@@ -38,20 +42,65 @@ def switch(record: Record) -> parts.Switch:
     shared = record.figure_or_one("switches_per_unit")
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
+    power, power_range = _maximum_power(record, groups)
     return parts.Switch(
         identity=name_part(identity(record), f"switch {description}"),
         protocol=record.value("protocol"),
         groups=groups,
         switches_per_unit=shared,
         rack_units=record.figure("rack_units", "U"),
-        power_w=record.figure("power", "W"),
-        typical_power_w=record.figure("power_typical", "W"),
+        power_w=power,
+        power_range_w=power_range,
         port_names=_port_names(record, built, groups),
         chassis=built,
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
         managed=record.value("managed") is not False,
     )
+
+
+@formula("W")
+def power_from_typical(typical_w: int, to_typical: Fraction) -> int:
+    """Maximum power of a switch, estimated from its typical power."""
+    return ceil(typical_w * to_typical)
+
+
+@formula("Gb/s")
+def capacity(ports: int, port_gbps: int) -> int:
+    """What the ports of a switch carry together, one way."""
+    return ports * port_gbps
+
+
+@formula("Gb/s")
+def sum_of_capacity(capacity_gbps: int, more_gbps: int) -> int:
+    """What ports of several kinds carry together, one way."""
+    return capacity_gbps + more_gbps
+
+
+@formula("W")
+def power_from_capacity(capacity_gbps: int, per_tbps: int) -> int:
+    """Maximum power of a switch, estimated from what its ports carry."""
+    return ceil(Fraction(capacity_gbps, GBPS_PER_TBPS) * per_tbps)
+
+
+def _maximum_power(record: Record, groups: tuple[parts.PortGroup, ...]) -> tuple[Figure, tuple[Figure, Figure] | None]:
+    """The maximum power of a switch, and the range of an estimate; None where the maximum is published."""
+    published, typical = record.figure("power", "W"), record.figure("power_typical", "W")
+    if published:
+        return published, None
+    if typical:
+        ratio, highest = _assumption("switch-power-to-typical"), _assumption("switch-power-to-typical-high")
+        return power_from_typical(typical, ratio), (typical, power_from_typical(typical, highest))
+    carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
+    usual, low, high = (
+        power_from_capacity(carried, _assumption(f"switch-power-per-tbps{end}")) for end in ("", "-low", "-high")
+    )
+    return usual, (low, high)
+
+
+@cache
+def _assumption(id: str) -> Figure:
+    return Catalog().assumption(id)
 
 
 def _port_names(

@@ -523,15 +523,14 @@ def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
 
 
 def _switch_equipment(tier: Tier) -> facility.Equipment:
-    """The switches of a tier as equipment; their typical power where no maximum is published."""
+    """The switches of a tier as equipment."""
     switch = tier.switch
-    power = switch.power_w or switch.typical_power_w
     return facility.Equipment(
         switch.identity.name,
         boxes_of(tier),
-        power,
+        switch.power_w,
         switch.rack_units,
-        typical=switch.power_w is None,
+        power_range_w=switch.power_range_w,
         weight_kg=switch.weight_kg,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Server
@@ -93,6 +93,21 @@ def _lower_bounds(machines: Iterable[Equipment], any_unknown: bool) -> frozenset
     return frozenset(found | (set(TOTAL_POWER_FIGURES) if any_unknown else set()))
 
 
+def _estimated_power(machines: Iterable[Equipment]) -> Iterator[tuple[str, str]]:
+    """That maximum power is an estimate, for which machines, and by how much it could be more or less."""
+    names, power, least, most = list[str](), 0, 0, 0
+    for machine in machines:
+        if machine.power_w and machine.power_range_w:
+            low, high = machine.power_range_w
+            names.append(machine.name)
+            power += machine.count.value * machine.power_w.value
+            least += machine.count.value * low.value
+            most += machine.count.value * high.value
+    if names:
+        text = message("estimated-power", names=dict.fromkeys(names), power=power, least=least, most=most)
+        yield text, "estimated-power"
+
+
 def install(
     site: Site | None,
     server: Server | None,
@@ -131,9 +146,7 @@ def install(
         warnings.append((named, "unknown-power"))
     if unknown:
         warnings.append((message("unknown-power", names=dict.fromkeys(unknown)), "unknown-power"))
-    typical = [machine.name for machine in machines if machine.typical and machine.power_w]
-    if typical:
-        warnings.append((message("typical-power", names=dict.fromkeys(typical)), "typical-power"))
+    warnings += _estimated_power(machines)
     per_rack = servers_of_rack(site, server, warnings) if site and server else None
     compute = None
     if site and servers and server and server.trays:
