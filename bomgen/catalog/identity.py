@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bomgen.catalog import parts
 from bomgen.catalog.files import ACCESSORY, INLINE, REQUIRES, Record
-from bomgen.core.messages import record_text
+from bomgen.core.messages import Message, message, record_text
 from bomgen.core.provenance import Figure, Mark
 
 SUPPLIES = "power_supplies"
@@ -32,6 +32,8 @@ def identity(record: Record, mark: Mark | None = None) -> parts.Identity:
         inline=described,
         generic=bool(data.get("generic", False)),
         availability=str(data.get("availability", parts.AVAILABLE)),
+        availability_date=data.get("availability_date"),
+        successor=data.get("successor"),
         category=str(data.get("category", ACCESSORY)) if record.kind == ACCESSORY else "",
         requires=tuple(_requirements(record)),
     )
@@ -53,6 +55,19 @@ def _requirements(record: Record) -> Iterator[parts.Requirement]:
         cord = f"cord-{supplies['inlet']}"
         if isinstance(pieces, Figure):
             yield parts.Requirement((cord,), pieces, parts.PIECE, getattr(pieces.origin, "references", ()))
+
+
+def unavailable_message(called: parts.Identity, kind: str, name: str | None = None) -> Message:
+    """The statement that a part cannot be ordered: name its successor, or another `kind`.
+
+    It is shown as `name`; without one by its part number or id.
+    """
+    name = name or called.part_number or called.id
+    date = f" ({called.availability_date})" if called.availability_date else ""
+    instead = message("name-another", kind=kind)
+    if called.successor:
+        instead = message("name-successor", part=called.successor)
+    return message(f"part-{called.availability}", name=name, date=date, instead=instead)
 
 
 def name_part(called: parts.Identity, description: str) -> parts.Identity:

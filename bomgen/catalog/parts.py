@@ -51,6 +51,9 @@ class Identity(NamedTuple):
     generic: bool = False
     """Stands for any vendor's part of its kind."""
     availability: str = AVAILABLE
+    availability_date: str | None = None
+    successor: str | None = None
+    """Name of the part that takes its place."""
     category: str = ""
     """Where an accessory stands on the bill; empty for other parts, whose kind says it."""
     requires: tuple[Requirement, ...] = ()

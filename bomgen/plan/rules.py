@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import date
 
-from bomgen.catalog.identity import slug
+from bomgen.catalog.identity import slug, unavailable_message
 from bomgen.catalog.part_records import metres_of
 from bomgen.catalog.parts import Identity, Pdu, Rack
 from bomgen.core.diagnostics import Problem, Severity
@@ -461,7 +461,7 @@ def unavailable_parts(plan: Plan, source: Source) -> Iterator[Problem]:
                 used.append((part.identity, source.mark(("site", block, key)), f"site.{block}.{key}"))
     for identity, mark, path in dict.fromkeys(used):
         if identity.availability != "available":
-            text = message(f"part-{identity.availability}", name=identity.name, kind=identity.kind)
+            text = unavailable_message(identity, identity.kind, identity.name)
             yield Problem(mark, "warning", text, "availability", path)
 
 

@@ -22,6 +22,7 @@ from fractions import Fraction
 from math import ceil, gcd
 from typing import NamedTuple
 
+from bomgen.catalog.identity import unavailable_message
 from bomgen.catalog.parts import AVAILABLE, Cable, Module
 from bomgen.core.diagnostics import PlanErrors, Problem, Severity
 from bomgen.core.messages import Message, message
@@ -65,7 +66,6 @@ from bomgen.optics.counting.shares import (
     refuse_several_links,
     same_module,
     same_parts,
-    unavailable_message,
 )
 from bomgen.optics.counting.uses import (
     JUMPER,

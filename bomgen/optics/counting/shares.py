@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
-from bomgen.catalog.parts import Identity, Module
+from bomgen.catalog.parts import Module
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, require
 from bomgen.fabric.types import Links
@@ -95,11 +95,6 @@ def chosen(kind: str, choice: Choice) -> Chosen:
     return Chosen(
         kind, medium.option if medium else None, choice.reason, tuple(dict.fromkeys(parts)), choice.cost, choice.others
     )
-
-
-def unavailable_message(identity: Identity, kind: str) -> Message:
-    """The statement that a part cannot be ordered; `kind` is what to name instead."""
-    return message(f"part-{identity.availability}", name=identity.part_number or identity.id, kind=kind)
 
 
 End = TypeVar("End")
