@@ -264,7 +264,8 @@ def test_what_is_not_sold_is_pointed_out(tmp_path: Path, kind: str) -> None:
     nic = {"ports": 1, "port_gbps": 400, "cage": "osfp-flat", "protocols": ["infiniband"]}
     own_part(tmp_path, "nic", "old-nic", name="Old", **nic, availability="planned")
     switch = {"ports": 64, "port_gbps": 400, "ports_per_cage": 2, "cage": "osfp-finned"}
-    own_part(tmp_path, "switch", "old-switch", name="Old", **switch, availability="no-longer-sold")
+    since = {"availability_date": "2025-06", "successor": "qm9700"}
+    own_part(tmp_path, "switch", "old-switch", name="Old", **switch, availability="no-longer-sold", **since)
     own_part(tmp_path, "transceiver", "old-one", name="Old", replaces=["mma4z00-ns"], availability="end-of-sale")
     own_part(tmp_path, "appliance", "old-box", name="Old", availability="no-longer-sold")
     given = plan({}, nic="cx7-400-osfp") | {"catalog": ["parts"]}
@@ -284,6 +285,8 @@ def test_what_is_not_sold_is_pointed_out(tmp_path: Path, kind: str) -> None:
     said = [check for check in in_folder(tmp_path, given)["checks"] if check["id"] == "availability"]
     assert len(said) == 1
     assert re.search("no longer sold|end of sale|planned", said[0]["message"])
+    if kind == "switch":
+        assert said[0]["message"] == "Old is no longer sold (2025-06); its successor is qm9700"
 
 
 # data and documents -------------------------------------------------------------------------------------------------
