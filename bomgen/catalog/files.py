@@ -112,8 +112,10 @@ class Record(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Id, aliases and part numbers, in lower case."""
-        numbers = (self.value("part_number"), self.value("ordering_number"))
+        """Id, aliases and every number that the vendor prints, in lower case."""
+        numbers = [self.value("part_number"), self.value("ordering_number")]
+        for key in ("part_numbers", "ordering_numbers"):
+            numbers += (self.value(key) or {}).values()
         return [self.id, *(str(name).lower() for name in (*self.data.get("aliases", ()), *numbers) if name)]
 
     def value(self, *keys: str | int) -> Any:

@@ -10,29 +10,46 @@ from bomgen.cli.options import proposed
 @click.command()
 @click.argument("kind", required=False, shell_complete=proposed("kinds"))
 @click.argument("id", required=False, shell_complete=proposed("ids"))
-def catalog(kind: str | None, id: str | None) -> None:
-    """List the kinds of part, the parts of a KIND, or all that is known of one with its sources."""
+@click.option("--where", metavar="CONDITIONS", help="The parts with these values: 'rate=800G fibre=single-mode'.")
+@click.option("--audit", is_flag=True, help="The facts that are not known, rest on one weak source, or are old.")
+def catalog(kind: str | None, id: str | None, where: str | None, audit: bool) -> None:
+    """List the kinds of part, the parts of a KIND, or all that is known of one with its sources.
+
+    Instead of a KIND any number that a vendor prints finds its part.
+    """
     from bomgen.catalog.files import KINDS, Catalog, UnknownPart
     from bomgen.cli.tables import print_lines, terminal_width
-    from bomgen.workflow.catalog_listing import kinds, part, parts_of
+    from bomgen.workflow import catalog_listing
 
     shelves = Catalog()
-    if kind is None:
-        print_lines(kinds(shelves), terminal_width())
-        return
     if kind == "topology":
         _echo_topologies(id)
         return
-    if kind not in KINDS:
-        from bomgen.core.diagnostics import suggestion
-
-        hint = suggestion(kind, KINDS, f"there are {', '.join((*KINDS, 'topology'))}")
-        raise click.UsageError(f"no kind '{kind}'; {hint}")
+    searched = [kind] if kind in KINDS else list(KINDS)
     try:
-        lines = parts_of(shelves, kind) if id is None else part(shelves, kind, id)
+        if where:
+            lines = catalog_listing.parts_where(shelves, searched, where)
+        elif audit:
+            lines = catalog_listing.audit(shelves, searched)
+        elif kind is None:
+            lines = catalog_listing.kinds(shelves)
+        elif kind not in KINDS:
+            lines = catalog_listing.parts_named(shelves, kind)
+        else:
+            lines = catalog_listing.parts_of(shelves, kind) if id is None else catalog_listing.part(shelves, kind, id)
         print_lines(lines, terminal_width())
     except UnknownPart as error:
+        raise click.UsageError(str(error) if kind in KINDS else _no_kind(str(kind))) from None
+    except ValueError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _no_kind(name: str) -> str:
+    from bomgen.catalog.files import KINDS
+    from bomgen.core.diagnostics import suggestion
+
+    hint = suggestion(name, KINDS, f"there are {', '.join((*KINDS, 'topology'))}")
+    return f"no kind of part and no part '{name}'; {hint}"
 
 
 def _echo_topologies(name: str | None) -> None:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import KINDS, Catalog, Record, named_length
-from bomgen.core.diagnostics import PlanErrors
+from bomgen.catalog.files import (
+    ANY_LENGTH,
+    KINDS,
+    LENGTH_CODE,
+    UNVERIFIED,
+    Catalog,
+    Record,
+    UnknownPart,
+    named_length,
+)
+from bomgen.core.diagnostics import PlanErrors, suggestion
+from bomgen.core.units import parse
 from bomgen.fabric import registry
 from bomgen.fabric.declaration import Topology
 
@@ -30,6 +41,8 @@ _OF_INTEREST = {
     "run": ("active_parameters", "tokens", "gpu", "gpu_hours"),
 }
 """What a list shows of each part of a kind."""
+UNITS_OF_CONDITIONS = ("Gb/s", "W", "m", "bytes", "kg")
+"""Units in which a condition and a value of the catalogue may be written differently."""
 
 
 def kinds(catalog: Catalog) -> Iterator[str]:
@@ -71,6 +84,97 @@ def parts_of(catalog: Catalog, kind: str) -> Iterator[str]:
     """A line for each part of a kind: id, name and a few figures."""
     for record in catalog.all(kind):
         yield f"{record.id:{WIDTH}} {record.value('name')}  ({_summary(record)})"
+
+
+def parts_named(catalog: Catalog, number: str) -> Iterator[str]:
+    """All that is known of the parts of any kind with a number, an alias or an id. Raises UnknownPart without any."""
+    wanted = number.lower()
+    family = LENGTH_CODE.sub(ANY_LENGTH, wanted)
+    found = [record for kind in KINDS for record in catalog.all(kind) if {wanted, family} & set(record.names)]
+    if not found:
+        raise UnknownPart("part", number, "`bomgen catalog KIND` lists the parts of a kind")
+    for record in found:
+        yield from part(catalog, record.kind, wanted if family in record.names else record.id)
+
+
+def parts_where(catalog: Catalog, kinds: Sequence[str], conditions: str) -> Iterator[str]:
+    """A line for each part that meets all conditions, such as `rate=800G fibre=single-mode`.
+
+    A key may be the beginning of a field's name; a value is one of its values, in any unit. Raises ValueError for a
+    condition without a value, or a key that no part has.
+    """
+    pairs = [condition.partition("=") for condition in conditions.split()]
+    if wrong := [key for key, sign, value in pairs if not (sign and key and value)]:
+        raise ValueError(f"'{wrong[0]}' is not a condition; write FIELD=VALUE, such as rate=800G")
+    records = [record for kind in kinds for record in catalog.all(kind)]
+    fields = {key for record in records for key in record.data}
+    for key, _, _ in pairs:
+        if not any(field.startswith(key) for field in fields):
+            raise ValueError(f"no part has a field '{key}'; {suggestion(key, fields, 'see one in full')}")
+    for record in records:
+        if all(_meets(record, key, value) for key, _, value in pairs):
+            yield f"{record.kind:12} {record.id:{WIDTH}} {record.value('name')}  ({_summary(record)})"
+
+
+def _meets(record: Record, key: str, value: str) -> bool:
+    """Whether a field whose name begins so has a value; of groups of ports or of a chassis any of them."""
+    names = [key] if key in record.data else [field for field in record.data if field.startswith(key)]
+    found = [each for name in names for each in _values(record.value(name))]
+    return any(_same(each, value) for each in found)
+
+
+def _values(held: Any) -> Iterator[Any]:
+    if isinstance(held, list):
+        for each in held:
+            yield from _values(each)
+    elif held is not None:
+        yield held
+
+
+def _same(held: Any, wanted: str) -> bool:
+    """Whether a value of the catalogue is the one that is wanted, which may have another unit."""
+    if str(held).lower() == wanted.lower():
+        return True
+    for unit in UNITS_OF_CONDITIONS:
+        with suppress(ValueError, TypeError):
+            if parse(str(wanted), unit) == parse(held if isinstance(held, int) else str(held), unit):
+                return True
+    return False
+
+
+def audit(catalog: Catalog, kinds: Sequence[str]) -> Iterator[str]:
+    """A line for each fact that is not known, rests on one weak source, or was read a year before the newest one."""
+    records = [record for kind in kinds for record in catalog.all(kind)]
+    days = [str(source.get("read", "")) for record in records for source in record.data.get("sources", {}).values()]
+    newest = max(days, default="")
+    limit = f"{int(newest[:4]) - 1}{newest[4:]}" if newest else ""
+    for record in records:
+        sources = record.data.get("sources", {})
+        for path, figure in _figures(record.data):
+            names = figure.get("source", ())
+            names = [names] if isinstance(names, str) else names
+            read = max((str(sources.get(name, {}).get("read", "")) for name in names), default="")
+            reasons = []
+            if figure["value"] is None:
+                reasons.append("not known")
+            elif figure.get("confidence") == "low":
+                reasons.append("one weak source" if names != [UNVERIFIED] else "not looked up")
+            if read and read < limit:
+                reasons.append(f"read {read}")
+            if reasons:
+                yield f"{record.kind:12} {record.id:{WIDTH}} {path:{WIDTH}} {', '.join(reasons)}"
+
+
+def _figures(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every figure of a record that says where it comes from, with its path."""
+    if isinstance(data, dict) and "value" in data:
+        yield path, data
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            yield from _figures(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(data, list):
+        for at, value in enumerate(data):
+            yield from _figures(value, f"{path}.{at}")
 
 
 def described(record: Record) -> str:
