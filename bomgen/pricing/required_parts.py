@@ -60,8 +60,8 @@ class _Use(NamedTuple):
 def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> tuple[list[Line], list[OpenItem]]:
     """The lines that the parts on `lines` require, with what these require in turn, and what stays open.
 
-    A requirement is met where the plan has one of its parts. What is counted by the cluster is required once, however
-    many parts ask for it.
+    A requirement is met where the plan has one of its parts. What is counted by the cluster, or not counted at all, is
+    required once, however many parts ask for it.
 
     Raises PlanErrors for a part that requires one which nobody knows, or itself.
     """
@@ -76,7 +76,7 @@ def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> t
             ids = tuple(part.id for part in parts)
             if planned.intersection(ids) or ids in counted:
                 continue
-            if need.per in CLUSTER_UNITS:
+            if need.per in CLUSTER_UNITS or need.quantity is None:
                 counted.add(ids)
             quantity = _quantity(need, bought, design)
             open_years = need.per == YEAR and design.plan.operation is None

@@ -19,6 +19,7 @@ from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
 
 SOURCES = {"guide": {"title": "Installation guide", "url": "https://example.com/guide"}}
+LICENCE_GUIDES = "NVIDIA AI Enterprise Licensing Guide, Terminology; Rafay, When Do You Need an NVIDIA AI Enterprise License"
 PARTS: dict[str, dict[str, Any]] = {
     "server/box.yaml": {
         "name": "Box",
@@ -106,14 +107,24 @@ def test_what_leaves_no_choice_is_on_the_bill(ordered: Any) -> None:
 
 
 def test_what_needs_a_choice_is_listed(ordered: Any) -> None:
-    """Terms of support, a cooling unit whose number depends on its size, years that nobody gave, a subnet manager."""
+    """Terms of support, a cooling unit whose number depends on its size, years that nobody gave, a subnet manager, and
+    the licences that the GPUs of the catalogue ask for.
+    """
     items = result(ordered())["not_on_bill"]
     assert [
         (["support-3y", "support-5y"], 40, "piece", "Installation guide"),
         ("inspection", 80, "year", "Installation guide"),
         (["small-cdu", "large-cdu"], None, "piece", "Installation guide"),
         (["ufm-ndr", "agent-server"], 1, "fabric", ""),
+        (["nvaie-1y", "nvaie-3y", "nvaie-5y"], 320, "gpu", LICENCE_GUIDES),
     ] == [(item.get("part", item.get("choose")), item["quantity"], item["per"], item["source"]) for item in items]
+
+
+def test_a_choice_without_a_quantity_is_listed_once(ordered: Any) -> None:
+    """Boxes and switches need the same cooling unit, whose number depends on the choice: one choice for both."""
+    cooled = PARTS["switch/spare-me.yaml"] | {"requires": [{"choose": ["small-cdu", "large-cdu"], "quantity": None}]}
+    items = result(ordered(parts={"switch/spare-me.yaml": cooled}))["not_on_bill"]
+    assert [None] == [item["quantity"] for item in items if ["small-cdu", "large-cdu"] == item.get("choose")]
 
 
 def test_years_of_operation_and_a_part_of_the_plan_settle_what_was_open(ordered: Any) -> None:
@@ -122,7 +133,7 @@ def test_years_of_operation_and_a_part_of_the_plan_settle_what_was_open(ordered:
     fabric = {"compute": {"switch": "spare-me", "hosts": [manager]}}
     report = ordered({"operation": {"years": 2.5}, "fabrics": fabric})
     assert (240, "service", "box") == required(report)["inspection"]
-    assert ["support-3y", "small-cdu"] == [item.parts[0].id for item in report.bill.open_items]
+    assert ["support-3y", "small-cdu", "nvaie-1y"] == [item.parts[0].id for item in report.bill.open_items]
 
 
 def test_an_order_that_is_not_to_be_completed_lists_everything(ordered: Any) -> None:
