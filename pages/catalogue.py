@@ -22,6 +22,7 @@ WORDS = {
     "transceiver": "Modules",
     "cable": "Cables",
     "appliance": "Appliances",
+    "accessory": "Accessories, licences and support",
     "rack": "Racks",
     "pdu": "PDUs",
     "panel": "Patch panels",

@@ -48,6 +48,7 @@ def _requirements(record: Record) -> Iterator[parts.Requirement]:
             quantity=None if each.get("quantity", 1) is None else record.figure_or_one("quantity", REQUIRES, at),
             per=str(each.get("per", parts.PIECE)),
             references=record.references([source] if isinstance(source, str) else source),
+            mark=None if record.built_in else record.source.mark((*record.steps, REQUIRES, at)),
         )
     supplies = record.value(SUPPLIES)
     if supplies and not supplies.get("cords_included"):

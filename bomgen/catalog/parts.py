@@ -32,6 +32,8 @@ class Requirement(NamedTuple):
     """`piece`, `fabric` or `year` of the part, or the servers, GPUs, switches or racks of the cluster."""
     references: tuple[Reference, ...]
     """Documents that say so; none where nobody looked it up."""
+    mark: Mark | None = None
+    """Where the file of the part says so; None for the program's own."""
 
 
 class Identity(NamedTuple):

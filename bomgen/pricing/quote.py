@@ -66,6 +66,11 @@ class Quote(NamedTuple):
     unpriced_required: tuple[QuoteLine, ...] = ()
     """Lines that other parts require and that nobody has a price for: no total counts them."""
 
+    @property
+    def all_lines(self) -> tuple[QuoteLine, ...]:
+        """Every line, those that no total counts last."""
+        return (*self.lines, *self.unpriced_required)
+
 
 def quote(bill: Bill, plan: QuotePlan, books: Sequence[PriceBook]) -> Quote:
     """The bill with money.

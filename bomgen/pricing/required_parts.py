@@ -72,7 +72,7 @@ def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> t
     for _ in range(MAX_DEPTH):
         new = list[Line]()
         for bought, need in [(use, need) for use in uses for need in use.part.requires]:
-            parts = tuple(_find(name, bought.part, design, catalog) for name in need.parts)
+            parts = tuple(_find(name, need, bought.part, design, catalog) for name in need.parts)
             ids = tuple(part.id for part in parts)
             if planned.intersection(ids) or ids in counted:
                 continue
@@ -89,8 +89,8 @@ def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> t
             return required, items
         required += new
         uses = _uses(new)
-    names = " and ".join(dict.fromkeys(use.part.name for use in uses))
-    raise _wrong(f"{names} require each other without end; see their `requires`", uses[0].part, design)
+    circle = uses[0].part
+    raise _wrong(f"{circle.name} requires itself, at first or second hand; take it out of its `requires`", circle.requires[0], design)
 
 
 def _uses(lines: Sequence[Line]) -> list[_Use]:
@@ -114,15 +114,15 @@ def _gpus_of_servers(design: Design) -> Iterator[_Use]:
         yield _Use(cluster.gpu.identity, gpus, 1)
 
 
-def _find(name: str, required_by: Identity, design: Design, catalog: Catalog) -> Identity:
+def _find(name: str, need: Requirement, required_by: Identity, design: Design, catalog: Catalog) -> Identity:
     try:
         return identity(catalog.find_part(name))
     except UnknownPart as error:
-        raise _wrong(f"{required_by.name} requires a part that nobody knows: {error}", required_by, design) from None
+        raise _wrong(f"{required_by.name} requires a part that nobody knows: {error}", need, design) from None
 
 
-def _wrong(message: str, part: Identity, design: Design) -> PlanErrors:
-    return PlanErrors([Problem(part.mark or design.plan.mark, "error", message, "requires")])
+def _wrong(message: str, need: Requirement, design: Design) -> PlanErrors:
+    return PlanErrors([Problem(need.mark or design.plan.mark, "error", message, "requires")])
 
 
 def _quantity(need: Requirement, use: _Use, design: Design) -> Figure | None:

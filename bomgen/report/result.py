@@ -309,7 +309,7 @@ def _confidence_data(found: Confidence) -> dict[str, Any]:
 
 def lines_data(report: Report) -> list[dict[str, Any]]:
     """The lines as bom.json and bom.csv hold them; required ones without a price, which no total counts, come last."""
-    return [_line_data(line, report.plan.quote) for line in (*report.quote.lines, *report.quote.unpriced_required)]
+    return [_line_data(line, report.plan.quote) for line in report.quote.all_lines]
 
 
 def _open_item_data(item: OpenItem) -> dict[str, Any]:

@@ -160,7 +160,7 @@ class Result:
         return writer.write_wiring(pipeline.list_cables(self._report, fabrics), form, Path(file), lambda _: None)
 
     def __repr__(self) -> str:
-        return f"<bomgen.Result of {self.name}: {len(self._report.quote.lines)} lines>"
+        return f"<bomgen.Result of {self.name}: {len(self._report.quote.all_lines)} lines>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the key figures and the bill."""
@@ -190,7 +190,7 @@ class Result:
         figures = [(label, words.cell(cell)) for label, cell in page.headline]
         head = [words.word(f"column-{key}") for key in ("quantity", "description", "sku", "amount")]
         rows = []
-        for priced in self._report.quote.lines:
+        for priced in self._report.quote.all_lines:
             amount = "–" if priced.amount is None else words.money(priced.amount, self._report.plan.quote.currency)
             line = priced.line
             rows.append([words.integer(line.pieces), words.message(line.description), line.sku or "–", amount])

@@ -24,7 +24,7 @@ ELSEWHERE = (
     *("report/checks.py", "site/facility.py", "site/machines.py", "site/power.py", "site/power_supply.py"),
     *("site/racks.py", "site/weight_and_heat.py", "pricing/margin.py", "cabling/checks.py", "cabling/devices.py"),
     *("cabling/lengths.py", "cabling/patch_panels.py", "cabling/port_map.py", "cabling/positions.py"),
-    *("cabling/types.py", "cabling/wiring.py"),
+    *("cabling/types.py", "cabling/wiring.py", "workflow/catalog_listing.py"),
 )
 """Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself."""
 SINKS = {"Problem", "Infeasible", "Unbuildable", "Fault", "problem", "refusal", "_at", "_problem", "_wrong"}

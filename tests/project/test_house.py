@@ -382,6 +382,10 @@ def resolved(entry: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+BY_CATEGORY = (".spares.", ".quote.discount.")
+"""Keys that are categories of parts: they are read in a loop, and `cooling` is a limit of a rack elsewhere."""
+
+
 def units_read() -> dict[str, set[str]]:
     """The units in which `plan.binding` reads each key, as far as key and unit stand in the call."""
     found: dict[str, set[str]] = {}
@@ -402,7 +406,7 @@ def test_units_of_the_schema_are_those_that_are_read() -> None:
     stated = {
         (path, key): resolved(entry)["x-unit"]
         for path, key, entry in properties(PLAN_SCHEMA)
-        if "Part" not in path and "x-unit" in resolved(entry)
+        if "Part" not in path and not path.startswith(BY_CATEGORY) and "x-unit" in resolved(entry)
     }
     compared = {at: unit for at, unit in stated.items() if at[1] in read_in}
     assert len(compared) > 10

@@ -52,8 +52,8 @@ def test_machines_are_called_as_given(worked: Worked) -> None:
 @pytest.mark.parametrize(("language", "words"), [("en", "Power at least"), ("zh", "功率至少")])
 def test_power_without_that_of_some_machines_is_a_lower_bound(worked: Worked, language: str, words: str) -> None:
     """A sum that leaves machines out is no maximum: the headline says so."""
-    switch = {"name": "Box", "ports": 64, "port_gbps": 400}
-    given = plan({"compute": {"switch": switch}}) | {"quote": {"language": language}}
+    hosts = [{"name": "box", "count": 1, "part": {"name": "Box"}}]
+    given = plan({"compute": {**FABRIC["compute"], "hosts": hosts}}) | {"quote": {"language": language}}
     assert words in shown(worked(given), "md")
     assert words not in shown(worked(plan(FABRIC) | {"quote": {"language": language}}), "md")
 

@@ -90,7 +90,7 @@ def _json(data: Data) -> bytes:
 
 def _lines(report: Report) -> list[Line]:
     """The lines of the bill with those of a cluster, and in it of a fabric, behind each other."""
-    lines = [priced.line for priced in report.quote.lines]
+    lines = [priced.line for priced in report.quote.all_lines]
     places = {place: at for at, place in enumerate(dict.fromkeys((line.cluster, line.fabric) for line in lines))}
     clusters = {cluster: at for at, cluster in enumerate(dict.fromkeys(line.cluster for line in lines))}
     return sorted(lines, key=lambda line: (clusters[line.cluster], places[line.cluster, line.fabric]))

@@ -94,7 +94,7 @@ class Difference(NamedTuple):
             pair
             for pair in self.pairs
             if pair.new
-            and pair.new.amount is None
+            and pair.new.lacks_price
             and (pair.old is None or pair.old.amount is not None or pair.pieces > 0)
         )
 
@@ -169,7 +169,7 @@ def _notes(found: Difference) -> Iterator[str]:
             f"the totals are in {old.totals.currency} and {new.totals.currency}: amounts are not subtracted; "
             "compare them with --set quote.currency, and rates under quote.exchange"
         )
-    unpriced = [sum(item.amount is None for item in side.items) for side in (old, new)]
+    unpriced = [sum(item.lacks_price for item in side.items) for side in (old, new)]
     if any(unpriced):
         before, after = (f"{count} of {len(side.items)}" for count, side in zip(unpriced, (old, new), strict=True))
         yield f"lines without a price: {before} before, {after} now; the money is that of the lines with one"

@@ -56,6 +56,13 @@ class Item(NamedTuple):
     exchange_rate: Decimal | None
     cluster: str = ""
     """Of several; the name of the fabric has it in front."""
+    required: bool = False
+    """Whether another part needs it; then the total is complete without its price."""
+
+    @property
+    def lacks_price(self) -> bool:
+        """Whether the total is a lower bound because nobody has a price for it."""
+        return self.amount is None and not self.required
 
     @property
     def pieces(self) -> int:
@@ -252,6 +259,7 @@ class _Reader:
             currency if isinstance(currency, str) else None,
             self.amount(get("exchange_rate"), at),
             cluster,
+            get("required_by") is not None,
         )
         self.seen[id] = line, found
         return found

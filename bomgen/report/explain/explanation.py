@@ -81,7 +81,7 @@ def _sections(paths: Iterable[str]) -> list[str]:
 
 
 def _bill_paths(report: Report) -> list[str]:
-    return [*(line.line.id for line in report.quote.lines), *_TOTALS]
+    return [*(line.line.id for line in report.quote.all_lines), *_TOTALS]
 
 
 _TOTALS = [f"{TOTALS}.{name}" for name in ("list", "discount", "tax", "amount")]

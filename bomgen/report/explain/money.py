@@ -30,7 +30,7 @@ class Money:
 
     def lines_below(self, path: str) -> list[QuoteLine]:
         """The lines whose id is a path or begins with it."""
-        return [line for line in self.report.quote.lines if is_below(line.line.id, path)]
+        return [line for line in self.report.quote.all_lines if is_below(line.line.id, path)]
 
     def line(self, priced: QuoteLine) -> Node:
         """What a line comes to: quantity, spares, unit price and discount."""
