@@ -90,7 +90,11 @@ def required_parts(design: Design, lines: Sequence[Line], catalog: Catalog) -> t
         required += new
         uses = _uses(new)
     circle = uses[0].part
-    raise _wrong(f"{circle.name} requires itself, at first or second hand; take it out of its `requires`", circle.requires[0], design)
+    raise _wrong(
+        f"{circle.name} requires itself, at first or second hand; take it out of its `requires`",
+        circle.requires[0],
+        design,
+    )
 
 
 def _uses(lines: Sequence[Line]) -> list[_Use]:

@@ -19,7 +19,9 @@ from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
 
 SOURCES = {"guide": {"title": "Installation guide", "url": "https://example.com/guide"}}
-LICENCE_GUIDES = "NVIDIA AI Enterprise Licensing Guide, Terminology; Rafay, When Do You Need an NVIDIA AI Enterprise License"
+LICENCE_GUIDES = (
+    "NVIDIA AI Enterprise Licensing Guide, Terminology; Rafay, When Do You Need an NVIDIA AI Enterprise License"
+)
 PARTS: dict[str, dict[str, Any]] = {
     "server/box.yaml": {
         "name": "Box",
@@ -107,9 +109,7 @@ def test_what_leaves_no_choice_is_on_the_bill(ordered: Any) -> None:
 
 
 def test_what_needs_a_choice_is_listed(ordered: Any) -> None:
-    """Terms of support, a cooling unit whose number depends on its size, years that nobody gave, a subnet manager, and
-    the licences that the GPUs of the catalogue ask for.
-    """
+    """Terms of support, a cooling unit of unknown size, years that nobody gave, a subnet manager, licences of GPUs."""
     items = result(ordered())["not_on_bill"]
     assert [
         (["support-3y", "support-5y"], 40, "piece", "Installation guide"),
