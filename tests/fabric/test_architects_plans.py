@@ -11,7 +11,7 @@ import pytest
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
-def plan(servers: int, gpu: str = "h100-sxm", server: str = "dgx-h100", **fabrics: Any) -> dict[str, Any]:
+def plan(servers: int, gpu: str = "h100-sxm", server: Any = "dgx-h100", **fabrics: Any) -> dict[str, Any]:
     """A plan of so many servers with the fabrics that are given."""
     return {
         "bomgen": 1,
