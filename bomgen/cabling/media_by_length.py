@@ -220,24 +220,30 @@ def _modules(
     span, old = group.span, group.medium
     if span is None or old is None:
         return found
-    held = ((wiring.a_device, wiring.a_cage), (wiring.b_device, wiring.b_cage))
-    sides = zip((span.lower, span.upper), held, (old.lower, old.upper), (medium.lower, medium.upper), strict=True)
-    for cage, (device, number), before, after in sides:
-        cages = len(np.unique(number_places(device[rows], number[rows], np.zeros(len(rows), dtype=np.int64))))
+    places = [
+        number_places(device[rows], cage[rows], np.zeros(len(rows), dtype=np.int64))
+        for device, cage in ((wiring.a_device, wiring.a_cage), (wiring.b_device, wiring.b_cage))
+    ]
+    sides = [(span.lower, places[0], old.lower, medium.lower), (span.upper, places[1], old.upper, medium.upper)]
+    if span.lower.device == span.upper.device:
+        sides = [(span.lower, np.concatenate(places), old.lower, medium.lower)]
+    for cage, plugged, before, after in sides:
+        ends = Figure(len(plugged), "ends", links.origin)
         for module, leaves in ((before, True), (after, False)):
             if module is None:
                 continue
-            pieces = Figure(cages if module.ports.value > 1 else len(rows), "modules", links.origin)
+            pieces = len(np.unique(plugged)) if module.ports.value > 1 else len(plugged)
+            count = Figure(pieces, "modules", links.origin)
             same = (at for at, use in enumerate(found) if _is_use(use, kind, cage.device, module.identity.id))
             at = next(same, len(found))
             if at == len(found):
-                found.append(ModuleUse(kind, cage.device, module, pieces, links))
+                found.append(ModuleUse(kind, cage.device, module, count, ends))
             elif leaves:
-                quantity = modules_without_short(found[at].quantity, pieces)
-                found[at] = found[at]._replace(quantity=quantity, ends=links_left(found[at].ends, links))
+                quantity = modules_without_short(found[at].quantity, count)
+                found[at] = found[at]._replace(quantity=quantity, ends=links_left(found[at].ends, ends))
             else:
-                quantity = sum_of_modules(found[at].quantity, pieces)
-                found[at] = found[at]._replace(quantity=quantity, ends=sum_of_links(found[at].ends, links))
+                quantity = sum_of_modules(found[at].quantity, count)
+                found[at] = found[at]._replace(quantity=quantity, ends=sum_of_links(found[at].ends, ends))
     return found
 
 
