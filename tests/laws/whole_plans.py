@@ -108,9 +108,9 @@ def fabrics(draw: st.DrawFn, fabric: dict[str, Any], own: bool, few: bool) -> di
             maybe(draw, fabric, "planes", st.sampled_from((1, 2)))
     if topology == "rail-optimized":
         maybe(draw, fabric, "scalable_unit", st.integers(2, 8).map(lambda number: {"servers": number}))
-    if topology in DRAGONFLIES and draw(st.booleans()):
+    if topology == "dragonfly" and draw(st.booleans()):
         p = draw(st.integers(2, 4))
-        fabric[topology] = {"p": p}
+        fabric["dragonfly"] = {"p": p}
     if topology != "single-switch" and draw(st.booleans()):
         hosts = [{"name": "login", "count": draw(st.integers(1, 6)), "ports": draw(st.integers(1, 2))}]
         maybe(draw, hosts[0], "part", st.just({"name": "login node", "rack_units": 1, "power": "500 W"}))

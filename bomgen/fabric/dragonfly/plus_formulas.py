@@ -11,6 +11,8 @@ from bomgen.fabric.ports import SharedCages
 
 SOURCE = "Shpiner et al., Dragonfly+: Low Cost Topology for Scaling Datacenters, HiPINEB 2017"
 BALANCED = f"{SOURCE}: leaves and spines have half their ports on either side"
+BETWEEN_GROUPS = 4
+"""Switches between the farthest endpoints of two groups: a leaf and a spine of each."""
 
 
 @formula("links", source=BALANCED)
@@ -25,8 +27,9 @@ def smallest_balanced(
     spine_cages: int | SharedCages,
 ) -> int:
     """The number p = a = s = h of the balanced dragonfly+ with the fewest switches; `groups`: those the plan fixes."""
-    ports = SwitchPorts(leaf_down, leaf_up, leaf_cages, spine_down, spine_global, spine_cages)
-    return best_balanced(endpoints, groups, ports)
+    return best_balanced(
+        endpoints, groups, SwitchPorts(leaf_down, leaf_up, leaf_cages, spine_down, spine_global, spine_cages)
+    )
 
 
 @formula("endpoints", source=BALANCED)
@@ -75,7 +78,7 @@ def links_inside(a: int, s: int, g: int) -> int:
 @formula("switches")
 def switches_on_the_way(a: int, g: int) -> int:
     """Switches of the longest minimal route: leaf, spine, spine of the other group, leaf."""
-    return 4 if g > 1 else min(a, 2) * 2 - 1
+    return BETWEEN_GROUPS if g > 1 else min(a, 2) * 2 - 1
 
 
 @formula("ports")
