@@ -133,6 +133,11 @@ class Medium(NamedTuple):
         return tuple(module for module in (self.lower, self.upper) if module)
 
     @property
+    def part_ids(self) -> tuple[str, ...]:
+        """Ids of its modules, the lower first, and of its cable."""
+        return tuple(part.identity.id for part in (*self.modules, self.cable) if part)
+
+    @property
     def option(self) -> str:
         """Its name: the medium of the cable, or the fibre of the modules."""
         if not self.modules:

@@ -240,7 +240,7 @@ class _Builder:
         for group in separate:
             left = links_left(left, group.links)
         machines = self._server_machines(links) if lower.device == SERVER else ()
-        main = EndpointGroup(left, lower, links.rate_gbps, machines, medium)
+        main = EndpointGroup(left, lower, links.rate_gbps, machines, medium, span)
         self.kinds[links.kind] = _Kind(links, spec, upper, main, separate)
 
     def count(self) -> Interconnect:
@@ -288,7 +288,8 @@ class _Builder:
                 self._part_warnings(kind, group, group.medium)
             described.append(group.medium)
             length = group.medium.length_m if group.medium else Fraction(spec.length_m.value)
-            self.link_groups.append(LinkGroup(links.kind, group.medium, length, group.rate, group.others))
+            found = LinkGroup(links.kind, group.medium, length, group.rate, group.others, span=group.span)
+            self.link_groups.append(found)
 
     def _span(self, links: Links, spec: LinkSpec) -> Span:
         """What a kind of link connects."""
@@ -327,7 +328,7 @@ class _Builder:
             span = Span(cage, upper, rate, Fraction(spec.length_m.value), over_panels=bool(spec.panels))
             found = choose_medium(spec, span, self.parts)
             found = found and without_fixed_modules(found, cage, upper)
-            yield EndpointGroup(count, cage, rate, ((each.pieces, each.ports),), found, (place,))
+            yield EndpointGroup(count, cage, rate, ((each.pieces, each.ports),), found, span, (place,))
 
     def _modules(self, kind: _Kind) -> None:
         """The modules at both ends of a kind of link."""
