@@ -15,7 +15,7 @@ TRANSCEIVER = "transceiver"
 FIBRE = "fibre"
 TRUNK = "trunk"
 """Several fibres in one cable, between two patch panels."""
-COPPER = ("dac", "acc")
+COPPER = ("dac", "acc", "aec")
 AOC = "aoc"
 RJ45 = "rj45"
 COPPER_PAIRS = "copper"
