@@ -187,7 +187,7 @@ def test_without_prices_copper_comes_first(built: Built) -> None:
         "multimode": "later",
         "aoc": "no-part",
         "single-mode": "later",
-        "aec": "later",
+        "aec": "no-part",
     } == why_not(bom)
 
 
