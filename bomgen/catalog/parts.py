@@ -144,6 +144,8 @@ class Server(NamedTuple):
     rack_units: Figure | None
     power_w: Figure | None
     """Maximum power of the unit bought: the server, or the whole rack."""
+    power_range_w: tuple[Figure, Figure] | None = None
+    """Between what it lies where it is an estimate."""
     weight_kg: Figure | None = None
     """Of the unit bought."""
     supplies: PowerSupplies | None = None

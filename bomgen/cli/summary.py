@@ -73,10 +73,12 @@ def _cluster_summary(report: Report) -> Iterator[str]:
         tail = f", {words.number(modules.value)} modules" if modules else ""
         yield f"  {built.plan.name:{width}} {tiers}; {links} links{tail}"
     if "site.power_w" in found:
-        watts, unknown = words.number(found["site.power_w"].value), report.design.facility.unpowered
+        facility = report.design.facility
+        watts, unknown = words.number(found["site.power_w"].value), facility.unpowered
+        estimated = any(rule == "estimated-power" for _, rule in facility.warnings)
         left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
         known = f"at least {watts} W: the power of {left_out} is not known"
-        yield f"  power      {known if unknown else f'{watts} W at most'}"
+        yield f"  power      {known if unknown else f'{watts} W at most{", partly estimated" * estimated}'}"
 
 
 def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:

@@ -147,7 +147,8 @@ def _single_points_of_failure(designed: Design) -> Iterator[Problem]:
             continue
         path = f"fabrics.{built.plan.name}"
         if built.fabric.switches.value == 1:
-            text = message("one-switch", fabric=built.plan.name)
+            several = attached.ports_per_server.value > 1
+            text = message("one-switch" if several else "one-switch-one-port", fabric=built.plan.name)
             yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.switches")
         elif needed := _switches_for_two_leaves(built, servers):
             numbers = {"dual": needed, "single": tiers_in_words(built.fabric)}

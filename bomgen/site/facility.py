@@ -108,6 +108,13 @@ def _estimated_power(machines: Iterable[Equipment]) -> Iterator[tuple[str, str]]
         yield text, "estimated-power"
 
 
+def _servers_with_power(server: Server | None, servers: Figure | None) -> Iterator[Equipment]:
+    """The servers, or the racks of a rack-scale system, as machines with their power; nothing where there are none."""
+    if server and servers:
+        count = units_bought(servers, server)
+        yield Equipment(server.identity.name, count, server.power_w, None, power_range_w=server.power_range_w)
+
+
 def install(
     site: Site | None,
     server: Server | None,
@@ -146,7 +153,7 @@ def install(
         warnings.append((named, "unknown-power"))
     if unknown:
         warnings.append((message("unknown-power", names=dict.fromkeys(unknown)), "unknown-power"))
-    warnings += _estimated_power(machines)
+    warnings += _estimated_power((*_servers_with_power(server, servers), *machines))
     per_rack = servers_of_rack(site, server, warnings) if site and server else None
     compute = None
     if site and servers and server and server.trays:

@@ -451,7 +451,7 @@ def test_a_cluster_becomes_one_of_several(run: Run) -> None:
     lines = {each["id"]: each for each in data["lines"]}
     assert "compute.switch.leaf" == lines["first.compute.switch.leaf"]["old_id"]
     assert ("server", 32) == (lines["first.server"]["old_id"], lines["first.server"]["pieces"])
-    assert ["other.server", "other.required.dgx-h100.cord-c20"] == [
+    assert ["other.server", "other.required.dgx-a100-640.cord-c20"] == [
         each["id"] for each in data["lines"] if each["old"] is None
     ]
     assert [] == [each["id"] for each in data["lines"] if each["new"] is None]

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, UnknownPart
+from bomgen.catalog.server_power import estimate_power
 from bomgen.core.diagnostics import Problem
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import Cluster
@@ -44,6 +45,7 @@ def cluster(section: PlanSection) -> Cluster | None:
         return None
     if server is None and not section.has("server"):
         server = default_server(section.catalog, gpu.identity.id)
+    server = server and estimate_power(server, gpu)
     return Cluster(
         mark=section.mark,
         gpu=gpu,
