@@ -78,7 +78,8 @@ def _cluster_summary(report: Report) -> Iterator[str]:
         estimated = any(rule == "estimated-power" for _, rule in facility.warnings)
         left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
         known = f"at least {watts} W: the power of {left_out} is not known"
-        yield f"  power      {known if unknown else f'{watts} W at most{", partly estimated" * estimated}'}"
+        most = f"{watts} W at most" + ", partly estimated" * estimated
+        yield f"  power      {known if unknown else most}"
 
 
 def _workload_summary(found: dict[str, Figure], plan: Plan) -> Iterator[str]:
