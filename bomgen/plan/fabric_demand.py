@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Assumed, Figure, formula
+from bomgen.core.provenance import Figure, formula
 from bomgen.fabric import registry as topologies
 from bomgen.fabric.clos.search_formulas import most_ports_of_leaf, numbers_figure
 from bomgen.fabric.declaration import SERVER_LEAF
@@ -145,7 +145,7 @@ def build(
 ) -> Fabric:
     """The fabric of the plan's topology for so many servers, all planes of it. Raises Infeasible when there is none."""
     whole = demand(fabric, attached, servers, hosts, uplink_gbps)
-    if not isinstance(fabric.homing.origin, Assumed) or fabric.homing.value == SINGLE:
+    if fabric.homing_asked or fabric.homing.value == SINGLE:
         return _build_planes(fabric, attached, whole)
     on_one = _build_planes(fabric, attached, whole._replace(homing=homed_on_one_leaf()))
     on_two = build_on_two_leaves(fabric, attached, whole) if on_one.tiers[0].count.value > 1 else None

@@ -286,6 +286,8 @@ class FabricPlan(NamedTuple):
     pod_leaves: Figure | None
     homing: Figure
     """A word: how the ports of a machine are dealt out to the switches."""
+    homing_asked: bool
+    """Whether it is built so at any number of switches; else only where it costs none."""
     peer_links: Figure | None
     """Of each pair of switches of a mesh; None: as many as the ratio asks."""
     allow_islands: bool

@@ -79,6 +79,32 @@ def test_management_reaches_everything(built: Built) -> None:
     assert 2 * 127 + 2 * management_servers + up == fabrics["in_band"]["endpoints"]
 
 
+def test_one_fabric_carries_storage_and_in_band_traffic_of_a_dual_port_card(built: Built) -> None:
+    """As NVIDIA's enterprise designs: two ports to two switches, the management servers on it, no in-band fabric."""
+    plan = {
+        "bomgen": 1,
+        "name": "converged",
+        "cluster": {"gpu": "h200-sxm", "server": "dell-xe9680-h200", "servers": 32},
+        "fabrics": {"in_band": "default", "storage": "default", "out_of_band": "default"},
+    }
+    fabrics = built(plan)["fabrics"]
+    assert sorted(fabrics) == ["out_of_band", "storage"]
+    assert (fabrics["storage"]["homing"], fabrics["storage"]["endpoints"]) == ("dual", 2 * 32 + 2 * 5)
+    assert fabrics["storage"]["switches"]["leaf"] == 2
+    without = {**plan, "fabrics": {"in_band": "default"}}
+    assert built(without)["fabrics"]["in_band"]["link_gbps"] == 100
+
+
+def test_a_small_management_network_is_one_switch(built: Built) -> None:
+    """Forty-eight ports are one SN2201; one more is a second, and a spine between them."""
+    plan = {"bomgen": 1, "name": "small", "cluster": {"gpu": "h100-sxm"}, "fabrics": {"out_of_band": "default"}}
+    for servers, leaves, spines in ((48, 1, 0), (49, 2, 1)):
+        found = built({**plan, "cluster": {"gpu": "h100-sxm", "servers": servers}})["fabrics"]["out_of_band"][
+            "switches"
+        ]
+        assert (found["leaf"], found.get("spine", 0)) == (leaves, spines)
+
+
 def test_storage_servers_hang_on_the_storage_fabric(built: Built) -> None:
     """Storage servers of the plan have their ports on the fabric of role storage, and modules at both ends."""
     plan = {

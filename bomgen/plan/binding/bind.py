@@ -15,7 +15,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Figure
 from bomgen.core.yaml_source import Source
 from bomgen.plan.binding.cluster import cluster
-from bomgen.plan.binding.fabrics import AUTO, bought_once, fabric, with_ethernet_planes
+from bomgen.plan.binding.fabrics import AUTO, bought_once, converged, fabric, with_ethernet_planes
 from bomgen.plan.binding.quote import operation, paths, quote, stock
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, storage, training
@@ -43,7 +43,9 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
     bought = cluster(root.below("cluster"))
-    described = (fabric(root.below("fabrics"), name) for name in root.below("fabrics").data)
+    listed = root.below("fabrics")
+    shared = converged(listed, bought.server if bought else None)
+    described = (fabric(listed, name, shared) for name in listed.data if name not in shared[1:])
     ordered = sorted((each for each in described if each), key=lambda each: (ROLES.index(each.role), each.name))
     if bought:
         ordered = [with_ethernet_planes(each, bought.server_nic, problems) for each in ordered]

@@ -12,10 +12,12 @@ from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
 from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection
-from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, FabricPlan, Hosts, Plug, Uplink
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, STORAGE, FabricPlan, Hosts, Plug, Uplink
 from bomgen.plan.unknown_parts import unknown_part
 
 DEFAULT = "default"
+PORTS_OF_ONE_CARD = 2
+"""Ports for storage and in-band traffic of a server with one card for both."""
 AUTO = "auto"
 MODULES = ("transceiver", "cable")
 """Kinds of parts that a link may name."""
@@ -23,8 +25,20 @@ ASSUMED = "x-assumption"
 """Names the assumption that stands in for an option of a topology."""
 
 
-def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
-    """The fabric of a name; None when something in it is wrong, which the section notes."""
+def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, ...]:
+    """Names of the fabrics that are one by default: storage, which is built, and in-band, which it carries.
+
+    A server with one dual-port card for both has no ports for two fabrics.
+    """
+    if server is None or server.storage is None or server.storage.count.value > PORTS_OF_ONE_CARD:
+        return ()
+    names = (name for name, given in fabrics.data.items() if given == DEFAULT and _role(fabrics, name) in REDUNDANT)
+    found = sorted(names, key=lambda name: ROLES.index(_role(fabrics, name)))
+    return tuple(found) if found and _role(fabrics, found[0]) == STORAGE else ()
+
+
+def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> FabricPlan | None:
+    """The fabric of a name; None when something in it is wrong, which the section notes. `shared`: see `converged`."""
     section = fabrics.below(name)
     given = fabrics.data[name]
     role = _role(fabrics, name)
@@ -33,7 +47,7 @@ def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
         return None
     mark = fabrics.source.key_mark(section.path)
     if given == DEFAULT:
-        section = _default_fabric(fabrics, role)
+        section = _default_fabric(fabrics, name, shared)
     topology = section.word("topology", "fabric-topology")
     kind = _topology(section, str(topology.value))
     switch = section.part("switch", "switch", part_records.switch)
@@ -77,6 +91,7 @@ def fabric(fabrics: PlanSection, name: str) -> FabricPlan | None:
         build_out=section.word("build_out", "fabric-build-out"),
         tier_plans={tier: tier_plan for tier, tier_plan in tier_plans.items() if tier_plan is not None},
         pod_leaves=section.below("pod").figure("leaves", "count"),
+        homing_asked=section.has("homing"),
         homing=section.word("homing", "fabric-homing-redundant" if role in REDUNDANT else "fabric-homing"),
         peer_links=section.figure("peer_links", "count"),
         allow_islands=bool(section.data.get("allow_islands")),
@@ -260,13 +275,16 @@ def _options(section: PlanSection, topology: Topology) -> dict[str, Figure | tup
     return found
 
 
-def _default_fabric(fabrics: PlanSection, role: str) -> PlanSection:
-    """The section of the cited default for a role, every figure of it an assumption.
+def _default_fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...]) -> PlanSection:
+    """The section of the cited default for a fabric's role, every figure of it an assumption.
 
-    Out-of-band switches are linked into the in-band fabric where the plan has one.
+    Out-of-band switches are linked into the in-band fabric where the plan has one of its own.
     """
-    linked = role == OUT_OF_BAND and any(_role(fabrics, name) == IN_BAND for name in fabrics.data)
-    record = fabrics.catalog.find("assumption", f"fabric-{role.replace('_', '-')}{'-linked' if linked else ''}-default")
+    role = _role(fabrics, name)
+    kind = "converged" if name in shared else role.replace("_", "-")
+    if role == OUT_OF_BAND and any(_role(fabrics, each) == IN_BAND and each not in shared for each in fabrics.data):
+        kind += "-linked"
+    record = fabrics.catalog.find("assumption", f"fabric-{kind}-default")
     origin = fabrics.catalog.assumption(record.id).origin
     return PlanSection(record.source, ("value",), fabrics.catalog, fabrics.problems, origin)
 
