@@ -28,7 +28,7 @@ from bomgen.optics.compatibility import SERVER, Cage
 from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.counting import connect as interconnect
 from bomgen.optics.counting.connect import AttachedHosts, Interconnect
-from bomgen.optics.selection import RJ45, LinkSpec, PartsLookup
+from bomgen.optics.selection import AOC, RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
@@ -41,6 +41,7 @@ MAX_ROUNDS = 10
 """Racks, PDUs and management ports depend on each other in a cycle, which settles in two or three rounds."""
 DOUBLE = 2
 """The step from a rate of links to the next."""
+ENDS_OF_AOC = 2
 
 
 def islands(fabric: Fabric) -> int:
@@ -384,17 +385,21 @@ def _has_no_part(built: BuiltFabric, kind: str) -> bool:
 def _costs_less(built: BuiltFabric, than: BuiltFabric, parts: PartsLookup) -> bool:
     """Whether a fabric costs less: by the prices of all its parts where they are known.
 
-    Else fewer switches, and no more modules and cables, are cheaper at any price.
+    Else fewer switches, and no more modules and cables, are cheaper at any price. An AOC has two modules in one piece.
     """
     cost, other_cost = _cost(built, parts), _cost(than, parts)
     if cost is not None and other_cost is not None:
         return cost < other_cost
-    pieces, others = (
-        [sum(int(use.quantity.value) for use in uses) for uses in (each.interconnect.modules, each.interconnect.cables)]
-        for each in (built, than)
-    )
+    pieces, others = (_modules_and_cables(each.interconnect) for each in (built, than))
     fewer = built.fabric.switches.value < than.fabric.switches.value
     return fewer and all(count <= other for count, other in zip(pieces, others, strict=True))
+
+
+def _modules_and_cables(interconnect: Interconnect) -> tuple[int, int]:
+    """Modules, the two ends of each AOC among them, and cables."""
+    modules = sum(int(use.quantity.value) for use in interconnect.modules)
+    optical = sum(int(use.quantity.value) for use in interconnect.cables if use.cable and use.cable.medium == AOC)
+    return modules + ENDS_OF_AOC * optical, sum(int(use.quantity.value) for use in interconnect.cables)
 
 
 def _cost(built: BuiltFabric, parts: PartsLookup) -> Fraction | None:

@@ -105,6 +105,18 @@ def test_a_small_management_network_is_one_switch(built: Built) -> None:
         assert (found["leaf"], found.get("spine", 0)) == (leaves, spines)
 
 
+def test_links_of_aocs_are_compared_with_their_built_in_modules(built: Built) -> None:
+    """Half as many links of 400G with modules need three spines fewer than AOCs of 200G, and fewer optical ends."""
+    plan = {
+        "bomgen": 1,
+        "name": "ascend",
+        "cluster": {"gpu": "ascend-910c", "servers": 48},
+        "fabrics": {"compute": {"topology": "rail-optimized", "switch": "h3c-s9825-64d"}},
+    }
+    compute = built(plan)["fabrics"]["compute"]
+    assert (compute["links"]["leaf-spine"], compute["switches"]["spine"]) == (192, 3)
+
+
 def test_storage_servers_hang_on_the_storage_fabric(built: Built) -> None:
     """Storage servers of the plan have their ports on the fabric of role storage, and modules at both ends."""
     plan = {
