@@ -23,6 +23,7 @@ WORDS = {
     "cable": "Cables",
     "appliance": "Appliances",
     "accessory": "Accessories, licences and support",
+    "storage": "Storage systems",
     "rack": "Racks",
     "pdu": "PDUs",
     "panel": "Patch panels",

@@ -315,9 +315,10 @@ def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None
 
 def _plugged(names: Names, device: Column, port: Column, port_map: PortMap) -> End:
     """An end whose ports are those of a port map."""
-    cage = np.array([socket.cage for socket in port_map.sockets], dtype=np.int64)
-    lane = np.array([socket.lane for socket in port_map.sockets], dtype=np.int64)
-    name = names.of([socket.name for socket in port_map.sockets])
+    sockets = port_map.sockets + port_map.spare
+    cage = np.array([socket.cage for socket in sockets], dtype=np.int64)
+    lane = np.array([socket.lane for socket in sockets], dtype=np.int64)
+    name = names.of([socket.name for socket in sockets])
     return End(device, name[port], cage[port], lane[port], port_map.links_per_cage)
 
 

@@ -35,6 +35,7 @@ KINDS = (
     "cable",
     "appliance",
     "accessory",
+    "storage",
     "rack",
     "pdu",
     "panel",

@@ -31,6 +31,7 @@ __all__ = [
     "rack",
     "server",
     "slug",
+    "storage_system",
     "switch",
 ]
 
@@ -134,6 +135,25 @@ def server(record: Record) -> parts.Server:
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
         nic_slot_gbps=_pcie(record, "nic_slot"),
+    )
+
+
+def storage_system(record: Record) -> parts.StorageSystem:
+    """A record of kind storage as data."""
+    return parts.StorageSystem(
+        identity=name_part(identity(record), "storage system"),
+        least=record.figure_or_one("least"),
+        capacity_bytes=record.figure("capacity", "bytes"),
+        read=record.figure("read", "bytes/s"),
+        write=record.figure("write", "bytes/s"),
+        ports=record.figure("ports", "count"),
+        port_gbps=record.figure("port_gbps", "Gb/s"),
+        cage=str(record.value("cage") or parts.ANY),
+        ports_per_cage=record.figure_or_one("ports_per_cage"),
+        bmc_ports=record.figure("bmc_ports", "count"),
+        rack_units=record.figure("rack_units", "U"),
+        power_w=record.figure("power", "W"),
+        weight_kg=record.figure("weight", "kg"),
     )
 
 

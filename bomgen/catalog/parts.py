@@ -174,6 +174,28 @@ class Appliance(NamedTuple):
     """Whether it runs the subnet manager of an InfiniBand fabric."""
 
 
+class StorageSystem(NamedTuple):
+    """A storage system, by the unit that is ordered; None is what nobody publishes."""
+
+    identity: Identity
+    least: Figure
+    """Fewest units of a system."""
+    capacity_bytes: Figure | None
+    """Usable, of a unit."""
+    read: Figure | None
+    """Of a unit [bytes/s]."""
+    write: Figure | None
+    ports: Figure | None
+    """Of a unit, on the storage fabric."""
+    port_gbps: Figure | None
+    cage: str
+    ports_per_cage: Figure
+    bmc_ports: Figure | None
+    rack_units: Figure | None
+    power_w: Figure | None
+    weight_kg: Figure | None
+
+
 class Rack(NamedTuple):
     """A rack: its height in units, weight, footprint and load rating."""
 

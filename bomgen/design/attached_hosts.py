@@ -87,4 +87,5 @@ def _management_hosts(
     for hosts in listed.values():
         yield Hosts(hosts.name, hosts.pieces, fabric.machine_ports)
     if plan.storage.servers and storage_servers:
-        yield Hosts(plan.storage.servers.identity.name, storage_servers, fabric.machine_ports)
+        ports = plan.storage.servers.bmc_ports or fabric.machine_ports
+        yield Hosts(plan.storage.servers.identity.name, storage_servers, ports)

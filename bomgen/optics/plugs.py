@@ -91,9 +91,11 @@ class LeafShares(NamedTuple):
     groups: tuple[int, ...]
     """By kind of other machines: its group."""
     sockets: tuple[Socket, ...]
-    """The ports of a leaf that face down."""
+    """The ports of a leaf that face down, and behind them those of idle cages, for parts that share none."""
     closed: int
     """The first of them whose cage holds links up as well, and so nothing but what the servers have."""
+    down: int
+    """Ports of the leaf that face down."""
 
     def first_ports(self, links: Sequence[int]) -> list[int]:
         """The first port of every group that has so many links on a leaf, groups one after the other.

@@ -6,7 +6,7 @@ one more number; a line card stands in front.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from math import ceil
@@ -40,6 +40,8 @@ class PortMap(NamedTuple):
 
     links_per_cage: int
     sockets: tuple[Socket, ...]
+    spare: tuple[Socket, ...] = ()
+    """Those of idle cages, which links down with different parts may begin."""
 
 
 def map_fabric_ports(
@@ -128,7 +130,21 @@ def _map_ports(switch: Switch, wanted: Sequence[PortDemand], sharing: Sharing) -
             message = f"{each.ports} {each.end} links find {len(found)} ports on {switch.identity.name}"
             raise TooFewCages(message, each.end)
         port_maps[each.end] = PortMap(per_cage, tuple(found))
-    return port_maps
+    down = wanted[0]
+    spare = tuple(_idle_sockets(switch, down, [each.rate for each in wanted[1:]], used))
+    return {**port_maps, down.end: port_maps[down.end]._replace(spare=spare)}
+
+
+def _idle_sockets(
+    switch: Switch, wanted: PortDemand, others: Sequence[Figure], used: Mapping[int, _Used]
+) -> Iterator[Socket]:
+    """The sockets of one kind of link in cages that hold no link."""
+    for index, group, first_cage in _groups(switch, wanted.rate, others):
+        here, state = links_per_cage(group, wanted.rate), used.get(index)
+        filled = ceil(state.links / state.per_cage) if state and state.links else 0
+        for port in range(filled * here, int(Fraction(group_radix(group, wanted.rate).value))):
+            number, lane = first_cage + port // here, port % here
+            yield Socket(number, lane, _name(switch, group, *_slot(switch, number), lane, here))
 
 
 class CardShare(NamedTuple):

@@ -164,6 +164,10 @@ class StorageServers(NamedTuple):
     """Of each on a storage fabric."""
     plug: Plug | None = None
     """None: nobody says, and it is taken for the GPU servers'."""
+    least: Figure | None = None
+    """Fewest that are sold together; None: one."""
+    bmc_ports: Figure | None = None
+    """Management ports of each; None: not known."""
 
 
 class StorageLevel(NamedTuple):

@@ -99,7 +99,8 @@ def _machines(designed: Design) -> Iterator[Problem]:
         path = f"fabrics.{built.plan.name}.hosts"
         if built.plan.role == STORAGE and not built.hosts:
             yield Problem(built.plan.mark, "warning", message("no-storage"), "no-storage", path)
-        if built.plan.role == STORAGE and built.plan.hosts and plan.storage.servers:
+        listed = [hosts for hosts in built.plan.hosts if hosts.part is None]
+        if built.plan.role == STORAGE and listed and plan.storage.servers:
             text = message("storage-twice", name=plan.storage.servers.identity.name)
             yield Problem(built.plan.mark, "warning", text, "twice", path)
         for hosts in built.plan.hosts:

@@ -134,6 +134,12 @@ def storage_servers(for_capacity: int, for_read: int, for_write: int) -> int:
     return max(for_capacity, for_read, for_write)
 
 
+@formula("servers")
+def storage_servers_sold(servers: int, least: int) -> int:
+    """Storage servers that meet every need, and no fewer than a system is sold with."""
+    return max(servers, least)
+
+
 def contents(training: Training) -> Contents:
     """The size of one checkpoint of a run: everything it trains, without frozen weights."""
     parameters = states.trainable_parameters(training)
@@ -202,4 +208,5 @@ def _servers(named: StorageServers, carried: Bandwidth, capacity: Figure | None)
             "give `dataset` or `servers.count`"
         )
         raise Infeasible(message, because=named.capacity_bytes, rule="unknown-capacity")
-    return storage_servers(*found)
+    needed = storage_servers(*found)
+    return storage_servers_sold(needed, named.least) if named.least else needed

@@ -33,6 +33,7 @@ _OF_INTEREST = {
     "cable": ("kind", "rate_gbps"),
     "appliance": ("rack_units", "power"),
     "accessory": ("category", "cooling"),
+    "storage": ("read", "write", "capacity", "ports", "port_gbps"),
     "rack": ("rack_units", "width_mm", "depth_mm", "weight"),
     "pdu": ("power", "rack_units", "weight"),
     "panel": ("ports", "connectors", "rack_units"),

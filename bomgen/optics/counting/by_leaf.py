@@ -33,7 +33,7 @@ class LeafFilling(NamedTuple):
     """The cages that are looked at; None: all."""
 
     def __str__(self) -> str:
-        sockets = self.shares.sockets
+        sockets = self.shares.sockets[: self.shares.down]
         return message("cages-of-leaf", cages=len({socket.cage for socket in sockets}), ports=len(sockets))
 
 
@@ -92,7 +92,7 @@ def pieces_on_leaves(by_leaf: PiecesByLeaf) -> int:
 
 
 def _count_on_leaf(leaf: Leaf, filling: LeafFilling) -> int:
-    plugs, groups, sockets, _ = filling.shares
+    plugs, groups, sockets, *_ = filling.shares
     counted = filling.counted
     links = [leaf.servers, *[0] * (len(plugs) - 1)]
     for ports, group in zip(leaf.others, groups, strict=True):
@@ -132,4 +132,4 @@ def _ports_without_links(leaf: Leaf, filling: LeafFilling, used: list[tuple[Sock
     free.sort(key=lambda socket: socket.cage not in held)
     if leaf.reserved > len(free):
         raise TooFewCages(f"{leaf.reserved} reserved ports")
-    yield from free if filling.populated else free[: leaf.reserved]
+    yield from free[: filling.shares.down - len(taken) if filling.populated else leaf.reserved]

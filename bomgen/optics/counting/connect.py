@@ -362,7 +362,8 @@ class _Builder:
     def _share_leaves(self, kind: _Kind) -> LeafShares:
         """How the groups of the links of endpoints share the cages of a leaf."""
         device = kind.upper.device
-        sockets = self.port_maps[device, kind.links.kind].sockets
+        own = self.port_maps[device, kind.links.kind]
+        sockets = own.sockets + own.spare if kind.separate else own.sockets
         others = [
             port_map for key, port_map in self.port_maps.items() if key[0] == device and key[1] != kind.links.kind
         ]
@@ -373,7 +374,7 @@ class _Builder:
             for index in group.others or ():
                 groups[index] = number
         plugs = (plug_at(group.medium, kind.upper, upper=True) for group in kind.groups)
-        return LeafShares(tuple(plugs), tuple(groups), sockets, closed)
+        return LeafShares(tuple(plugs), tuple(groups), sockets, closed, len(own.sockets))
 
     def _pieces_by_leaf(
         self, kind: _Kind, number: int, module: Module | None = None, only: frozenset[int] | None = None

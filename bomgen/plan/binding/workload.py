@@ -17,6 +17,7 @@ from bomgen.plan.types import (
     Degrees,
     Inference,
     Parallelism,
+    Plug,
     PublishedRange,
     Storage,
     StorageLevel,
@@ -155,7 +156,6 @@ def compute(section: PlanSection) -> Compute | None:
 
 def storage(section: PlanSection) -> Storage:
     """What the plan says of storage, and the assumptions about interruptions where it is silent."""
-    servers = section.below("servers")
     return Storage(
         mark=section.mark if section.data else section.source.mark(()),
         given=bool(section.data),
@@ -170,7 +170,7 @@ def storage(section: PlanSection) -> Storage:
         server_gpus=section.catalog.assumption("storage-server-gpus"),
         interruption_gpu_hours=section.quantity("interruption_gpu_hours", "GPU-hours", "interruption-gpu-hours"),
         restart_days=section.quantity("restart", "days", "restart-time", zero=True),
-        servers=_storage_servers(servers) if servers.data else None,
+        servers=_storage_servers(section),
     )
 
 
@@ -195,9 +195,46 @@ def _storage_levels(catalog: Catalog) -> dict[str, StorageLevel]:
     return {level: StorageLevel(*(cited(level, key) for key in StorageLevel._fields)) for level in record.data["value"]}
 
 
-def _storage_servers(section: PlanSection) -> StorageServers:
+def _storage_servers(storage: PlanSection) -> StorageServers | None:
+    """The storage system of the plan: of the catalogue, with what the plan gives in its place, or described."""
+    section, given = storage.below("servers"), storage.data.get("servers")
+    named = storage.part("servers", "storage", part_records.storage_system) if isinstance(given, str) else None
+    if section.has("part"):
+        named = section.part("part", "storage", part_records.storage_system)
+    if named is None and (isinstance(given, str) or section.has("part") or not section.data):
+        return None
+    nic = section.part("nic", "nic", part_records.nic)
+    plug = plug_of(nic) if nic else _plug_of_system(named)
+    return StorageServers(
+        mark=storage.value_mark("servers") if isinstance(given, str) else section.mark,
+        identity=named.identity if named else _described_storage(section),
+        pieces=section.figure("count", "count"),
+        capacity_bytes=section.figure("capacity", "bytes") or (named and named.capacity_bytes),
+        read=section.figure("read", "bytes/s") or (named and named.read),
+        write=section.figure("write", "bytes/s") or (named and named.write),
+        power_w=section.figure("power", "W") or (named and named.power_w),
+        rack_units=section.figure("rack_units", "U") or (named and named.rack_units),
+        weight_kg=section.figure("weight", "kg") or (named and named.weight_kg),
+        ports=section.figure("ports", "count")
+        or (named and named.ports)
+        or section.quantity("ports", "count", "storage-server-ports"),
+        plug=plug,
+        least=named and named.least,
+        bmc_ports=named and named.bmc_ports,
+    )
+
+
+def _plug_of_system(system: parts.StorageSystem | None) -> Plug | None:
+    """How a storage system is plugged in; None where nobody knows its cages."""
+    if system is None or system.cage == parts.ANY:
+        return None
+    return Plug(system.cage, system.ports_per_cage, system.port_gbps)
+
+
+def _described_storage(section: PlanSection) -> parts.Identity:
+    """The identity of storage servers that the plan describes."""
     name = section.text("name") or STORAGE_SERVER
-    identity = parts.Identity(
+    return parts.Identity(
         kind="storage",
         id=part_records.slug(name) or part_records.slug(STORAGE_SERVER),
         name=name,
@@ -205,18 +242,4 @@ def _storage_servers(section: PlanSection) -> StorageServers:
         part_number=section.text("part_number"),
         mark=section.mark,
         inline=True,
-    )
-    nic = section.part("nic", "nic", part_records.nic)
-    return StorageServers(
-        mark=section.mark,
-        identity=identity,
-        pieces=section.figure("count", "count"),
-        capacity_bytes=section.figure("capacity", "bytes"),
-        read=section.figure("read", "bytes/s"),
-        write=section.figure("write", "bytes/s"),
-        power_w=section.figure("power", "W"),
-        rack_units=section.figure("rack_units", "U"),
-        weight_kg=section.figure("weight", "kg"),
-        ports=section.quantity("ports", "count", "storage-server-ports"),
-        plug=plug_of(nic) if nic else None,
     )
