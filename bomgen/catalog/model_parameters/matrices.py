@@ -453,7 +453,7 @@ def compressor_width(head_dim: int) -> int:
 @formula("count", f"{_DEEPSEEK_V4}: entries and their gates, each for two overlapping windows")
 def overlapping_compressor_width(head_dim: int) -> int:
     """What compressed sparse attention makes of a token before it joins tokens to an entry."""
-    return 4 * head_dim
+    return 2 * 2 * head_dim
 
 
 @formula("count", f"{_QWEN3_NEXT}: queries and keys are equally wide")

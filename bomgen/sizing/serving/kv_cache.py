@@ -259,9 +259,9 @@ def state_bytes(linear_layers: int, value_heads: int, key_head_dim: int, value_h
 
 
 @formula("bytes", _VLLM_STATES)
-def add_convolution(state: int, linear_layers: int, linear_conv_kernel: int, width: int, value_bytes: int) -> int:
+def add_convolution(states: int, linear_layers: int, linear_conv_kernel: int, width: int, value_bytes: int) -> int:
     """The states of a request, plus the last inputs of the convolution of each layer."""
-    return state + linear_layers * (linear_conv_kernel - 1) * width * value_bytes
+    return states + linear_layers * (linear_conv_kernel - 1) * width * value_bytes
 
 
 @formula("bytes")
