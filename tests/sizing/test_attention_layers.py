@@ -1,8 +1,10 @@
-"""Attention where layers differ: multiply-adds of a token, from configurations, layer by layer."""
+"""Attention where layers differ: multiply-adds and activations of a token, from configurations, layer by layer."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -41,3 +43,30 @@ def test_products_where_layers_differ(id: str) -> None:
     found = products_of_token(model, CONVENTIONS["causal"], Figure(SEQUENCE, "tokens", Given(Mark("plan.yaml", 1, 1))))
     assert found is not None
     assert float(PRODUCTS[id]) == pytest.approx(float(found.value), rel=1e-3)
+
+
+LAYERS, HIDDEN, HEADS, WIDTH, FFN = 64, 4096, 32, 128, 11008
+TOKENS = 2048
+
+
+@pytest.mark.parametrize(
+    ("keys", "attention", "states", "blocks"),
+    [
+        ({}, 64, 0, 64),
+        ({"linear_layers": 48}, 16, 48, 64),
+        ({"linear_layers": 28, "ffn_layers": 28}, 8, 28, 28),
+    ],
+)
+def test_activations_where_layers_differ(
+    keys: dict[str, int], attention: int, states: int, blocks: int, built: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    """Tensors of 16 bits: q, k, v and output; of a state also its gate; three inside a block; logsumexps of 4 bytes."""
+    state = {"linear_key_heads": 16, "linear_key_head_dim": 128, "linear_value_heads": 32, "linear_value_head_dim": 64}
+    shape = {"layers": LAYERS, "hidden": HIDDEN, "heads": HEADS, "ffn": FFN, "vocab": 32000}
+    training = {"model": {**shape, **keys, **(state if keys else {})}, "tokens": "1T", "flash_attention": True}
+    training |= {"sequence": TOKENS, "micro_batch": 1, "batch_tokens": TOKENS * 8, "parallelism": {"tensor": 1}}
+    plan = {"bomgen": 1, "name": "a", "workload": {"training": training}, "cluster": {"gpu": "b300-sxm", "gpus": 8}}
+    of_attention = 4 * HEADS * WIDTH * 2 + 4 * HEADS
+    of_state = (2 * 16 * 128 + 3 * 32 * 64) * 2
+    kept = LAYERS * 10 * HIDDEN + attention * of_attention + states * of_state + blocks * 3 * FFN * 2
+    assert TOKENS * kept == built(plan)["workload"]["memory"]["per_gpu"]["activations"]

@@ -3,7 +3,7 @@
 Keys and values of every layer are kept for every token of a request: of all heads (MHA), of the groups that share them
 (GQA, MQA), or compressed to one latent vector (MLA). Layers with a window keep at most its tokens; sparse attention
 keeps all tokens and the keys of an indexer, but reads only chosen ones; linear attention and Mamba keep a state of
-fixed size, in 32 bits as most configurations ask for, and the last inputs of a convolution. Not counted: the scales of
+fixed size, in the 32 bits that configurations ask for, and the last inputs of a convolution. Not counted: the scales of
 block formats (NF4 with double quantisation has 4.127 bits per value, MXFP4 4.25) and the memory of the serving program
 itself; `memory_share` leaves room for both.
 """
@@ -43,6 +43,11 @@ _DEEPSEEK_V32 = "Hugging Face Transformers, modular_deepseek_v32.py"
 _DEEPSEEK_V4 = "Hugging Face Transformers, modular_deepseek_v4.py"
 _GEMMA = "Gemma 2, arXiv 2408.00118, section 2: local sliding window and global attention"
 _VLLM_STATES = "vLLM documentation, vllm.model_executor.layers.mamba.mamba_utils: shapes of states"
+_STATES = Reference(
+    "Qwen3.5 and Nemotron 3, config.json, mamba_ssm_dtype and mamba_ssm_cache_dtype: float32",
+    "https://github.com/ai-dynamo/aiconfigurator",
+    "2026-11-23",
+)
 _VLLM = "vLLM documentation, context parallel deployment: the KV cache is duplicated tp_size / H times"
 
 
@@ -63,6 +68,7 @@ BYTES: Mapping[str, Figure] = {
     "int4": _value(Fraction(1, 2), message("value-of-format", format="int4"), _PLANNING),
 }
 """Bytes of a value by number format."""
+STATE_VALUE = _value(4, message("state-value"), _STATES)
 
 
 class Kept(NamedTuple):
@@ -92,7 +98,7 @@ class Cache(NamedTuple):
 
     @property
     def kv_heads(self) -> Figure | None:
-        """Heads of the layers that keep most; None: one latent vector serves all heads (MLA)."""
+        """Heads of the first kind of layers; None: one latent vector serves all heads (MLA)."""
         return self.layers[0].kv_heads
 
 
@@ -166,7 +172,7 @@ def _state(model: Model) -> Figure | None:
     if "linear_layers" not in shape:
         return None
     heads, keys, values = (shape[f"linear_{key}"] for key in ("value_heads", "key_head_dim", "value_head_dim"))
-    state = state_bytes(shape["linear_layers"], heads, keys, values, BYTES["fp32"])
+    state = state_bytes(shape["linear_layers"], heads, keys, values, STATE_VALUE)
     if "linear_conv_kernel" not in shape:
         return state
     mixed = matrices.width_of_convolution(model)
