@@ -109,7 +109,7 @@ def positions_of_most(attention: str, layers: int, sequence: int, most: int) -> 
     return layers * (min(most, sequence) - (attention == "causal") * Fraction(min(most, sequence) ** 2, 2 * sequence))
 
 
-@formula("positions", "Hugging Face Transformers, modeling_llama4.py: attention within chunks")
+@formula("positions", "Llama 4, config.json: attention_chunk_size")
 def positions_in_chunks(attention: str, layers: int, sequence: int, chunk: int) -> Fraction:
     """Positions that a token attends to, summed over layers whose tokens see their own chunk of the sequence."""
     return (
@@ -131,7 +131,10 @@ def products(positions: Fraction, heads: int, head_dim: int, value_dim: int) -> 
     return heads * (head_dim + value_dim) * positions
 
 
-@formula("multiply-adds", "DeepSeek-AI 2025, DeepSeek-V3.2-Exp, section 1, equation 1")
+@formula(
+    "multiply-adds",
+    "Hugging Face Transformers, modular_deepseek_v32.py: the indexer scores every token by each of its heads",
+)
 def index_products(positions: Fraction, index_heads: int, index_head_dim: int) -> Fraction:
     """Multiply-adds of a token's scores in the indexers of sparse attention."""
     return index_heads * index_head_dim * positions
@@ -139,7 +142,7 @@ def index_products(positions: Fraction, index_heads: int, index_head_dim: int) -
 
 @formula("multiply-adds")
 def state_products(linear_layers: int, value_heads: int, key_head_dim: int, value_head_dim: int) -> int:
-    """Multiply-adds of a token that is written to the states of these layers and read from them."""
+    """Multiply-adds of a token that is written to the states of these layers and read from them, and of nothing else."""
     return 2 * linear_layers * value_heads * key_head_dim * value_head_dim
 
 
