@@ -133,7 +133,7 @@ def products(positions: Fraction, heads: int, head_dim: int, value_dim: int) -> 
 
 @formula(
     "multiply-adds",
-    "Hugging Face Transformers, modular_deepseek_v32.py: the indexer scores every token by each of its heads",
+    "Hugging Face Transformers, modular_deepseek_v32.py: the indexer",
 )
 def index_products(positions: Fraction, index_heads: int, index_head_dim: int) -> Fraction:
     """Multiply-adds of a token's scores in the indexers of sparse attention."""
@@ -142,7 +142,7 @@ def index_products(positions: Fraction, index_heads: int, index_head_dim: int) -
 
 @formula("multiply-adds")
 def state_products(linear_layers: int, value_heads: int, key_head_dim: int, value_head_dim: int) -> int:
-    """Multiply-adds of a token that is written to the states of these layers and read from them, and of nothing else."""
+    """Multiply-adds of a token that is written to the states of these layers and read from them, and no others."""
     return 2 * linear_layers * value_heads * key_head_dim * value_head_dim
 
 
