@@ -4,9 +4,8 @@ The fabrics are built with the lengths of the plan. The routes between the devic
 then replace those lengths; the longest route of each kind of link chooses its medium again, and every cable gets the
 stock length for its own route. Over patch panels a route is a jumper, a trunk and a jumper, each in a stock length.
 
-All links of a kind are built alike: a rack within reach of copper gets the same fibre as the others, which is what
-installers ask for. Derivations show the routes as a table of lengths, because a formula of a million of them explains
-nothing.
+Shorter links are then built of what is best for their length (`media_by_length`). Derivations show the routes as a
+table of lengths, because a formula of a million of them explains nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from bomgen.cabling.lengths import (
     total_patched_length,
     zero_length,
 )
+from bomgen.cabling.media_by_length import choose_by_length
 from bomgen.cabling.patch_panels import panels_of_racks, ports_of_racks
 from bomgen.cabling.positions import build_floor
 from bomgen.cabling.types import LINK, Wiring
@@ -79,6 +79,11 @@ def route_cables(design: Design, parts: PartsLookup) -> Design:
         chosen = _select_parts(chosen, longer, parts)
         after = wire(chosen)
     _check_sold(after, chosen)
+    by_length = choose_by_length(chosen, after, site, racks, parts)
+    if any(group.short for built in by_length.fabrics for group in built.interconnect.link_groups):
+        del after
+        chosen = by_length
+        after = wire(chosen)
     return chosen._replace(
         fabrics=tuple(
             _fit_lengths(built, after, site, racks, before.plan.links)

@@ -122,6 +122,8 @@ class CableType(NamedTuple):
     patch: Patch | None = None
     """What stands between racks in place of a fibre; None: nothing does."""
     role: str = LINK
+    others: tuple[int, ...] | None = None
+    """Indices of the attached hosts that the links belong to; None: the servers."""
 
 
 class Changes(NamedTuple):

@@ -33,6 +33,9 @@ from bomgen.optics.selection import Medium
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.site.floor_plan import Floor
 
+MOST_CAGES, MOST_LANES = 4096, 64
+"""More than a switch has cages, and a cage links."""
+
 
 class End(NamedTuple):
     """One end of links, a row a link."""
@@ -190,7 +193,8 @@ class _WiringBuilder:
                         ends.setdefault(groups.index(link_group), []).append((below, above.at(rows).at(part)))
         for number, found in sorted(ends.items()):
             below, above = (concatenate_ends(side) for side in zip(*found, strict=True))
-            self._add(built, kind, groups[number], below, above)
+            for link_group, rows in _split_by_length(groups[number], above):
+                self._add(built, kind, link_group, below.at(rows), above.at(rows))
 
     def _lower(
         self, built: BuiltFabric, table: LinkTable, rows: Column, server_end: PortMap, lower: str
@@ -261,6 +265,7 @@ class _WiringBuilder:
                 *(built.plan.name, kind, link_group.medium, rate, per_cage, protocol, link_group.measured),
                 patch=link_group.patch,
                 fallback_length_m=link_group.fallback_length_m,
+                others=link_group.others,
             )
         )
         order, piece = pieces(link_group.medium, below, above)
@@ -272,6 +277,23 @@ class _WiringBuilder:
             (np.full(count, number, dtype=np.int16), *below.columns, *above.columns, piece + self.pieces, length)
         )
         self.pieces += int(piece[-1]) + 1 if count else 0
+
+
+def _split_by_length(link_group: LinkGroup, above: End) -> Iterator[tuple[LinkGroup, Column]]:
+    """A group of links without its shorter ones, then these, each with its rows; none without rows."""
+    places = number_places(above.device, above.cage, above.lane)
+    rest = np.ones(len(places), dtype=bool)
+    found = []
+    for short in link_group.short:
+        own = np.isin(places, short.places)
+        rest &= ~own
+        found.append((link_group._replace(medium=short.medium, length_m=short.longest_m), np.flatnonzero(own)))
+    yield from (each for each in ((link_group, np.flatnonzero(rest)), *found) if len(each[1]))
+
+
+def number_places(device: Column, cage: Column, lane: Column) -> Column:
+    """A number for every place that a link is plugged in: device, cage and lane."""
+    return (device * MOST_CAGES + cage) * MOST_LANES + lane
 
 
 def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None, Column]:

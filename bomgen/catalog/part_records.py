@@ -216,6 +216,7 @@ def _module(record: Record, catalog: Catalog | None) -> parts.Module:
         power_w=of("power").figure("power", "W"),
         lane_gbps=None if lane is None else int(lane),
         nic_only=bool(of("nic_only").value("nic_only")),
+        electronics=str(of("electronics").value("electronics") or parts.DSP),
         replaces=_replaced_ids(record),
     )
 

@@ -15,6 +15,10 @@ from bomgen.core.provenance import Figure, Mark
 AVAILABLE = "available"
 ANY = "any"
 """A cage, optic or fibre of a generic part: it stands for whatever fits."""
+GENERIC = "generic"
+"""The vendor of a part that stands for any vendor's."""
+DSP = "dsp"
+"""Electronics of a module that retimes in both directions."""
 
 
 class Identity(NamedTuple):
@@ -263,6 +267,8 @@ class Module(NamedTuple):
     """Ids of the modules that it is a substitute for."""
     stands_for: str | None = None
     """Id of the part that it substitutes in this plan; it is preferred as that part is."""
+    electronics: str = DSP
+    """dsp, lro or lpo."""
 
     @property
     def engine_gbps(self) -> int:
@@ -283,7 +289,7 @@ class Cable(NamedTuple):
 
     identity: Identity
     medium: str
-    """dac, acc, aoc, fibre, copper or trunk."""
+    """dac, acc, aec, aoc, fibre, copper or trunk."""
     link_gbps: int | None
     links: Figure
     a: CableEnd | None

@@ -46,7 +46,8 @@ DOUBLE = 2
 def islands(fabric: Fabric) -> int:
     """The parts of a fabric that no switch connects, over all its rails and planes; 1: all machines share a path."""
     plane = fabric.plane or fabric
-    if plane.pods is None or plane.seats is None or plane.tier("core"):
+    linked = plane.tier("core") or any(links.within_tier for links in plane.links)
+    if plane.pods is None or plane.seats is None or linked:
         return 1
     return count_islands(plane.seats.value, int(plane.pods.value))
 

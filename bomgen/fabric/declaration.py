@@ -85,7 +85,7 @@ class Topology:
     """A topology as its module declares it."""
 
     name: str
-    """As plans give it: the name of the module with hyphens."""
+    """As plans give it: the name of the module with hyphens, and `+` for `_plus`."""
     limits: str
     """How large it can be, in one sentence."""
     drawing: str

@@ -20,7 +20,7 @@ from bomgen.fabric.types import Demand, DirectDemand, Fabric
 def topologies() -> dict[str, str]:
     """The module of each topology, by the name that plans give it."""
     return {
-        path.stem.replace("_", "-"): f"bomgen.fabric.topologies.{path.stem}"
+        path.stem.replace("_plus", "+").replace("_", "-"): f"bomgen.fabric.topologies.{path.stem}"
         for path in sorted((Path(__file__).parent / "topologies").glob("*.py"))
         if "\nTOPOLOGY = " in path.read_text(encoding="utf-8")
     }

@@ -158,6 +158,9 @@ class Fabric(NamedTuple):
     """Reserved ports that stand on spines because the leaves are full."""
     dimensions: Mapping[str, Figure] = {}
     """What else describes the shape of the topology, by name."""
+    circuits: Mapping[str, Figure] = {}
+    """Of a fabric whose blocks are joined by optical circuit switches: these (`switches`), their ports in use (`ports`)
+    and the optical ends at the blocks (`ends`)."""
     uplink_gbps: Figure | None = None
     """Rate of the links of its topmost switches into another fabric; None: there are none."""
     plane: Fabric | None = None

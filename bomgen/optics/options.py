@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from bomgen.catalog.parts import ANY, AVAILABLE, Cable, Module
+from bomgen.catalog.parts import ANY, AVAILABLE, DSP, Cable, Module
 from bomgen.core.work_budget import OF_PAIR, OF_PART_LOOKUP, spend
 from bomgen.optics.compatibility import (
     MULTIMODE,
@@ -68,8 +68,12 @@ def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
 
 
 def candidates(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
-    """The modules that can be ordered for a cage at a rate [Gb/s], the preferred first."""
-    return [module for module in _fitting_modules(cage, rate, parts) if module.identity.availability == AVAILABLE]
+    """The modules that can be ordered for a cage at a rate [Gb/s] and need nothing of its host, the preferred first."""
+    return [
+        module
+        for module in _fitting_modules(cage, rate, parts)
+        if module.identity.availability == AVAILABLE and module.electronics == DSP
+    ]
 
 
 def links_of_receptacle(module: Module, cage: Cage, rate: int, rules: Rules) -> int:

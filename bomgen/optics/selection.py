@@ -95,6 +95,8 @@ def _choose_best(found: Sequence[MediumOption], spec: LinkSpec) -> Choice:
     unwanted |= dict.fromkeys(COPPER, "unwanted") if OPTICS_ONLY in spec.prefer else {}
     unwanted |= dict.fromkeys((*COPPER, AOC), "panels") if spec.panels else {}
     usable = [option for option in found if option.medium and option.name not in unwanted]
+    if PREFER_COPPER in spec.prefer:
+        usable.sort(key=lambda option: option.name not in COPPER)
     if not usable:
         return Choice(None, "no-part", others=tuple(_reject(option, None, unwanted) for option in found))
     best, reason = usable[0], "preferred" if len(usable) > 1 else "only"

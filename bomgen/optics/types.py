@@ -15,7 +15,7 @@ TRANSCEIVER = "transceiver"
 FIBRE = "fibre"
 TRUNK = "trunk"
 """Several fibres in one cable, between two patch panels."""
-COPPER = ("dac", "acc")
+COPPER = ("dac", "acc", "aec")
 AOC = "aoc"
 RJ45 = "rj45"
 COPPER_PAIRS = "copper"
@@ -131,6 +131,11 @@ class Medium(NamedTuple):
     def modules(self) -> tuple[Module, ...]:
         """The modules at its ends, the lower first; a port with its optics inside has none."""
         return tuple(module for module in (self.lower, self.upper) if module)
+
+    @property
+    def part_ids(self) -> tuple[str, ...]:
+        """Ids of its modules, the lower first, and of its cable."""
+        return tuple(part.identity.id for part in (*self.modules, self.cable) if part)
 
     @property
     def option(self) -> str:

@@ -103,6 +103,7 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
         for fitted in built.chassis:
             if fitted.tier == tier.name:
                 yield from (_card(use, fitted, name) for use in fitted.uses)
+    yield from _circuits(built)
     for hosts in built.plan.hosts:
         if hosts.part:
             place = slug(hosts.name)
@@ -119,6 +120,21 @@ def lines_of_fabric(built: BuiltFabric) -> Iterator[Line]:
         line = line._replace(id=next(each for each in ids if each not in taken))
         taken.add(line.id)
         yield line
+
+
+def _circuits(built: BuiltFabric) -> Iterator[Line]:
+    """Lines for the optical circuit switches of a fabric, and for the module and the fibre at each optical end."""
+    name, circuits = built.plan.name, built.fabric.circuits
+    for category, key, code in (
+        ("switch", "switches", "circuit-switch"),
+        ("transceiver", "ends", "circuit-module"),
+        ("cable", "ends", "circuit-fibre"),
+    ):
+        if key in circuits:
+            path = f"fabrics.{name}.circuits.{key}"
+            description = message(code, ports=circuits["ports"].value)
+            line_id = f"{name}.{category}.circuit"
+            yield Line(line_id, category, name, "circuit", None, None, None, description, circuits[key], path=path)
 
 
 def _card(use: CardUse, fitted: FittedTier, fabric: str) -> Line:

@@ -316,11 +316,14 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
     built, stored = design.fabrics, design.sizing.stored
     switches = sum(boxes_of(tier).value for fabric in built for tier in fabric.fabric.tiers)
     cards = sum(use.quantity.value for fabric in built for fitted in fabric.chassis for use in fitted.uses)
+    circuits = [fabric.fabric.circuits for fabric in built if fabric.fabric.circuits]
+    ends = sum(each["ends"].value for each in circuits)
+    switches += sum(each["switches"].value for each in circuits)
     for category, wanted in (
         ("nic", sum(fabric.nics.value for fabric in built if fabric.bought_nic)),
         ("switch", switches + cards),
-        ("transceiver", sum(use.quantity.value for fabric in built for use in _pluggable(fabric))),
-        ("cable", sum(use.quantity.value for fabric in built for use in _cabling(fabric))),
+        ("transceiver", sum(use.quantity.value for fabric in built for use in _pluggable(fabric)) + ends),
+        ("cable", sum(use.quantity.value for fabric in built for use in _cabling(fabric)) + ends),
         ("storage", stored.servers.value if stored and stored.servers else 0),
     ):
         billed = sum(line.quantity.value for line in bill.lines if line.category == category)

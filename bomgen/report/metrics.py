@@ -322,6 +322,7 @@ def _shape_numbers(base: Path, fabric: Fabric) -> dict[Path, Figure | None]:
     }
     found |= {(*base, "free_ports", tier): ports for tier, ports in fabric.free_ports.items()}
     found |= {(*base, "dimensions", name): figure for name, figure in fabric.dimensions.items()}
+    found |= {(*base, "circuits", name): figure for name, figure in fabric.circuits.items()}
     if fabric.plane:
         found[(*base, "plane", "endpoints")] = fabric.plane.endpoints
         found[(*base, "plane", "bisection_gbps")] = fabric.plane.bisection_gbps

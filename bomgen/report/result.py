@@ -16,6 +16,7 @@ from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, origi
 from bomgen.design.assembly import Design
 from bomgen.fabric.registry import link_kinds
 from bomgen.optics.counting.connect import Chosen
+from bomgen.optics.counting.uses import ShortLinks
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import QuotePlan
@@ -199,7 +200,11 @@ def _named_data(report: Report) -> dict[str, Any]:
     """What a cluster and its fabrics are built of, by name: all that is no number."""
     cluster, fabrics = report.plan.cluster, {}
     for built in report.design.fabrics:
-        chosen = {each.kind: _chosen_data(each, report.quote.totals.currency) for each in built.interconnect.choices}
+        chosen = {
+            each.kind: _chosen_data(each, report.quote.totals.currency)
+            | {"short": [_short_data(short) for short in built.interconnect.short_links(each.kind)]}
+            for each in built.interconnect.choices
+        }
         fabrics[built.plan.name] = {
             "role": built.plan.role,
             "topology": built.fabric.topology,
@@ -252,6 +257,17 @@ def _chosen_data(chosen: Chosen, currency: str) -> dict[str, Any]:
             }
             for option in chosen.others
         ],
+    }
+
+
+def _short_data(short: ShortLinks) -> dict[str, Any]:
+    """What short links of a kind are built of instead, and how many there are."""
+    medium = short.medium
+    return {
+        "way": medium.option,
+        "parts": list(medium.part_ids),
+        "up_to_m": plain(short.longest_m),
+        "links": plain(short.links.value),
     }
 
 

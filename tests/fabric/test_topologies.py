@@ -112,6 +112,25 @@ def test_three_pods_in_every_format(worked: Worked, language: str) -> None:
     assert said == ["fabrics.storage"]
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_circuit_switches_in_every_format(worked: Worked, language: str) -> None:
+    """Two pods have circuit switches of their own, each with a line on the bill, as has every module and fibre."""
+    cubes = {"dimensions": [16, 16, 16], "cube": [4, 4, 4]}
+    pods = plan({"topology": "torus", "torus": cubes}, gpu="tpu-v4", gpus=2 * 4096)
+    files = render(worked({**pods, "quote": {"language": language}}), FORMATS)
+    bom = json.loads(files["bom.json"])
+    assert bom["fabrics"]["compute"]["circuits"] == {"switches": 96, "ports": 128, "ends": 12288}
+    quantities = {line["id"]: line["quantity"] for line in bom["lines"]}
+    assert quantities == {
+        "gpu": 8192,
+        "compute.switch.circuit": 96,
+        "compute.transceiver.circuit": 12288,
+        "compute.cable.circuit": 12288,
+    }
+    checks = [check["status"] for check in bom["checks"] if check["id"] == "bill-equals-design"]
+    assert set(checks) == {"pass"}
+
+
 def test_a_dragonfly_in_every_format(worked: Worked) -> None:
     """A dragonfly has its files, too, and every number of it is explained."""
     files = render(worked(plan(OSFP, servers=100)), FORMATS)

@@ -43,7 +43,7 @@ CASES = {
     "space": ("bomgen check my", "bomgen check my\\ plan.yaml "),
     "kind": ("bomgen catalog tran", "bomgen catalog transceiver "),
     "id": ("bomgen catalog switch qm970", "bomgen catalog switch qm9700 "),
-    "topology": ("bomgen catalog topology dra", "bomgen catalog topology dragonfly "),
+    "topology": ("bomgen catalog topology tor", "bomgen catalog topology torus "),
     "formats": ("bomgen build -f md,ht", "bomgen build -f md,html "),
     "wiring": ("bomgen wiring plans/llama65b.yaml -f parq", "bomgen wiring plans/llama65b.yaml -f parquet "),
     "fabric": ("bomgen wiring plans/llama65b.yaml --fabric c", "bomgen wiring plans/llama65b.yaml --fabric compute "),

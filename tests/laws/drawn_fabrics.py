@@ -31,7 +31,7 @@ MEDIA = ("auto", "dac", "acc", "aoc", "transceiver")
 KINDS = ("server-leaf", "leaf-spine", "spine-core")
 TOPOLOGIES = (
     *("fat-tree", "fat-tree", "rail-optimized", "rail-optimized", "rail-only", "single-switch", "dragonfly"),
-    "mesh",
+    *("mesh", "dragonfly+"),
 )
 PLUGGED_HOSTS = ("ufm-ndr", "generic-management-server")
 MOST_SERVERS = 40

@@ -165,12 +165,15 @@ def test_every_plan_is_wired_as_it_is_billed(path: Path, tmp_path: Path) -> None
         check(report, tmp_path)
 
 
+DRAGONFLIES = ("dragonfly", "dragonfly+")
+
+
 @st.composite
 def plans(draw: st.DrawFn) -> dict[str, Any]:
     """Plans of all topologies on small switches, with other machines, planes, rails, reserved ports and a floor."""
-    topology = draw(st.sampled_from(("fat-tree", "rail-optimized", "rail-only", "fat-tree", "dragonfly")))
+    topology = draw(st.sampled_from(("fat-tree", "rail-optimized", "rail-only", "fat-tree", *DRAGONFLIES)))
     nics = draw(st.sampled_from((1, 2, 4, 8)))
-    planes = draw(st.sampled_from((1, 1, 1, 2))) if topology != "dragonfly" else 1
+    planes = draw(st.sampled_from((1, 1, 1, 2))) if topology not in DRAGONFLIES else 1
     ports = draw(st.sampled_from((4, 8, 10, 16, 24, 64)))
     cage = draw(st.sampled_from(({}, {"cage": "osfp-finned", "ports_per_cage": 2, "protocol": "infiniband"})))
     fabric: dict[str, Any] = {
@@ -179,7 +182,7 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
         "planes": planes,
         "build_out": draw(st.sampled_from(("full", "exact"))),
     }
-    if topology != "dragonfly":
+    if topology not in DRAGONFLIES:
         fabric["oversubscription"] = draw(st.sampled_from((1, 1, 1, 2, 3)))
     if draw(st.booleans()):
         fabric["hosts"] = [{"name": "storage", "count": draw(st.integers(1, 5)), "ports": draw(st.integers(1, 3))}]
@@ -221,6 +224,8 @@ def patched_plans(draw: st.DrawFn) -> dict[str, Any]:
     kinds = draw(st.sets(st.sampled_from(("server-leaf", "leaf-spine", "spine-core")), min_size=1))
     if fabric["topology"] == "dragonfly":
         kinds = {"server-leaf", "local", "global"}
+    elif fabric["topology"] == "dragonfly+":
+        kinds = {"server-leaf", "leaf-spine", "spine-spine"}
     built = {"medium": "transceiver", "module": "generic-400g", "panels": True}
     fabric["links"] = dict.fromkeys(sorted(kinds), built)
     layout = {"racks_per_row": draw(st.integers(1, 6)), "slack": draw(st.sampled_from((0, 0.5)))}

@@ -81,10 +81,21 @@ def maybe(draw: st.DrawFn, into: dict[str, Any], key: str, value: st.SearchStrat
         into[key] = draw(value)
 
 
+DRAGONFLIES = ("dragonfly", "dragonfly+")
+"""Topologies whose groups are balanced, unless the plan says how large they are."""
+
+
 @st.composite
 def fabrics(draw: st.DrawFn, fabric: dict[str, Any], own: bool, few: bool) -> dict[str, Any]:
     """The compute fabric of machines, of any topology; `own`: the plan describes the switch; `few`: one may do."""
-    topologies = ("fat-tree", "rail-optimized", "rail-only", "dragonfly", *(["single-switch"] if few else []))
+    topologies = (
+        "fat-tree",
+        "rail-optimized",
+        "rail-only",
+        "dragonfly",
+        "dragonfly+",
+        *(["single-switch"] if few else []),
+    )
     topology = draw(st.sampled_from(topologies))
     fabric = {**fabric, "topology": topology}
     plain = topology in ("fat-tree", "rail-optimized", "rail-only")
@@ -104,7 +115,7 @@ def fabrics(draw: st.DrawFn, fabric: dict[str, Any], own: bool, few: bool) -> di
         hosts = [{"name": "login", "count": draw(st.integers(1, 6)), "ports": draw(st.integers(1, 2))}]
         maybe(draw, hosts[0], "part", st.just({"name": "login node", "rack_units": 1, "power": "500 W"}))
         fabric["hosts"] = hosts
-    if own and topology != "dragonfly":
+    if own and topology not in DRAGONFLIES:
         kinds = draw(st.sets(st.sampled_from(("server-leaf", "leaf-spine", "spine-core"))))
         generic = (GENERIC, {**GENERIC, "length": "50 m"}) if fabric.get("planes", 1) == 1 else ()
         medium = st.sampled_from((*generic, {"medium": "aoc"}, {"medium": "auto"}))
@@ -175,7 +186,7 @@ def clusters(draw: st.DrawFn) -> dict[str, Any]:
     ports = fabric["switch"]["ports"] if own else FEW_PORTS
     few = sized != "workload" and servers * (cluster["server"]["nics"] if own else SERVER["gpus"]) <= ports
     drawn = draw(fabrics(fabric, own, few))
-    if "round_up_to" in cluster and drawn["topology"] in ("dragonfly", "single-switch"):
+    if "round_up_to" in cluster and drawn["topology"] in (*DRAGONFLIES, "single-switch"):
         del cluster["round_up_to"]
     found |= {"cluster": cluster, "fabrics": {"compute": drawn}}
     if own or cluster["gpu"] in PORTS_UNKNOWN or cluster.get("server", "").endswith("generic"):

@@ -182,7 +182,13 @@ def test_without_prices_copper_comes_first(built: Built) -> None:
     """Three metres are within the reach of passive copper (NVIDIA MCP7Y00)."""
     bom = built(plan(SHORT, nic="cx7-400-osfp"))
     assert ("dac", "preferred", None) == tuple(chosen(bom)[key] for key in ("way", "reason", "cost_per_link"))
-    assert {"acc": "not-sold", "multimode": "later", "aoc": "no-part", "single-mode": "later"} == why_not(bom)
+    assert {
+        "acc": "not-sold",
+        "multimode": "later",
+        "aoc": "no-part",
+        "single-mode": "later",
+        "aec": "no-part",
+    } == why_not(bom)
 
 
 def test_the_cheapest_way_that_reaches_is_taken(tmp_path: Path) -> None:

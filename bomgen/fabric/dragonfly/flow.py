@@ -1,4 +1,4 @@
-"""What a dragonfly surely carries between the halves of its endpoints, in plain numbers."""
+"""What a dragonfly, or a dragonfly+, surely carries between the halves of its endpoints, in plain numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ SHARES = 4
 
 
 def flow_at_least(
-    nic_ports: int, p: int, a: int, outer: int, between: int, endpoint_gbps: int, local_gbps: int, global_gbps: int
+    nic_ports: int,
+    p: int,
+    a: int,
+    outer: int,
+    between: int,
+    endpoint_gbps: int,
+    local_gbps: int,
+    global_gbps: int,
+    spines: int = 0,
 ) -> Fraction:
     """A flow between the halves of endpoints that fill routers of `p` and groups of `a` routers in order [Gb/s].
 
@@ -19,6 +27,10 @@ def flow_at_least(
     proportion: what leaves over a router's global links comes from all routers alike. A router has `outer` global links
     at most, so a local link then carries at most `outer / (routers that share)` of what a global link does, wherever
     the global links are attached. In the middle group three uses share the local links; quarters of them are tried.
+
+    With `spines` the routers are the leaves of a dragonfly+: each has a local link to every spine of its group, and the
+    spines have the global links. Those who meet in a group meet over its spines, and links up and down are shared
+    separately.
     """
     size, middle = a * p, nic_ports // 2
     before, first = divmod(middle, size)
@@ -37,8 +49,9 @@ def flow_at_least(
     whole = Fraction(1)
     into_full, into_last = passed(size, whole), passed(last, whole)
     best = Fraction(0)
-    for meeting, leaving, coming in _shares_of_links():
+    for meeting, leaving, coming in _shares_of_directions() if spines else _shares_of_links():
         routers_first, routers_second = (max(Fraction(part, p), Fraction(1)) for part in (first, second))
+        pairs = spines * min(routers_first, routers_second) if spines else routers_first * routers_second
         outward, inward = passed(first, leaving), passed(second, coming)
         of_before = (
             before * between * inward if second else Fraction(0),
@@ -46,7 +59,7 @@ def flow_at_least(
             before * between * into_last,
         )
         of_middle = (
-            meeting * local_gbps * routers_first * routers_second,
+            meeting * local_gbps * pairs,
             full * between * outward,
             between * min(outward, into_last),
         )
@@ -60,6 +73,12 @@ def _shares_of_links() -> Iterator[tuple[Fraction, Fraction, Fraction]]:
     for one in range(SHARES + 1):
         for other in range(SHARES + 1 - one):
             yield Fraction(one, SHARES), Fraction(other, SHARES), Fraction(SHARES - one - other, SHARES)
+
+
+def _shares_of_directions() -> Iterator[tuple[Fraction, Fraction, Fraction]]:
+    for one in range(SHARES + 1):
+        others = Fraction(SHARES - one, SHARES)
+        yield Fraction(one, SHARES), others, others
 
 
 def _transport_flow(

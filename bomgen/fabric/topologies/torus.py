@@ -7,11 +7,15 @@ side by side with no link between them. Links are counted, and neither cables no
 
 With the longest dimension outermost the bisection is the one that data sheets print (1.6, 3.2 and 6.4 TB/s of TPU v5e,
 v6e and v3).
+
+A torus may be made of cubes whose faces are joined by optical circuit switches, as that of TPU v4 (Jouppi et al., "TPU
+v4: An Optically Reconfigurable Supercomputer", ISCA 2023, arXiv 2304.01433): one switch joins the same place on two
+opposite faces of all cubes. The circuit switches, and the module and the fibre at each optical end, are bought.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import ceil, prod
 from typing import Any
@@ -42,6 +46,7 @@ NODE_NODE = LinkKind(
 DIMENSIONS = ("x", "y", "z")
 _POD = (16, 16, 16)
 _SQUARE = (8, 8)
+_CUBE, _CIRCUIT_PORTS = (4, 4, 4), 136
 _RANKS = (2, 3)
 
 OPTIONS: dict[str, Any] = {
@@ -70,10 +75,30 @@ OPTIONS: dict[str, Any] = {
             "x-assumption": "torus-rank",
             "examples": list(_RANKS),
         },
+        "cube": {
+            "title": "Cube",
+            "description": "Nodes along each dimension of a cube, in the order of `dimensions`: links between cubes "
+            "run over optical circuit switches, which are bought. Default: none, all links are direct.",
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1},
+            "minItems": min(_RANKS),
+            "maxItems": max(_RANKS),
+            "x-unit": "count",
+            "examples": [list(_CUBE)],
+        },
+        "circuit_ports": {
+            "title": "Ports of a circuit switch",
+            "description": "Ports of one optical circuit switch; two cubes take four of them. Default: 136.",
+            "type": "integer",
+            "minimum": 2,
+            "x-unit": "count",
+            "x-assumption": "circuit-switch-ports",
+            "examples": [_CIRCUIT_PORTS],
+        },
     },
     "minProperties": 1,
     "additionalProperties": False,
-    "examples": [{"dimensions": list(_POD)}, {"rank": min(_RANKS)}],
+    "examples": [{"dimensions": list(_POD)}, {"rank": min(_RANKS)}, {"dimensions": list(_POD), "cube": list(_CUBE)}],
 }
 
 
@@ -209,6 +234,39 @@ def zero_tiers() -> int:
     return 0
 
 
+SOURCE_OF_CIRCUITS = "Jouppi et al. 2023, TPU v4, arXiv 2304.01433, section 2"
+
+
+@formula("switches", source=SOURCE_OF_CIRCUITS)
+def circuit_switches_of_three(cube_x: int, cube_y: int, cube_z: int) -> int:
+    """Circuit switches: one for each place on the face of a cube, of each dimension."""
+    return cube_x * cube_y + cube_y * cube_z + cube_z * cube_x
+
+
+@formula("switches")
+def circuit_switches_of_two(cube_x: int, cube_y: int) -> int:
+    """Circuit switches: one for each place on the side of a square, of each dimension."""
+    return cube_x + cube_y
+
+
+@formula("ports", source=SOURCE_OF_CIRCUITS)
+def circuit_ports_used(nodes: int, nodes_of_cube: int) -> int:
+    """Ports in use of a circuit switch: both opposite faces of every cube."""
+    return 2 * (nodes // nodes_of_cube)
+
+
+@formula("ends")
+def optical_ends(circuit_switches: int, ports_used: int) -> int:
+    """Optical ends at the cubes: one for each port of a circuit switch in use."""
+    return circuit_switches * ports_used
+
+
+@formula("count")
+def count_of_tori(tori: int, count: int) -> int:
+    """Of all tori."""
+    return tori * count
+
+
 def build(demand: DirectDemand) -> Fabric:
     """One torus, or equal ones side by side.
 
@@ -234,6 +292,7 @@ def build(demand: DirectDemand) -> Fabric:
         largest=None,
         free_ports={},
         dimensions=dict(zip(DIMENSIONS, dimensions, strict=False)),
+        circuits=_circuits(demand, dimensions, of_one),
     )
     if tori.value == 1:
         return one
@@ -242,9 +301,42 @@ def build(demand: DirectDemand) -> Fabric:
         endpoints=nodes_of_tori(tori, of_one),
         links=(every,),
         bisection_gbps=bisection_of_tori(tori, bisection),
+        circuits=_circuits_of_tori(tori, one.circuits),
         plane=one,
         planes=tori,
     )
+
+
+def _circuits(demand: DirectDemand, dimensions: tuple[Figure, ...], nodes: Figure) -> dict[str, Figure]:
+    """The optical circuit switches between the cubes of one torus; empty where the plan gives no cube.
+
+    Raises Infeasible when cubes do not make up the torus, or are more than a circuit switch has ports for.
+    """
+    cube, ports = demand.options.get("cube"), demand.options.get("circuit_ports")
+    if not isinstance(cube, tuple) or not isinstance(ports, Figure):
+        return {}
+    sizes = [int(figure.value) for figure in dimensions]
+    sides = [int(figure.value) for figure in cube]
+    if len(sides) != len(sizes) or any(size % side for size, side in zip(sizes, sides, strict=True)):
+        shape, whole = (" x ".join(map(str, each)) for each in (sides, sizes))
+        fits = ", ".join(str(size // 2 if size % 2 == 0 else size) for size in sizes)
+        message = f"cubes of {shape} make no torus of {whole}; each side must divide its dimension, as [{fits}]"
+        raise Infeasible(message, because=cube[0], rule="dimensions")
+    deep = len(cube) > 2
+    switches = (circuit_switches_of_three if deep else circuit_switches_of_two)(*cube)
+    used = circuit_ports_used(nodes, (nodes_of_three if deep else nodes_of_two)(*cube))
+    if used.value > ports.value:
+        most = int(ports.value) // 2
+        message = (
+            f"{used.value // 2} cubes; a circuit switch of {ports.value} ports joins at most {most}: take larger ones"
+        )
+        raise Infeasible(message, because=cube[0], rule="dimensions")
+    return {"switches": switches, "ports": used, "ends": optical_ends(switches, used)}
+
+
+def _circuits_of_tori(tori: Figure, circuits: Mapping[str, Figure]) -> dict[str, Figure]:
+    """The circuit switches of all tori; each has its own."""
+    return {key: figure if key == "ports" else count_of_tori(tori, figure) for key, figure in circuits.items()}
 
 
 def _dimensions(demand: DirectDemand) -> tuple[Figure, ...]:

@@ -22,7 +22,7 @@ from fractions import Fraction
 from math import ceil, gcd
 from typing import NamedTuple
 
-from bomgen.catalog.parts import AVAILABLE, Cable, Module
+from bomgen.catalog.parts import AVAILABLE, DSP, GENERIC, Cable, Module
 from bomgen.core.diagnostics import PlanErrors, Problem, Severity
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, require
@@ -90,7 +90,9 @@ from bomgen.optics.plugs import (
 )
 from bomgen.optics.port_map import PortMap, map_fabric_ports
 from bomgen.optics.selection import (
+    AOC,
     AUTO,
+    COPPER,
     COPPER_PAIRS,
     FIBRE,
     PREFER_COPPER,
@@ -240,7 +242,7 @@ class _Builder:
         for group in separate:
             left = links_left(left, group.links)
         machines = self._server_machines(links) if lower.device == SERVER else ()
-        main = EndpointGroup(left, lower, links.rate_gbps, machines, medium)
+        main = EndpointGroup(left, lower, links.rate_gbps, machines, medium, span)
         self.kinds[links.kind] = _Kind(links, spec, upper, main, separate)
 
     def count(self) -> Interconnect:
@@ -288,7 +290,8 @@ class _Builder:
                 self._part_warnings(kind, group, group.medium)
             described.append(group.medium)
             length = group.medium.length_m if group.medium else Fraction(spec.length_m.value)
-            self.link_groups.append(LinkGroup(links.kind, group.medium, length, group.rate, group.others))
+            found = LinkGroup(links.kind, group.medium, length, group.rate, group.others, span=group.span)
+            self.link_groups.append(found)
 
     def _span(self, links: Links, spec: LinkSpec) -> Span:
         """What a kind of link connects."""
@@ -327,7 +330,7 @@ class _Builder:
             span = Span(cage, upper, rate, Fraction(spec.length_m.value), over_panels=bool(spec.panels))
             found = choose_medium(spec, span, self.parts)
             found = found and without_fixed_modules(found, cage, upper)
-            yield EndpointGroup(count, cage, rate, ((each.pieces, each.ports),), found, (place,))
+            yield EndpointGroup(count, cage, rate, ((each.pieces, each.ports),), found, span, (place,))
 
     def _modules(self, kind: _Kind) -> None:
         """The modules at both ends of a kind of link."""
@@ -545,7 +548,7 @@ class _Builder:
             elif module.identity.availability != AVAILABLE:
                 text = unavailable_message(module.identity, message("pluggable-module"))
                 self._problem(spec, "warning", text, "availability", links.kind)
-        self._foreign_module_warnings(kind, medium)
+        self._module_warnings(kind, group, medium)
         cable = medium.cable
         if cable is None:
             text = missing_fibre_message(links, medium, self.parts.rules().receptacles)
@@ -558,21 +561,30 @@ class _Builder:
         elif cable.identity.availability != AVAILABLE:
             self._problem(spec, "warning", unavailable_message(cable.identity, "cable"), "availability", links.kind)
 
-    def _foreign_module_warnings(self, kind: _Kind, medium: Medium) -> None:
-        """Warn once of a module in the switch of another vendor, with what that vendor says of such modules."""
-        for device, module in zip(kind.links.ends, (medium.lower, medium.upper), strict=True):
-            tier = self.fabric.tier(device)
-            if tier is None or module is None or module.identity.generic:
+    def _module_warnings(self, kind: _Kind, group: EndpointGroup, medium: Medium) -> None:
+        """Warn once of a module that its host must drive, and of a part in the switch of another vendor."""
+        cable = medium.cable if medium.cable and medium.cable.medium in (*COPPER, AOC) else None
+        for cage, module in ((group.lower, medium.lower), (kind.upper, medium.upper)):
+            tier, part = self.fabric.tier(cage.device), module or cable
+            if module is not None and module.electronics != DSP:
+                name, electronics = module.identity.name, module.electronics
+                text = message("linear-module", part=name, electronics=electronics, host=cage.name)
+                self._warn_once(kind, text, "linear-module")
+            if tier is None or part is None or part.identity.generic:
                 continue
-            own, maker = tier.switch.identity, module.identity.vendor
-            if own.vendor is None or maker is None or own.vendor == maker:
+            own, maker = tier.switch.identity, part.identity.vendor
+            if maker is None or own.vendor in (None, GENERIC, maker):
                 continue
             policy = self.parts.rules().foreign_modules.get(own.vendor, "unknown")
             says = message(f"policy-{policy}", vendor=own.vendor)
-            part = module.identity.part_number or module.identity.id
-            text = message("foreign-module", part=part, maker=maker, switch=own.name, says=says)
-            if all(problem.message != text for problem in self.problems):
-                self._problem(kind.spec, "warning", text, "foreign-module", kind.links.kind)
+            number = part.identity.part_number or part.identity.id
+            text = message("foreign-module", part=number, maker=maker, switch=own.name, says=says)
+            self._warn_once(kind, text, "foreign-module")
+
+    def _warn_once(self, kind: _Kind, text: Message, rule: str) -> None:
+        """Warn at a kind of link, unless another has brought the same warning."""
+        if all(problem.message != text for problem in self.problems):
+            self._problem(kind.spec, "warning", text, rule, kind.links.kind)
 
     def _real_modules(self, kind: _Kind, module: Module, group: EndpointGroup) -> Message:
         """The real modules for the cages of a link with generic modules, with their quantities."""

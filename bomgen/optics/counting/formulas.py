@@ -67,6 +67,18 @@ def links_left(links: int, others: int) -> int:
     return links - others
 
 
+@formula("modules")
+def modules_without_short(modules: int, of_shorter: int) -> int:
+    """Modules without those of shorter links, which are built of something else."""
+    return modules - of_shorter
+
+
+@formula("pieces")
+def cables_without_short(cables: int, of_shorter: int) -> int:
+    """Cables without those of shorter links, which are built of something else."""
+    return cables - of_shorter
+
+
 @formula("ports")
 def ends_of_links(links: int, ends: int) -> int:
     """Link ends that are plugged into one kind of device."""

@@ -25,6 +25,7 @@ class EndpointGroup(NamedTuple):
     machines: tuple[tuple[Figure, Figure], ...]
     """At the server end: (number of machines, ports per machine) for each kind."""
     medium: Medium | None
+    span: Span
     others: tuple[int, ...] | None = None
     """Indices of the attached hosts that they belong to; None: the servers and all hosts with the same cages."""
 

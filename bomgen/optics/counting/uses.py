@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Cable, Module, Panel
 from bomgen.core.diagnostics import Problem
 from bomgen.core.provenance import Figure
 from bomgen.optics.compatibility import Adapter, Cage
+from bomgen.optics.counting.formulas import sum_of_links
 from bomgen.optics.plugs import LeafShares
 from bomgen.optics.port_map import PortMap
-from bomgen.optics.selection import Medium, MediumOption, Patch
+from bomgen.optics.selection import Medium, MediumOption, Patch, Span
 
 
 class AttachedHosts(NamedTuple):
@@ -64,8 +66,19 @@ class PanelUse(NamedTuple):
     """Links over the panels, by kind."""
 
 
+@dataclass(frozen=True, eq=False)
+class ShortLinks:
+    """Links of a group that are built of something else, because they are shorter."""
+
+    medium: Medium
+    longest_m: Fraction
+    links: Figure
+    places: Any
+    """Where they are plugged in at their upper ends, as the cable list numbers them: an array of whole numbers."""
+
+
 class LinkGroup(NamedTuple):
-    """Links of one kind that are built the same way."""
+    """Links of one kind that are built the same way, but for short ones."""
 
     kind: str
     medium: Medium | None
@@ -80,6 +93,10 @@ class LinkGroup(NamedTuple):
     """Length of cables whose route is not known."""
     patch: Patch | None = None
     """Patch panels and trunks between racks; None: each link is one cable."""
+    span: Span | None = None
+    """What they connect; None: not asked for."""
+    short: tuple[ShortLinks, ...] = ()
+    """Those that are built otherwise, because their lengths are known."""
 
 
 class AdapterUse(NamedTuple):
@@ -126,6 +143,16 @@ class Interconnect(NamedTuple):
     def groups_of_kind(self, kind: str) -> list[LinkGroup]:
         """All groups of a kind of link."""
         return [group for group in self.link_groups if group.kind == kind]
+
+    def short_links(self, kind: str) -> list[ShortLinks]:
+        """The shorter links of a kind, those of all its groups that are built alike together."""
+        found: dict[tuple[str, ...], ShortLinks] = {}
+        for short in (short for group in self.groups_of_kind(kind) for short in group.short):
+            same = found.get(short.medium.part_ids)
+            longest = max(short.longest_m, same.longest_m) if same else short.longest_m
+            links = sum_of_links(same.links, short.links) if same else short.links
+            found[short.medium.part_ids] = ShortLinks(short.medium, longest, links, None)
+        return list(found.values())
 
     def server_group(self, kind: str) -> LinkGroup | None:
         """The group of a kind of link that the servers belong to; None when there is none."""

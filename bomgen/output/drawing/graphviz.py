@@ -22,6 +22,7 @@ from bomgen.output.drawing.arrangement import (
     count_uplinks,
     find_arrangement,
     find_links,
+    links_within_tier,
     members_of_parts,
 )
 from bomgen.output.drawing.dot import Graph
@@ -83,8 +84,22 @@ def _add_tiers(graph: Graph, wording: Wording) -> None:
             for above in tiers[upper.name]:
                 if above.pods in (None, part.pods):
                     _add_edge(graph, wording, links, part, above, single)
+    for links in links_within_tier(fabric):
+        _add_links_between_pods(graph, wording, links, tiers[links.ends[0]])
     lowest = fabric.tiers[0]
     add_servers(graph, wording, [(part.name, len(part.switches)) for part in tiers[lowest.name]])
+
+
+def _add_links_between_pods(graph: Graph, wording: Wording, links: Links, parts: list[_Part]) -> None:
+    """The edges between nodes that hold whole pods: as many links for every two pods."""
+    pods = count_pods(wording.drawn)
+    each = links.count.value // (pods * (pods - 1) // 2)
+    for place, part in enumerate(parts):
+        for other in parts[place:]:
+            one, two = len(part.pods or ()), len(other.pods or ())
+            pairs = one * (one - 1) // 2 if other is part else one * two
+            if pairs:
+                graph.edge(part.name, other.name, [wording.bundle(links, each * pairs)])
 
 
 def _pods(fabric: Fabric) -> list[range]:
@@ -97,7 +112,9 @@ def _pods(fabric: Fabric) -> list[range]:
 
 
 def _is_small(fabric: Fabric) -> bool:
-    """Whether every switch can be a node."""
+    """Whether every switch can be a node: not where links join pods, of which each tier is one node."""
+    if links_within_tier(fabric):
+        return False
     edges = fabric.tiers[0].count.value
     for lower, upper in pairwise(fabric.tiers):
         up = lower.up.value if lower.up is not None else 0

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from bomgen.fabric.types import Tier
-from bomgen.output.drawing.arrangement import CORE, count_pods, count_reachable, find_links, members_of_parts
+from bomgen.output.drawing.arrangement import (
+    CORE,
+    count_pods,
+    count_reachable,
+    find_links,
+    links_within_tier,
+    members_of_parts,
+)
 from bomgen.output.drawing.canvas import (
     BETWEEN_BOXES,
     BOX_HEIGHT,
@@ -36,6 +43,9 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
         links = find_links(fabric, lower.name, upper.name)
         if links is not None:
             rows[index] = rows[index]._replace(links=[*wording.links(links), *wording.joining(lower, upper)])
+    beside = links_within_tier(fabric)
+    if beside:
+        rows[0] = rows[0]._replace(links=[line for links in beside for line in wording.between_pods(links)])
     middles = canvas.rows([*rows, label_servers(wording)])
     _draw_pods(canvas, wording, pods, [y for tier, y in zip(tiers, middles, strict=False) if tier.name != CORE])
     above: list[list[Box]] = []
@@ -43,6 +53,8 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
         groups = _boxes_by_pod(tier, pods)
         for boxes in groups:
             canvas.boxes(middle, boxes)
+        if not index and beside:
+            _draw_links_between_pods(canvas, groups, middle - BOX_HEIGHT / 2)
         if index:
             up = tier.up.value if tier.up is not None else 0
             heights = (middle - BOX_HEIGHT / 2, middles[index - 1] + BOX_HEIGHT / 2)
@@ -50,6 +62,15 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
         above = groups
     leaves = [box.middle for group in above for box in group if not box.more]
     draw_servers(canvas, wording, leaves, middles[-2] + BOX_HEIGHT / 2, middles[-1])
+
+
+def _draw_links_between_pods(canvas: Canvas, groups: Sequence[Sequence[Box]], top: float) -> None:
+    """A line that all switches of the top tier lead up to: it joins every pod with every other."""
+    boxes = [box for group in groups for box in group if not box.more]
+    height = top - 2 * PADDING
+    for box in boxes:
+        canvas.line(box.middle, top, box.middle, height)
+    canvas.line(boxes[0].middle, height, boxes[-1].middle, height)
 
 
 def label_servers(wording: Wording) -> DrawingRow:

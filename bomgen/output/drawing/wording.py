@@ -112,6 +112,12 @@ class Wording:
         lines = [self.language.word(key, count=self._integer(count))]
         return [*lines, self.pods()] if above < upper.count.value else lines
 
+    def between_pods(self, links: Links) -> list[str]:
+        """The links that join every two pods, and how many each pair has."""
+        pods = count_pods(self.drawn)
+        each = self.spread(links.count.value, pods * (pods - 1) // 2)
+        return [*self.links(links), self.language.word("ui-per-pair-group", count=each)]
+
     def side_by_side(self, links: Links) -> list[str]:
         """How links within a tier spread: over pairs of routers in a group, or over pairs of groups."""
         groups = find_groups(self.drawn)

@@ -31,7 +31,7 @@ ORDER = ("sites", "manufacturers", "device-roles", "device-types", "racks", "dev
 BESIDE = "{stem}-{name}.csv"
 PLANNED = "planned"
 INTERFACE = "dcim.interface"
-CABLE_TYPES = {"dac": "dac-passive", "acc": "dac-active", "aoc": "aoc", COPPER_PAIRS: "cat6"}
+CABLE_TYPES = {"dac": "dac-passive", "acc": "dac-active", "aec": "dac-active", "aoc": "aoc", COPPER_PAIRS: "cat6"}
 SINGLE_MODE = "single-mode"
 """What the catalogue calls the fibre of a cable."""
 MULTIMODE_CABLE, SINGLE_MODE_CABLE = "mmf-om4", "smf-os2"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from bomgen.core.document import Cell, Column, Row, Table
@@ -20,7 +21,11 @@ def links_table(writer: Writer, built: BuiltFabric) -> Table:
         Column("reason", writer.word("column-why"), "text", 40),
         Column("others", writer.word("column-others"), "text", 60),
     )
-    rows = tuple(_row(writer, chosen) for chosen in built.interconnect.choices)
+    rows = tuple(
+        row
+        for chosen in built.interconnect.choices
+        for row in (_row(writer, chosen), *_short_rows(writer, built, chosen))
+    )
     name = built.plan.name
     return Table(f"links-{name}", writer.word("table-links", name=name), columns, rows)
 
@@ -32,6 +37,21 @@ def _row(writer: Writer, chosen: Chosen) -> Row:
     others = writer.word("list-semicolon").join(_other(writer, each) for each in chosen.others)
     cells = (writer.place(chosen.kind), f"{option}{parts}", f"{reason}{_cost(writer, chosen.cost)}", others)
     return Row(tuple(Cell(text) for text in cells))
+
+
+def _short_rows(writer: Writer, built: BuiltFabric, chosen: Chosen) -> Iterator[Row]:
+    """What short links of a kind are built of instead."""
+    for short in built.interconnect.short_links(chosen.kind):
+        names = writer.word("list-comma").join(short.medium.part_ids)
+        length = writer.language.value(short.longest_m, "m")
+        links = writer.language.number(short.links.value)
+        cells = (
+            writer.word("short-links", kind=writer.place(chosen.kind), length=length),
+            f"{writer.language.value(short.medium.option, 'word')}{writer.word('link-parts', names=names)}",
+            writer.word("chosen-short", links=links),
+            "",
+        )
+        yield Row(tuple(Cell(text) for text in cells))
 
 
 def _other(writer: Writer, option: MediumOption) -> str:

@@ -68,7 +68,7 @@ def sentences(writer: Writer) -> Iterator[str]:
     yield from of_serving(writer)
     for built in writer.report.design.fabrics:
         if built.plan.switchless:
-            yield _direct(writer, built)
+            yield from _direct(writer, built)
             continue
         parts = writer.word("list-comma").join(
             writer.word(
@@ -91,11 +91,11 @@ def sentences(writer: Writer) -> Iterator[str]:
         )
 
 
-def _direct(writer: Writer, built: BuiltFabric) -> str:
-    """A fabric without switches in a sentence."""
+def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
+    """A fabric without packet switches in two sentences."""
     fabric, number = built.fabric, writer.language.number
     shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
-    return writer.word(
+    yield writer.word(
         "sentence-direct",
         name=built.plan.name,
         topology=writer.language.value(fabric.topology, "word"),
@@ -104,6 +104,8 @@ def _direct(writer: Writer, built: BuiltFabric) -> str:
         links=number(fabric.links[0].count.value),
         gbps=number(fabric.links[0].rate_gbps.value),
     )
+    circuits = {key: number(figure.value) for key, figure in fabric.circuits.items()}
+    yield writer.word("sentence-circuits" if circuits else "sentence-no-circuits", **circuits)
 
 
 def _tokens(writer: Writer, training: Training) -> str:

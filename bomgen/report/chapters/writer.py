@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from bomgen.catalog.parts import GENERIC
 from bomgen.core.document import Cell, Column, Row, Table
 from bomgen.core.language import Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
@@ -18,8 +19,6 @@ SPARSE = "sparse"
 PEAK = "peak_flops_per_gpu"
 THROUGHPUT = ("tokens_per_second_per_gpu", "tokens_per_second", "requests_per_minute")
 SITE = "site"
-GENERIC = "generic"
-"""The vendor of a part that stands for any vendor's."""
 
 
 class Writer:

@@ -1,0 +1,114 @@
+"""The arithmetic of a dragonfly+, after Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, HiPINEB 2017."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from bomgen.core.provenance import formula
+from bomgen.fabric.dragonfly.flow import flow_at_least
+from bomgen.fabric.dragonfly.plus_search import SwitchPorts, best_balanced, capacity, most_balanced
+from bomgen.fabric.ports import SharedCages
+
+SOURCE = "Shpiner et al., Dragonfly+: Low Cost Topology for Scaling Datacenters, HiPINEB 2017"
+BALANCED = f"{SOURCE}: leaves and spines have half their ports on either side"
+BETWEEN_GROUPS = 4
+"""Switches between the farthest endpoints of two groups: a leaf and a spine of each."""
+
+
+@formula("links", source=BALANCED)
+def smallest_balanced(
+    endpoints: int,
+    groups: int,
+    leaf_down: int,
+    leaf_up: int,
+    leaf_cages: int | SharedCages,
+    spine_down: int,
+    spine_global: int,
+    spine_cages: int | SharedCages,
+) -> int:
+    """The number p = a = s = h of the balanced dragonfly+ with the fewest switches; `groups`: those the plan fixes."""
+    return best_balanced(
+        endpoints, groups, SwitchPorts(leaf_down, leaf_up, leaf_cages, spine_down, spine_global, spine_cages)
+    )
+
+
+@formula("endpoints", source=BALANCED)
+def largest_balanced(
+    leaf_down: int,
+    leaf_up: int,
+    leaf_cages: int | SharedCages,
+    spine_down: int,
+    spine_global: int,
+    spine_cages: int | SharedCages,
+) -> int:
+    """Endpoints of the largest balanced dragonfly+ of the switches."""
+    return capacity(most_balanced(SwitchPorts(leaf_down, leaf_up, leaf_cages, spine_down, spine_global, spine_cages)))
+
+
+@formula("endpoints", source=SOURCE)
+def largest_of(p: int, a: int, s: int, h: int) -> int:
+    """Endpoints when every global port of a group leads to another group."""
+    return a * p * (s * h + 1)
+
+
+@formula("links", source=BALANCED)
+def as_many(given: int) -> int:
+    """What the plan leaves open is equal to the first of s, a, h and p that it gives."""
+    return given
+
+
+@formula("switches")
+def switches_of_tier(per_group: int, g: int) -> int:
+    """Switches of a tier in all groups."""
+    return per_group * g
+
+
+@formula("switches")
+def all_switches(leaves: int, spines: int) -> int:
+    """Leaves and spines."""
+    return leaves + spines
+
+
+@formula("links")
+def links_inside(a: int, s: int, g: int) -> int:
+    """Links inside all groups: one from every leaf to every spine of its group."""
+    return a * s * g
+
+
+@formula("switches")
+def switches_on_the_way(a: int, g: int) -> int:
+    """Switches of the longest minimal route: leaf, spine, spine of the other group, leaf."""
+    return BETWEEN_GROUPS if g > 1 else min(a, 2) * 2 - 1
+
+
+@formula("ports")
+def free_on_spines(spines: int, left: int, a: int) -> int:
+    """Ports of spines that nothing is plugged into, as links to leaves."""
+    return spines * (left - a)
+
+
+@formula("ratio")
+def ratio_of_leaf(p: int, endpoint_gbps: int, s: int, up_gbps: int) -> Fraction:
+    """Bandwidth of the endpoints of a full leaf over that of its links to spines."""
+    return Fraction(p * endpoint_gbps) / (s * up_gbps)
+
+
+@formula(
+    "Gb/s", source="a flow that every even attachment of the global links carries; leaves share out what they send"
+)
+def bisection_at_least(
+    nic_ports: int,
+    p: int,
+    a: int,
+    s: int,
+    global_ports: int,
+    links_between: int,
+    endpoint_gbps: int,
+    up_gbps: int,
+    global_gbps: int,
+) -> Fraction:
+    """A bound from below on the max-flow between the first and the second half of the NIC ports.
+
+    It holds for every way to attach the global links of a group to its spines.
+    """
+    return flow_at_least(nic_ports, p, a, global_ports, links_between, endpoint_gbps, up_gbps, global_gbps, s)
