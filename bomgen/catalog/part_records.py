@@ -289,6 +289,11 @@ SHAPE = (
     *("ffn_dense", "ffn_expert", "experts", "topk", "shared", "dense_layers"),
     *("q_lora_rank", "kv_lora_rank", "rope_head_dim", "v_head_dim"),
     *("norms_per_layer", "positions", "window", "window_layers"),
+    *("global_kv_heads", "global_head_dim", "ffn_layers", "ffn_shared", "moe_latent"),
+    *("linear_layers", "linear_key_heads", "linear_key_head_dim", "linear_value_heads", "linear_value_head_dim"),
+    *("linear_conv_kernel", "linear_gate_rank"),
+    *("index_topk", "index_heads", "index_head_dim", "index_layers", "sparse_layers"),
+    *("csa_layers", "compress_rate_csa", "hca_layers", "compress_rate_hca", "o_groups", "o_lora_rank"),
 )
 _NOUGHT = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_layers")
 """Shape keys that may be 0."""
@@ -316,6 +321,9 @@ def model(record: Record) -> parts.Model:
         embedding_norm=bool(record.value("embedding_norm")),
         relative_positions=bool(record.value("relative_positions")),
         router_bias=bool(record.value("router_bias")),
+        output_gate=bool(record.value("output_gate")),
+        values_are_keys=bool(record.value("attention_k_eq_v")),
+        chunked=bool(record.value("chunked")),
     )
     if found := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:
         raise PlanErrors(found)

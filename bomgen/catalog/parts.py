@@ -399,7 +399,8 @@ class Model(NamedTuple):
     shape: Mapping[str, Figure]
     """layers, hidden, heads, kv_heads, head_dim, ffn, vocab, context; for mixtures of experts ffn_dense, ffn_expert,
     experts, topk, shared, dense_layers; for latent attention q_lora_rank, kv_lora_rank, rope_head_dim, v_head_dim;
-    norms_per_layer, positions, window, window_layers: those that are known."""
+    norms_per_layer, positions, window, window_layers: those that are known. Layers that differ from these have keys of
+    their own: global_, linear_, index_, csa_ and hca_, which `schemas/model.schema.json` describes."""
     tied: bool = False
     """Input and output embedding share one matrix."""
     mla: bool = False
@@ -418,3 +419,9 @@ class Model(NamedTuple):
     """One matrix per layer projects relative positions, as in Transformer-XL."""
     router_bias: bool = False
     """One bias per expert balances the router's choice, as in DeepSeek-V3."""
+    output_gate: bool = False
+    """A matrix makes a gate for the output of attention, as in Qwen3-Next."""
+    values_are_keys: bool = False
+    """Layers with full attention make values of the keys, without a matrix, as in Gemma 4."""
+    chunked: bool = False
+    """Windows are chunks with fixed bounds, as in Llama 4."""

@@ -5,7 +5,6 @@ Published utilisations differ by 4 to 21 % in whether they count them, and wheth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
@@ -15,6 +14,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Given, Reference, formula
 from bomgen.plan.types import Training
+from bomgen.sizing.attention_layers import Layers, layers_by_attention
 
 NONE = "none"
 _KORTHIKANTI = Reference(
@@ -51,63 +51,111 @@ CONVENTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Heads:
-    """The attention heads of a model and their windows."""
-
-    layers: Figure
-    count: Figure
-    width: Figure
-    value_width: Figure
-    """Width of the values, which differs only in latent attention."""
-    window: Figure | None
-    """Sliding window in tokens; None: every layer attends to all tokens."""
-    window_layers: Figure
-    """Layers with the sliding window, where there is one."""
-
-
-def attention_heads(model: Model) -> Heads | None:
-    """The attention heads of a model; None when its shape is not known."""
-    layers, heads, width = model.shape.get("layers"), model.shape.get("heads"), matrices.head_dim(model)
-    if layers is None or heads is None or width is None:
+def products_of_token(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
+    """Multiply-adds of attention for a token of a sequence, in all layers; None when a model's shape is not known."""
+    found = [_products(model, each, convention, sequence) for each in layers_by_attention(model)]
+    products = [each for each in (*found, _index(model, convention, sequence), _state(model)) if each is not None]
+    if not found or None in found:
         return None
-    return Heads(
-        layers=layers,
-        count=heads,
-        width=width,
-        value_width=model.shape.get("v_head_dim", width),
-        window=model.shape.get("window"),
-        window_layers=model.shape.get("window_layers", layers),
-    )
+    total = products[0]
+    for each in products[1:]:
+        total = add_products(total, each)
+    return total
 
 
-def positions(heads: Heads, convention: Figure, sequence: Figure) -> Figure:
-    """Positions that a token of a sequence attends to, summed over all layers, by a convention."""
-    if heads.window is None:
-        return positions_met(convention, heads.layers, sequence)
-    return positions_met_in_windows(convention, heads.layers, sequence, heads.window_layers, heads.window)
+def _products(model: Model, layers: Layers, convention: Figure, sequence: Figure) -> Figure | None:
+    heads, width = model.shape.get("heads"), layers.width
+    if heads is None or width is None:
+        return None
+    return products(_positions(model, layers, convention, sequence), heads, width, model.shape.get("v_head_dim", width))
+
+
+def _positions(model: Model, layers: Layers, convention: Figure, sequence: Figure) -> Figure:
+    """Positions that a token of a sequence attends to, summed over layers that are alike."""
+    if layers.window and model.chunked:
+        return positions_in_chunks(convention, layers.number, sequence, layers.window)
+    if most := layers.window or layers.chosen:
+        found = positions_of_most(convention, layers.number, sequence, most)
+    else:
+        found = positions_met(convention, layers.number, sequence)
+    return entries_met(found, layers.joined) if layers.joined else found
+
+
+def _index(model: Model, convention: Figure, sequence: Figure) -> Figure | None:
+    """Multiply-adds of the indexers, which score every token or entry; None: no sparse attention."""
+    layers = matrices.index_layers(model)
+    if layers is None:
+        return None
+    met = positions_met(convention, layers, sequence)
+    met = entries_met(met, model.shape["compress_rate_csa"]) if matrices.compressed(model) else met
+    return index_products(met, model.shape["index_heads"], model.shape["index_head_dim"])
+
+
+def _state(model: Model) -> Figure | None:
+    """Multiply-adds of layers with a state; None: no such layers."""
+    keys = ("linear_layers", "linear_value_heads", "linear_key_head_dim", "linear_value_head_dim")
+    return state_products(*(model.shape[key] for key in keys)) if "linear_layers" in model.shape else None
 
 
 @formula("positions")
 def positions_met(attention: str, layers: int, sequence: int) -> Fraction:
-    """Positions that a token attends to, summed over all layers."""
+    """Positions that a token attends to, summed over layers that attend to all tokens."""
     return ATTENTION_SHARES[attention] * layers * sequence
 
 
 @formula("positions")
-def positions_met_in_windows(attention: str, layers: int, sequence: int, window_layers: int, window: int) -> Fraction:
-    """Positions that a token attends to, summed over all layers, of which some have a sliding window."""
-    return ATTENTION_SHARES[attention] * (layers - window_layers) * sequence + window_layers * (
-        min(window, sequence) - (attention == "causal") * Fraction(min(window, sequence) ** 2, 2 * sequence)
+def positions_of_most(attention: str, layers: int, sequence: int, most: int) -> Fraction:
+    """Positions that a token attends to, summed over layers that attend to the most tokens of a window or choice."""
+    return layers * (min(most, sequence) - (attention == "causal") * Fraction(min(most, sequence) ** 2, 2 * sequence))
+
+
+@formula("positions", "Llama 4, config.json: attention_chunk_size")
+def positions_in_chunks(attention: str, layers: int, sequence: int, chunk: int) -> Fraction:
+    """Positions that a token attends to, summed over layers whose tokens see their own chunk of the sequence."""
+    return (
+        ATTENTION_SHARES[attention]
+        * layers
+        * Fraction(sequence // chunk * chunk**2 + (sequence % chunk) ** 2, sequence)
     )
 
 
+@formula("positions")
+def entries_met(positions: Fraction, joined: int) -> Fraction:
+    """Compressed entries of so many positions."""
+    return Fraction(positions) / joined
+
+
+@formula("multiply-adds", source="Chowdhery et al. 2022, arXiv 2204.02311, appendix B: 12 L H Q T a token")
+def products(positions: Fraction, heads: int, head_dim: int, value_dim: int) -> Fraction:
+    """Multiply-adds of a token's attention scores and of their product with the values."""
+    return heads * (head_dim + value_dim) * positions
+
+
+@formula(
+    "multiply-adds",
+    "Hugging Face Transformers, modular_deepseek_v32.py: the indexer",
+)
+def index_products(positions: Fraction, index_heads: int, index_head_dim: int) -> Fraction:
+    """Multiply-adds of a token's scores in the indexers of sparse attention."""
+    return index_heads * index_head_dim * positions
+
+
+@formula("multiply-adds")
+def state_products(linear_layers: int, value_heads: int, key_head_dim: int, value_head_dim: int) -> int:
+    """Multiply-adds of a token that is written to the states of these layers and read from them, and no others."""
+    return 2 * linear_layers * value_heads * key_head_dim * value_head_dim
+
+
+@formula("multiply-adds")
+def add_products(products: Fraction, more: Fraction) -> Fraction:
+    """Multiply-adds of layers of several kinds."""
+    return products + more
+
+
 @formula("FLOPs", source="Chowdhery et al. 2022, arXiv 2204.02311, appendix B: 12 L H Q T a token")
-def attention_flops(
-    positions: Fraction, pass_per_unit: int, heads: int, head_dim: int, value_dim: int, tokens: int, epochs: int
-) -> int:
+def attention_flops(products: Fraction, pass_per_unit: int, tokens: int, epochs: int) -> int:
     """Forward and backward FLOPs of the attention scores and of their product with the values."""
-    return ceil(pass_per_unit * heads * (head_dim + value_dim) * positions * tokens * epochs)
+    return ceil(pass_per_unit * products * tokens * epochs)
 
 
 @formula("FLOPs")
@@ -147,7 +195,9 @@ def recomputed_attention(training: Training, attention_part: Figure) -> Figure |
 def can_count_attention(training: Training) -> bool:
     """Whether attention FLOPs can be counted for a sequence length that the plan gives."""
     sequence = training.sequence
-    return sequence is not None and isinstance(sequence.origin, Given) and attention_heads(training.model) is not None
+    if sequence is None or not isinstance(sequence.origin, Given):
+        return False
+    return products_of_token(training.model, CONVENTIONS["causal"], sequence) is not None
 
 
 def attention_flops_of_run(training: Training, convention: Figure) -> Figure:
@@ -155,19 +205,12 @@ def attention_flops_of_run(training: Training, convention: Figure) -> Figure:
 
     Raises Infeasible when the model's shape or the sequence is not known.
     """
-    heads = attention_heads(training.model)
-    if training.sequence is None or heads is None:
+    sequence = training.sequence
+    products = None if sequence is None else products_of_token(training.model, convention, sequence)
+    if products is None:
         message = (
             f"attention FLOPs of {training.model.identity.name} need layers, heads, head_dim and `sequence`; "
             "give them, name a catalogue model, or leave `attention: none`"
         )
         raise Infeasible(message, because=training.attention, rule="unknown-shape")
-    return attention_flops(
-        positions(heads, convention, training.sequence),
-        PASS_FLOPS,
-        heads.count,
-        heads.width,
-        heads.value_width,
-        training.tokens,
-        training.epochs,
-    )
+    return attention_flops(products, PASS_FLOPS, training.tokens, training.epochs)

@@ -136,6 +136,55 @@ def test_what_a_key_adds(key: str, value: Any, more: int) -> None:
     assert more == described(**DENSE, **{key: value}).parameters.value - described(**DENSE).parameters.value
 
 
+STATE = {"linear_key_heads": 8, "linear_key_head_dim": 64, "linear_value_heads": 16, "linear_value_head_dim": 32}
+INDEXER = {"index_topk": 512, "index_heads": 16, "index_head_dim": 64}
+HEADS = 4 * 4096 * 4096
+"""Weights of attention in a layer of 32 heads of 128."""
+MIXED = 2 * 512 + 512
+"""Queries, keys and values of such a state."""
+LINEAR = 4096 * (MIXED + 2 * 16 + 512 + 512)
+
+
+@pytest.mark.parametrize(
+    ("keys", "more"),
+    [
+        ({"window": 64, "window_layers": 24, "global_head_dim": 256}, 8 * HEADS),
+        ({"window": 64, "window_layers": 24, "global_kv_heads": 8}, -8 * 2 * 4096 * 3072),
+        ({"window": 64, "window_layers": 24, "attention_k_eq_v": True}, -8 * 4096 * 4096),
+        ({"output_gate": True}, 32 * 4096 * 4096),
+        ({"linear_layers": 24, **STATE}, 24 * (LINEAR - HEADS)),
+        ({"linear_layers": 24, "linear_conv_kernel": 4, **STATE}, 24 * (LINEAR + 4 * MIXED - HEADS)),
+        (
+            {"linear_layers": 24, "linear_gate_rank": 64, **STATE},
+            24 * (LINEAR - 4096 * 512 + 64 * (4096 + 512) - HEADS),
+        ),
+        ({"ffn_layers": 16}, -16 * (HEADS + 3 * 4096 * 11008)),
+        (INDEXER, 32 * 4096 * (16 * 64 + 64 + 16)),
+        ({**INDEXER, "sparse_layers": 20}, 20 * 4096 * (16 * 64 + 64 + 16)),
+        ({**INDEXER, "index_layers": 8}, 8 * 4096 * (16 * 64 + 64 + 16)),
+    ],
+)
+def test_what_layers_that_differ_add(keys: dict[str, Any], more: int) -> None:
+    """Layers of each kind have the matrices of their kind, and no other."""
+    assert more == described(**DENSE, **keys).parameters.value - described(**DENSE).parameters.value
+
+
+@pytest.mark.parametrize(
+    ("keys", "all_", "active"),
+    [
+        ({"shared": 1}, 4 * 3 * 64 * 32, 4 * 3 * 64 * 32),
+        ({"shared": 2, "ffn_shared": 48}, 4 * 2 * 3 * 64 * 48, 4 * 2 * 3 * 64 * 48),
+        ({"moe_latent": 16}, 4 * (2 * 64 * 16 - 8 * 3 * 48 * 32), 4 * (2 * 64 * 16 - 2 * 3 * 48 * 32)),
+        ({"moe_latent": 16, "shared": 1}, 4 * (2048 - 8 * 4608 + 6144), 4 * (2048 - 2 * 4608 + 6144)),
+    ],
+)
+def test_what_experts_that_differ_add(keys: dict[str, Any], all_: int, active: int) -> None:
+    """A shared expert may be as wide as it likes; only routed experts work in the latent width."""
+    before, after = described(**MOE), described(**MOE, **keys)
+    assert all_ == after.parameters.value - before.parameters.value
+    assert active == after.active_parameters.value - before.active_parameters.value
+
+
 def test_the_least_shape_counts_as_llama_does() -> None:
     """Five keys are enough: they give the 6 738 415 616 parameters of LLaMA 7B."""
     model = described(**DENSE)
@@ -193,6 +242,27 @@ def test_nought_where_a_model_may_have_none() -> None:
             "rope_head_dim is 25; at most as many as head_dim: 24",
         ),
         ({**DENSE, **LATENT, "bias": "qkv"}, "bias", "latent attention with bias: qkv; write bias: none"),
+        (
+            {**DENSE, "global_head_dim": 256},
+            "global_head_dim",
+            "global_head_dim without `window_layers`; add what is missing",
+        ),
+        ({**DENSE, "index_layers": 8}, "index_layers", "index_layers without `index_topk`; add what is missing"),
+        (
+            {**DENSE, "linear_layers": 33, **STATE},
+            "linear_layers",
+            "linear_layers is 33; at most as many as layers: 32",
+        ),
+        (
+            {**DENSE, "linear_layers": 20, "ffn_layers": 13, **STATE},
+            "ffn_layers",
+            "linear_layers and ffn_layers are 33 together; at most as many as layers: 32",
+        ),
+        (
+            {**DENSE, **INDEXER, "window": 64},
+            "index_topk",
+            "index_topk beside a window; only compressed attention (`csa_layers`) has both",
+        ),
         ({**DENSE, "heads": 30}, "heads", "30 heads do not share a hidden size of 4096 evenly; give `head_dim`"),
     ],
 )

@@ -95,6 +95,20 @@ def test_full_recomputation_of_adapters_is_another_forward_pass(built: Built) ->
     assert 2 * works * 3 * 50_000_000 == run["hardware_flops"] - run["flops"]
 
 
+def test_a_convolution_gets_no_adapter(built: Built) -> None:
+    """Adapters sit on linear maps (Hu et al. 2021, section 4), and a convolution before a state is none."""
+    state = {"linear_layers": 24, "linear_key_heads": 8, "linear_key_head_dim": 64}
+    state |= {"linear_value_heads": 16, "linear_value_head_dim": 32}
+    shape = {"layers": 32, "hidden": 4096, "heads": 32, "ffn": 11008, "vocab": 32000, **state}
+
+    def adapters(**keys: int) -> int:
+        tuning = {**TUNING, "model": {"name": "M", **shape, **keys}}
+        plan = {"bomgen": 1, "name": "a", "workload": {"fine_tuning": tuning}, "cluster": DGX_H100}
+        return int(built(plan)["workload"]["trainable_parameters"])
+
+    assert adapters() == adapters(linear_conv_kernel=4)
+
+
 def test_experts_of_an_unknown_router_leave_activations_open(built: Built) -> None:
     """How many experts a token visits is needed to count what a layer keeps; the states are known without."""
     training = {"model": {"name": "M", **EXPERTS, **SHAPE}, "tokens": "1T", "target_days": 20, "sequence": 4096}

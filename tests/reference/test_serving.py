@@ -46,6 +46,22 @@ def test_kv_cache_of_every_model_is_that_of_its_configuration(path: Path, built:
     assert data["kv_bytes_per_token_bf16"] == bom["workload"]["kv_bytes_per_token"]
 
 
+@pytest.mark.parametrize(("model", "share"), [("deepseek-v4-pro", 0.10), ("deepseek-v4-flash", 0.07)])
+def test_kv_cache_of_deepseek_v4_is_the_share_that_was_published(model: str, share: float, built: Built) -> None:
+    """Of DeepSeek-V3.2's at a million tokens 10 % and 7 %, says the model card of DeepSeek-V4-Pro (deepseek-ai, 2026).
+
+    It counts what engines keep in narrow formats, not all in the same ones: here it is one format for all.
+    """
+
+    def workload(id: str, context: int) -> dict[str, float]:
+        inference = {"model": id, "precision": "fp8", "context": context, "parallelism": {"tensor": 8, "pipeline": 2}}
+        plan = {"bomgen": 1, "name": "kv", "workload": {"inference": inference}, "cluster": {"gpu": "h200-sxm"}}
+        return dict(built(plan)["workload"])
+
+    whole = workload("deepseek-v3.2", 64)["kv_bytes_per_token"] * 1_000_000
+    assert share == pytest.approx(workload(model, 1_000_000)["kv_bytes_per_request"] / whole, abs=0.02)
+
+
 def test_every_case_states_its_source() -> None:
     """No value is expected without the document it was read in."""
     assert [] == [case["id"] for case in DATA["cases"] if not case["source"] or not case["expect"]]

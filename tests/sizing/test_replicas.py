@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Gpu, Identity, Model
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.document import Document
@@ -21,6 +23,7 @@ from bomgen.report.result import Report, result
 from bomgen.sizing.serving import kv_cache, roofline, service
 from bomgen.sizing.serving.replicas import choose, larger_replicas, replica
 
+CATALOG = Catalog()
 PLACE = Mark("plan.yaml", 7, 5)
 GIGA = 10**9
 LLAMA_7B = {"parameters": 6738415616, "layers": 32, "hidden": 4096, "heads": 32}
@@ -95,6 +98,66 @@ def request(served: Inference) -> Any:
 def test_kv_cache_of_a_request(shape: dict[str, int], tokens: int, expected: int) -> None:
     """Keys and values of all heads, of shared ones, of a latent, and no more tokens than a window spans."""
     assert expected == request(inference(LLAMA_7B | shape, context=tokens))
+
+
+CONTEXT = 131072
+LAYERS_THAT_DIFFER = {
+    "gemma-4-31b": 10 * 2 * 4 * 512 * 2 * CONTEXT + 50 * 2 * 16 * 256 * 2 * 1024,
+    "llama-4-scout": 2 * 8 * 128 * 2 * (12 * CONTEXT + 36 * 8192),
+    "deepseek-v3.2": 61 * (512 + 64 + 128) * 2 * CONTEXT,
+    "glm-5.2": (78 * (512 + 64) + 21 * 128) * 2 * CONTEXT,
+    "minimax-m3": (60 * 2 * 4 * 128 + 57 * 128) * 2 * CONTEXT,
+    "deepseek-v4-flash": 2 * (21 * (512 + 128) * CONTEXT // 4 + 20 * 512 * CONTEXT // 128 + 43 * 512 * 128),
+    "qwen3.5-27b": 16 * 2 * 4 * 256 * 2 * CONTEXT + 48 * (48 * 128 * 128 * 4 + 3 * (2 * 16 + 48) * 128 * 2),
+    "kimi-k3": 24 * (512 + 64) * 2 * CONTEXT + 69 * (96 * 128 * 128 * 4 + 3 * 3 * 96 * 128 * 2),
+    "minimax-m1": 10 * 2 * 8 * 128 * 2 * CONTEXT + 70 * 64 * 128 * 128 * 4,
+    "nemotron-3-nano-30b-a3b": 6 * 2 * 2 * 128 * 2 * CONTEXT
+    + 23 * (64 * 64 * 128 * 4 + 3 * (64 * 64 + 2 * 8 * 128) * 2),
+}
+"""Bytes of a request's KV cache in 16 bits, from the configurations: layers of each kind times what they keep."""
+
+
+def served_from_the_catalogue(id: str, **keys: Any) -> Inference:
+    """A model of the catalogue to be served."""
+    return inference(LLAMA_7B, **keys)._replace(model=part_records.model(CATALOG.find("model", id)))
+
+
+@pytest.mark.parametrize("id", LAYERS_THAT_DIFFER)
+def test_kv_cache_where_layers_differ(id: str) -> None:
+    """Layers with full attention times the context, layers with a window times the window, and the states."""
+    assert LAYERS_THAT_DIFFER[id] == request(served_from_the_catalogue(id, context=CONTEXT))
+
+
+@pytest.mark.parametrize(
+    ("id", "expected"),
+    [
+        ("gemma-4-31b", 10 * 2 * 1 * 512 * 2 * 65536 + 50 * 2 * 2 * 256 * 2 * 1024),
+        ("glm-5.2", (78 * 576 + 21 * 128) * 2 * 65536),
+        ("minimax-m3", (60 * 2 * 1 * 128 + 57 * 128) * 2 * 65536),
+        ("kimi-k3", 24 * 576 * 2 * 65536 + 69 * (96 * 128 * 128 * 4 + 3 * 3 * 96 * 128 * 2) // 8),
+    ],
+)
+def test_kv_cache_of_a_tensor_parallel_gpu_where_layers_differ(id: str, expected: int) -> None:
+    """Each kind of layers is split by its own heads; latents and the keys of indexers are held by all eight GPUs."""
+    found = replica(served_from_the_catalogue(id, context=65536), gpu(), given_(8), given_(1))
+    assert found.request is not None
+    assert expected == found.request.value
+
+
+def test_a_step_reads_the_chosen_tokens_and_all_keys_of_the_indexers() -> None:
+    """GLM-5.2 keeps all tokens, and attends to 2048 of them."""
+    held = kv_cache.cache(served_from_the_catalogue("glm-5.2"))
+    assert held is not None
+    found = kv_cache.bytes_read_per_gpu(held, given_(131072), given_(8), given_(1))
+    assert (78 * 576 * 2048 + 21 * 128 * 131072) * 2 == found.value
+
+
+def test_a_model_of_states_alone() -> None:
+    """What such a model keeps does not grow with the context."""
+    state = {"linear_key_heads": 8, "linear_key_head_dim": 128, "linear_value_heads": 64, "linear_value_head_dim": 64}
+    served = inference(LLAMA_7B | state | {"linear_layers": 32}, context=4096)
+    assert 32 * 64 * 64 * 128 * 4 == request(served)
+    assert 0 == kv_cache.cache(served).token.value  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("missing", ["layers", "heads", "hidden"])

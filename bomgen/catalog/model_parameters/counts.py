@@ -15,8 +15,12 @@ from bomgen.catalog.model_parameters.matrices import (
     PLAIN,
     Matrix,
     attention,
+    attention_layers,
+    beside_experts,
+    compressed,
     experts,
     feed_forward,
+    further_attention,
     layers_with_experts,
     missing,
     width_of_head,
@@ -53,9 +57,9 @@ def parameters(model: Model) -> Figure | None:
     found = {each.name: each for each in attention(model)}
     return all_parameters(
         embeddings=_embeddings(model),
-        attention=_attention_weights(model, found),
+        attention=_add_matrices(_attention_weights(model, found), further_attention(model)),
         feed_forward=_block_weights(model, feed_forward(model)),
-        experts=_block_weights(model, experts(model)),
+        experts=_add_matrices(_block_weights(model, experts(model)), beside_experts(model)),
         router=_router_weights(model),
         norms=_norms(model),
         biases=_biases(model, found),
@@ -72,7 +76,9 @@ def active_parameters(model: Model, parameters: Figure) -> Figure | None:
 
 def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
     """The weights of attention; `found` are its matrices by name."""
-    shape, hidden, layers = model.shape, model.shape["hidden"], model.shape["layers"]
+    if compressed(model):
+        return ZERO_PARAMETERS
+    shape, hidden, layers = model.shape, model.shape["hidden"], found["o_proj"].count
     if model.mla:
         kept, expanded = found["kv_a_proj_with_mqa"].outputs, found["kv_b_proj"].outputs
         rest = (kept, shape["kv_lora_rank"], expanded, found["o_proj"].inputs)
@@ -82,6 +88,12 @@ def _attention_weights(model: Model, found: Mapping[str, Matrix]) -> Figure:
     queries, keys = found["q_proj"].outputs, found["k_proj"].outputs
     weights = attention_weights(layers, hidden, queries, keys)
     return add_relative_positions(weights, layers, hidden, queries) if model.relative_positions else weights
+
+
+def _add_matrices(weights: Figure, found: tuple[Matrix, ...]) -> Figure:
+    for each in found:
+        weights = add_matrix(weights, each.inputs, each.outputs, each.count)
+    return weights
 
 
 def _matrices_of_block(model: Model) -> Figure:
@@ -113,6 +125,7 @@ def _norms(model: Model) -> Figure:
     outer = OUTER_NORMS if model.embedding_norm else FINAL_NORM
     kind = layer_norms if model.norm == LAYER else rms_norms
     norms = kind(layers, shape.get("norms_per_layer", NORMS_PER_LAYER), outer, shape["hidden"])
+    layers = attention_layers(model)
     if model.mla and "q_lora_rank" in shape:
         norms = add_latent_norms(norms, layers, shape["q_lora_rank"], shape["kv_lora_rank"])
     elif model.mla:
@@ -156,6 +169,12 @@ def attention_weights(layers: int, hidden: int, queries: int, keys: int) -> int:
 def add_relative_positions(attention: int, layers: int, hidden: int, queries: int) -> int:
     """Weights of attention, plus those that project relative positions."""
     return attention + layers * hidden * queries
+
+
+@formula("parameters")
+def add_matrix(weights: int, inputs: int, outputs: int, count: int) -> int:
+    """Weights, plus those of `count` equal matrices."""
+    return weights + inputs * outputs * count
 
 
 @formula("parameters", DEEPSEEK_V2)

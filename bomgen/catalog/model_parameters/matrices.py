@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bomgen.catalog.parts import Model
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Figure, formula, require
 
 GATED, PLAIN = "gated", "plain"
 NO_BIAS = "none"
 DEEPSEEK_V2 = "DeepSeek-AI 2024, DeepSeek-V2, section 2.1"
+_DEEPSEEK_V4 = "Hugging Face Transformers, modular_deepseek_v4.py"
+_QWEN3_NEXT = "Hugging Face Transformers, modular_qwen3_next.py"
+_STATE = ("linear_key_heads", "linear_key_head_dim", "linear_value_heads", "linear_value_head_dim")
+_INDEXER = ("index_heads", "index_head_dim")
+_COMPRESSED = ("window", "q_lora_rank", "o_lora_rank", "o_groups")
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "global_kv_heads": ("window_layers",),
+    "global_head_dim": ("window_layers",),
+    "linear_layers": _STATE,
+    "linear_conv_kernel": ("linear_layers",),
+    "linear_gate_rank": ("linear_layers",),
+    "index_topk": _INDEXER,
+    "index_layers": ("index_topk",),
+    "sparse_layers": ("index_topk",),
+    "csa_layers": ("compress_rate_csa", "index_topk", *_COMPRESSED),
+    "hca_layers": ("compress_rate_hca", *_COMPRESSED),
+    "ffn_shared": ("shared",),
+    "moe_latent": ("experts",),
+}
+"""What a shape must give besides when it has a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +50,10 @@ def matrices(model: Model) -> tuple[Matrix, ...] | None:
     """The weight matrices of a model's layers; None when its shape is not known well enough."""
     if set(missing(model)) - {"vocab"}:
         return None
-    return (*attention(model), *feed_forward(model), *experts(model), *_router(model))
+    return (
+        *(*attention(model), *further_attention(model)),
+        *(*feed_forward(model), *experts(model), *beside_experts(model), *_router(model)),
+    )
 
 
 def missing(model: Model) -> tuple[str, ...]:
@@ -50,20 +73,81 @@ def wrong(model: Model) -> Iterator[tuple[str, str]]:
     """The keys of a shape that no model can have together with its others, each with what would be right."""
     for key, most in (
         *(("topk", "experts"), ("dense_layers", "layers"), ("kv_heads", "heads")),
-        *(("window_layers", "layers"), ("rope_head_dim", "head_dim")),
+        *(("window_layers", "layers"), ("rope_head_dim", "head_dim"), ("linear_layers", "layers")),
+        *(("ffn_layers", "layers"), ("sparse_layers", "layers"), ("index_layers", "layers")),
+        *(("csa_layers", "layers"), ("hca_layers", "layers")),
     ):
         if {key, most} <= model.shape.keys() and model.shape[key].value > model.shape[most].value:
             yield key, f"{key} is {model.shape[key].value}; at most as many as {most}: {model.shape[most].value}"
     hidden, heads = model.shape.get("hidden"), model.shape.get("heads")
     if hidden and heads and "head_dim" not in model.shape and hidden.value % heads.value:
         yield "heads", f"{heads.value} heads do not share a hidden size of {hidden.value} evenly; give `head_dim`"
-    if "window_layers" in model.shape and "window" not in model.shape:
-        yield "window_layers", "window_layers without a window; give `window`, in tokens"
+    yield from _lacking(model)
+    yield from _too_many_layers(model)
+    if "index_topk" in model.shape and "window" in model.shape and not compressed(model):
+        yield "index_topk", "index_topk beside a window; only compressed attention (`csa_layers`) has both"
     if model.mla and model.bias != NO_BIAS:
         yield "bias", f"latent attention with bias: {model.bias}; write bias: {NO_BIAS}"
 
 
+def _lacking(model: Model) -> Iterator[tuple[str, str]]:
+    """The keys of a shape that say nothing without others, each with those."""
+    if "window_layers" in model.shape and "window" not in model.shape:
+        yield "window_layers", "window_layers without a window; give `window`, in tokens"
+    for key, needed in _NEEDED.items():
+        lacking = [f"`{other}`" for other in needed if other not in model.shape]
+        if key in model.shape and lacking:
+            yield key, f"{key} without {', '.join(lacking)}; add what is missing"
+
+
+def _too_many_layers(model: Model) -> Iterator[tuple[str, str]]:
+    """The last kind of layers that a shape gives, when all kinds together are more than the layers of the model."""
+    for kinds in (("linear_layers", "ffn_layers", "window_layers"), ("csa_layers", "hca_layers")):
+        given = [key for key in kinds if key in model.shape]
+        total = sum(model.shape[key].value for key in given)
+        if len(given) > 1 and "layers" in model.shape and total > model.shape["layers"].value:
+            most = model.shape["layers"].value
+            yield given[-1], f"{' and '.join(given)} are {total} together; at most as many as layers: {most}"
+
+
 # the blocks of a model ----------------------------------------------------------------------------------------------
+
+
+def attention_layers(model: Model) -> Figure:
+    """How many layers of a model have attention to single tokens: all but those with a state or a block alone."""
+    layers = model.shape["layers"]
+    if "linear_layers" in model.shape:
+        layers = layers_without_state(layers, model.shape["linear_layers"])
+    return layers_without_block(layers, model.shape["ffn_layers"]) if "ffn_layers" in model.shape else layers
+
+
+def ffn_layers(model: Model) -> Figure:
+    """How many layers of a model have a feed-forward block or experts."""
+    return model.shape.get("ffn_layers") or model.shape["layers"]
+
+
+def compressed(model: Model) -> bool:
+    """Whether layers keep one compressed entry of several tokens, as in DeepSeek-V4."""
+    return "csa_layers" in model.shape or "hca_layers" in model.shape
+
+
+def differing_layers(model: Model) -> tuple[Figure, Figure] | None:
+    """Layers with a window and layers with full attention, where their heads differ; None where they do not."""
+    differ = model.values_are_keys or {"global_head_dim", "global_kv_heads"} & model.shape.keys()
+    if "window_layers" not in model.shape or not differ:
+        return None
+    windows = model.shape["window_layers"]
+    return windows, layers_without_window(attention_layers(model), windows)
+
+
+def global_head_dim(model: Model) -> Figure:
+    """Width of a head in layers with full attention."""
+    return model.shape.get("global_head_dim") or width_of_head(model)
+
+
+def global_kv_heads(model: Model) -> Figure | None:
+    """Heads whose keys and values are kept in layers with full attention."""
+    return model.shape.get("global_kv_heads") or kv_heads(model)
 
 
 def head_dim(model: Model) -> Figure | None:
@@ -84,8 +168,11 @@ def kv_heads(model: Model) -> Figure | None:
 
 
 def attention(model: Model) -> tuple[Matrix, ...]:
-    """The matrices of attention, the one back to the hidden state last."""
-    shape, hidden, layers = model.shape, model.shape["hidden"], model.shape["layers"]
+    """The matrices of attention, the one back to the hidden state last; none of compressed attention."""
+    if compressed(model):
+        return ()
+    differing = differing_layers(model)
+    shape, hidden, layers = model.shape, model.shape["hidden"], differing[0] if differing else attention_layers(model)
     queries = heads_width(shape["heads"], width_of_head(model))
     if model.mla:
         return _latent_attention(model, queries)
@@ -101,7 +188,7 @@ def attention(model: Model) -> tuple[Matrix, ...]:
 
 
 def _latent_attention(model: Model, queries: Figure) -> tuple[Matrix, ...]:
-    shape, hidden, layers = model.shape, model.shape["hidden"], model.shape["layers"]
+    shape, hidden, layers = model.shape, model.shape["hidden"], attention_layers(model)
     rank, rotary, values = shape["kv_lora_rank"], shape["rope_head_dim"], shape["v_head_dim"]
     if "q_lora_rank" in shape:
         down = _each("q_a_proj", hidden, shape["q_lora_rank"], layers)
@@ -117,6 +204,106 @@ def _latent_attention(model: Model, queries: Figure) -> tuple[Matrix, ...]:
     )
 
 
+def further_attention(model: Model) -> tuple[Matrix, ...]:
+    """The matrices that layers have beside or instead of those of `attention`.
+
+    Not counted, below a thousandth of the parameters: norms, biases of positions and decays of single heads.
+    """
+    return (*_global(model), *_gate(model), *_compressed(model), *_index(model), *_linear(model))
+
+
+def _global(model: Model) -> Iterator[Matrix]:
+    """Layers with full attention, where their heads differ from those of layers with a window."""
+    differing = differing_layers(model)
+    if differing is None:
+        return
+    hidden, layers, width = model.shape["hidden"], differing[1], global_head_dim(model)
+    queries = heads_width(model.shape["heads"], width)
+    keys = heads_width(require(global_kv_heads(model), "a shape has heads"), width)
+    yield _each("q_proj", hidden, queries, layers)
+    yield _each("k_proj", hidden, keys, layers)
+    if not model.values_are_keys:
+        yield _each("v_proj", hidden, keys, layers)
+    yield _each("o_proj", queries, hidden, layers)
+
+
+def _gate(model: Model) -> Iterator[Matrix]:
+    """The gate of the output of attention."""
+    if model.output_gate:
+        width = model.shape.get("v_head_dim") or width_of_head(model)
+        values = heads_width(model.shape["heads"], width)
+        yield _each("g_proj", model.shape["hidden"], values, attention_layers(model))
+
+
+def _compressed(model: Model) -> Iterator[Matrix]:
+    """Attention of DeepSeek-V4: keys that are values, an output in groups, and the compressors of its layers."""
+    if not compressed(model):
+        return
+    shape, hidden, layers = model.shape, model.shape["hidden"], model.shape["layers"]
+    width, queries = width_of_head(model), heads_width(shape["heads"], width_of_head(model))
+    yield _each("q_a_proj", hidden, shape["q_lora_rank"], layers)
+    yield _each("q_b_proj", shape["q_lora_rank"], queries, layers)
+    yield _each("kv_proj", hidden, width, layers)
+    yield _each("o_a_proj", queries, shape["o_lora_rank"], layers)
+    yield _each("o_b_proj", grouped_width(shape["o_groups"], shape["o_lora_rank"]), hidden, layers)
+    if "csa_layers" in shape:
+        yield _each("compressor", hidden, overlapping_compressor_width(width), shape["csa_layers"])
+    if "hca_layers" in shape:
+        yield _each("compressor", hidden, compressor_width(width), shape["hca_layers"])
+
+
+def _index(model: Model) -> Iterator[Matrix]:
+    """The indexer that chooses which tokens, or which compressed entries, attention sees."""
+    shape = model.shape
+    layers = index_layers(model)
+    if layers is None:
+        return
+    hidden, width = shape["hidden"], shape["index_head_dim"]
+    keys = overlapping_compressor_width(width) if compressed(model) else width
+    yield _each("indexer.wq_b", shape.get("q_lora_rank", hidden), heads_width(shape["index_heads"], width), layers)
+    yield _each("indexer.wk", hidden, keys, layers)
+    yield _each("indexer.weights_proj", hidden, shape["index_heads"], layers)
+
+
+def sparse_layers(model: Model) -> Figure | None:
+    """How many layers attend to chosen tokens or entries only; None: no model of that kind."""
+    if "index_topk" not in model.shape:
+        return None
+    return model.shape.get("sparse_layers") or model.shape.get("csa_layers") or attention_layers(model)
+
+
+def index_layers(model: Model) -> Figure | None:
+    """How many layers have an indexer of their own; None: no model of that kind."""
+    return model.shape.get("index_layers") or sparse_layers(model)
+
+
+def _linear(model: Model) -> Iterator[Matrix]:
+    """Layers with a state: queries, keys and values, the gates of each head, the gate of the output, the way back."""
+    shape = model.shape
+    layers = shape.get("linear_layers")
+    if layers is None:
+        return
+    hidden, values = shape["hidden"], heads_width(shape["linear_value_heads"], shape["linear_value_head_dim"])
+    mixed = width_of_convolution(model)
+    yield _each("in_proj_qkv", hidden, mixed, layers)
+    yield _each("in_proj_ba", hidden, gates_width(shape["linear_value_heads"]), layers)
+    if "linear_gate_rank" in shape:
+        yield _each("g_a_proj", hidden, shape["linear_gate_rank"], layers)
+        yield _each("g_b_proj", shape["linear_gate_rank"], values, layers)
+    else:
+        yield _each("in_proj_z", hidden, values, layers)
+    if "linear_conv_kernel" in shape:
+        yield _each("conv1d", shape["linear_conv_kernel"], mixed, layers)
+    yield _each("out_proj", values, hidden, layers)
+
+
+def width_of_convolution(model: Model) -> Figure:
+    """Width of queries, keys and values of a layer with a state, side by side."""
+    shape = model.shape
+    keys = heads_width(shape["linear_key_heads"], shape["linear_key_head_dim"])
+    return convolved_width(keys, heads_width(shape["linear_value_heads"], shape["linear_value_head_dim"]))
+
+
 def _each(name: str, inputs: Figure, outputs: Figure, layers: Figure) -> Matrix:
     """A matrix that these layers have once each and every token passes."""
     return Matrix(name, inputs, outputs, layers, layers)
@@ -130,18 +317,21 @@ def _has_dense_layers(model: Model) -> bool:
 def feed_forward(model: Model) -> tuple[Matrix, ...]:
     """The matrices of feed-forward blocks that every token passes; none when all layers have experts."""
     if not model.moe:
-        return _block(model, model.shape["ffn"], model.shape["layers"], model.shape["layers"])
+        return _block(model, model.shape["ffn"], ffn_layers(model), ffn_layers(model))
     if not _has_dense_layers(model):
         return ()
     return _block(model, model.shape["ffn_dense"], model.shape["dense_layers"], model.shape["dense_layers"])
 
 
 def experts(model: Model) -> tuple[Matrix, ...]:
-    """The matrices of all experts, routed and shared; none when the model has no experts."""
+    """The matrices of all experts, routed and equal shared ones; none when the model has no experts."""
     if not model.moe:
         return ()
     shape, layers = model.shape, layers_with_experts(model)
-    if "shared" in shape:
+    if "moe_latent" in shape:
+        held, used = experts_of_layers(layers, shape["experts"]), experts_of_layers(layers, shape["topk"])
+        return _block(model, shape["ffn_expert"], held, used, shape["moe_latent"])
+    if "shared" in shape and "ffn_shared" not in shape:
         held = experts_with_shared(layers, shape["experts"], shape["shared"])
         used = experts_with_shared(layers, shape["topk"], shape["shared"])
     else:
@@ -149,16 +339,31 @@ def experts(model: Model) -> tuple[Matrix, ...]:
     return _block(model, shape["ffn_expert"], held, used)
 
 
+def beside_experts(model: Model) -> tuple[Matrix, ...]:
+    """Shared experts of a size of their own, and the matrices to and from the latent width of routed experts."""
+    shape = model.shape
+    if not model.moe or not {"ffn_shared", "moe_latent"} & shape.keys():
+        return ()
+    hidden, layers, found = shape["hidden"], layers_with_experts(model), []
+    if "moe_latent" in shape:
+        found += [_each("fc1_latent_proj", hidden, shape["moe_latent"], layers)]
+        found += [_each("fc2_latent_proj", shape["moe_latent"], hidden, layers)]
+    if "shared" in shape and shape["shared"].value:
+        copies = experts_of_layers(layers, shape["shared"])
+        found += _block(model, shape.get("ffn_shared") or shape["ffn_expert"], copies, copies)
+    return tuple(found)
+
+
 def layers_with_experts(model: Model) -> Figure:
     """How many layers of a mixture have experts."""
-    if not _has_dense_layers(model):
-        return model.shape["layers"]
-    return moe_layers(model.shape["layers"], model.shape["dense_layers"])
+    return moe_layers(ffn_layers(model), model.shape["dense_layers"]) if _has_dense_layers(model) else ffn_layers(model)
 
 
-def _block(model: Model, width: Figure, count: Figure, active: Figure) -> tuple[Matrix, ...]:
-    """The matrices of equal feed-forward blocks."""
-    hidden = model.shape["hidden"]
+def _block(
+    model: Model, width: Figure, count: Figure, active: Figure, hidden: Figure | None = None
+) -> tuple[Matrix, ...]:
+    """The matrices of equal feed-forward blocks; `hidden`: what goes in and out, where it is not the hidden size."""
+    hidden = hidden or model.shape["hidden"]
     gate = [] if model.mlp == PLAIN else [Matrix("gate_proj", hidden, width, count, active)]
     up, down = Matrix("up_proj", hidden, width, count, active), Matrix("down_proj", width, hidden, count, active)
     return (*gate, up, down)
@@ -213,3 +418,51 @@ def experts_of_layers(layers: int, experts: int) -> int:
 def experts_with_shared(layers: int, experts: int, shared: int) -> int:
     """Experts of all layers, or those of them that work on a token: the routed and the shared ones."""
     return layers * (experts + shared)
+
+
+@formula("layers")
+def layers_without_state(layers: int, linear_layers: int) -> int:
+    """Layers without linear attention or Mamba."""
+    return layers - linear_layers
+
+
+@formula("layers")
+def layers_without_block(layers: int, ffn_layers: int) -> int:
+    """Layers that are not a feed-forward block alone."""
+    return layers - ffn_layers
+
+
+@formula("layers")
+def layers_without_window(layers: int, window_layers: int) -> int:
+    """Layers with full attention."""
+    return layers - window_layers
+
+
+@formula("count", f"{_DEEPSEEK_V4}: the output projection by groups of heads")
+def grouped_width(o_groups: int, o_lora_rank: int) -> int:
+    """Width of the compressed outputs of all groups of heads."""
+    return o_groups * o_lora_rank
+
+
+@formula("count", f"{_DEEPSEEK_V4}: entries and their gates")
+def compressor_width(head_dim: int) -> int:
+    """What heavily compressed attention makes of a token before it joins tokens to an entry."""
+    return 2 * head_dim
+
+
+@formula("count", f"{_DEEPSEEK_V4}: entries and their gates, each for two overlapping windows")
+def overlapping_compressor_width(head_dim: int) -> int:
+    """What compressed sparse attention makes of a token before it joins tokens to an entry."""
+    return 2 * 2 * head_dim
+
+
+@formula("count", f"{_QWEN3_NEXT}: queries and keys are equally wide")
+def convolved_width(keys: int, values: int) -> int:
+    """Width of queries, keys and values of a layer with a state."""
+    return 2 * keys + values
+
+
+@formula("count", f"{_QWEN3_NEXT}: b and a of every head of the values")
+def gates_width(linear_value_heads: int) -> int:
+    """How much of a token is written to a state and how fast it fades, by heads."""
+    return 2 * linear_value_heads

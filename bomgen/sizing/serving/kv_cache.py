@@ -1,9 +1,11 @@
 """Memory of a served model: weights by number format, and the KV cache of its attention.
 
 Keys and values of every layer are kept for every token of a request: of all heads (MHA), of the groups that share them
-(GQA, MQA), or compressed to one latent vector (MLA). Layers with a sliding window keep at most the tokens of the
-window. Not counted: the scales of block formats (NF4 with double quantisation has 4.127 bits per value, MXFP4 4.25) and
-the memory of the serving program itself; `memory_share` leaves room for both.
+(GQA, MQA), or compressed to one latent vector (MLA). Layers with a window keep at most its tokens; sparse attention
+keeps all tokens and the keys of an indexer, but reads only chosen ones; linear attention and Mamba keep a state of
+fixed size, in the 32 bits that configurations ask for, and the last inputs of a convolution. Not counted: the scales of
+block formats (NF4 with double quantisation has 4.127 bits per value, MXFP4 4.25) and the memory of the serving program
+itself; `memory_share` leaves room for both.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from typing import NamedTuple
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.parts import Model
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure, Number, Reference, formula
+from bomgen.core.provenance import Cited, Figure, Formula, Number, Reference, formula
 from bomgen.plan.types import Inference
+from bomgen.sizing.attention_layers import Layers, layers_by_attention
 from bomgen.sizing.training.states import DOUBLE, SINGLE
 
 _IEEE = Reference(
@@ -36,6 +39,15 @@ _PLANNING = Reference(
 )
 _DEEPSEEK = "DeepSeek-V2 report, arXiv 2405.04434, section 2.1.2 and table 1"
 _KWON = "Kwon et al. 2023, PagedAttention, arXiv 2309.06180, section 3; MQA and GQA keep fewer heads"
+_DEEPSEEK_V32 = "Hugging Face Transformers, modular_deepseek_v32.py"
+_DEEPSEEK_V4 = "Hugging Face Transformers, modular_deepseek_v4.py"
+_GEMMA = "Gemma 2, arXiv 2408.00118, section 2: local sliding window and global attention"
+_VLLM_STATES = "vLLM documentation, vllm.model_executor.layers.mamba.mamba_utils: shapes of states"
+_STATES = Reference(
+    "Qwen3.5 and Nemotron 3, config.json, mamba_ssm_dtype and mamba_ssm_cache_dtype: float32",
+    "https://github.com/ai-dynamo/aiconfigurator",
+    "2026-11-23",
+)
 _VLLM = "vLLM documentation, context parallel deployment: the KV cache is duplicated tp_size / H times"
 
 
@@ -56,51 +68,142 @@ BYTES: Mapping[str, Figure] = {
     "int4": _value(Fraction(1, 2), message("value-of-format", format="int4"), _PLANNING),
 }
 """Bytes of a value by number format."""
+STATE_VALUE = _value(4, message("state-value"), _STATES)
+
+
+class Kept(NamedTuple):
+    """What layers of one kind keep of a request."""
+
+    token: Figure
+    """Of a token, in all these layers, before any window drops it [bytes]."""
+    kv_heads: Figure | None
+    """None: one vector serves all heads."""
+    add: Formula
+    """Adds it to what other layers keep."""
+    window: Figure | None = None
+    """Tokens that are kept at most; None: all."""
+    chosen: Figure | None = None
+    """Tokens that a step reads at most; None: all that are kept."""
 
 
 class Cache(NamedTuple):
     """The KV cache of a model [bytes]."""
 
-    model: Model
     token: Figure
-    """Per token, in all layers, before any window drops it."""
-    kv_heads: Figure | None
-    """None: one latent vector serves all heads (MLA)."""
+    """Per token, in all layers, before any window drops it; without windows beside compressed entries."""
+    layers: tuple[Kept, ...]
+    state: Figure | None
+    """Of a request, however long it is; None: no layers with a state."""
+    state_heads: Figure | None
+
+    @property
+    def kv_heads(self) -> Figure | None:
+        """Heads of the first kind of layers; None: one latent vector serves all heads (MLA)."""
+        return self.layers[0].kv_heads
 
 
 def cache(inference: Inference) -> Cache | None:
     """The KV cache of a served model; None when its shape is not known."""
-    model = inference.model
-    value = BYTES[str(inference.kv_precision.value)]
-    layers, latent = model.shape.get("layers"), model.shape.get("kv_lora_rank")
-    if layers is None:
+    model, value = inference.model, BYTES[str(inference.kv_precision.value)]
+    found = [_kept(model, each, value) for each in layers_by_attention(model)]
+    layers = [each for each in found if each is not None]
+    if not layers or len(layers) < len(found):
         return None
-    if latent is not None:
-        rotary = model.shape.get("rope_head_dim")
-        token = None if rotary is None else latent_bytes_per_token(layers, latent, rotary, value)
-        return None if token is None else Cache(model, token, None)
-    if model.mla:
-        return None
-    kv_heads, width = matrices.kv_heads(model), matrices.head_dim(model)
-    if kv_heads is None or width is None:
-        return None
-    return Cache(model, kv_bytes_per_token(layers, kv_heads, width, value), kv_heads)
+    if (index := _index_keys(model, value)) is not None:
+        layers.insert(1, index)
+    growing = [each for each in layers if each.window is None] if matrices.compressed(model) else layers
+    token = _sum([(each.add, each.token) for each in growing])
+    return Cache(token, tuple(layers), _state(model), model.shape.get("linear_value_heads"))
 
 
 def request_bytes(held: Cache, tokens: Figure) -> Figure:
     """The KV cache of a request of `tokens` tokens [bytes]."""
-    layers, window = held.model.shape.get("layers"), held.model.shape.get("window")
-    if layers is None or window is None:
-        return kv_bytes_of_request(held.token, tokens)
-    windowed = held.model.shape.get("window_layers", layers)
-    return kv_bytes_of_request(held.token, tokens_kept(tokens, layers, windowed, window))
+    parts = [(each.add, _kept_of_request(each, tokens)) for each in held.layers]
+    return _sum([*parts, (add_state, held.state)] if held.state else parts)
 
 
-def request_bytes_per_gpu(held: Cache, request: Figure, tensor: Figure, stages: Figure) -> Figure:
+def request_bytes_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figure) -> Figure:
     """A request's KV cache on a GPU of the fullest stage [bytes]; `stages` are counted as full as that one."""
-    if held.kv_heads is None:
-        return latent_bytes_of_gpu(request, stages)
-    return kv_bytes_of_gpu(request, stages, held.kv_heads, tensor)
+    return _sum_per_gpu(held, [_kept_of_request(each, tokens) for each in held.layers], tensor, stages)
+
+
+def bytes_read_per_gpu(held: Cache, tokens: Figure, tensor: Figure, stages: Figure) -> Figure:
+    """What a step of a request reads of its KV cache on a GPU of the fullest stage [bytes]."""
+    read = [
+        kv_bytes_of_chosen(each.token, tokens, each.chosen) if each.chosen else _kept_of_request(each, tokens)
+        for each in held.layers
+    ]
+    return _sum_per_gpu(held, read, tensor, stages)
+
+
+def _kept(model: Model, layers: Layers, value: Figure) -> Kept | None:
+    """What layers that attend alike keep; None when their heads are not known."""
+    latent, rotary = model.shape.get("kv_lora_rank"), model.shape.get("rope_head_dim")
+    kv_heads, width, add = layers.kv_heads, layers.width, add_windows if layers.window else add_layers
+    if latent is not None or model.mla:
+        if latent is None or rotary is None:
+            return None
+        token = latent_bytes_per_token(layers.number, latent, rotary, value)
+        return Kept(token, None, add, layers.window, layers.chosen)
+    if kv_heads is None or width is None:
+        return None
+    if layers.joined:
+        token = entry_bytes_per_token(layers.number, kv_heads, width, value, layers.joined)
+    elif matrices.compressed(model):
+        token = shared_bytes_per_token(layers.number, kv_heads, width, value)
+    else:
+        token = kv_bytes_per_token(layers.number, kv_heads, width, value)
+    return Kept(token, kv_heads, add, layers.window, layers.chosen)
+
+
+def _index_keys(model: Model, value: Figure) -> Kept | None:
+    """The keys of the indexers of sparse attention."""
+    layers, width = matrices.index_layers(model), model.shape.get("index_head_dim")
+    if layers is None or width is None:
+        return None
+    if matrices.compressed(model):
+        return Kept(index_bytes_of_entries(layers, width, value, model.shape["compress_rate_csa"]), None, add_index)
+    return Kept(index_bytes_per_token(layers, width, value), None, add_index)
+
+
+def _state(model: Model) -> Figure | None:
+    """The state of all layers with linear attention or Mamba."""
+    shape = model.shape
+    if "linear_layers" not in shape:
+        return None
+    heads, keys, values = (shape[f"linear_{key}"] for key in ("value_heads", "key_head_dim", "value_head_dim"))
+    state = state_bytes(shape["linear_layers"], heads, keys, values, STATE_VALUE)
+    if "linear_conv_kernel" not in shape:
+        return state
+    mixed = matrices.width_of_convolution(model)
+    return add_convolution(state, shape["linear_layers"], shape["linear_conv_kernel"], mixed, BYTES["bf16"])
+
+
+def _kept_of_request(kept: Kept, tokens: Figure) -> Figure:
+    if kept.window is None:
+        return kv_bytes_of_request(kept.token, tokens)
+    return kv_bytes_of_window(kept.token, tokens, kept.window)
+
+
+def _sum_per_gpu(held: Cache, parts: list[Figure], tensor: Figure, stages: Figure) -> Figure:
+    """What layers keep or what is read of them, and the state, on a GPU of the fullest stage."""
+    found = []
+    for each, part in zip(held.layers, parts, strict=True):
+        of_gpu = (
+            kv_bytes_of_gpu(part, stages, each.kv_heads, tensor) if each.kv_heads else latent_bytes_of_gpu(part, stages)
+        )
+        found.append((each.add, of_gpu))
+    if held.state and held.state_heads:
+        found.append((add_state, kv_bytes_of_gpu(held.state, stages, held.state_heads, tensor)))
+    return _sum(found)
+
+
+def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:
+    """The sum of what layers of several kinds keep, each with the formula that adds it to those before."""
+    (_, total), *more = parts
+    for add, part in more:
+        total = add(total, part)
+    return total
 
 
 @formula("bytes")
@@ -127,16 +230,86 @@ def latent_bytes_per_token(layers: int, kv_lora_rank: int, rope_head_dim: int, v
     return (kv_lora_rank + rope_head_dim) * layers * Fraction(value_bytes)
 
 
-@formula("tokens", "Gemma 2, arXiv 2408.00118, section 2: local sliding window and global attention")
-def tokens_kept(tokens: int, layers: int, window_layers: int, window: int) -> Fraction:
-    """Tokens kept per layer, averaged over layers with and without a sliding window."""
-    return Fraction((layers - window_layers) * tokens + window_layers * min(tokens, window), layers)
+@formula("bytes", _DEEPSEEK_V4)
+def entry_bytes_per_token(
+    layers: int, kv_heads: int, head_dim: int, value_bytes: Fraction, compress_rate: int
+) -> Fraction:
+    """A token's share of the compressed entries of these layers, which are keys and values at once."""
+    return Fraction(layers * kv_heads * head_dim * Fraction(value_bytes)) / compress_rate
+
+
+@formula("bytes", _DEEPSEEK_V4)
+def shared_bytes_per_token(layers: int, kv_heads: int, head_dim: int, value_bytes: Fraction) -> Fraction:
+    """Vectors of a token in these layers, which are keys and values at once."""
+    return layers * kv_heads * head_dim * Fraction(value_bytes)
+
+
+@formula("bytes", f"{_DEEPSEEK_V32}: one key serves all heads of the indexer")
+def index_bytes_per_token(index_layers: int, index_head_dim: int, value_bytes: Fraction) -> Fraction:
+    """The indexers' keys of a token."""
+    return index_layers * index_head_dim * Fraction(value_bytes)
+
+
+@formula("bytes", _DEEPSEEK_V4)
+def index_bytes_of_entries(
+    index_layers: int, index_head_dim: int, value_bytes: Fraction, compress_rate: int
+) -> Fraction:
+    """A token's share of the indexers' keys of compressed entries."""
+    return Fraction(index_layers * index_head_dim * Fraction(value_bytes)) / compress_rate
+
+
+@formula("bytes", _VLLM_STATES)
+def state_bytes(linear_layers: int, value_heads: int, key_head_dim: int, value_head_dim: int, value_bytes: int) -> int:
+    """The states of a request: one matrix for each head of each layer."""
+    return linear_layers * value_heads * key_head_dim * value_head_dim * value_bytes
+
+
+@formula("bytes", _VLLM_STATES)
+def add_convolution(states: int, linear_layers: int, linear_conv_kernel: int, width: int, value_bytes: int) -> int:
+    """The states of a request, plus the last inputs of the convolution of each layer."""
+    return states + linear_layers * (linear_conv_kernel - 1) * width * value_bytes
 
 
 @formula("bytes")
 def kv_bytes_of_request(kv_bytes_per_token: Fraction, tokens: Fraction) -> Fraction:
-    """The KV cache of a request."""
+    """What layers keep of a request when they keep all tokens."""
     return Fraction(kv_bytes_per_token) * tokens
+
+
+@formula("bytes", _GEMMA)
+def kv_bytes_of_window(kv_bytes_per_token: Fraction, tokens: Fraction, window: int) -> Fraction:
+    """What layers keep of a request when they keep the tokens of a window."""
+    return Fraction(kv_bytes_per_token) * min(tokens, Fraction(window))
+
+
+@formula("bytes")
+def kv_bytes_of_chosen(kv_bytes_per_token: Fraction, tokens: Fraction, chosen: int) -> Fraction:
+    """What a step reads of layers with sparse attention."""
+    return Fraction(kv_bytes_per_token) * min(tokens, Fraction(chosen))
+
+
+@formula("bytes")
+def add_layers(kv_cache: Fraction, more_layers: Fraction) -> Fraction:
+    """The KV cache with that of more layers that keep all tokens."""
+    return kv_cache + more_layers
+
+
+@formula("bytes")
+def add_windows(full_attention: Fraction, windows: Fraction) -> Fraction:
+    """The KV cache of layers that keep all tokens and of those with a window."""
+    return full_attention + windows
+
+
+@formula("bytes")
+def add_index(kv_cache: Fraction, index_keys: Fraction) -> Fraction:
+    """The KV cache with the keys of indexers."""
+    return kv_cache + index_keys
+
+
+@formula("bytes")
+def add_state(kv_cache: Fraction, state: Fraction) -> Fraction:
+    """The KV cache with the state of layers with linear attention or Mamba."""
+    return kv_cache + state
 
 
 @formula("bytes", _VLLM)

@@ -1,6 +1,6 @@
 """Replicas of a served model: the one that the plan asks for, or those that hold the model.
 
-Tensor parallelism goes up to the GPUs of a server, pipeline stages span servers. Layers with sliding windows are
+Tensor parallelism goes up to the GPUs of a server, pipeline stages span servers. Layers with a window or a state are
 assumed to be spread evenly over the stages, as in published models, which alternate.
 
 A replica found by the program holds the weights and one request, and of all such replicas needs the fewest GPUs in all:
@@ -158,7 +158,7 @@ def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) ->
     held = kv_cache.cache(inference)
     request = None
     if held is not None and inference.context is not None:
-        request = kv_cache.request_bytes_per_gpu(held, kv_cache.request_bytes(held, inference.context), tensor, stages)
+        request = kv_cache.request_bytes_per_gpu(held, inference.context, tensor, stages)
     room = room_of_gpu(gpu.memory_bytes, inference.memory_share) if gpu.memory_bytes else None
     most = requests_held(room, weights, request) if room and request else None
     return Replica(tensor, pipeline, gpus_of_replica(tensor, pipeline), stages, weights, request, room, most)

@@ -9,7 +9,7 @@ step lasts as many turns as there are stages; prompts follow each other through 
 Of a mixture a step reads all weights, or no more than its requests together activate. A prompt takes 2 FLOPs per
 parameter and token, and its causal attention. With stages a prompt occupies the replica for its share of the time, and
 takes as many times as long to pass all. A batch lasts as long as its prompts and its answers one after the other, whose
-KV cache is read at its mean length.
+KV cache is read at its mean length; of layers with sparse attention, the chosen tokens.
 
 The three efficiencies each for arithmetic and for bandwidth (`data/assumption/inference-*`) are a judgement that spans
 published values, and were not fitted: of 62 throughputs that NVIDIA published for TensorRT-LLM 58 lie between low and
@@ -80,7 +80,7 @@ class ReplicaWork(NamedTuple):
     weights: Figure
     """Bytes of weights that a GPU reads per turn."""
     cache: Figure
-    """KV cache of a request at its mean length on the fullest GPU [bytes]."""
+    """What a step reads of the KV cache of a request at its mean length on the fullest GPU [bytes]."""
 
 
 class Rate(NamedTuple):
@@ -213,23 +213,22 @@ def _load(inference: Inference, replica: Replica, batch: Figure | None) -> Repli
         return None
     turn = requests_of_turn(batch, replica.pipeline)
     value = BYTES[str(inference.precision.value)]
-    mean = kv_cache.request_bytes(held, mean_tokens(context, output) if output else context)
+    mean = mean_tokens(context, output) if output else context
     return ReplicaWork(
         batch=batch,
         turn=turn,
         prompt=_flops_of_prompt(model, prompt_tokens(context, output) if output else context),
         weights=weights_read(model.parameters, model.active_parameters, turn, value, replica.tensor, replica.stages),
-        cache=kv_cache.request_bytes_per_gpu(held, mean, replica.tensor, replica.stages),
+        cache=kv_cache.bytes_read_per_gpu(held, mean, replica.tensor, replica.stages),
     )
 
 
 def _flops_of_prompt(model: Model, tokens: Figure) -> Figure:
     """FLOPs of a prompt, including attention when the shape of the heads is known."""
-    heads = attention.attention_heads(model)
-    if heads is None:
+    products = attention.products_of_token(model, CAUSAL, tokens)
+    if products is None:
         return prompt_flops(FORWARD_FLOPS, model.active_parameters, tokens)
-    positions = attention.positions(heads, CAUSAL, tokens)
-    attention_flops = attention_of_prompt(PRODUCT_FLOPS, positions, heads.count, heads.width, heads.value_width, tokens)
+    attention_flops = attention_of_prompt(PRODUCT_FLOPS, products, tokens)
     return prompt_flops_with_attention(FORWARD_FLOPS, model.active_parameters, tokens, attention_flops)
 
 
@@ -270,11 +269,9 @@ def prompt_flops(flops_per_parameter_token: int, active_parameters: int, prompt_
 
 
 @formula("FLOPs", "Chowdhery et al. 2022, PaLM, arXiv 2204.02311, appendix B; half of it under a causal mask")
-def attention_of_prompt(
-    flops_per_multiply_add: int, positions: Fraction, heads: int, head_dim: int, value_dim: int, prompt_tokens: int
-) -> Fraction:
+def attention_of_prompt(flops_per_multiply_add: int, products: Fraction, prompt_tokens: int) -> Fraction:
     """FLOPs of the attention scores of a prompt and of their product with the values."""
-    return flops_per_multiply_add * positions * heads * (head_dim + value_dim) * prompt_tokens
+    return flops_per_multiply_add * products * prompt_tokens
 
 
 @formula("FLOPs", _POPE)

@@ -6,6 +6,9 @@ Where a model's own widths are known (heads, KV heads, the inside of its MLP, la
 GPT layer; for a GPT layer both are the same. FlashAttention keeps one sum per token and head in place of the scores; it
 is off unless the plan turns it on, as in the formula. A run whose sequence length is only the model's default context
 is never refused for its activations: they are left out with a warning, because nobody asked for that length.
+
+Layers of several kinds count as the mean of them, as if the stages had equal shares of each. Layers with a window count
+as those with full attention, and norms as if every layer had attention and a block: a little more than is kept.
 """
 
 from __future__ import annotations
@@ -82,7 +85,7 @@ def _kept_in_layer(training: Training, tensor: Figure, sequence_parallel: bool, 
     if heads is None or training.sequence is None or factors is None:
         return None
     whole, divided = factors
-    scores = _scores(training, heads, training.sequence)
+    scores = _mean_of_attention(training.model, _scores(training, heads, training.sequence))
     if sequence_parallel:
         return layer_with_sequence_parallel(hidden, whole, divided, scores, tensor)
     return layer_with_tensor_parallel(hidden, whole, divided, scores, tensor)
@@ -106,15 +109,39 @@ def _layer_bytes(training: Training, hidden: Figure) -> tuple[Figure, Figure] | 
     as many tokens as it sends.
     """
     model = training.model
-    attention = _attention_bytes(model, hidden)
+    attention = _mean_of_attention(model, _attention_bytes(model, hidden))
+    if {"layers", "linear_layers"} <= model.shape.keys():
+        attention = add_states(attention, _state_bytes(model))
     if not model.moe:
-        return WHOLE, divided_bytes(attention, _block_bytes(model, hidden))
+        return WHOLE, divided_bytes(attention, _mean_of_blocks(model, _block_bytes(model, hidden)))
     topk, width = model.shape.get("topk"), model.shape.get("ffn_expert")
     if topk is None or width is None:
         return None
     active = active_experts(topk, model.shape["shared"]) if "shared" in model.shape else topk
     inside = expert_bytes(block_bytes(width, GATED_TENSORS, ELEMENT), active)
-    return whole_bytes_with_experts(WHOLE, MLP_WHOLE, active), divided_bytes(attention, inside)
+    return whole_bytes_with_experts(WHOLE, MLP_WHOLE, active), divided_bytes(attention, _mean_of_blocks(model, inside))
+
+
+def _mean_of_attention(model: Model, of_layer: Figure) -> Figure:
+    """What layers with attention keep, as a mean of all layers [bytes]."""
+    if "layers" not in model.shape or not {"linear_layers", "ffn_layers"} & model.shape.keys():
+        return of_layer
+    return mean_of_layers(of_layer, matrices.attention_layers(model), model.shape["layers"])
+
+
+def _mean_of_blocks(model: Model, of_layer: Figure) -> Figure:
+    """What layers with a feed-forward block or experts keep in it, as a mean of all layers [bytes]."""
+    if not {"layers", "ffn_layers"} <= model.shape.keys():
+        return of_layer
+    return mean_of_layers(of_layer, model.shape["ffn_layers"], model.shape["layers"])
+
+
+def _state_bytes(model: Model) -> Figure:
+    """What layers with a state keep, as a mean of all layers [bytes]."""
+    shape = model.shape
+    values = matrices.heads_width(shape["linear_value_heads"], shape["linear_value_head_dim"])
+    kept = linear_attention_bytes(matrices.width_of_convolution(model), values, ELEMENT)
+    return mean_of_layers(kept, shape["linear_layers"], shape["layers"])
 
 
 def _attention_bytes(model: Model, hidden: Figure) -> Figure:
@@ -153,6 +180,24 @@ def latent_attention_bytes(heads: int, head_dim: int, value_dim: int, element_by
     return 2 * heads * (head_dim + value_dim) * element_bytes
 
 
+@formula("bytes", "Hugging Face Transformers, modular_qwen3_next.py; what kernels compute again is left out")
+def linear_attention_bytes(mixed: int, values: int, element_bytes: int) -> int:
+    """Bytes of linear attention or Mamba per token and layer: queries, keys and values, gate, output."""
+    return (mixed + 2 * values) * element_bytes
+
+
+@formula("bytes")
+def add_states(attention: Fraction, states: Fraction) -> Fraction:
+    """What layers with attention and layers with a state keep, as a mean of all."""
+    return attention + states
+
+
+@formula("bytes")
+def mean_of_layers(kept: Fraction, layers_that_keep: int, layers: int) -> Fraction:
+    """What some layers keep, as a mean of all."""
+    return Fraction(kept * layers_that_keep, layers)
+
+
 @formula("bytes")
 def block_bytes(width: int, tensors: int, element_bytes: int) -> int:
     """Bytes inside an MLP per token and layer: the tensors between the projections."""
@@ -172,7 +217,7 @@ def expert_bytes(inside: int, active: int) -> int:
 
 
 @formula("bytes")
-def divided_bytes(attention: int, block: int) -> int:
+def divided_bytes(attention: Fraction, block: Fraction) -> Fraction:
     """Bytes per token and layer that are divided over tensor-parallel GPUs."""
     return attention + block
 
@@ -205,13 +250,17 @@ ZERO_SCORES = zero_scores()
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 2 and table 2: s b h (10 + 24 / t + 5 a s / (h t))")
-def layer_with_tensor_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
+def layer_with_tensor_parallel(
+    hidden: int, whole_bytes: int, parted: Fraction, scores: Fraction, tensor: int
+) -> Fraction:
     """Activations of a token in one layer on one GPU [bytes]; eq. 1 without tensor parallelism."""
     return hidden * whole_bytes + Fraction(parted + scores, tensor)
 
 
 @formula("bytes", f"{KORTHIKANTI}, eq. 4 and table 2: s b h / t (34 + 5 a s / h)")
-def layer_with_sequence_parallel(hidden: int, whole_bytes: int, parted: int, scores: int, tensor: int) -> Fraction:
+def layer_with_sequence_parallel(
+    hidden: int, whole_bytes: int, parted: Fraction, scores: Fraction, tensor: int
+) -> Fraction:
     """Activations of a token in one layer on one GPU [bytes], all divided by sequence parallelism."""
     return Fraction(hidden * whole_bytes + parted + scores, tensor)
 

@@ -20,8 +20,8 @@ LORA = "Hu et al. 2021, LoRA, section 4"
 QLORA = "Dettmers et al. 2023, QLoRA, section 3"
 FULL = "full"
 QUANTISED = "qlora"
-ROUTER = "router"
-"""The matrix that routes tokens to experts; it is neither adapted nor quantised."""
+LEFT_ALONE = ("router", "conv1d")
+"""What routes tokens to experts, and the convolution before a state; they are neither adapted nor quantised."""
 BITS_A_BYTE = 8
 _QLORA = Reference(
     "Dettmers et al. 2023, QLoRA: Efficient Finetuning of Quantized LLMs, section 3",
@@ -142,7 +142,7 @@ def _matrices(training: Training) -> tuple[Matrix, ...]:
             f"{', '.join(missing(training.model))}"
         )
         raise Infeasible(message, because=_tuning(training).method, rule="unknown-shape")
-    return tuple(each for each in found if each.name != ROUTER)
+    return tuple(each for each in found if each.name not in LEFT_ALONE)
 
 
 def _adapted(training: Training) -> tuple[Matrix, ...]:
