@@ -19,6 +19,8 @@ from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
 
 TABLES = Path(__file__).with_name("fabrics.yaml")
+COMPONENTS = Path(__file__).with_name("components.yaml")
+PLANS = Path(__file__).parents[2] / "plans"
 PAGE = Path(__file__).parents[2] / "docs" / "reference-designs.md"
 WIDTH = 120
 SIGNS = {"+": operator.add, "/": operator.floordiv}
@@ -79,7 +81,31 @@ def built(plan: dict[str, Any]) -> dict[str, Any]:
 def page() -> str:
     """The whole page."""
     tables = yaml.safe_load(TABLES.read_text(encoding="utf-8"))
-    return HEAD + "".join(f"\n{line}\n" if line.startswith("## ") else f"{line}\n" for line in _lines(tables))
+    components = yaml.safe_load(COMPONENTS.read_text(encoding="utf-8"))
+    lines = (*_lines(tables), *_component_lines(components))
+    return HEAD + "".join(f"\n{line}\n" if line.startswith("## ") else f"{line}\n" for line in lines)
+
+
+def pieces_by_line(components: dict[str, Any]) -> dict[str, int]:
+    """The quantities of the bill of the plan that a list of components is held against, by line."""
+    plan = yaml.safe_load((PLANS / f"{components['plan']}.yaml").read_text(encoding="utf-8"))
+    plan.pop("quote")
+    return {line["id"]: line["quantity"] for line in built(plan)["lines"]}
+
+
+def _component_lines(components: dict[str, Any]) -> Iterator[str]:
+    pieces = pieces_by_line(components)
+    yield f"## {components['title']}"
+    yield ""
+    yield f"Source: [{components['source']}]({components['url']}). The plan is `plans/{components['plan']}.yaml`."
+    yield ""
+    yield "| component | published | bomgen | why they differ |"
+    yield "|---|---|---|---|"
+    for row in components["rows"]:
+        ours, theirs = (_text(each) for each in (sum(pieces[line] for line in row["lines"]), row["printed"]))
+        yield f"| {row['component']} | {theirs} | {ours if ours == theirs else f'**{ours}**'} | {row.get('why', '')} |"
+    for line, why in components["besides"].items():
+        yield f"| `{line}` | – | **{_text(pieces[line])}** | {why} |"
 
 
 def _lines(tables: list[dict[str, Any]]) -> Iterator[str]:

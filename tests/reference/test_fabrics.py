@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from designs import PAGE, cell_of, consistent, page, plan_of
+from designs import COMPONENTS, PAGE, cell_of, consistent, page, pieces_by_line, plan_of
 from designs import TABLES as FILE
 
 TABLES = yaml.safe_load(FILE.read_text(encoding="utf-8"))
@@ -40,6 +40,18 @@ def test_a_plan_keeps_to_the_design_it_is_named_after(name: str, built: Built) -
     plan.pop("quote")
     bom = built(plan)
     assert PLANS[name] == {path: cell_of(bom, path) for path in PLANS[name]}
+
+
+def test_a_published_list_of_components_is_compared_line_by_line() -> None:
+    """Every line of the document and of the bill is there once; where the numbers differ, the reason is given."""
+    components = yaml.safe_load(COMPONENTS.read_text(encoding="utf-8"))
+    pieces = pieces_by_line(components)
+    named = [line for row in components["rows"] for line in row["lines"]] + list(components["besides"])
+    assert sorted(named) == sorted(pieces)
+    differ = {
+        row["component"] for row in components["rows"] if sum(pieces[each] for each in row["lines"]) != row["printed"]
+    }
+    assert differ == {row["component"] for row in components["rows"] if "why" in row}
 
 
 def test_every_table_states_its_source() -> None:
