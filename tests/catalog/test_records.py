@@ -13,7 +13,11 @@ import pytest
 from bomgen.catalog.files import Catalog, Record
 
 CATALOG = Catalog()
-KINDS = ("gpu", "nic", "server", "switch", "transceiver", "cable", "appliance", "rack", "pdu", "panel")
+KINDS = (
+    *("gpu", "nic", "server", "switch", "transceiver", "cable", "appliance", "accessory", "storage"),
+    *("rack", "pdu", "panel"),
+)
+DAY = re.compile(r"2026-\d\d-\d\d")
 LANES = {"sr": 1, "dr1": 1, "fr1": 1, "sr4": 4, "vr4": 4, "dr4": 4, "fr4": 4, "lr4": 4, "sr8": 8, "vr8": 8, "dr8": 8}
 NOT_SOLD_IN_SERVERS = {
     *("k80", "p100-pcie-12", "p100-pcie-16", "p100-sxm2"),
@@ -56,6 +60,13 @@ def test_every_figure_has_a_source_and_a_confidence(record: Record) -> None:
         assert figure.get("confidence") in ("high", "medium", "low"), path
         if sources == ["unverified"]:
             assert "low" == figure["confidence"], path
+
+
+@pytest.mark.parametrize("record", [each for kind in (*KINDS, "connection", "model", "run") for each in of_kind(kind)])
+def test_every_source_was_read_on_a_day(record: Record) -> None:
+    """A year is no date: two facts of one year could not be told which is newer."""
+    sources = record.data.get("sources") or {}
+    assert not [name for name, source in sources.items() if "read" in source and not DAY.fullmatch(source["read"])]
 
 
 @pytest.mark.parametrize("record", of_kind("switch"))
