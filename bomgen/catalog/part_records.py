@@ -135,6 +135,7 @@ def server(record: Record) -> parts.Server:
         weight_kg=record.figure("weight", "kg"),
         supplies=supplies(record),
         nic_slot_gbps=_pcie(record, "nic_slot"),
+        rack_bmc_ports=record.figure("rack_bmc_ports", "count"),
     )
 
 

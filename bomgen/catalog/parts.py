@@ -141,6 +141,7 @@ class Server(NamedTuple):
     compute: ServerPorts | None
     storage: ServerPorts | None
     bmc_ports: Figure | None
+    """Management ports of the server, or of a tray."""
     rack_units: Figure | None
     power_w: Figure | None
     """Maximum power of the unit bought: the server, or the whole rack."""
@@ -151,6 +152,8 @@ class Server(NamedTuple):
     supplies: PowerSupplies | None = None
     nic_slot_gbps: Figure | None = None
     """Raw rate of the slot of a network card, one way."""
+    rack_bmc_ports: Figure | None = None
+    """Management ports of a rack besides those of its trays: of NVLink switches and power shelves."""
 
     @property
     def rack_scale(self) -> bool:

@@ -281,9 +281,8 @@ def _build_all(
         others = [
             OtherFabric(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name
         ]
-        stored = sizing.stored.servers if sizing.stored else None
         spend(OF_FABRIC + OF_HOST * len(fabric.hosts))
-        hosts = (*fabric.hosts, *hosts_on_fabric(fabric, plan, stored, others, pdus))
+        hosts = (*fabric.hosts, *hosts_on_fabric(fabric, plan, sizing, others, pdus))
         if fabric.name in known and _count_hosts(hosts) == _count_hosts(known[fabric.name].hosts):
             continue
         try:

@@ -15,6 +15,11 @@ from bomgen.catalog.parts import ANY, Switch
 from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.types import Fabric, Tier
 from bomgen.plan.types import OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug
+from bomgen.site.racks import units_bought
+from bomgen.sizing.cluster_size import Sizing
+
+RACK_DEVICES = "NVLink switches and power shelves"
+"""Of a rack-scale system: they have management ports of their own."""
 
 
 class OtherFabric(NamedTuple):
@@ -50,10 +55,10 @@ def uplink_plug(switch: Switch) -> Plug | None:
 
 
 def hosts_on_fabric(
-    fabric: FabricPlan, plan: Plan, storage_servers: Figure | None, others: Sequence[OtherFabric], pdus: Figure | None
+    fabric: FabricPlan, plan: Plan, sizing: Sizing, others: Sequence[OtherFabric], pdus: Figure | None
 ) -> Iterator[Hosts]:
     """The machines on a fabric other than its servers and the hosts that the plan lists, kind by kind."""
-    named = plan.storage.servers
+    named, storage_servers = plan.storage.servers, sizing.stored.servers if sizing.stored else None
     if fabric.role == STORAGE and named and storage_servers:
         yield Hosts(named.identity.name, storage_servers, named.ports, plug=named.plug)
     for other in others:
@@ -65,6 +70,7 @@ def hosts_on_fabric(
             )
     if fabric.role == OUT_OF_BAND:
         yield from _management_hosts(fabric, plan, storage_servers, others, pdus)
+        yield from _rack_devices(plan, sizing)
 
 
 def _management_hosts(
@@ -89,3 +95,10 @@ def _management_hosts(
     if plan.storage.servers and storage_servers:
         ports = plan.storage.servers.bmc_ports or fabric.machine_ports
         yield Hosts(plan.storage.servers.identity.name, storage_servers, ports)
+
+
+def _rack_devices(plan: Plan, sizing: Sizing) -> Iterator[Hosts]:
+    """The NVLink switches and power shelves of rack-scale systems, rack by rack."""
+    server = plan.cluster.server
+    if server and server.rack_bmc_ports and sizing.servers:
+        yield Hosts(RACK_DEVICES, units_bought(sizing.servers, server), server.rack_bmc_ports)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import ANY, Nic, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import Assumed, Figure, formula
 from bomgen.optics.selection import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan
 
@@ -138,7 +138,9 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
     if fabric.role == COMPUTE:
         return _compute_attachment(fabric, cluster)
     if fabric.role == OUT_OF_BAND:
-        ports = fabric.ports_per_server or server.bmc_ports
+        given = fabric.ports_per_server
+        assumed = given is None or isinstance(given.origin, Assumed)
+        ports = (server.bmc_ports or given) if assumed else given
         if ports is None:
             raise refusal(fabric, _silent(server.identity.name, "management ports"), "unknown-ports")
         return _side_attachment(fabric, ports, bmc_gbps, RJ45)

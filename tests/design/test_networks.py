@@ -105,6 +105,19 @@ def test_a_small_management_network_is_one_switch(built: Built) -> None:
         assert (found["leaf"], found.get("spine", 0)) == (leaves, spines)
 
 
+def test_nvlink_switches_and_power_shelves_are_managed(built: Built) -> None:
+    """A GB300 NVL72: 18 trays of three ports, nine NVLink switch trays and eight power shelves of one each."""
+    plan = {
+        "bomgen": 1,
+        "name": "racks",
+        "cluster": {"gpu": "gb300", "racks": 2},
+        "fabrics": {"out_of_band": "default"},
+    }
+    managed = built(plan)["fabrics"]["out_of_band"]
+    assert managed["hosts"] == {"nvlink-switches-and-power-shelves": {"count": 2, "ports": 9 + 8}}
+    assert managed["endpoints"] == 2 * (18 * 3 + 9 + 8)
+
+
 def test_links_of_aocs_are_compared_with_their_built_in_modules(built: Built) -> None:
     """Half as many links of 400G with modules need three spines fewer than AOCs of 200G, and fewer optical ends."""
     plan = {
