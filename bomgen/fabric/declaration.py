@@ -71,6 +71,10 @@ class SwitchGroups(NamedTuple):
     """The dimension of the fabric that is the number of groups; None: there is one."""
     group_size: str | None = None
     """The dimension of the fabric that is the number of switches of a group."""
+    small_groups: str | None = None
+    """The dimension that is the number of groups, the last ones, with fewer switches; None: there are none."""
+    small_size: str | None = None
+    """The dimension that is the number of switches of one of those."""
 
 
 class NodeGrid(NamedTuple):

@@ -85,6 +85,8 @@ class Fitted:
     down: Figure
     up: Figure | None
     """Ports to other switches: of the tier above, or, of switches that are linked side by side, of the same tier."""
+    local: Figure | None = None
+    """Of those linked side by side: ports inside their group; None: as the kind of link has on all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,66 @@ def links_between(a: int, h: int, g: int) -> int:
     return a * h // (g - 1) if g > 1 else 0
 
 
+@formula("groups")
+def large_groups(g: int, small_groups: int) -> int:
+    """The groups before the small ones."""
+    return g - small_groups
+
+
+@formula("links")
+def links_between_large(a: int, h: int, large: int, small_groups: int, to_small: int) -> int:
+    """Global links between two large groups: the same whole number for every pair, of what the small ones leave."""
+    return (a * h - small_groups * to_small) // (large - 1) if large > 1 else 0
+
+
+@formula("ports")
+def global_ports_of_large(links_between: int, large: int, to_small: int, small_groups: int) -> int:
+    """Global ports that a large group uses."""
+    return links_between * (large - 1) + to_small * small_groups
+
+
+@formula("links")
+def links_of_small(to_small: int, small_groups: int, large: int) -> int:
+    """Global links of the small groups, with each other and with all others."""
+    return to_small * (small_groups * (small_groups - 1) // 2 + small_groups * large)
+
+
+@formula("switches")
+def all_routers(routers: int, more_routers: int) -> int:
+    """Routers of large and of small groups."""
+    return routers + more_routers
+
+
+@formula("links")
+def all_links(links: int, more_links: int) -> int:
+    """Links of large and of small groups."""
+    return links + more_links
+
+
+@formula("ports")
+def most_ports(ports: int, other_ports: int) -> int:
+    """Ports of the router that has most of them."""
+    return max(ports, other_ports)
+
+
+@formula("endpoints")
+def endpoints_held(endpoints: int, room: int) -> int:
+    """Endpoints on the large groups, which are filled first."""
+    return min(endpoints, room)
+
+
+@formula("endpoints")
+def endpoints_left(endpoints: int, held: int) -> int:
+    """Endpoints on the small groups."""
+    return endpoints - held
+
+
+@formula("Gb/s")
+def no_bound() -> int:
+    """No bound is known where servers are on groups of unequal size."""
+    return 0
+
+
 @formula("ports")
 def global_ports_of_group(links_between: int, g: int) -> int:
     """Global ports that a group uses."""

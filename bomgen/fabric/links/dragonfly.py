@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,26 +12,64 @@ Ends = tuple[Column, Column, Column, Column]
 """Lower device and port, upper device and port."""
 
 
-def connect_switches_of_groups(groups: int, size: int) -> Ends:
+class GroupSizes(NamedTuple):
+    """Groups of switches, numbered group after group; of all `groups` the last `small` have `small_size` switches."""
+
+    groups: int
+    size: int
+    small: int = 0
+    small_size: int = 0
+
+    @property
+    def large(self) -> int:
+        """The groups of `size` switches."""
+        return self.groups - self.small
+
+    def starts(self, group: Column) -> Column:
+        """The first switch of each group."""
+        behind: Column = np.maximum(group - self.large, 0)
+        return (group - behind) * self.size + behind * self.small_size
+
+    def sizes(self, group: Column) -> Column:
+        """The switches of each group."""
+        return np.where(group < self.large, self.size, self.small_size).astype(np.int64)
+
+
+def connect_switches_of_groups(sizes: GroupSizes) -> Ends:
     """Links between every two switches of each group."""
-    one, other = np.triu_indices(size, 1)
-    start = np.repeat(np.arange(groups, dtype=np.int64) * size, len(one))
-    lower, upper = np.tile(one.astype(np.int64), groups), np.tile(other.astype(np.int64), groups)
-    return start + lower, upper - 1, start + upper, lower
+    found = []
+    for first, last, size in ((0, sizes.large, sizes.size), (sizes.large, sizes.groups, sizes.small_size)):
+        one, other = (column.astype(np.int64) for column in np.triu_indices(size, 1))
+        start = np.repeat(sizes.starts(np.arange(first, last, dtype=np.int64)), len(one))
+        lower, upper = np.tile(one, last - first), np.tile(other, last - first)
+        found.append((start + lower, upper - 1, start + upper, lower))
+    large, small = found
+    return (
+        np.concatenate((large[0], small[0])),
+        np.concatenate((large[1], small[1])),
+        np.concatenate((large[2], small[2])),
+        np.concatenate((large[3], small[3])),
+    )
 
 
-def connect_groups(groups: int, size: int, each: int) -> Ends:
-    """`each` links between every two groups of `size` switches, dealt out to the switches of each in turn.
+def connect_groups(sizes: GroupSizes, each: int, to_small: int = 0) -> Ends:
+    """`each` links between every two large groups and `to_small` to a small one, dealt out to the switches in turn.
 
     Which switch of a group has which global link is free (Kim et al. 2008 leave it open); dealing them out in turn
-    gives every switch as many as any other, or one fewer.
+    gives every switch of a group as many as any other, or one fewer.
     """
-    one, other = (np.repeat(column.astype(np.int64), each) for column in np.triu_indices(groups, 1))
-    number = np.tile(np.arange(each, dtype=np.int64), len(one) // each)
-    from_one, from_other = (other - 1) * each + number, one * each + number
+    first, second = (column.astype(np.int64) for column in np.triu_indices(sizes.groups, 1))
+    links = np.where(second < sizes.large, each, to_small)
+    one, other = np.repeat(first, links), np.repeat(second, links)
+    number = np.arange(len(one), dtype=np.int64) - np.repeat(np.cumsum(links) - links, links)
+    beyond = np.maximum(other - sizes.large, 0)
+    of_large = (np.minimum(other, sizes.large) - 1) * each + beyond * to_small
+    from_one = np.where(one < sizes.large, of_large, (other - 1) * to_small) + number
+    from_other = one * np.where(other < sizes.large, each, to_small) + number
+    size_one, size_other = sizes.sizes(one), sizes.sizes(other)
     return (
-        one * size + from_one % size,
-        from_one // size,
-        other * size + from_other % size,
-        from_other // size,
+        sizes.starts(one) + from_one % size_one,
+        from_one // size_one,
+        sizes.starts(other) + from_other % size_other,
+        from_other // size_other,
     )

@@ -6,6 +6,9 @@ the demand the one with the fewest routers is built, then the one with the fewes
 router. Every pair of groups has the same whole number of global links, spread over the routers of a group as evenly as
 can be; global ports that are left over stay free.
 
+The last groups may have fewer routers than the others, as those for storage and services of Frontier and Aurora. They
+have fewer links to every other group, and the others share out among themselves what that leaves.
+
 The bisection is a lower bound instead of the max-flow, which depends on the router that each global link attaches to.
 The bound is a flow that every even attachment carries, and equals the max-flow where the halves are whole groups.
 """
@@ -88,6 +91,10 @@ OPTIONS: dict[str, Any] = {
         ),
         "h": _option("Global links a switch", "Links of one switch to other groups. Default: a/2.", *_EXAMPLES["h"]),
         "g": _option("Groups", "Groups, at most a h + 1. Default: as many as the endpoints need.", *_EXAMPLES["g"]),
+        "small_groups": _option(
+            "Small groups", "Of the g groups the last ones that have fewer switches. Default: none.", 6
+        ),
+        "small_a": _option("Switches a small group", "Switches of one of the small groups.", 16),
     },
     "minProperties": 1,
     "additionalProperties": False,
@@ -95,7 +102,9 @@ OPTIONS: dict[str, Any] = {
 }
 
 GROUPS, SIZE, BETWEEN = "groups", "switches_per_group", "links_between_groups"
+SMALL, SMALL_SIZE, TO_SMALL = "small_groups", "switches_per_small_group", "links_to_small_groups"
 """Dimensions of the fabric."""
+SMALL_A = "small_a"
 
 
 class Ports(NamedTuple):
@@ -121,6 +130,24 @@ class DragonflyShape(NamedTuple):
     g: Figure
 
 
+class GroupKind(NamedTuple):
+    """Groups of equally many routers, and the endpoints on them."""
+
+    groups: Figure
+    size: Figure
+    routers: Figure
+    group_ports: Figure
+    """Global ports that a group uses."""
+    endpoints: Figure
+
+
+class SmallGroups(NamedTuple):
+    """The last groups, of fewer routers than the others, as figures."""
+
+    groups: Figure
+    size: Figure
+
+
 def build(demand: Demand) -> Fabric:
     """The balanced dragonfly with the fewest routers, or the one that the plan describes.
 
@@ -128,9 +155,35 @@ def build(demand: Demand) -> Fabric:
     """
     endpoints = all_endpoints(demand)
     ports = _ports(demand)
-    fixed = {letter: figure for letter, figure in demand.options.items() if isinstance(figure, Figure)}
+    given = {key: figure for key, figure in demand.options.items() if isinstance(figure, Figure)}
+    fixed = {letter: figure for letter, figure in given.items() if letter in LETTERS}
     _check(demand, endpoints, ports, fixed)
-    return _fabric(demand, attached_ports(demand), endpoints, ports, _shape(endpoints, ports, fixed), fixed)
+    shape = _shape(endpoints, ports, fixed)
+    small = _small_groups(shape, endpoints, given)
+    return _fabric(demand, attached_ports(demand), endpoints, ports, shape, fixed, small)
+
+
+def _small_groups(shape: DragonflyShape, endpoints: Figure, given: Mapping[str, Figure]) -> SmallGroups | None:
+    """The small groups of the plan; None where it has none. Raises Infeasible when they cannot be."""
+    groups, size = given.get(SMALL), given.get(SMALL_A)
+    p, a, h, g = (int(figure.value) for figure in shape)
+    named = groups or size
+    if named is None:
+        return None
+    if groups is None or size is None or "g" not in given:
+        message = "small groups are the last of g, with small_a switches each; give `g`, `small_groups` and `small_a`"
+        raise Infeasible(message, because=named, rule="groups")
+    if groups.value >= g or size.value > a:
+        message = f"{groups.value} small groups of {size.value} switches among {g} of {a}; give fewer or smaller ones"
+        raise Infeasible(message, because=groups if groups.value >= g else size, rule="groups")
+    if size.value * h < g - 1:
+        message = f"{size.value} switches of {h} global links reach {size.value * h} groups of {g - 1} others"
+        raise Infeasible(f"{message}; `small_a: {-(-(g - 1) // h)}` works", because=size, rule="groups")
+    held = p * (a * (g - int(groups.value)) + int(size.value) * int(groups.value))
+    if held < endpoints.value:
+        message = f"{group_thousands(endpoints.value)} endpoints; the groups hold {group_thousands(held)}"
+        raise Infeasible(f"{message}; give more groups, or fewer small ones", because=endpoints)
+    return SmallGroups(groups, size)
 
 
 def _ports(demand: Demand) -> Ports:
@@ -172,33 +225,30 @@ def _fabric(
     ports: Ports,
     shape: DragonflyShape,
     fixed: Mapping[str, Figure],
+    small: SmallGroups | None,
 ) -> Fabric:
     p, a, h, g = shape
     rates = demand.rates
-    between = formulas.links_between(a, h, g)
-    group_ports = formulas.global_ports_of_group(between, g)
-    local, outer = formulas.local_ports(a), formulas.global_ports(group_ports, a)
-    less, longer = formulas.fewer_global_ports(group_ports, a), formulas.routers_with_more(group_ports, a)
-    count = formulas.routers(a, g)
-    up, up_less = formulas.ports_to_routers(local, outer), formulas.ports_to_routers(local, less)
-    fitted, free = [], None
-    for first, last, down in _rows(demand.populate_used_ports_only, endpoints, p, count):
-        more = formulas.routers_in_row(first, last, a, longer)
-        for switches, links_up in ((more, up), (formulas.others_in_row(first, last, more), up_less)):
-            if switches.value:
-                fitted.append(Fitted(switches, down, links_up))
-    everyone = formulas.routers_in_row(formulas.zero(), count, a, longer)
-    for switches, global_ in ((everyone, outer), (formulas.others_in_row(formulas.zero(), count, everyone), less)):
-        if switches.value:
+    between, to_small, kinds = _kinds(shape, endpoints, small)
+    fitted, free = list[Fitted](), None
+    for kind in kinds:
+        fitted += _fitted(kind, demand.populate_used_ports_only, p)
+        for switches, local, global_ in _alike(kind):
             room_here = formulas.ports_of_routers(switches, formulas.ports_for_endpoints(*ports, local, global_))
             free = room_here if free is None else formulas.ports_of_all(free, room_here)
+    count, group_ports = kinds[0].routers, kinds[0].group_ports
+    local, outer = formulas.local_ports(a), formulas.global_ports(group_ports, a)
+    up, most = formulas.ports_to_routers(local, outer), outer
+    inside, outside = formulas.local_links(a, kinds[0].groups), formulas.global_links(between, kinds[0].groups)
+    for kind in kinds[1:]:
+        count = formulas.all_routers(count, kind.routers)
+        inside = formulas.all_links(inside, formulas.local_links(kind.size, kind.groups))
+        outside = formulas.all_links(outside, formulas.links_of_small(to_small, kind.groups, kinds[0].groups))
+        most = formulas.most_ports(most, formulas.global_ports(kind.group_ports, kind.size))
     links = [Links(SERVER_LEAF.name, endpoints, attached, rates[SERVER_LEAF.name], SERVER_LEAF.ends)]
-    for kind, joined, of_router in (
-        (LOCAL, formulas.local_links(a, g), local),
-        (GLOBAL, formulas.global_links(between, g), outer),
-    ):
+    for declared, joined, of_router in ((LOCAL, inside, local), (GLOBAL, outside, most)):
         if joined.value:
-            links.append(Links(kind.name, joined, joined, rates[kind.name], kind.ends, of_router))
+            links.append(Links(declared.name, joined, joined, rates[declared.name], declared.ends, of_router))
     dimensions = {
         "endpoints_per_switch": p,
         SIZE: a,
@@ -210,6 +260,9 @@ def _fabric(
         dimensions["group_oversubscription"] = formulas.ratio_of_group(
             a, p, rates[SERVER_LEAF.name], group_ports, rates[GLOBAL.name]
         )
+    if small:
+        dimensions |= {SMALL: small.groups, SMALL_SIZE: small.size, TO_SMALL: to_small}
+    largest = formulas.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else formulas.largest_balanced(*ports)
     return Fabric(
         topology=NAME,
         endpoints=endpoints,
@@ -218,17 +271,91 @@ def _fabric(
         tiers=(Tier("leaf", demand.leaf.switch, count, ports.radix, p, up, tuple(fitted), None),),
         links=tuple(links),
         switches=count,
-        bisection_gbps=formulas.bisection_at_least(
-            attached, p, a, outer, between, *(rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL))
-        ),
+        bisection_gbps=_bisection(demand, attached, shape, kinds, outer, between),
         hops=formulas.switches_on_the_way(a, g),
-        largest=formulas.largest_of(p, a, h) if {"p", "a", "h"} & set(fixed) else formulas.largest_balanced(*ports),
+        largest=None if small else largest,
         free_ports={"leaf": formulas.free_ports(require(free, "ports that no cage shares are not counted"), endpoints)},
         growth=formulas.room_to_grow(count, p, endpoints),
         dimensions=dimensions,
         seats=seat_in_order(demand, count, p, up),
         exact_bisection=False,
     )
+
+
+def _kinds(
+    shape: DragonflyShape, endpoints: Figure, small: SmallGroups | None
+) -> tuple[Figure, Figure, tuple[GroupKind, ...]]:
+    """Links between two large groups, and to a small one, and the groups by their size, the large ones first."""
+    p, a, h, g = shape
+    if small is None:
+        between = formulas.links_between(a, h, g)
+        group_ports = formulas.global_ports_of_group(between, g)
+        return between, between, (GroupKind(g, a, formulas.routers(a, g), group_ports, endpoints),)
+    to_small = formulas.links_between(small.size, h, g)
+    large = formulas.large_groups(g, small.groups)
+    between = formulas.links_between_large(a, h, large, small.groups, to_small)
+    routers, others = formulas.routers(a, large), formulas.routers(small.size, small.groups)
+    held = formulas.endpoints_held(endpoints, formulas.ports_of_routers(routers, p))
+    return (
+        between,
+        to_small,
+        (
+            GroupKind(large, a, routers, formulas.global_ports_of_large(between, large, to_small, small.groups), held),
+            GroupKind(
+                small.groups,
+                small.size,
+                others,
+                formulas.global_ports_of_group(to_small, g),
+                formulas.endpoints_left(endpoints, held),
+            ),
+        ),
+    )
+
+
+def _alike(kind: GroupKind) -> Iterator[tuple[Figure, Figure, Figure]]:
+    """Routers of groups that have equally many ports to others: how many, local ports and global ports of each."""
+    local = formulas.local_ports(kind.size)
+    longer = formulas.routers_with_more(kind.group_ports, kind.size)
+    more = formulas.routers_in_row(formulas.zero(), kind.routers, kind.size, longer)
+    for switches, global_ in (
+        (more, formulas.global_ports(kind.group_ports, kind.size)),
+        (
+            formulas.others_in_row(formulas.zero(), kind.routers, more),
+            formulas.fewer_global_ports(kind.group_ports, kind.size),
+        ),
+    ):
+        if switches.value:
+            yield switches, local, global_
+
+
+def _fitted(kind: GroupKind, exact: bool, p: Figure) -> Iterator[Fitted]:
+    """The routers of groups that are filled alike and have equally many ports to others."""
+    local = formulas.local_ports(kind.size)
+    longer = formulas.routers_with_more(kind.group_ports, kind.size)
+    up, up_less = (
+        formulas.ports_to_routers(local, global_(kind.group_ports, kind.size))
+        for global_ in (formulas.global_ports, formulas.fewer_global_ports)
+    )
+    for first, last, down in _rows(exact, kind.endpoints, p, kind.routers):
+        more = formulas.routers_in_row(first, last, kind.size, longer)
+        for switches, links_up in ((more, up), (formulas.others_in_row(first, last, more), up_less)):
+            if switches.value:
+                yield Fitted(switches, down, links_up, local)
+
+
+def _bisection(
+    demand: Demand,
+    attached: Figure,
+    shape: DragonflyShape,
+    kinds: tuple[GroupKind, ...],
+    outer: Figure,
+    between: Figure,
+) -> Figure:
+    """The bound on the flow over the large groups; nothing is claimed where servers are on small ones."""
+    if len(kinds) > 1 and kinds[0].endpoints.value < attached.value:
+        return formulas.no_bound()
+    rates = (demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL))
+    return formulas.bisection_at_least(attached, shape.p, shape.a, outer, between, *rates)
 
 
 def _rows(exact: bool, endpoints: Figure, p: Figure, count: Figure) -> Iterator[tuple[Figure, Figure, Figure]]:
@@ -296,13 +423,16 @@ def _servers(demand: Demand, reached: int) -> int:
 
 def connect(plane: Fabric, _: object) -> Iterator[tuple[LinkKind, Connections]]:
     """Local links between every two switches of a group, global links between every two groups."""
-    from bomgen.fabric.links.dragonfly import connect_groups, connect_switches_of_groups
+    from bomgen.fabric.links.dragonfly import GroupSizes, connect_groups, connect_switches_of_groups
 
-    groups, size = (int(plane.dimensions[name].value) for name in (GROUPS, SIZE))
+    def dimension(name: str) -> int:
+        return int(plane.dimensions[name].value) if name in plane.dimensions else 0
+
+    sizes = GroupSizes(dimension(GROUPS), dimension(SIZE), dimension(SMALL), dimension(SMALL_SIZE))
     if plane.links_of(LOCAL.name):
-        yield LOCAL, connect_switches_of_groups(groups, size)
+        yield LOCAL, connect_switches_of_groups(sizes)
     if plane.links_of(GLOBAL.name):
-        yield GLOBAL, connect_groups(groups, size, int(plane.dimensions[BETWEEN].value))
+        yield GLOBAL, connect_groups(sizes, dimension(BETWEEN), dimension(TO_SMALL))
 
 
 TOPOLOGY = Topology(
@@ -313,6 +443,6 @@ TOPOLOGY = Topology(
     link_kinds=(SERVER_LEAF, LOCAL, GLOBAL),
     build=build,
     connect=connect,
-    arrangement=SwitchGroups(inside=LOCAL.name, groups=GROUPS, group_size=SIZE),
+    arrangement=SwitchGroups(LOCAL.name, GROUPS, SIZE, SMALL, SMALL_SIZE),
     options=OPTIONS,
 )

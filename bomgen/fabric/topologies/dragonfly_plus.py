@@ -235,13 +235,14 @@ def _servers(demand: Demand, reached: int) -> int:
 
 def connect(plane: Fabric, seats: Seats | None) -> Iterator[tuple[LinkKind, Connections]]:
     """A link from every leaf to every spine of its group, global links between every two groups."""
-    from bomgen.fabric.links.dragonfly import connect_groups
+    from bomgen.fabric.links.dragonfly import GroupSizes, connect_groups
     from bomgen.fabric.links.folded_clos import connect_spines
 
     yield LEAF_SPINE, connect_spines(plane, seats)
     if plane.links_of(SPINE_SPINE.name):
         names = ("groups", "spines_per_group", "links_between_groups")
-        yield SPINE_SPINE, connect_groups(*(int(plane.dimensions[name].value) for name in names))
+        groups, spines, each = (int(plane.dimensions[name].value) for name in names)
+        yield SPINE_SPINE, connect_groups(GroupSizes(groups, spines), each)
 
 
 TOPOLOGY = Topology(

@@ -520,9 +520,9 @@ class _Builder:
             return ports
         kinds = [each for each in self.fabric.links if each.within_tier and device in each.ends]
         if links.kind != kinds[-1].kind:
-            return require(links.ports, missing)
+            return fitted.local or require(links.ports, missing)
         for other in kinds[:-1]:
-            ports = remaining_ports(ports, require(other.ports, missing))
+            ports = remaining_ports(ports, fitted.local or require(other.ports, missing))
         return ports
 
     def _unknown_part_warning(self, links: Links, group: EndpointGroup, upper: Cage, spec: LinkSpec) -> None:

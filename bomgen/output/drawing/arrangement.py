@@ -7,7 +7,7 @@ this module and on the labels of `wording`. Of several equal planes one is drawn
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
 
@@ -75,6 +75,18 @@ class Groups:
     count: int
     size: int
     """Routers of the largest group."""
+    routers: int
+    small: int = 0
+    """The last groups, which have fewer routers."""
+    small_size: int = 0
+
+    def members(self, index: int) -> range:
+        """The routers of a group, by its place."""
+        if not self.small:
+            return members_of_parts(self.routers, self.count, index, index)
+        behind = max(index - (self.count - self.small), 0)
+        start = (index - behind) * self.size + behind * self.small_size
+        return range(start, start + (self.small_size if index >= self.count - self.small else self.size))
 
     @property
     def pairs(self) -> int:
@@ -84,17 +96,21 @@ class Groups:
     @property
     def pairs_inside(self) -> int:
         """Pairs of routers of one group, over all groups."""
-        return self.count * (self.size * (self.size - 1) // 2)
+        large = self.count - self.small
+        return large * (self.size * (self.size - 1) // 2) + self.small * (self.small_size * (self.small_size - 1) // 2)
 
 
 def find_groups(fabric: Fabric) -> Groups:
     """The groups of a fabric whose switches are linked side by side, as its topology names their numbers."""
-    routers, arrangement = int(fabric.tiers[0].count.value), find_arrangement(fabric)
-    count = size = None
-    if isinstance(arrangement, SwitchGroups):
-        count, size = (fabric.dimensions.get(name or "") for name in (arrangement.groups, arrangement.group_size))
+    routers, declared = int(fabric.tiers[0].count.value), find_arrangement(fabric)
+    named = declared if isinstance(declared, SwitchGroups) else SwitchGroups("")
+    count, size, small, small_size = (
+        fabric.dimensions.get(name or "")
+        for name in (named.groups, named.group_size, named.small_groups, named.small_size)
+    )
     groups = int(count.value) if count else 1
-    return Groups(groups, int(size.value) if size else -(-routers // groups))
+    found = Groups(groups, int(size.value) if size else -(-routers // groups), routers)
+    return replace(found, small=int(small.value), small_size=int(small_size.value)) if small and small_size else found
 
 
 class Torus(NamedTuple):

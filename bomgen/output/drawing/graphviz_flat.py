@@ -11,7 +11,6 @@ from bomgen.output.drawing.arrangement import (
     find_torus,
     is_link_inside_group,
     links_within_tier,
-    members_of_parts,
 )
 from bomgen.output.drawing.dot import Graph
 from bomgen.output.drawing.graphviz_parts import MOST_EDGES, MOST_GROUPS, MOST_SWITCHES, add_servers
@@ -48,7 +47,7 @@ def add_groups(graph: Graph, wording: Wording) -> None:
 def _add_routers(graph: Graph, wording: Wording, inside: list[Links], outside: list[Links]) -> None:
     """Every router a node, every group a frame."""
     groups, tier = find_groups(wording.drawn), wording.drawn.tiers[0]
-    members = [members_of_parts(tier.count.value, groups.count, index, index) for index in range(groups.count)]
+    members = [groups.members(index) for index in range(groups.count)]
     for index, routers in enumerate(members):
         with graph.cluster(f"group {index + 1}", wording.language.word("ui-group", number=index + 1)):
             for router in routers:
@@ -70,7 +69,7 @@ def _add_each_group(graph: Graph, wording: Wording, inside: list[Links], outside
     """Every group a node that is linked within itself and to every other."""
     groups, tier = find_groups(wording.drawn), wording.drawn.tiers[0]
     names = [f"group {index + 1}" for index in range(groups.count)]
-    sizes = [len(members_of_parts(tier.count.value, groups.count, index, index)) for index in range(groups.count)]
+    sizes = [len(groups.members(index)) for index in range(groups.count)]
     for index, (name, size) in enumerate(zip(names, sizes, strict=True)):
         graph.node(name, [wording.language.word("ui-group", number=index + 1), wording.switches(tier, size)])
         for links in inside:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import cos, pi, sin
 
-from bomgen.output.drawing.arrangement import find_groups, is_link_inside_group, links_within_tier, members_of_parts
+from bomgen.output.drawing.arrangement import find_groups, is_link_inside_group, links_within_tier
 from bomgen.output.drawing.canvas import NUMBER_SIZE, PADDING, Box, Canvas, DrawingRow, lay_out_frames
 from bomgen.output.drawing.tiers import draw_servers, label_servers
 from bomgen.output.drawing.wording import Wording
@@ -48,7 +48,7 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
         if groups.count > 1:
             caption = wording.language.word("ui-group", number=box.number)
             canvas.words("pod", box.middle, top + _CAPTION / 2 + 2, caption, box.width)
-        routers = len(members_of_parts(tier.count.value, groups.count, box.number - 1, box.number - 1))
+        routers = len(groups.members(box.number - 1))
         _draw_ring(canvas, box.middle, middle + _CAPTION / 2, routers)
     _draw_curves(canvas, shown, top)
     draw_servers(canvas, wording, [box.middle for box in shown if not box.more], middle + _FRAME / 2, below)
