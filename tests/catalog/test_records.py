@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from statistics import median
 from typing import Any
 
 import pytest
 
+from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.parts import GENERIC
 
 CATALOG = Catalog()
 KINDS = (
@@ -103,6 +106,30 @@ def test_supplies_carry_the_machine(record: Record) -> None:
     power = record.figure("power", "W")
     if power and watts(record):
         assert power.value <= watts(record)
+
+
+def test_estimates_of_power_are_medians_of_the_catalogue() -> None:
+    """What stands in for a maximum that nobody publishes follows from the switches that publish one, rounded."""
+    of_typical, per_tbps, air = list[float](), list[float](), list[float]()
+    for record in CATALOG.all("switch"):
+        if record.value("vendor") == GENERIC or record.value("power") is None:
+            continue
+        switch = part_records.switch(record)
+        typical = record.figure("power_typical", "W")
+        if typical:
+            of_typical.append(switch.power_w.value / typical.value)
+        gbps = sum(group.ports.value * group.port_gbps.value for group in switch.groups)
+        per_tbps.append(1000 * switch.power_w.value / gbps)
+        if "liquid" not in str(record.value("cooling")):
+            air.append(per_tbps[-1])
+    stated = {
+        "switch-power-to-typical": round(median(of_typical), 1),
+        "switch-power-to-typical-high": round(max(of_typical), 1),
+        "switch-power-per-tbps": 5 * round(median(per_tbps) / 5),
+        "switch-power-per-tbps-low": 10 * int(min(air) // 10),
+        "switch-power-per-tbps-high": 10 * round(max(per_tbps) / 10),
+    }
+    assert {name: float(CATALOG.assumption(name).value) for name in stated} == stated
 
 
 @pytest.mark.parametrize("record", of_kind("transceiver"))
