@@ -261,7 +261,7 @@ def _part_of_a_rack(designed: Design) -> Iterator[Problem]:
 
 @rule
 def _rack_power(designed: Design) -> Iterator[Problem]:
-    """A rack-scale system draws no more than a rack of the site may."""
+    """A rack-scale system draws no more than a rack of the site may, and gives off no more than is cooled."""
     site, server = designed.plan.site, designed.plan.cluster.server
     if site is None or server is None or server.trays is None or server.power_w is None:
         return
@@ -269,6 +269,10 @@ def _rack_power(designed: Design) -> Iterator[Problem]:
     if drawn > limit:
         text = message("rack-power", server=server.identity.name, drawn=f"{drawn:,}", limit=f"{limit:,}")
         yield Problem(first_given(site.rack_power_w) or site.mark, "warning", text, "rack-power", "site.rack.power")
+    cooled = site.rack_cooling_w
+    if cooled and drawn > cooled.value:
+        text = message("rack-cooling", server=server.identity.name, drawn=f"{drawn:,}", limit=f"{cooled.value:,}")
+        yield Problem(first_given(cooled) or site.mark, "warning", text, "rack-cooling", "site.rack.cooling")
 
 
 @rule

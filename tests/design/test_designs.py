@@ -230,12 +230,16 @@ def test_rack_scale_systems_are_planned_by_the_rack(
 
 
 def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worked) -> None:
-    """120 kW under racks of 40 kW is said; racks of 120 kW are enough."""
-    for power, said in (("40 kW", True), ("120 kW", False)):
-        site = {"site": {"rack": {"units": 48, "power": power}}}
+    """120 kW under racks of 40 kW, or where 40 kW are cooled, is said; racks of 120 kW are enough."""
+    for rack, rules in (
+        ({"power": "40 kW"}, {"rack-power"}),
+        ({"power": "120 kW", "cooling": "40 kW"}, {"rack-cooling"}),
+        ({"power": "120 kW", "cooling": "120 kW"}, set()),
+    ):
+        site = {"site": {"rack": {"units": 48, **rack}}}
         cluster = {"gpu": "gb200", "servers": None, "racks": 1}
         report = worked(plan({"compute": {"switch": "q3400-ra"}}, **cluster) | site)
-        assert ("rack-power" in rules_of(report)) == said
+        assert set(rules_of(report)) & {"rack-power", "rack-cooling"} == rules
 
 
 @pytest.mark.parametrize(
