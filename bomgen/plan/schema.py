@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -29,11 +29,13 @@ def document(name: str) -> dict[str, Any]:
     """
     if name not in (PLAN, BASE):
         return schemas.document(name)
-    schema = deepcopy(schemas.document(PLAN))
-    fabric, link = schema["$defs"]["fabric"]["properties"], schema["$defs"].pop("link")
-    _add_topologies(fabric)
-    fabric["links"]["properties"] = {kind.name: _links_of(kind, link) for kind in link_kinds().values()}
-    schema["properties"]["quote"]["properties"]["language"]["enum"] = list(languages())
+    plan = schemas.document(PLAN)
+    link, fabric, quote = plan["$defs"]["link"], plan["$defs"]["fabric"], plan["properties"]["quote"]
+    properties, terms = fabric["properties"], quote["properties"]
+    fabric = fabric | {"properties": properties | _topology_properties(properties) | _link_properties(properties, link)}
+    quote = quote | {"properties": terms | {"language": terms["language"] | {"enum": list(languages())}}}
+    definitions = {key: value for key, value in plan["$defs"].items() if value is not link}
+    schema = plan | {"$defs": definitions | {"fabric": fabric}, "properties": plan["properties"] | {"quote": quote}}
     if name == BASE:
         schema = {key: value for key, value in schema.items() if key not in ("required", "if", "else", "examples")}
         schema["title"] = "Parts that bomgen plans share"
@@ -45,20 +47,24 @@ def check(source: Source, name: str) -> list[Problem]:
     return schemas.check(source, name, document)
 
 
-def _add_topologies(fabric: dict[str, Any]) -> None:
-    """Put the names of all topologies, and what a plan may say of each, into the schema of a fabric."""
-    fabric["topology"]["enum"] = list(topologies())
-    for each in described():
-        if each.options:
-            fabric[each.name] = each.options
+def _topology_properties(fabric: Mapping[str, Any]) -> dict[str, Any]:
+    """The properties of a fabric that name all topologies, and say what a plan may say of each."""
+    named = {"topology": fabric["topology"] | {"enum": list(topologies())}}
+    return named | {each.name: each.options for each in described() if each.options}
+
+
+def _link_properties(fabric: Mapping[str, Any], link: dict[str, Any]) -> dict[str, Any]:
+    """The property of a fabric that describes the links of every kind."""
+    kinds = {kind.name: _links_of(kind, link) for kind in link_kinds().values()}
+    return {"links": fabric["links"] | {"properties": kinds}}
 
 
 def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
     """The schema of the links of a kind: that of any link, where a module may be named for each of two unlike ends."""
-    found = deepcopy(link) | {"title": kind.title, "description": kind.description, "examples": [dict(kind.example)]}
+    found = link | {"title": kind.title, "description": kind.description, "examples": [dict(kind.example)]}
     lower, upper = kind.ends
     if lower != upper:
-        module = found["properties"]["module"]
+        module = link["properties"]["module"]
         own = {key: value for key, value in module.items() if key not in ("title", "description", "type")}
         ends = {
             end: {
@@ -69,7 +75,7 @@ def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
             }
             for end in kind.ends
         }
-        found["properties"]["module"] = module | {
+        named = module | {
             "description": "Transceiver plugged in at both ends: a catalogue id, or a mapping "
             f"{{{lower}: id, {upper}: id}} when the ends differ. {_CHOSEN}",
             "type": ["string", "object"],
@@ -78,4 +84,5 @@ def _links_of(kind: LinkKind, link: dict[str, Any]) -> dict[str, Any]:
             "additionalProperties": False,
             "examples": [_EXAMPLE, dict.fromkeys(kind.ends, _EXAMPLE)],
         }
+        found["properties"] = link["properties"] | {"module": named}
     return found

@@ -11,7 +11,7 @@ left over stay free. The bisection is a lower bound, as that of the dragonfly.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
@@ -31,7 +31,6 @@ from bomgen.fabric.dragonfly.plus_search import (
     most_balanced,
     nearest_feasible,
 )
-from bomgen.fabric.links.endpoints import Seats
 from bomgen.fabric.ports import radix, shared_cages
 from bomgen.fabric.requirements import (
     UNSET,
@@ -42,6 +41,9 @@ from bomgen.fabric.requirements import (
     two_tiers,
 )
 from bomgen.fabric.types import Demand, Fabric, Fitted, Links, Tier
+
+if TYPE_CHECKING:
+    from bomgen.fabric.links.endpoints import Seats
 
 NAME = "dragonfly+"
 
