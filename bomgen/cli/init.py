@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bomgen.cli.exit_codes import NOT_WRITTEN
-from bomgen.cli.messages import complain, say
-from bomgen.cli.options import proposed, talk_options
+from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
+from bomgen.cli.messages import complain, say, show
+from bomgen.cli.options import files, proposed, talk_options
+
+if TYPE_CHECKING:
+    from bomgen.workflow.starters import Inquiry
+
+COUNT = click.IntRange(min=1)
 
 
 @click.command()
@@ -22,21 +29,56 @@ from bomgen.cli.options import proposed, talk_options
     help="Begin with a design that bomgen carries; see --list.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the designs with their GPUs and titles; write nothing.")
+@click.option("--gpu", metavar="ID", shell_complete=proposed("gpus"), help="From an inquiry: which GPU is asked for.")
+@click.option("--gpus", type=COUNT, metavar="N", help="How many GPUs; or --servers, or --racks.")
+@click.option("--servers", type=COUNT, metavar="N", help="How many servers.")
+@click.option("--racks", type=COUNT, metavar="N", help="How many racks of a rack-scale system.")
+@click.option(
+    "--server",
+    metavar="ID",
+    shell_complete=proposed("servers"),
+    help="Which server. [default: the usual for the GPU]",
+)
+@click.option(
+    "--topology",
+    metavar="NAME",
+    shell_complete=proposed("topologies"),
+    help="Topology of the fabric; needs --switch.",
+)
+@click.option(
+    "--switch",
+    metavar="ID",
+    shell_complete=proposed("switches"),
+    help="Switch of the compute fabric. [default: the cited default fabric]",
+)
+@click.option("--oversubscription", type=click.FloatRange(min=0, min_open=True), metavar="R", help="R to one.")
+@click.option("--extends", metavar="FILE", shell_complete=files, help="File that the plan extends, as seller.yaml.")
+@click.option("--price-book", metavar="FILE", shell_complete=files, help="Price book of the quote.")
+@click.option("--customer", metavar="NAME", help="Who the quote is made for.")
+@click.option("--seller", is_flag=True, help="Write seller.yaml, which the plans of a seller extend; no plan.")
 @talk_options
-def init(name: str | None, design: str | None, listed: bool) -> None:
+def init(name: str | None, design: str | None, listed: bool, seller: bool, **asked: Any) -> None:
     """Write NAME.yaml into the current folder: a commented plan that builds as it is.
 
-    Nothing is asked, and no file is ever written over. Where the schema of plans lies beside it (bomgen schema plan >
-    bomgen.schema.json), the first line of the plan leads editors to it.
+    With --gpu it is the plan of an inquiry, which is checked before it is written. Nothing is asked, and no file is
+    ever written over. Where the schema of plans lies beside it (bomgen schema plan > bomgen.schema.json), the first
+    line of the plan leads editors to it.
     """
     if listed:
         _echo_designs()
         return
-    from bomgen.output.writer import OutputError, write_new
+    if seller:
+        if name or design or any(value is not None for value in asked.values()):
+            raise click.UsageError("--seller writes seller.yaml and no plan; leave the other options out")
+        from bomgen.workflow import starters
+
+        _write("seller.yaml", starters.seller())
+        return
     from bomgen.workflow.starters import (
         RULE,
         SCHEMA_FILE,
         designs,
+        inquired,
         is_name,
         nearest_designs,
         nearest_name,
@@ -56,8 +98,53 @@ def init(name: str | None, design: str | None, listed: bool) -> None:
         hint = f"did you mean {meant}?" if near else f"there are {', '.join(designs())}"
         raise click.UsageError(f"no design '{design}'; {hint}")
     beside = Path(SCHEMA_FILE).is_file()
-    text = started_from(design, name, beside) if design else starter(name, beside)
-    path = Path(f"{name}.yaml")
+    if any(value is not None for value in asked.values()):
+        text = _checked(name, inquired(name, _inquiry(design, asked), beside))
+    else:
+        text = started_from(design, name, beside) if design else starter(name, beside)
+    _write(f"{name}.yaml", text)
+
+
+def _inquiry(design: str | None, asked: Mapping[str, Any]) -> Inquiry:
+    """The inquiry of the options. Raises UsageError for options that do not go together."""
+    from bomgen.workflow.starters import Inquiry
+
+    if design is not None:
+        raise click.UsageError("--from begins with a design, --gpu with an inquiry; choose one")
+    if asked["gpu"] is None:
+        raise click.UsageError("name the GPU of the inquiry, such as --gpu h200-sxm; see `bomgen catalog gpu`")
+    counts = {key: asked[key] for key in ("gpus", "servers", "racks") if asked[key] is not None}
+    if len(counts) != 1:
+        raise click.UsageError("say how many: one of --gpus, --servers and --racks")
+    fabric = {key: asked[key] for key in ("topology", "switch", "oversubscription") if asked[key] is not None}
+    if fabric and "switch" not in fabric:
+        raise click.UsageError("name the switch of the fabric, such as --switch sn5600; see `bomgen catalog switch`")
+    server = {"server": asked["server"]} if asked["server"] else {}
+    quote = {key: asked[key] for key in ("customer", "price_book") if asked[key] is not None}
+    return Inquiry({"gpu": asked["gpu"], **server, **counts}, fabric, quote, asked["extends"])
+
+
+def _checked(name: str, text: str) -> str:
+    """The text of a plan that can be built; one that cannot is said, and ends the program."""
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.workflow.inputs import PlanFile
+    from bomgen.workflow.pipeline import check_plan
+
+    here = Path.cwd()
+    file = PlanFile(f"{name}.yaml", text.encode(), here, here)
+    try:
+        show(check_plan(file), file)
+    except PlanErrors as errors:
+        show(errors.problems, file)
+        sys.exit(WRONG_PLAN)
+    return text
+
+
+def _write(file: str, text: str) -> None:
+    """Write a file where none is, and say so."""
+    from bomgen.output.writer import OutputError, write_new
+
+    path = Path(file)
     try:
         write_new(text.encode(), path)
     except FileExistsError:

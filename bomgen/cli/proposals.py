@@ -118,6 +118,26 @@ def clusters(ctx: click.Context, typed: str) -> list[Item]:
     )
 
 
+def gpus(_: click.Context, typed: str) -> list[Item]:
+    """GPUs of the catalogue."""
+    return _words(typed, _ids("gpu"))
+
+
+def servers(_: click.Context, typed: str) -> list[Item]:
+    """Servers of the catalogue."""
+    return _words(typed, _ids("server"))
+
+
+def switches(_: click.Context, typed: str) -> list[Item]:
+    """Switches of the catalogue."""
+    return _words(typed, _ids("switch"))
+
+
+def topologies(_: click.Context, typed: str) -> list[Item]:
+    """Topologies of a fabric."""
+    return _words(typed, _ids("topology"))
+
+
 def designs(_: click.Context, typed: str) -> list[Item]:
     """The designs that a plan can begin with."""
     from bomgen.workflow.starters import designs

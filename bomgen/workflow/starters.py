@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, nearest
 from bomgen.core.resources import folder
@@ -13,6 +15,7 @@ from bomgen.core.resources import text as own_text
 from bomgen.core.unicode_safety import DEVICES
 from bomgen.core.yaml_source import Source, own, read
 
+DEFAULT = "default"
 STARTER_NAME = "my-cluster"
 """What the starter is called, in its data and its comments."""
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -62,6 +65,51 @@ def nearest_designs(name: str) -> list[str]:
     return nearest(name, designs(), count=2)
 
 
+class Inquiry(NamedTuple):
+    """What a customer asks for, in the words of a plan: keys and values of the cluster and of its compute fabric."""
+
+    cluster: Mapping[str, str | int]
+    fabric: Mapping[str, str | float]
+    quote: Mapping[str, str]
+    extends: str | None = None
+
+
+def inquired(name: str, asked: Inquiry, schema_beside: bool = False) -> str:
+    """The text of a plan for an inquiry. Without a word on its fabric the compute fabric is the cited default."""
+    lines = [
+        f"# `bomgen build {name}.yaml` writes quote and bill of materials into dist/{name}/; `bomgen schema plan` has",
+        "# all keys. Lines with a # and no blank behind it are ready to use: take the # away.",
+        "bomgen: 1",
+        f"name: {_written(name)}",
+        "#title: heading of the quote",
+        *([f"extends: {_written(asked.extends)}"] if asked.extends else []),
+        "",
+        f"cluster: {_mapping(asked.cluster)}",
+        "",
+        "fabrics:",
+        f"  compute: {_mapping(asked.fabric) if asked.fabric else DEFAULT}",
+        "  #storage: default",
+        "  #in_band: default",
+        "  #out_of_band: default",
+        "",
+        "#site: {rack: {units: 48, power: 40 kW}, pue: 1.3}",
+    ]
+    if asked.quote:
+        lines += ["", "quote:", *(f"  {key}: {_written(value)}" for key, value in asked.quote.items())]
+    return _headed("\n".join(lines) + "\n", schema_beside)
+
+
+def seller() -> str:
+    """The commented file that plans of one seller extend."""
+    return own_text(folder("templates") / "seller.yaml")
+
+
+def _mapping(pairs: Mapping[str, str | int | float]) -> str:
+    """Keys and values in one line of YAML."""
+    written = (f"{key}: {_written(value) if isinstance(value, str) else f'{value:g}'}" for key, value in pairs.items())
+    return f"{{{', '.join(written)}}}"
+
+
 def starter(name: str, schema_beside: bool = False) -> str:
     """The commented starter under a name. `schema_beside`: its first line leads editors to the schema."""
     text = own_text(folder("templates") / "starter.yaml")
@@ -90,10 +138,10 @@ def _renamed(text: str, name: str) -> str:
 def _written(name: str) -> str:
     """A name as YAML writes it: in quotes where it would be read as a number or nothing."""
     try:
-        plain = read(name, "name").data == name
+        plain = read(f"[{name}]", "name").data == [name]
     except PlanErrors:
         plain = False
-    return name if plain else json.dumps(name)
+    return name if plain else json.dumps(name, ensure_ascii=False)
 
 
 def _replaced(text: str, key: str, value: str) -> str:

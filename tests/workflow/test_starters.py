@@ -119,6 +119,53 @@ def test_a_file_left_behind_is_named() -> None:
     assert read(named, "plan").data["quote"]["price_book"] == "prices.csv"
 
 
+ASKED = ("--gpu", "h200-sxm", "--servers", "32", "--topology", "rail-optimized", "--switch", "sn5600")
+
+
+def test_an_inquiry_becomes_a_plan_that_builds(init: Init) -> None:
+    """What is asked for stands in the plan in its words, and the seller's file and price book are read."""
+    assert init("--seller").stdout == "seller.yaml\n"
+    Path("list.csv").write_text("part,price,currency\nsn5600,40000,USD\n", encoding="utf-8")
+    done = init("acme", *ASKED, "--extends", "seller.yaml", "--price-book", "list.csv", "--customer", "Acme #1, Inc.")
+    assert (done.exit_code, done.stdout) == (0, "acme.yaml\n"), done.stderr
+    data = read(Path("acme.yaml").read_text("utf-8"), "plan").data
+    assert data["cluster"] == {"gpu": "h200-sxm", "servers": 32}
+    assert data["fabrics"] == {"compute": {"topology": "rail-optimized", "switch": "sn5600"}}
+    assert data["quote"] == {"customer": "Acme #1, Inc.", "price_book": "list.csv"}
+    report = work_out(open_plan("acme.yaml", None))
+    assert report.plan.quote.vendor is not None
+    assert [line.unit.amount is not None for line in report.quote.lines if line.line.part == "sn5600"] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "said"),
+    [
+        (("--gpu", "h200-sxm"), 2, "one of --gpus, --servers and --racks"),
+        (("--gpu", "h200-sxm", "--gpus", "8", "--racks", "1"), 2, "one of --gpus, --servers and --racks"),
+        (("--servers", "4"), 2, "name the GPU"),
+        (("--gpu", "h200-sxm", "--servers", "4", "--topology", "mesh"), 2, "name the switch"),
+        ((*ASKED, "--from", "llama65b"), 2, "choose one"),
+        (("--gpu", "h200-sxn", "--servers", "4"), 1, "did you mean 'h200-sxm'"),
+        ((*ASKED, "--extends", "nobody.yaml"), 1, "nobody.yaml"),
+        (("--gpu", "gb300", "--servers", "8"), 1, "write `racks: 8`"),
+    ],
+)
+def test_an_inquiry_that_cannot_be_built_writes_nothing(
+    init: Init, asked: tuple[str, ...], code: int, said: str
+) -> None:
+    """Options that contradict each other, and plans that are wrong, are said as those of `check`."""
+    done = init("acme", *asked)
+    assert (done.exit_code, list(Path().iterdir())) == (code, [])
+    assert said in done.stderr
+
+
+def test_a_seller_is_no_plan(init: Init) -> None:
+    """`--seller` stands alone, and never writes over a file."""
+    assert init("acme", "--seller").exit_code == 2
+    assert init("--seller").exit_code == 0
+    assert "already exists" in init("--seller").stderr
+
+
 def test_the_list_has_every_design(init: Init) -> None:
     """Each with its GPUs, those of the published design, and its title; nothing is written."""
     done = init("--list")
