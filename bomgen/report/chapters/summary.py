@@ -72,7 +72,7 @@ def sentences(writer: Writer) -> Iterator[str]:
             continue
         parts = writer.word("list-comma").join(
             writer.word(
-                "sentence-tier",
+                "sentence-tier-one" if tier.count.value == 1 else "sentence-tier",
                 count=number(tier.count.value),
                 tier=writer.label((tier.name,)),
                 switch=writer.language.message(tier.switch.identity.name),
