@@ -26,6 +26,7 @@ NOT_SOLD_IN_SERVERS = {
     *("k80", "p100-pcie-12", "p100-pcie-16", "p100-sxm2"),
     *("v100-pcie-16", "v100-pcie-32", "v100-sxm2-16", "v100-sxm2-32", "v100s-pcie-32"),
     *("tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"),
+    *("trainium2", "trainium3"),
 }
 """Accelerators that are no longer sold, or only rented."""
 
