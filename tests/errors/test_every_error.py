@@ -91,7 +91,6 @@ NOT_PROVOKED = {
     "{}; the fabric is to have {} of {}": "a reason of explain",
     "{}; the fullest GPU holds {}{}": "a reason of explain",
     "; it holds {} requests at a time": "a reason of explain",
-    "relative to this plan; the design had {}": "a comment in a plan of init",
 }
 """Errors without a transcript, and why."""
 RULES_NOT_PROVOKED = {"rounding": "a search that has settled in every plan"}
