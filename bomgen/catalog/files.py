@@ -234,6 +234,8 @@ class Catalog:
     """Ids of substitute parts, by kind and id of the part that they replace."""
     _listed: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
     """Part files by id of the folders that were listed; alternatives share them, as they share the records."""
+    _own: dict[str, list[Path]] = field(default_factory=dict, repr=False)
+    """The user's own folders by kind, as they were found."""
     _aliases: dict[str, dict[str, set[str]]] = field(default_factory=dict, repr=False)
     """Ids by part number, alias and id, for the kinds that were searched for one."""
 
@@ -335,8 +337,9 @@ class Catalog:
         return sorted(set(found))
 
     def _places(self, kind: str) -> list[Path]:
-        own = [place / kind for place in self.folders if (place / kind).is_dir()]
-        return [*own, *_built_in_place(kind)]
+        if kind not in self._own:
+            self._own[kind] = [place / kind for place in self.folders if (place / kind).is_dir()]
+        return [*self._own[kind], *_built_in_place(kind)]
 
     def _list(self, place: Path) -> dict[str, Path]:
         """The part files of a folder by id; the user's own count as looked up each time. Raises TooMuch."""
