@@ -234,6 +234,8 @@ class Catalog:
     """Ids of substitute parts, by kind and id of the part that they replace."""
     _listed: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
     """Part files by id of the folders that were listed; alternatives share them, as they share the records."""
+    _assumptions: dict[str, Figure] = field(default_factory=dict, repr=False)
+    """Those that were asked for, by id."""
     _own: dict[str, list[Path]] = field(default_factory=dict, repr=False)
     """The user's own folders by kind, as they were found."""
     _aliases: dict[str, dict[str, set[str]]] = field(default_factory=dict, repr=False)
@@ -286,6 +288,11 @@ class Catalog:
 
     def assumption(self, id: str) -> Figure:
         """An assumption as a figure. Raises BrokenInstallation when the built-in data lack it."""
+        if id not in self._assumptions:
+            self._assumptions[id] = self._read_assumption(id)
+        return self._assumptions[id]
+
+    def _read_assumption(self, id: str) -> Figure:
         try:
             record = self.find("assumption", id)
         except UnknownPart as error:
