@@ -23,12 +23,13 @@ from bomgen.cabling.lengths import round_to_stock_length
 from bomgen.cabling.patch_panels import route_over_panels
 from bomgen.cabling.positions import build_floor, locate_devices
 from bomgen.cabling.types import COLUMNS, CableType, Column, Places, Wiring
+from bomgen.core.provenance import require
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.endpoints import count_up
 from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
 from bomgen.optics.counting.connect import LinkGroup
 from bomgen.optics.plugs import Socket
-from bomgen.optics.port_map import UPLINK, PortMap
+from bomgen.optics.port_map import UPLINK, name_sockets
 from bomgen.optics.selection import Medium
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.site.floor_plan import Floor
@@ -61,6 +62,14 @@ def concatenate_ends(ends: Sequence[End]) -> End:
     """Ends one after the other."""
     device, port, cage, lane = (np.concatenate(columns) for columns in zip(*(end.columns for end in ends), strict=True))
     return End(device, port, cage, lane, ends[0].per_cage)
+
+
+class NamedPorts(NamedTuple):
+    """The ports of a device for one kind of link: where each is, and what it is called."""
+
+    links_per_cage: int
+    sockets: Sequence[Socket]
+    names: list[str]
 
 
 class Names:
@@ -97,7 +106,6 @@ class _WiringBuilder:
         self.machines = number_devices(design)
         self.names = Names()
         self.codes = fabric_codes(design)
-        self.port_maps = {built.plan.name: built.interconnect.port_maps for built in design.fabrics}
         self.boxes = np.array(switch_boxes(design, self.machines), dtype=np.int64)
         self.nics, self.cages = 0, 0
         self.cable_types: list[CableType] = []
@@ -133,7 +141,7 @@ class _WiringBuilder:
         site = self.design.plan.site
         return locate_devices(self.design, self.machines, site, self.racks) if site and self.racks else None
 
-    def _server_ports(self, built: BuiltFabric) -> PortMap:
+    def _server_ports(self, built: BuiltFabric) -> NamedPorts:
         """The ports of a server on a fabric: by NIC for compute, by fabric otherwise."""
         attached = built.attachment
         if attached is None:
@@ -148,9 +156,9 @@ class _WiringBuilder:
             names = _port_names(self._managing(built, "bmc"), count)
         else:
             names = [f"{self.codes[built.plan.name]}{port + 1}" for port in range(count)]
-        found = [Socket(self.cages + port // cage, port % cage, name) for port, name in enumerate(names)]
-        self.cages = found[-1].cage + 1 if found else self.cages
-        return PortMap(cage, tuple(found))
+        sockets = [Socket(self.cages + port // cage, port % cage) for port in range(count)]
+        self.cages = sockets[-1].cage + 1 if sockets else self.cages
+        return NamedPorts(cage, sockets, names)
 
     def _managing(self, built: BuiltFabric, port: str) -> str:
         """What a management port is called: by its fabric, where another one before it manages as well."""
@@ -179,14 +187,13 @@ class _WiringBuilder:
         port[order] = first[table.upper[order], group[order]] + count_up(counts)
         return table._replace(upper_port=port)
 
-    def _links(self, built: BuiltFabric, kind: str, tables: list[LinkTable], server_end: PortMap) -> None:
+    def _links(self, built: BuiltFabric, kind: str, tables: list[LinkTable], server_end: NamedPorts) -> None:
         """The rows of one kind of link, those that are built alike together: they may share cables of several links."""
         ends: dict[int, list[tuple[End, End]]] = {}
         groups = built.interconnect.groups_of_kind(kind)
         for table in tables:
             lower, upper = table.ends
-            port_map = self.port_maps[built.plan.name][upper, kind]
-            above = self._switch_end(built, table.upper, table.upper_port, upper, port_map)
+            above = self._switch_end(built, table.upper, table.upper_port, upper, kind)
             for link_group, rows in self._link_groups(built, table):
                 for below, part in self._lower(built, table, rows, server_end, lower):
                     if len(part):
@@ -197,7 +204,7 @@ class _WiringBuilder:
                 self._add(built, kind, link_group, below.at(rows), above.at(rows))
 
     def _lower(
-        self, built: BuiltFabric, table: LinkTable, rows: Column, server_end: PortMap, lower: str
+        self, built: BuiltFabric, table: LinkTable, rows: Column, server_end: NamedPorts, lower: str
     ) -> Iterator[tuple[End, Column]]:
         """The lower ends of rows, machines of one kind after the other, each with the rows that it takes of them."""
         every = np.arange(len(rows), dtype=np.int64)
@@ -207,8 +214,7 @@ class _WiringBuilder:
         elif lower == HOST:
             yield from self._hosts(built, device)
         else:
-            port_map = self.port_maps[built.plan.name][lower, table.kind]
-            yield self._switch_end(built, device, port, lower, port_map), every
+            yield self._switch_end(built, device, port, lower, table.kind), every
 
     def _hosts(self, built: BuiltFabric, ids: Column) -> Iterator[tuple[End, Column]]:
         """The ports of machines beside the servers, numbered through over all of them, kind by kind."""
@@ -225,7 +231,7 @@ class _WiringBuilder:
         ports = int(hosts.ports.value)
         if hosts.leaves_of:
             other = next(each for each in self.design.fabrics if each.plan.name == hosts.leaves_of)
-            return self._switch_end(other, piece, port, "leaf", self.port_maps[hosts.leaves_of]["leaf", UPLINK])
+            return self._switch_end(other, piece, port, "leaf", UPLINK)
         if hosts.managed:
             names = _port_names(self._managing(built, "mgmt"), ports)
         else:
@@ -233,12 +239,17 @@ class _WiringBuilder:
         of_servers = built.attachment.ports_per_cage if built.attachment and not hosts.managed else None
         in_cage = hosts.plug.ports_per_cage if hosts.plug else of_servers
         per_cage = int(in_cage.value) if in_cage else 1
-        found = [Socket(number // per_cage, number % per_cage, name) for number, name in enumerate(names)]
+        sockets = [Socket(*divmod(number, per_cage)) for number in range(ports)]
         device = self.boxes[piece] if hosts.managed == SWITCHES else piece + self.machines.hosts[hosts.name].start
-        return _plugged(self.names, device, port, PortMap(per_cage, tuple(found)))
+        return _plugged(self.names, device, port, NamedPorts(per_cage, sockets, names))
 
-    def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, port_map: PortMap) -> End:
-        return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, port_map)
+    def _switch_end(self, built: BuiltFabric, device: Column, port: Column, tier: str, kind: str) -> End:
+        port_map, switch = built.interconnect.port_maps[tier, kind], require_tier(built, tier).switch
+        links = next((each for each in built.fabric.links if each.kind == kind), None)
+        rate = links.rate_gbps if links else require(built.fabric.uplink_gbps, "a fabric without uplinks")
+        sockets = port_map.sockets + port_map.spare
+        ports = NamedPorts(port_map.links_per_cage, sockets, name_sockets(switch, rate, sockets))
+        return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, ports)
 
     def _link_groups(self, built: BuiltFabric, table: LinkTable) -> Iterator[tuple[LinkGroup, Column]]:
         """The ways that links of a kind are built, each with its rows."""
@@ -313,13 +324,11 @@ def pieces(medium: Medium | None, below: End, above: End) -> tuple[Column | None
     return order, np.cumsum(begins)
 
 
-def _plugged(names: Names, device: Column, port: Column, port_map: PortMap) -> End:
-    """An end whose ports are those of a port map."""
-    sockets = port_map.sockets + port_map.spare
-    cage = np.array([socket.cage for socket in sockets], dtype=np.int64)
-    lane = np.array([socket.lane for socket in sockets], dtype=np.int64)
-    name = names.of([socket.name for socket in sockets])
-    return End(device, name[port], cage[port], lane[port], port_map.links_per_cage)
+def _plugged(names: Names, device: Column, port: Column, ports: NamedPorts) -> End:
+    """An end with the ports, by their numbers, of a device."""
+    cage = np.array([socket.cage for socket in ports.sockets], dtype=np.int64)
+    lane = np.array([socket.lane for socket in ports.sockets], dtype=np.int64)
+    return End(device, names.of(ports.names)[port], cage[port], lane[port], ports.links_per_cage)
 
 
 def _port_spread(built: BuiltFabric) -> PortSpread:

@@ -106,10 +106,11 @@ class Record(NamedTuple):
     @property
     def data(self) -> dict[str, Any]:
         """The mapping of the record."""
-        data = self.source.data
+        found = self.source.data
         for step in self.steps:
-            data = data[step]
-        return dict(data)
+            found = found[step]
+        data: dict[str, Any] = found
+        return data
 
     @property
     def names(self) -> list[str]:

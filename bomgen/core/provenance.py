@@ -134,24 +134,28 @@ class Formula:
         self.__module__ = function.__module__
         code = function.__code__
         self.parameters = code.co_varnames[: code.co_argcount]
+        self.promised_units = tuple(_promised_unit(name) for name in self.parameters)
 
     def __call__(self, *positional: Figure, **named: Figure) -> Figure:
         """The figure that the formula gives for these figures.
 
         Raises TypeError when an argument is missing, not a figure, or of another unit than its name promises.
         """
-        inputs = dict(zip(self.parameters, positional, strict=False)) | named
-        if len(inputs) != len(self.parameters) or len(positional) + len(named) != len(self.parameters):
-            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}; got {', '.join(inputs)}")
-        ordered = tuple([(name, inputs[name]) for name in self.parameters])
-        for name, figure in ordered:
+        figures = positional
+        if named:
+            inputs = dict(zip(self.parameters, positional, strict=False)) | named
+            figures = tuple([inputs[name] for name in self.parameters if name in inputs])
+        if len(figures) != len(self.parameters) or len(positional) + len(named) != len(self.parameters):
+            given = ", ".join([*self.parameters[: len(positional)], *named])
+            raise TypeError(f"{self.name} takes {', '.join(self.parameters)}; got {given}")
+        for name, figure, unit in zip(self.parameters, figures, self.promised_units, strict=True):
             if not isinstance(figure, Figure):
                 raise TypeError(f"{self.name}: {name} must be a figure, not {figure!r}")
-            unit = _promised_unit(name)
             if unit and figure.unit != unit:
                 raise TypeError(f"{self.name}: {name} is in {unit}, the figure given in {figure.unit}")
-        value = self.function(*[figure.value for _, figure in ordered])
-        unit = inputs[self.unit[1:-1]].unit if self.unit.startswith("<") else self.unit
+        value = self.function(*[figure.value for figure in figures])
+        ordered = tuple(zip(self.parameters, figures, strict=True))
+        unit = dict(ordered)[self.unit[1:-1]].unit if self.unit.startswith("<") else self.unit
         return Figure(value, unit, Derived(self, ordered))
 
     def plain(self, *arguments: Any) -> Any:
@@ -170,7 +174,6 @@ def formula(unit: str, source: str | None = None) -> Callable[[Callable[..., Any
     return lambda function: Formula(function, unit, source)
 
 
-@cache
 def _promised_unit(parameter: str) -> str | None:
     """The unit that the name of a parameter promises, if any."""
     return next((unit for suffix, unit in UNIT_OF_SUFFIX.items() if parameter.endswith(suffix)), None)

@@ -6,7 +6,7 @@ that takes two or three rounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
@@ -175,21 +175,11 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
     and Infeasible for fabrics that cannot be built. Where the plan has a layout, whether parts fit depends on the
     lengths of cables, and is checked when these are known.
     """
-    power = _power_of_servers(plan, sizing)
     built: tuple[BuiltFabric, ...] = ()
-    pdus: Figure | None = None
     for _ in range(MAX_ROUNDS):
-        before = built
-        built = _build_all(plan, sizing, parts, attached, before, pdus)
-        installed = _install(plan, sizing, built, power)
-        found = _count_pdus(installed)
-        if not _fabrics_interdepend(plan):
+        before, built = built, _build_all(plan, sizing, parts, attached, built)
+        if not _fabrics_interdepend(plan) or _fabric_counts(before) == _fabric_counts(built):
             break
-        if _fabric_counts(before) == _fabric_counts(built) and (found.value if found else 0) == (
-            pdus.value if pdus else 0
-        ):
-            break
-        pdus = found
     else:
         message = "links between the fabrics and their management ports grow without end; leave out an `uplink:`"
         raise Infeasible(message, because=sizing.gpus, rule="uplink")
@@ -199,7 +189,7 @@ def design(plan: Plan, sizing: Sizing, parts: PartsLookup, attached: Mapping[str
     for each in built:
         if each.plan.role == COMPUTE:
             nics = each.nics if nics is None else sum_of_nics(nics, each.nics)
-    return Design(plan, sizing, built, nics, power, installed, parts)
+    return Design(plan, sizing, built, nics, _power_of_servers(plan, sizing), _install(plan, sizing, built), parts)
 
 
 def _fabrics_interdepend(plan: Plan) -> bool:
@@ -212,11 +202,12 @@ def _fabric_counts(built: tuple[BuiltFabric, ...]) -> list[list[int]]:
     return [[each.fabric.endpoints.value, *(tier.count.value for tier in each.fabric.tiers)] for each in built]
 
 
-def _count_pdus(installed: Facility) -> Figure | None:
+def _count_pdus(plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]) -> Figure | None:
     """The number of all PDUs; None when none are counted."""
-    if installed.compute_pdus and installed.management_pdus:
-        return sum_of_pdus(installed.compute_pdus, installed.management_pdus)
-    return installed.compute_pdus or installed.management_pdus
+    found = facility.count_racks(plan.site, *_equipment(plan, sizing, built), warnings=[])
+    if found.compute_pdus and found.management_pdus:
+        return sum_of_pdus(found.compute_pdus, found.management_pdus)
+    return found.compute_pdus or found.management_pdus
 
 
 def _power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
@@ -227,8 +218,18 @@ def _power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
     return facility.power_of(facility.units_bought(servers, server), server.power_w)
 
 
-def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...], power: Figure | None) -> Facility:
-    servers, server = sizing.servers, plan.cluster.server
+def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
+    server, servers, machines = _equipment(plan, sizing, built)
+    gpu, power = plan.cluster.gpu, _power_of_servers(plan, sizing)
+    gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
+    return facility.install(plan.site, server, servers, power, machines, sizing.days, gpus)
+
+
+def _equipment(
+    plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]
+) -> tuple[Server | None, Figure | None, tuple[facility.Equipment, ...]]:
+    """The server with the cards bought for it, the servers in racks, spare ones included, and all other equipment."""
+    built, servers, server = list(built), sizing.servers, plan.cluster.server
     cards = tuple(
         facility.Equipment(each.bought_nic.identity.name, each.nics, each.bought_nic.power_w, None, in_server=True)
         for each in built
@@ -243,11 +244,9 @@ def _install(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...], power: 
         if server and server.trays:
             whole = facility.sum_of_racks(facility.units_bought(servers, server), facility.units_bought(spare, server))
             in_racks = facility.trays_of_racks(whole, server.trays)
-    gpu = plan.cluster.gpu
     for each in built:
         server = server and _add_cards(server, each)
-    gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
-    return facility.install(plan.site, server, in_racks, power, machines, sizing.days, gpus)
+    return server, in_racks, machines
 
 
 def _add_cards(server: Server, built: BuiltFabric) -> Server:
@@ -268,12 +267,11 @@ def _build_all(
     parts: PartsLookup,
     attached: Mapping[str, Attachment],
     before: tuple[BuiltFabric, ...],
-    pdus: Figure | None,
 ) -> tuple[BuiltFabric, ...]:
     """Build every fabric once, with the machines attached to it.
 
-    A fabric with uplinks from others comes after them; out-of-band fabrics, which connect the switches of all others,
-    come last. What is not built yet is taken from `before`, the round before.
+    A fabric with uplinks from others comes after them; out-of-band fabrics, which connect the switches of all others
+    and the PDUs of their racks, come last. What is not built yet is taken from `before`, the round before.
     """
     known = {each.plan.name: each for each in before}
     order = sorted(plan.fabrics, key=lambda fabric: (fabric.role == OUT_OF_BAND, _uplink_depth(plan, fabric.name)))
@@ -282,6 +280,8 @@ def _build_all(
             OtherFabric(each.plan, each.fabric, each.hosts) for name, each in known.items() if name != fabric.name
         ]
         spend(OF_FABRIC + OF_HOST * len(fabric.hosts))
+        managed = fabric.role == OUT_OF_BAND and fabric.pdu_ports
+        pdus = _count_pdus(plan, sizing, known.values()) if managed else None
         hosts = (*fabric.hosts, *hosts_on_fabric(fabric, plan, sizing, others, pdus))
         if fabric.name in known and _count_hosts(hosts) == _count_hosts(known[fabric.name].hosts):
             continue

@@ -94,7 +94,7 @@ def _pair_modules(low: Module, up: Module, span: Span, parts: PartsLookup) -> Me
     if min(split) > 1:
         return None
     fibre = select_fibre(fibre_module(low, up), max(split), span.length_m, parts, span.over_panels)
-    if fibre is None:
+    if fibre is None or (span.single and fibre[0].links.value > 1):
         return None
     low, up = (module_in_cage(module, cage, span.rate, rules) for module, cage in ((low, span.lower), (up, span.upper)))
     return without_built_in_optics(Medium(low, up, *fibre), span)
@@ -109,14 +109,19 @@ def without_built_in_optics(medium: Medium, span: Span) -> Medium:
 
 def transceivers(span: Span, parts: PartsLookup) -> Iterator[Medium]:
     """Pairs of modules that can be ordered and reach, each with its fibre; multimode before single-mode."""
+    for low, up in _interoperating(span, parts):
+        found = _pair_modules(low, up, span, parts)
+        if found:
+            yield found
+
+
+def _interoperating(span: Span, parts: PartsLookup) -> list[tuple[Module, Module]]:
+    """Pairs of modules that can be ordered, whatever they reach, the preferred first."""
     rules = parts.rules()
     uppers, lowers = (candidates(cage, span.gbps, parts) for cage in (span.upper, span.lower))
     spend(OF_PAIR * len(uppers) * len(lowers))
     pairs = [(low, up) for up in uppers for low in lowers if pair_reason(low, up, rules) is None]
-    for low, up in sorted(pairs, key=lambda pair: (_module_preference(pair[1]), _module_preference(pair[0]))):
-        found = _pair_modules(low, up, span, parts)
-        if found and not (span.single and found.cable and found.cable.links.value > 1):
-            yield found
+    return sorted(pairs, key=lambda pair: (_module_preference(pair[1]), _module_preference(pair[0])))
 
 
 def select_fibre(
@@ -186,14 +191,16 @@ def link_cost(medium: Medium, parts: PartsLookup) -> Fraction | None:
 
 def list_options(span: Span, parts: PartsLookup) -> list[MediumOption]:
     """All options for building a kind of link, the preferred first, each with its cost or the reason against it."""
-    optical = list(transceivers(span, parts))
+    optical = dict[str, Medium]()
+    for low, up in _interoperating(span, parts):
+        if fibre_module(low, up).fibre not in optical and (pair := _pair_modules(low, up, span, parts)):
+            optical.setdefault(pair.option, pair)
     found = []
     for name in parts.rules().order:
         if name in (*COPPER, AOC):
             option = _cable_option(name, span, parts)
         else:
-            fitting = next((each for each in optical if each.option == name), None)
-            option = MediumOption(name, fitting) if fitting else _modules_rejection(name, span, parts)
+            option = MediumOption(name, optical[name]) if name in optical else _modules_rejection(name, span, parts)
         found.append(option._replace(cost=link_cost(option.medium, parts)) if option.medium else option)
     return found
 

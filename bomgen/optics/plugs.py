@@ -38,7 +38,6 @@ class Socket(NamedTuple):
     cage: int
     lane: int
     """Place in the cage, from 0."""
-    name: str
 
 
 class TooFewCages(Exception):

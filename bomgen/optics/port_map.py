@@ -122,8 +122,7 @@ def _map_ports(switch: Switch, wanted: Sequence[PortDemand], sharing: Sharing) -
             taken = min(each.ports - len(found), max(capacity - start, 0))
             for port in range(start, start + taken):
                 cage, lane = port // here, port % here
-                number = first_cage + cage
-                found.append(Socket(number, lane, _name(switch, group, *_slot(switch, number), lane, here)))
+                found.append(Socket(first_cage + cage, lane))
             if taken:
                 used[index] = _Used(start + taken, here, each.plug)
         if len(found) < each.ports:
@@ -143,8 +142,7 @@ def _idle_sockets(
         here, state = links_per_cage(group, wanted.rate), used.get(index)
         filled = ceil(state.links / state.per_cage) if state and state.links else 0
         for port in range(filled * here, int(Fraction(group_radix(group, wanted.rate).value))):
-            number, lane = first_cage + port // here, port % here
-            yield Socket(number, lane, _name(switch, group, *_slot(switch, number), lane, here))
+            yield Socket(first_cage + port // here, port % here)
 
 
 class CardShare(NamedTuple):
@@ -178,7 +176,7 @@ def _on_cards(switch: Switch, wanted: Sequence[PortDemand], card: CardShare) -> 
         for port in range(taken, taken + each.ports):
             slot, place = port // share, port % share + before
             cage, lane = place // here, place % here
-            found.append(Socket(slot * card.cages + cage, lane, _name(switch, group, slot, cage, lane, here)))
+            found.append(Socket(slot * card.cages + cage, lane))
         port_maps[each.end] = PortMap(here, tuple(found))
         taken += each.ports if kind else 0
     return port_maps
@@ -214,6 +212,16 @@ def _groups(switch: Switch, rate: Figure, others: Sequence[Figure]) -> list[tupl
             found.append((index, group, cages))
         cages += ceil(Fraction(group.ports.value, group.ports_per_cage.value))
     return sorted(found, key=lambda each: sum(carries_rate(each[1], other) for other in others))
+
+
+def name_sockets(switch: Switch, rate: Figure, sockets: Sequence[Socket]) -> list[str]:
+    """What the ports of a switch for links of a rate are called."""
+    groups = sorted(_groups(switch, rate, ()), key=lambda each: each[2])
+    found = []
+    for cage, lane in sockets:
+        group = next(group for _, group, first_cage in reversed(groups) if first_cage <= cage)
+        found.append(_name(switch, group, *_slot(switch, cage), lane, links_per_cage(group, rate)))
+    return found
 
 
 def _slot(switch: Switch, cage: int) -> tuple[int | None, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Server
@@ -38,6 +38,7 @@ __all__ = [
     "Equipment",
     "Facility",
     "bought_servers",
+    "count_racks",
     "install",
     "power_of",
     "sum_of_racks",
@@ -115,6 +116,26 @@ def _servers_with_power(server: Server | None, servers: Figure | None) -> Iterat
         yield Equipment(server.identity.name, count, server.power_w, None, power_range_w=server.power_range_w)
 
 
+def count_racks(
+    site: Site | None,
+    server: Server | None,
+    servers: Figure | None,
+    machines: Sequence[Equipment],
+    warnings: list[tuple[str, str]],
+) -> SiteContents:
+    """The racks of a site and their PDUs, for arguments as those of `install`; `warnings` takes what is doubtful."""
+    per_rack = servers_of_rack(site, server, warnings) if site and server else None
+    compute = None
+    if site and servers and server and server.trays:
+        compute = racks_of_systems(servers, server.trays)
+    elif servers and per_rack:
+        compute = racks_of_servers(servers, per_rack)
+    management = management_racks(site, machines, warnings) if site else None
+    pdus = pdus_of_racks(compute, site.pdus_per_rack) if site and compute else None
+    other_pdus = pdus_of_racks(management, site.management_pdus) if site and management else None
+    return SiteContents(server, servers, per_rack, compute, management, pdus, other_pdus)
+
+
 def install(
     site: Site | None,
     server: Server | None,
@@ -154,13 +175,8 @@ def install(
     if unknown:
         warnings.append((message("unknown-power", names=dict.fromkeys(unknown)), "unknown-power"))
     warnings += _estimated_power((*_servers_with_power(server, servers), *machines))
-    per_rack = servers_of_rack(site, server, warnings) if site and server else None
-    compute = None
-    if site and servers and server and server.trays:
-        compute = racks_of_systems(servers, server.trays)
-    elif servers and per_rack:
-        compute = racks_of_servers(servers, per_rack)
-    management = management_racks(site, machines, warnings) if site else None
+    contents = count_racks(site, server, servers, machines, warnings)
+    compute, management = contents.compute_racks, contents.management_racks
     facility_power = power_of_facility(power, site.pue) if site and site.pue and power else None
     price = site.electricity if site else None
     drawn = facility_power or power
@@ -168,22 +184,19 @@ def install(
     yearly = energy_of_a_year(drawn) if drawn and site else None
     carbon = site.carbon if site else None
     racks = sum_of_racks(compute, management) if compute and management else compute or management
-    pdus = pdus_of_racks(compute, site.pdus_per_rack) if site and compute else None
-    other_pdus = pdus_of_racks(management, site.management_pdus) if site and management else None
     load, supplied = NO_LOAD, NO_SUPPLY
     if site:
-        contents = SiteContents(server, servers, per_rack, compute, management, pdus, other_pdus)
         load = site_load(site, contents, machines, power)
         warnings.extend(load.warnings)
-        supplied = supply(site, server, per_rack, power, load.compute_rack_power_w)
-        warnings.extend(supply_warnings(site, server, per_rack, load.compute_rack_power_w, supplied))
+        supplied = supply(site, server, contents.per_rack, power, load.compute_rack_power_w)
+        warnings.extend(supply_warnings(site, server, contents.per_rack, load.compute_rack_power_w, supplied))
     return Facility(
         racks=racks,
         compute_racks=compute,
         management_racks=management,
-        servers_per_rack=per_rack,
-        compute_pdus=pdus,
-        management_pdus=other_pdus,
+        servers_per_rack=contents.per_rack,
+        compute_pdus=contents.compute_pdus,
+        management_pdus=contents.management_pdus,
         gpu_power_w=gpu_power,
         network_power_w=network,
         storage_power_w=storage,

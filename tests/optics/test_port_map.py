@@ -15,7 +15,7 @@ from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.fabric.ports import carries_rate, group_radix
 from bomgen.optics.plugs import UNKNOWN
-from bomgen.optics.port_map import PortDemand, map_ports
+from bomgen.optics.port_map import PortDemand, map_ports, name_sockets
 from bomgen.output.wiring import infragraph
 from bomgen.output.writer import write_wiring
 from bomgen.workflow.inputs import open_plan
@@ -43,7 +43,8 @@ def _names(switch: Switch, rate: int) -> list[str]:
     )
     if not ports:
         return []
-    return [socket.name for socket in map_ports(switch, [PortDemand("all", ports, wanted, UNKNOWN)])["all"].sockets]
+    sockets = map_ports(switch, [PortDemand("all", ports, wanted, UNKNOWN)])["all"].sockets
+    return name_sockets(switch, wanted, sockets)
 
 
 @pytest.mark.parametrize(("name", "switch"), _switches(), ids=lambda value: value if isinstance(value, str) else "")

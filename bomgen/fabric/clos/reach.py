@@ -38,7 +38,7 @@ def reach(numbers: Numbers) -> int:
     may_not_fit = servers > 0 and (fixed or numbers.reserved_ports)
     if may_not_fit and not is_feasible(numbers._replace(nic_ports=servers * each)):
         surely = 0 if fixed else _count_servers(numbers, numbers.reserved_ports)
-        servers = most_servers(numbers, servers, each, max(surely, 0))
+        servers = most_servers(numbers, servers - 1, each, max(surely, 0))
     return servers * each + others if servers > 0 else 0
 
 
