@@ -23,7 +23,7 @@ from bomgen.cli.options import (
 from bomgen.cli.plans import build_report, check_names, open_plans
 from bomgen.cli.summary import summary
 from bomgen.cli.writing import to_standard_output
-from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS
+from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_documents
 
 DEFAULT_FOLDER = "dist"
 
@@ -69,7 +69,10 @@ def build(
     settings: tuple[str, ...],
     root: str | None,
 ) -> None:
-    """Write quote.md, quote.html, quote.xlsx, bom.json and bom.csv into DIR/NAME/ for each plan (- is standard input).
+    """Write quotes, reports and bills of materials into DIR/NAME/ for each plan (- is standard input).
+
+    A quote is what the customer signs, a report what an engineer checks. -f md writes both, -f quote.md one of them;
+    -o - prints the quote.
 
     Templates of your own, by --template or `templates:` of a plan, are filled in beside them.
 
@@ -80,15 +83,18 @@ def build(
     from bomgen.output.writer import OutputError, render, write
 
     wanted = list(dict.fromkeys(part.strip() for part in formats.split(",") if part.strip()))
-    unknown = [form for form in wanted if form not in DOCUMENTS.names]
-    if unknown or not wanted:
-        raise click.UsageError(f"no format '{', '.join(unknown)}'; there are {','.join(DOCUMENTS.names)}")
-    for form in wanted:
+    try:
+        chosen = choose_documents(wanted or [""])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    for form in dict.fromkeys(choice.form for choice in chosen):
         if instead := DOCUMENTS.constant(form, "DEPRECATED"):
             complain(f"bomgen: warning: -f {form} is deprecated; {instead}")
     piped = output == STANDARD_OUTPUT
     if piped and (len(plans) > 1 or len(wanted) > 1 or templates):
         raise click.UsageError("-o - takes one plan and one format, such as -f json")
+    if piped:
+        wanted = [DOCUMENTS.files(form)[0] if kind and len(chosen) > 1 else wanted[0] for form, kind in chosen[:1]]
     found, code = open_plans(plans, root)
     check_names(found, settings)
     for number, file in enumerate(found, start=1):
@@ -101,7 +107,7 @@ def build(
             with watched(file.name, *place):
                 made = render(report, wanted)
             if piped:
-                _to_standard_output(made, wanted[0])
+                _to_standard_output(made, chosen[0].form)
                 continue
             written = write(made, Path(output) / report.plan.name, Path() if output == DEFAULT_FOLDER else Path(output))
         except PlanErrors as errors:

@@ -58,6 +58,8 @@ class Row:
     group: str | None = None
     in_stock: bool = False
     """Whether the customer has what the row is about: no share of the hardware is taken of it."""
+    id: str | None = None
+    """The id of the line of a bill, which a workbook keeps out of sight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +142,16 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True)
+class Cover:
+    """What stands large on the cover of a quote: the total, and below it what that covers."""
+
+    total: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
-    """A whole report."""
+    """A whole report, or a quote."""
 
     title: str
     subtitle: str
@@ -157,6 +167,10 @@ class Document:
     logo: Logo | None = None
     protected: bool = False
     """Whether a workbook lets its reader change inputs only."""
+    cover: Cover | None = None
+    """Of a quote; a report has none."""
+    id: str | None = None
+    """By which a quote that was edited is recognised, where it can be."""
 
     def section(self, id: str) -> Section:
         """The section of that id. Raises KeyError when there is none."""

@@ -23,6 +23,7 @@ from bomgen.core.document import Cell, Column, Derivation, Document, Row, Sectio
 from bomgen.core.language import Language
 from bomgen.core.picture import Logo
 from bomgen.core.resources import folder, text
+from bomgen.output.registry import QUOTE, REPORT
 
 BILL = "bill"
 """The section that the totals stand in."""
@@ -40,6 +41,10 @@ _UNIT_COLUMN = "unit"
 """The column that says what a number beside it says, where numbers are shown with their units."""
 _LONG = 15
 """A table of more rows than that is folded away on a screen, as far as it is not the bill."""
+_PLACE = "place"
+"""The column that says what a line of a quote is for, on a page below its description."""
+_MAY_BE_ZERO = ("spare", "discount")
+"""The columns of a quote that are left out where every number of them is 0."""
 _PARTS = 20
 """Widths of columns are given in twentieths of the page."""
 _ROOM = 4
@@ -79,14 +84,20 @@ class Field(NamedTuple):
 def markdown(document: Document, language: Language) -> bytes:
     """A document as Markdown in UTF-8, for sites that show the files of a repository."""
     environment = _environment(document, language, autoescape=False)
-    return environment.get_template("quote.md.j2").render(document=document).encode("utf-8")
+    return environment.get_template(f"{_name(document)}.md.j2").render(document=document).encode("utf-8")
 
 
 def html(document: Document, language: Language) -> bytes:
     """A document as one HTML page in UTF-8 that needs nothing else: styles, script and drawings are inside."""
     environment = _environment(document, language, autoescape=True)
-    template = environment.get_template("quote.html.j2")
-    return template.render(document=document, style=_Asset("css"), script=_Asset("js")).encode("utf-8")
+    name = _name(document)
+    assets = {"style": _Asset(f"{name}.css"), **({} if document.cover else {"script": _Asset(f"{name}.js")})}
+    return environment.get_template(f"{name}.html.j2").render(document=document, **assets).encode("utf-8")
+
+
+def _name(document: Document) -> str:
+    """What the templates of a document are called."""
+    return QUOTE if document.cover else REPORT
 
 
 def slug(path: str) -> str:
@@ -97,8 +108,8 @@ def slug(path: str) -> str:
 class _Asset:
     """A file that is written into the page, and the hash by which its security policy lets it in."""
 
-    def __init__(self, suffix: str) -> None:
-        self.text = Markup(text(folder("templates") / f"quote.{suffix}"))  # noqa: S704
+    def __init__(self, name: str) -> None:
+        self.text = Markup(text(folder("templates") / name))  # noqa: S704
         self.hash = "sha256-" + b64encode(sha256(self.text.encode()).digest()).decode()
 
 
@@ -124,6 +135,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
     )
     environment.filters = {
         "amount": view.amount,
+        "bill_columns": view.bill_columns,
         "breakable": _breakable,
         "code": _code,
         "ends": _ends,
@@ -141,11 +153,13 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "share": language.share,
         "slug": slug,
         "leads": view.leads,
-        "long": lambda table: len(table.rows) > _LONG and not table.open,
+        "long": lambda table: len(table.rows) > _LONG,
         "steps": _steps,
         "sum": view.sum,
         "svg": Markup,
         "tables": _tables,
+        "total_lines": view.total_lines,
+        "part_numbers": lambda text: text.split(" / "),
         "with_data": _all_tables,
         "value": _value(language),
         "why": view.why,
@@ -185,6 +199,27 @@ class _View:
         """An amount of the totals, said to be a lower bound as long as a price is missing."""
         shown = self.amount(amount)
         return shown if self.document.totals.complete else self.language.word("ui-at-least", amount=shown)
+
+    def bill_columns(self, table: Table, place: bool) -> list[int]:
+        """The columns of a bill that say something: spare pieces and discounts may not; `place` where shown."""
+        return [
+            index
+            for index, column in enumerate(table.columns)
+            if (place or column.key != _PLACE)
+            and (column.key not in _MAY_BE_ZERO or any(row.cells[index].value for row in table.rows))
+        ]
+
+    def total_lines(self, document: Document) -> Iterator[tuple[str, str, bool]]:
+        """Label and amount of each total of the bill, and whether it is what is to pay."""
+        totals, word = document.totals, self.language.word
+        if totals.discount:
+            yield word("ui-list"), self.amount(totals.list), False
+            yield word("ui-discount"), self.amount(-totals.discount), False
+        if totals.discount or totals.tax_share:
+            yield word("xlsx-net"), self.amount(totals.list - totals.discount), False
+        if totals.tax_share is not None:
+            yield f"{word('quote-tax')} {self.language.share(totals.tax_share)}", self.amount(totals.tax), False
+        yield word("quote-total-with-tax" if totals.tax_share else "ui-total"), self.sum(totals.amount), True
 
     def headline(self, cell: Cell) -> str:
         """A number of the cover; money on it is a lower bound as long as a price is missing."""

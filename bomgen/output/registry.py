@@ -7,9 +7,11 @@ help and completion need not wait for.
 A document, a module of `output/documents/`, has
 
 - `ABOUT`: what it is, in one sentence;
-- `FILE`: the name of the file, as `quote.md`; with `{name}` in it there is a file for every fabric;
+- `FILE`: the name of the file, as `bom.json`; with `{name}` in it there is a file for every fabric, with `{kind}` one
+  for the customer, the quote, and one for the engineer, the report;
 - `BINARY`: whether a terminal cannot show it;
-- `write(source)`: takes a `Source`, gives the bytes of the file; of a file for every fabric the bytes by fabric;
+- `write(source)`: takes a `Source`, gives the bytes of the file; of a file for every fabric the bytes by fabric; where
+  there are two kinds `write(source, kind)`;
 - `DEPRECATED`, where the format is to go: what to write instead.
 """
 
@@ -17,12 +19,19 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).parent
+
+
+QUOTE, REPORT = KINDS = ("quote", "report")
+"""What the customer signs, and what the engineer checks."""
+KIND = "{kind}"
+"""In the name of a file: there is one of each kind."""
 
 
 class Formats:
@@ -54,8 +63,21 @@ class Formats:
 
     def described(self) -> list[tuple[str, str]]:
         """Every format with what it is, behind the name of its file where that is fixed."""
-        found = ((name, self.constant(name, "FILE"), self.constant(name, "ABOUT")) for name in self.names)
-        return [(name, f"{file.format(name='NAME')}: {about}" if file else about) for name, file, about in found]
+        found = ((name, ", ".join(self.files(name)), self.constant(name, "ABOUT")) for name in self.names)
+        return [(name, f"{files}: {about}" if files else about) for name, files, about in found]
+
+    def files(self, name: str) -> tuple[str, ...]:
+        """The names of the files of a format, `NAME` in that of a fabric; empty where they are not fixed."""
+        file = self.constant(name, "FILE", "")
+        kinds = KINDS if KIND in file else ("",)
+        return tuple(file.format(kind=kind, name="NAME") for kind in kinds if file)
+
+
+class Choice(NamedTuple):
+    """A document to write: its format, and its kind where the format has two."""
+
+    form: str
+    kind: str = ""
 
 
 DEFAULT_DOCUMENTS = ("md", "html", "xlsx", "json", "csv")
@@ -68,7 +90,25 @@ PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("entries", "forms"
 """The forms of price books: what `bomgen prices` writes (output/price_lists/forms.py)."""
 
 
+def choose_documents(names: Iterable[str]) -> list[Choice]:
+    """The documents that formats and names of files, such as `quote.md`, stand for; each once.
+
+    Raises ValueError for a name that is neither.
+    """
+    found: dict[str, list[Choice]] = {}
+    for form in DOCUMENTS.names:
+        files = DOCUMENTS.files(form)
+        choices = [Choice(form, kind) for kind in KINDS] if len(files) > 1 else [Choice(form)]
+        found[form] = choices
+        found |= {file: [choice] for file, choice in zip(files, choices, strict=True)}
+    wanted = list(names)
+    if unknown := [name for name in wanted if name not in found]:
+        message = f"no format '{', '.join(unknown)}'; there are {','.join(DOCUMENTS.names)}, or a file such as quote.md"
+        raise ValueError(message)
+    return list(dict.fromkeys(choice for name in wanted for choice in found[name]))
+
+
 def is_file_of_bomgen(name: str) -> bool:
     """Whether a document of some plan has the name of a file."""
-    patterns = (re.escape(DOCUMENTS.constant(form, "FILE")).replace(r"\{name\}", ".*") for form in DOCUMENTS.names)
-    return any(re.fullmatch(pattern, name) for pattern in patterns)
+    files = (file for form in DOCUMENTS.names for file in DOCUMENTS.files(form))
+    return any(re.fullmatch(re.escape(file).replace("NAME", ".*"), name) for file in files)

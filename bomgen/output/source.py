@@ -10,7 +10,7 @@ from bomgen.core import progress as telling
 from bomgen.core.document import Document, Drawing
 from bomgen.core.language import Language, language
 from bomgen.fabric.types import Fabric
-from bomgen.output.registry import DOCUMENTS
+from bomgen.output.registry import DOCUMENTS, QUOTE
 from bomgen.report.result import Report
 
 
@@ -30,6 +30,7 @@ class Source:
     def __init__(self, report: Report, formats: Sequence[str]) -> None:
         self.report = report
         self._formats, self._stage = formats, ""
+        self._pages: dict[str, bytes] = {}
 
     def begin(self, form: str) -> None:
         """Note that a format begins, for progress and timing."""
@@ -47,24 +48,50 @@ class Source:
         return (fabric for each in self.report.each_cluster for fabric in _fabrics(each))
 
     @cached_property
-    def page(self) -> Document:
-        """The chapters of the quote with their drawings."""
-        from bomgen.report.chapters.contents import document
+    def quote(self) -> Document:
+        """What the customer signs, written from a record that has nothing else in it."""
+        from bomgen.report.chapters.writer import Writer
+        from bomgen.report.customer_quote.contents import quote_document
+        from bomgen.report.customer_quote.record import customer_quote
 
-        telling.stage("chapters and drawings")
-        clusters = {each.plan.cluster_name: each for each in self.report.each_cluster}
-        fabrics = {name: tuple(self._fabric_drawings(each)) for name, each in clusters.items()}
-        racks = {name: _rack_drawings(each, self.language) for name, each in clusters.items()}
-        page = document(self.report, self.language, fabrics, racks, _cost_drawing(self.report, self.language))
+        telling.stage("quote")
+        record = customer_quote(Writer(self.report, self.language))
+        page = quote_document(record, self.language, self._fabrics_of_clusters, self._racks_of_clusters)
         telling.stage(self._stage)
         return page
 
     @cached_property
-    def html(self) -> bytes:
-        """The quote as one page for a browser."""
+    def page(self) -> Document:
+        """The chapters of the report with their drawings."""
+        from bomgen.report.chapters.contents import document
+
+        telling.stage("chapters and drawings")
+        drawings = self._fabrics_of_clusters, self._racks_of_clusters
+        page = document(self.report, self.language, *drawings, _cost_drawing(self.report, self.language))
+        telling.stage(self._stage)
+        return page
+
+    def document(self, kind: str) -> Document:
+        """The quote or the report."""
+        return self.quote if kind == QUOTE else self.page
+
+    def html(self, kind: str) -> bytes:
+        """The quote or the report as one page for a browser."""
         from bomgen.output.markdown_html import html
 
-        return html(self.page, self.language)
+        if kind not in self._pages:
+            self._pages[kind] = html(self.document(kind), self.language)
+        return self._pages[kind]
+
+    @cached_property
+    def _fabrics_of_clusters(self) -> dict[str, tuple[Drawing, ...]]:
+        """The drawings of the fabrics of each cluster, by its name."""
+        return {each.plan.cluster_name: tuple(self._fabric_drawings(each)) for each in self.report.each_cluster}
+
+    @cached_property
+    def _racks_of_clusters(self) -> dict[str, tuple[Drawing, ...]]:
+        """The floor and the racks of each cluster, by its name."""
+        return {each.plan.cluster_name: _rack_drawings(each, self.language) for each in self.report.each_cluster}
 
     def _fabric_drawings(self, report: Report) -> Iterator[Drawing]:
         """The drawings of the fabrics of one cluster, each with its file where `svg` writes one."""

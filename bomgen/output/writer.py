@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bomgen.core import progress as telling
 from bomgen.output import atomic_write
-from bomgen.output.registry import DOCUMENTS, WIRINGS
+from bomgen.output.registry import DOCUMENTS, WIRINGS, choose_documents
 from bomgen.output.source import Source
 from bomgen.output.user_templates import templates
 from bomgen.report.result import Report, template_data
@@ -27,15 +27,20 @@ class OutputError(Exception):
 
 
 def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
-    """The files of a report by name, in the formats asked for, and those of the user's own templates.
+    """The files of a report by name, in the formats or files asked for, and those of the user's own templates.
 
-    Raises PlanErrors when a template fails, OutputError when there is no browser that prints the PDF.
+    Raises ValueError for an unknown format, PlanErrors when a template fails, OutputError when a PDF is asked for and
+    WeasyPrint is not installed.
     """
     files: dict[str, bytes] = {}
-    source = Source(report, formats)
-    for form in formats:
+    chosen = choose_documents(formats)
+    source = Source(report, [choice.form for choice in chosen])
+    for form, kind in chosen:
         module = DOCUMENTS.module(form)
         source.begin(form)
+        if kind:
+            files[module.FILE.format(kind=kind)] = module.write(source, kind)
+            continue
         written = module.write(source)
         files |= {
             module.FILE.format(name=name): content

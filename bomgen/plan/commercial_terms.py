@@ -99,6 +99,8 @@ class QuotePlan(NamedTuple):
     vendor: Party | None
     logo: tuple[str, Mark] | None
     """Path of the vendor's picture, relative to the plan."""
+    status: str | None
+    """`budgetary` or `firm`."""
     number: str | None
     revision: str | None
     currency: str

@@ -19,7 +19,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.language import Language, language
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer
-from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS
+from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, choose_documents
 from bomgen.report.metrics import dotted
 from bomgen.report.result import Report, numbers_of, plain, result
 from bomgen.workflow import inputs, pipeline
@@ -129,14 +129,12 @@ class Result:
             raise KeyError(str(error)) from None
 
     def files(self, *formats: str) -> dict[str, bytes]:
-        """The files of a quote by name, in the formats that are named, as `bomgen build -f` names them.
+        """The files of quote and report by name, in the formats or files that `bomgen build -f` takes.
 
         Those that the plan's own templates give are always among them. Raises ValueError for an unknown format,
-        PlanErrors for a template that is broken, OutputError where there is no browser that prints a PDF.
+        PlanErrors for a template that is broken, OutputError for a PDF without WeasyPrint.
         """
-        for each in formats:
-            if each not in DOCUMENTS.names:
-                raise ValueError(f"no format '{each}'; there are {', '.join(DOCUMENTS.names)}")
+        for each, _ in choose_documents(formats):
             if instead := DOCUMENTS.constant(each, "DEPRECATED"):
                 warn(f"the format {each} is deprecated; {instead}", DeprecationWarning, stacklevel=2)
         return writer.render(self._report, formats)

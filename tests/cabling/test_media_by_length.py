@@ -60,7 +60,7 @@ def test_the_reason_and_the_documents_say_so() -> None:
     report = floor()
     [short] = result(report)["fabrics"]["in_band"]["links_chosen"]["leaf-spine"]["short"]
     assert short == {"way": "dac", "parts": ["mcp1600-exxx"], "up_to_m": 3, "links": 210}
-    assert "better for 210 shorter links" in render(report, ("md",))["quote.md"].decode()
+    assert "better for 210 shorter links" in render(report, ("md",))["report.md"].decode()
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_every_example_builds_in_every_format(plan: Path, tmp_path: Path, run: R
     outcome = run("build", str(plan), "-o", str(tmp_path / "out"))
     assert 0 == outcome.exit_code, outcome.stderr
     name = plan.stem.lower()
-    files = ["bom.csv", "bom.json", "quote.html", "quote.md", "quote.xlsx"]
+    files = ["bom.csv", "bom.json", "report.html", "report.md", "report.xlsx"]
     assert [f"{name}/{file}" for file in files] == written(tmp_path / "out")
     assert [] == [file for file in files if str(tmp_path / "out" / name / file) not in outcome.stdout]
     bom = json.loads((tmp_path / "out" / name / "bom.json").read_text(encoding="utf-8"))

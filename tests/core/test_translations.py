@@ -278,7 +278,7 @@ def test_what_a_quote_says_is_translated(path: Path) -> None:
 def test_no_english_is_left_in_a_chinese_quote(path: Path) -> None:
     """Beside code, formulas, names of parts, titles of documents and what the plan says, no two words are English."""
     report = reported(path)
-    text = render(report, ("md",))["quote.md"].decode("utf-8").replace("\\", "")
+    text = render(report, ("md",))["report.md"].decode("utf-8").replace("\\", "")
     titles = [title for item in report.bill.open_items for title in item.source.split("; ")]
     own = {*proper_names(), *named(path), *titles, *(each.title for each in documents(report))}
     for name in sorted(own, key=len, reverse=True):
@@ -363,7 +363,7 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             each.cache_clear()
         assert resources.languages() == ("en", "eo")
         report = work_out(open_plan(str(ROOT / "plans" / "llama65b-linkx.yaml"), str(ROOT)), ("quote.language=eo",))
-        text = render(report, ("md",))["quote.md"].decode("utf-8")
+        text = render(report, ("md",))["report.md"].decode("utf-8")
     finally:
         monkeypatch.undo()
         for each in caches:
@@ -374,5 +374,5 @@ def test_a_language_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_workbook_has_the_font_of_its_language() -> None:
     """Chinese is not left to whatever a spreadsheet puts in place of a Latin font."""
-    book = load_workbook(BytesIO(render(reported(ROOT / "plans" / "llama65b.yaml"), ("xlsx",))["quote.xlsx"]))
+    book = load_workbook(BytesIO(render(reported(ROOT / "plans" / "llama65b.yaml"), ("xlsx",))["report.xlsx"]))
     assert {cell.font.name for row in book.worksheets[0].iter_rows() for cell in row if cell.value} == {CHINESE.font}

@@ -180,7 +180,7 @@ def test_pods_that_nothing_connects_can_be_meant(worked: Worked) -> None:
     [said] = [problem for problem in report.problems if problem.rule == "unreachable"]
     assert said.severity == "warning"
     assert said.message.startswith("4 pods stand side by side, and nothing connects them")
-    assert str(said.message) in render(report, ("md",))["quote.md"].decode()
+    assert str(said.message) in render(report, ("md",))["report.md"].decode()
     assert "unreachable" not in rules_of(worked(plan({"compute": {"switch": "qm9700", "allow_islands": True}})))
 
 

@@ -36,9 +36,9 @@ def test_each_step_does_what_the_tutorial_says(block: list[Step] | Written, new_
 def test_the_quote_is_there(new_user: Installation) -> None:
     """In the end there are plan, prices and lock, and a quote without a missing price."""
     written = {path.name for path in (new_user.work / "dist" / "acme").iterdir()}
-    assert written == {"quote.md", "quote.html", "quote.xlsx", "bom.json", "bom.csv"}
+    assert written == {"report.md", "report.html", "report.xlsx", "bom.json", "bom.csv"}
     assert {"acme.yaml", "vendor.csv", "acme.lock"} <= {path.name for path in new_user.work.iterdir()}
-    assert "at least" not in (new_user.work / "dist" / "acme" / "quote.md").read_text("utf-8").partition("## ")[0]
+    assert "at least" not in (new_user.work / "dist" / "acme" / "report.md").read_text("utf-8").partition("## ")[0]
 
 
 def test_the_chinese_tutorial_has_the_same_steps() -> None:

@@ -173,10 +173,10 @@ def test_a_folder_where_a_file_should_be(work: Path) -> None:
     """None of the other files is written either."""
     place = work / "out"
     earlier(work, place)
-    (place / "small" / "quote.md").unlink()
-    (place / "small" / "quote.md").mkdir()
+    (place / "small" / "report.md").unlink()
+    (place / "small" / "report.md").mkdir()
     before = state(place)
-    assert not_written(outcome([*BUILD, place], work), f"{place}/small/quote.md: there is a folder of that name")
+    assert not_written(outcome([*BUILD, place], work), f"{place}/small/report.md: there is a folder of that name")
     assert before == state(place)
 
 

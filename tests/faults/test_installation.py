@@ -60,7 +60,7 @@ FILES = {
     "data/switch/qm9700.yaml": EVERYWHERE,
     "data/language/zh.yaml": ("build", "plan.yaml", "-q"),
     "schemas/plan.schema.json": EVERYWHERE,
-    "templates/quote.html.j2": ("build", "plan.yaml", "-q"),
+    "templates/report.html.j2": ("build", "plan.yaml", "-q"),
     "templates/quote.css": ("build", "plan.yaml", "-q"),
     "templates/starter.yaml": ("init", "begun"),
     "schemas/prices.schema.json": ("schema", "prices"),
@@ -69,7 +69,7 @@ QUICK = (
     ("data/gpu/h100-sxm.yaml", "half"),
     ("data/language/zh.yaml", "empty"),
     ("schemas/plan.schema.json", "spoilt"),
-    ("templates/quote.html.j2", "half"),
+    ("templates/report.html.j2", "half"),
 )
 CASES = [(file, how) for file in FILES for how in CHANGES] if DEEP else QUICK
 

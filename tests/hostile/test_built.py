@@ -93,7 +93,7 @@ class Built:
                 assert made.exit_code == 0, made.stderr
         self.said = built.stdout + built.stderr
         self.files = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        self.sheets = load_workbook(io.BytesIO(self.files["quote.xlsx"]))
+        self.sheets = load_workbook(io.BytesIO(self.files["report.xlsx"]))
 
     def text(self, name: str) -> str:
         """A file as text."""
@@ -115,9 +115,9 @@ def test_a_hostile_text_stays_text(name: str, built: Built) -> None:
     assert all(cell.data_type == "s" for cell in cells)
     assert field in {value for row in csv.reader(io.StringIO(built.text("bom.csv"))) for value in row}
     assert text in (line["description"] for line in json.loads(built.text("bom.json"))["lines"])
-    assert html.escape(text, quote=False) in built.text("quote.html").replace("&#34;", '"').replace("&#39;", "'")
+    assert html.escape(text, quote=False) in built.text("report.html").replace("&#34;", '"').replace("&#39;", "'")
     if marked:
-        assert marked in built.text("quote.md")
+        assert marked in built.text("report.md")
 
 
 @pytest.mark.parametrize("name", [name for name, (text, *_) in TEXTS.items() if set(text) & set("<&\"'")])
@@ -160,7 +160,7 @@ def test_drawings_are_xml_without_script(built: Built) -> None:
 
 def test_the_page_runs_one_script_and_fetches_nothing(built: Built) -> None:
     """Its security policy lets in the one script whose hash it names, and no address is loaded."""
-    page = built.text("quote.html")
+    page = built.text("report.html")
     assert len(re.findall("<script", page)) == 1
     assert "default-src 'none'" in page
     assert not re.findall(r"\s(?:src|href)=[\"']?https?://x\.example", page)

@@ -98,7 +98,7 @@ def printed(quotes, judge, run, tmp_path_factory) -> dict[str, str]:
     place = tmp_path_factory.mktemp("chromium")
     pdf = _built(place, run, PRINTED, "-f", "pdf") / "quote.pdf"
     switches = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={place / 'profile'}")
-    page = (quotes[PRINTED] / "quote.html").as_uri()
+    page = (quotes[PRINTED] / "report.html").as_uri()
     shown = run(chromium, *switches, "--virtual-time-budget=3000", "--dump-dom", page)
     assert shown.returncode == 0, shown.stderr
     text = run(pdftotext, "-layout", pdf, "-")
@@ -131,7 +131,7 @@ def visited(quotes, judge, run, tmp_path_factory) -> dict[str, dict]:
         f"{plan}-zh": _built(place, run, plan, "-f", "html", "--set", "quote.language=zh") for plan in (LONG, RACKS)
     }
     folders = {plan: quotes[plan] for plan in COLOURED} | quotes | chinese
-    pages = [folder / "quote.html" for folder in folders.values()]
+    pages = [folder / "report.html" for folder in folders.values()]
     environment = {"NODE_PATH": str(judge("npm:axe-core").parent)}
     done = run("node", script, chromium, str(len(COLOURED)), *pages, environment=environment)
     assert done.returncode == 0, done.stderr
@@ -144,7 +144,7 @@ def used(quotes, judge, run) -> dict[str, Any]:
     chromium = judge("chromium")
     environment = {"NODE_PATH": str(judge("npm:playwright-core").parent)}
     script = Path(__file__).with_name("use.cjs")
-    done = run("node", script, chromium, quotes[PRICED] / "quote.html", environment=environment)
+    done = run("node", script, chromium, quotes[PRICED] / "report.html", environment=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -165,7 +165,7 @@ def test_printed_pages_are_a4(printed):
 
 def test_page_names_nothing_to_fetch(plan, quotes):
     """No element, style sheet or script of a quote names an address that a browser would fetch."""
-    assert _loads((quotes[plan] / "quote.html").read_text("utf-8")) == []
+    assert _loads((quotes[plan] / "report.html").read_text("utf-8")) == []
 
 
 def test_shown_page_names_nothing_to_fetch(printed):

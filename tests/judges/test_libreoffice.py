@@ -128,11 +128,11 @@ def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     (place / "profile" / "user" / "registrymodifications.xcu").write_text(ALWAYS_RECALCULATE, encoding="utf-8")
     (place / "in").mkdir()
     for name, folder in quotes.items():
-        shutil.copy(folder / "quote.xlsx", place / "in" / f"{name}.xlsx")
-    assert _plant(quotes[PRICED] / "quote.xlsx", place / "in" / f"{PLANTED}.xlsx") > 0
-    _change(quotes[PRICED] / "quote.xlsx", place / "in" / f"{CHANGED}.xlsx")
-    _change_shares(quotes[CHARGED] / "quote.xlsx", place / "in" / f"{SHARES}.xlsx")
-    _unprice(quotes[CHARGED] / "quote.xlsx", place / "in" / f"{UNPRICED}.xlsx")
+        shutil.copy(folder / "report.xlsx", place / "in" / f"{name}.xlsx")
+    assert _plant(quotes[PRICED] / "report.xlsx", place / "in" / f"{PLANTED}.xlsx") > 0
+    _change(quotes[PRICED] / "report.xlsx", place / "in" / f"{CHANGED}.xlsx")
+    _change_shares(quotes[CHARGED] / "report.xlsx", place / "in" / f"{SHARES}.xlsx")
+    _unprice(quotes[CHARGED] / "report.xlsx", place / "in" / f"{UNPRICED}.xlsx")
     done = run(
         soffice,
         f"-env:UserInstallation=file://{place / 'profile'}",
@@ -193,7 +193,7 @@ def test_no_cell_is_an_error(plan, recalculated):
 
 def test_stored_values_are_the_recalculated_ones(plan, quotes, recalculated):
     """What a viewer that cannot calculate shows in a formula cell is what LibreOffice works out."""
-    path = quotes[plan] / "quote.xlsx"
+    path = quotes[plan] / "report.xlsx"
     formulas = _formulas(path)
     assert formulas, "the workbook has no formula at all"
     stored = load_workbook(path, data_only=True)
@@ -208,7 +208,7 @@ def test_stored_values_are_the_recalculated_ones(plan, quotes, recalculated):
 
 def test_the_judge_really_recalculates(quotes, recalculated):
     """Wrong values planted beside the formulas are put right, so equal values mean something."""
-    truth = load_workbook(quotes[PRICED] / "quote.xlsx", data_only=True)
+    truth = load_workbook(quotes[PRICED] / "report.xlsx", data_only=True)
     judged = load_workbook(recalculated[PLANTED], data_only=True)
     for name in TOTALS:
         assert _same(_named(judged, name), _named(truth, name)), name
@@ -239,7 +239,7 @@ def _cents(value: Any) -> Decimal:
 
 def test_totals_follow_what_the_reader_types(quotes, recalculated):
     """Another quantity, price, discount and tax rate and a line more change all totals, and by as much as they must."""
-    before = _sums(load_workbook(quotes[PRICED] / "quote.xlsx", data_only=True))
+    before = _sums(load_workbook(quotes[PRICED] / "report.xlsx", data_only=True))
     workbook = load_workbook(recalculated[CHANGED], data_only=True)
     sums = _sums(workbook)
     names = {**TOTALS, "bom_net": "net"}
@@ -291,7 +291,7 @@ def _charges(workbook: Workbook) -> list[tuple[Decimal, Decimal]]:
 
 def test_charges_follow_the_hardware(quotes, recalculated):
     """Freight and support follow a quantity, a discount, a share and a line more; a service more leaves them alone."""
-    before = _charges(load_workbook(quotes[CHARGED] / "quote.xlsx", data_only=True))
+    before = _charges(load_workbook(quotes[CHARGED] / "report.xlsx", data_only=True))
     workbook = load_workbook(recalculated[SHARES], data_only=True)
     after = _charges(workbook)
     for shown, worked_out in (*before, *after):
@@ -342,7 +342,7 @@ def test_the_logo_is_printed(judge, run, tmp_path):
     printed = run(
         soffice,
         *(profile, "--headless", "--norestore", "--convert-to", "pdf", "--outdir", tmp_path),
-        tmp_path / "logo" / "quote.xlsx",
+        tmp_path / "logo" / "report.xlsx",
         environment={"HOME": str(tmp_path)},
     )
     assert printed.returncode == 0, printed.stderr
@@ -352,7 +352,7 @@ def test_the_logo_is_printed(judge, run, tmp_path):
 
 def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes):
     """The values stored in the chart are those of the cells that it refers to; without any price there is no chart."""
-    path = quotes[plan] / "quote.xlsx"
+    path = quotes[plan] / "report.xlsx"
     with zipfile.ZipFile(path) as archive:
         charts = [archive.read(name).decode() for name in archive.namelist() if name.startswith("xl/charts/")]
     net = Decimal(json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]["list"])
@@ -375,7 +375,7 @@ def test_other_readers_see_the_values(plan, quotes, judge):
     judge("python:python_calamine")
     from python_calamine import CalamineWorkbook
 
-    path = quotes[plan] / "quote.xlsx"
+    path = quotes[plan] / "report.xlsx"
     amount = float(json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]["amount"])
     [(sheet, place)] = load_workbook(path).defined_names["bom_amount"].destinations
     column, row = re.fullmatch(r"\$?([A-Z]+)\$?(\d+)", place).groups()

@@ -1,4 +1,4 @@
-"""markdown-it, which renders as code hosting sites do (CommonMark with their tables), reads quote.md as it is meant."""
+"""markdown-it, which renders as code hosting sites do (CommonMark with their tables), reads report.md as meant."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ class _Shape(HTMLParser):
 
 @pytest.fixture(scope="module")
 def rendered(judge, quotes):
-    """Every quote.md as a page, by plan."""
+    """Every report.md as a page, by plan."""
     judge("python:markdown_it")
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False, "maxNesting": USUAL_NESTING}).enable("table")
-    return {plan: _Shape(reader.render((folder / "quote.md").read_text("utf-8"))) for plan, folder in quotes.items()}
+    return {plan: _Shape(reader.render((folder / "report.md").read_text("utf-8"))) for plan, folder in quotes.items()}
 
 
 def test_tables_are_tables(plan, quotes, rendered):
     """Every table is read as one, with equally long rows; no row of one is left as a paragraph."""
     page = rendered[plan]
-    assert page.tags["table"] == len(SEPARATOR.findall((quotes[plan] / "quote.md").read_text("utf-8")))
+    assert page.tags["table"] == len(SEPARATOR.findall((quotes[plan] / "report.md").read_text("utf-8")))
     assert page.tags["table"] > 3
     assert [text for text in page.texts if text.lstrip().startswith("|")] == []
     assert page.tags["h1"] == 1
@@ -77,7 +77,7 @@ def test_tables_are_tables(plan, quotes, rendered):
 
 def test_derivations_are_lists_of_as_many_steps_as_in_the_page(plan, quotes, rendered):
     """Steps of derivations are items of lists, as many as the HTML has; none is read as text or code of another."""
-    page = (quotes[plan] / "quote.html").read_text("utf-8")
+    page = (quotes[plan] / "report.html").read_text("utf-8")
     steps = _Shape(page).items
     cover = page.partition('<dl class="facts">')[2].partition("</dl>")[0]
     assert steps > 20
@@ -87,7 +87,7 @@ def test_derivations_are_lists_of_as_many_steps_as_in_the_page(plan, quotes, ren
 
 def test_cells_say_what_the_page_says(plan, quotes, rendered):
     """The numbers in the tables of the page stand in those of the Markdown."""
-    page = _Shape((quotes[plan] / "quote.html").read_text("utf-8"))
+    page = _Shape((quotes[plan] / "report.html").read_text("utf-8"))
     shown = {cell.strip() for row in page.rows for cell in row if re.fullmatch(r"[\d,]+(?:\.\d+)?", cell.strip())}
     told = {cell.strip() for row in rendered[plan].rows for cell in row}
     assert shown

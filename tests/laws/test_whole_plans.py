@@ -164,12 +164,12 @@ def test_formats_of_whole_plans(folder: Path, whole: Whole) -> None:
     total = data["totals"]["amount"]
     if not any(amount for _, _, amount in of_json):
         return  # without a price documents show no totals
-    for name in ("quote.md", "quote.html"):
+    for name in ("report.md", "report.html"):
         text = re.sub(r"(?<=\d)[\s,\u202f](?=\d{3})", "", files[name].decode())
         assert total in text, name
         for _, _, amount in of_json:
             assert amount in text, name
-    book = load_workbook(io.BytesIO(files["quote.xlsx"]), data_only=True)
+    book = load_workbook(io.BytesIO(files["report.xlsx"]), data_only=True)
     cells = {
         Fraction(str(cell.value)).limit_denominator(10**6)
         for sheet in book.worksheets

@@ -718,7 +718,7 @@ def test_unit_prices_tell_where_they_come_from(code: str, notes: Mapping[str, st
     plan = {"bomgen": 1, "name": "p", "cluster": {"gpu": "h100-sxm", "server": "dgx-h100", "servers": 8}}
     plan |= {"fabrics": {"compute": {"switch": "qm9700"}}, "quote": terms}
     report = work_out(PlanFile("plan.yaml", json.dumps(plan).encode(), tmp_path, tmp_path))
-    page = load_workbook(io.BytesIO(render(report, ("xlsx",))["quote.xlsx"])).worksheets[1]
+    page = load_workbook(io.BytesIO(render(report, ("xlsx",))["report.xlsx"])).worksheets[1]
     prices = {row[0].value: row[7].comment for row in page.iter_rows(min_row=FIRST) if row[7].comment}
     assert {category: comment.text for category, comment in prices.items() if comment} == notes
 

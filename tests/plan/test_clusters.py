@@ -204,7 +204,7 @@ def test_drawings_of_clusters_have_names_of_their_own() -> None:
     report = worked_out(data)
     files = render(report, ["svg", "html", "md"])
     assert {"fabric-a.b-c.svg", "fabric-a-b.c.svg"} <= files.keys()
-    ids = re.findall(r' id="([^"]+)"', files["quote.html"].decode())
+    ids = re.findall(r' id="([^"]+)"', files["report.html"].decode())
     assert len(ids) == len(set(ids)) > 100
 
 
@@ -224,7 +224,7 @@ def test_every_document_names_both() -> None:
     """Chapters of each cluster by its name, the bill of both, and totals in bom.json at their usual places."""
     report = worked_out(yaml.safe_load(TWO) | {"site": {"pue": 1.3}})
     files = render(report, ["md", "html"])
-    for text in (files["quote.md"].decode(), files["quote.html"].decode()):
+    for text in (files["report.md"].decode(), files["report.html"].decode()):
         assert [
             name for name in ("one: Network", "other: Network", "one: compute", "other: Racks") if name not in text
         ] == []

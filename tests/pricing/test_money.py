@@ -138,12 +138,12 @@ def test_at_least_is_the_sum_of_priced_lines_in_every_format(
     totals = json.loads(files["bom.json"])["totals"]
     amount = total.replace(",", "")
     assert (False, amount) == (totals["complete"], totals["amount"])
-    for name in ("quote.md", "quote.html"):
+    for name in ("report.md", "report.html"):
         page = files[name].decode()
         assert {total} == set(re.findall(r"[Tt]otal.{0,60}at least ([0-9,.]+) USD", page))
         assert said in page
         assert f"at least {said}" not in page
-    workbook = load_workbook(io.BytesIO(files["quote.xlsx"]), data_only=True)
+    workbook = load_workbook(io.BytesIO(files["report.xlsx"]), data_only=True)
     sheet, cell = workbook.defined_names["bom_amount"].attr_text.replace("$", "").rsplit("!", 1)
     assert Decimal(amount) == workbook[sheet.strip("'")][cell].value
     summary = [row for row in workbook["Summary"].iter_rows(values_only=True) if row[0] == "Total amount, at least"]
@@ -324,7 +324,7 @@ def test_running_without_prices_leaves_out_what_is_unknown(quoted: Any) -> None:
     """No electricity price and no rent: the purchase alone, said to be a lower bound."""
     report = quoted({}, operation={"years": 4})
     assert "total_cost" in report.running.lower_bounds
-    page = render(report, ("md",))["quote.md"].decode()
+    page = render(report, ("md",))["report.md"].decode()
     assert "leave out what nobody gives a price for" in page
 
 
@@ -445,7 +445,7 @@ def test_warnings_of_an_alternative_are_said(quoted: Any) -> None:
     said = [problem.message for problem in report.problems if problem.message.startswith("alternative 'AOC': ")]
     assert any("generic-400g-aoc is a planning part" in message for message in said)
     assert len(said) == len(result(report)["alternatives"][0]["warnings"])
-    assert "AOC: generic-400g-aoc is a planning part" in render(report, ("md",))["quote.md"].decode()
+    assert "AOC: generic-400g-aoc is a planning part" in render(report, ("md",))["report.md"].decode()
 
 
 @pytest.mark.parametrize("key", ["quote", "quote.currency", "catalog", "name"])
@@ -517,7 +517,7 @@ def test_a_share_of_hardware_without_a_price_is_a_lower_bound(quoted: Any) -> No
     report = quoted({"charges": [{"kind": "freight", "share": "2%"}]}, {"prices": entries()[1:]})
     freight = line(report, "service.freight")
     assert ("26275.20", None) == (freight["amount"], freight["unit_price_high"])
-    assert "at least 26,275.20" in render(report, ("md",))["quote.md"].decode()
+    assert "at least 26,275.20" in render(report, ("md",))["report.md"].decode()
 
 
 def test_the_default_discount_is_for_parts(quoted: Any) -> None:
@@ -530,7 +530,7 @@ def test_small_prices_are_written_in_full(quoted: Any) -> None:
     """A tenth of a millionth is no power of ten in bom.json, and no nought on the page."""
     report = quoted({}, {"prices": entries(**{"generic-mpo12-om4": "0.0000001"})})
     assert "0.0000001" == line(report, "compute.cable.server-leaf")["unit_price"]
-    assert "0.0000001" in render(report, ("md",))["quote.md"].decode()
+    assert "0.0000001" in render(report, ("md",))["report.md"].decode()
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_required_parts_without_a_price_leave_the_total_complete(ordered: Any, t
 def test_documents_show_both(ordered: Any) -> None:
     """The parts that were added and have no price, the choices that are left; the CSV has a column for who asked."""
     files = render(ordered(), ("md", "html", "xlsx", "csv"))
-    for text in (files["quote.md"].decode(), files["quote.html"].decode()):
+    for text in (files["report.md"].decode(), files["report.html"].decode()):
         assert "Rail kit" in text
         assert "Support, 3 years or Support, 5 years" in text
     rows = list(csv.DictReader(io.StringIO(files["bom.csv"].decode())))

@@ -57,7 +57,7 @@ def test_nothing_priced_is_not_drawn(tmp_path: Path) -> None:
     """Without any price there is no chapter of costs."""
     report = _report(tmp_path)
     assert category_amounts(report.quote.lines) == ()
-    assert "drawing-costs" not in render(report, ("html",))["quote.html"].decode()
+    assert "drawing-costs" not in render(report, ("html",))["report.html"].decode()
 
 
 @pytest.mark.parametrize(("code", "least", "none"), [("en", "at least", "no price"), ("zh", "至少", "无报价")])
@@ -93,6 +93,6 @@ def test_shares_are_rough(share: str, text: str) -> None:
 def test_the_drawing_comes_with_its_numbers(tmp_path: Path) -> None:
     """The page has the numbers of the drawing as a table, and Markdown has the table alone."""
     files = render(_report(tmp_path, dgx_h100=300000), ("html", "md"))
-    page = files["quote.html"].decode()
+    page = files["report.html"].decode()
     assert page.index('id="drawing-costs"') < page.index('id="table-costs"') < page.index('id="section-bill"')
-    assert "| Servers | 2,400,000.00 | 100 % | 1 of 1 |" in files["quote.md"].decode()
+    assert "| Servers | 2,400,000.00 | 100 % | 1 of 1 |" in files["report.md"].decode()

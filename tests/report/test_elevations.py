@@ -310,4 +310,4 @@ def test_thirty_thousand_racks(worked: Worked) -> None:
     found = report.elevations
     assert found
     assert sum(svg.count('class="rack"') for _, svg in rack_svgs(found, language("en"))) <= MOST_DRAWN
-    assert len(files["quote.md"]) < 400_000
+    assert len(files["report.md"]) < 400_000

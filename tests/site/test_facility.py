@@ -49,7 +49,7 @@ def test_racks_draw_what_the_site_draws() -> None:
     site = result(report)["site"]
     assert site["power_w"] == 1_772_160
     assert sum(rack["number"] * rack["power_w"] for rack in site["elevations"]) == 1_772_160
-    assert "1,772,160 W" in render(report, ("md",))["quote.md"].decode()
+    assert "1,772,160 W" in render(report, ("md",))["report.md"].decode()
 
 
 # the reference architecture -----------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def test_a_lock_keeps_the_quote_byte_for_byte(plan: Path) -> None:
     plan.with_name("dollars.csv").unlink()
     assert run("build", "x.yaml", "-o", "now").exit_code == 0
     files = sorted(path.name for path in Path("then/x").iterdir())
-    assert {"bom.csv", "bom.json", "quote.html", "quote.md", "quote.xlsx"} <= set(files)
+    assert {"bom.csv", "bom.json", "report.html", "report.md", "report.xlsx"} <= set(files)
     assert [Path("then/x", name).read_bytes() for name in files] == [Path("now/x", name).read_bytes() for name in files]
     assert sorted(entry["name"] for entry in json.loads(Path("now/x/bom.json").read_bytes())["plan"]["inputs"]) == [
         "x.lock"

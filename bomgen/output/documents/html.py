@@ -1,14 +1,14 @@
-"""quote.html: the quote as one page for a browser."""
+"""quote.html and report.html: one page each for a browser."""
 
 from __future__ import annotations
 
 from bomgen.output.source import Source
 
-ABOUT = "The quote as a single page, with drawings and derivations."
-FILE = "quote.html"
+ABOUT = "A single page that needs no other file; the report with derivations."
+FILE = "{kind}.html"
 BINARY = False
 
 
-def write(source: Source) -> bytes:
+def write(source: Source, kind: str) -> bytes:
     """A page that needs no other file."""
-    return source.html
+    return source.html(kind)

@@ -1,15 +1,15 @@
-"""quote.md: the quote as Markdown."""
+"""quote.md and report.md: Markdown."""
 
 from __future__ import annotations
 
 from bomgen.output.markdown_html import markdown
 from bomgen.output.source import Source
 
-ABOUT = "The quote as Markdown."
-FILE = "quote.md"
+ABOUT = "Markdown, for sites that show the files of a repository."
+FILE = "{kind}.md"
 BINARY = False
 
 
-def write(source: Source) -> bytes:
+def write(source: Source, kind: str) -> bytes:
     """All chapters, with the drawings where they are files of their own."""
-    return markdown(source.page, source.language)
+    return markdown(source.document(kind), source.language)

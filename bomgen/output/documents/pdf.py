@@ -1,19 +1,20 @@
-"""quote.pdf: the page printed."""
+"""quote.pdf: the page of the quote printed."""
 
 from __future__ import annotations
 
 from bomgen.output.pdf import NotPrinted, pdf
+from bomgen.output.registry import QUOTE
 from bomgen.output.source import Source
 from bomgen.output.writer import OutputError
 
-ABOUT = "The page printed by Chromium: the one in PATH, or the one that BOMGEN_CHROMIUM names."
+ABOUT = "The quote as PDF; needs the extra bomgen[pdf]."
 FILE = "quote.pdf"
 BINARY = True
 
 
 def write(source: Source) -> bytes:
-    """The page as PDF. Raises OutputError when there is no browser that prints."""
+    """The page as PDF. Raises OutputError when WeasyPrint is not installed."""
     try:
-        return pdf(source.html)
+        return pdf(source.html(QUOTE))
     except NotPrinted as error:
         raise OutputError(f"{FILE}: {error}") from error

@@ -1,15 +1,18 @@
-"""quote.xlsx: the quote as a workbook that calculates."""
+"""quote.xlsx and report.xlsx: workbooks that calculate."""
 
 from __future__ import annotations
 
+from bomgen.output.registry import QUOTE
 from bomgen.output.source import Source
+from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.output.xlsx.workbook import workbook
 
-ABOUT = "The quote as a workbook whose prices and quantities can be changed."
-FILE = "quote.xlsx"
+ABOUT = "A workbook whose prices and quantities can be changed."
+FILE = "{kind}.xlsx"
 BINARY = True
 
 
-def write(source: Source) -> bytes:
-    """The workbook, alike to the byte for the same quote."""
-    return workbook(source.page, source.language)
+def write(source: Source, kind: str) -> bytes:
+    """The workbook, byte-identical for the same result."""
+    write_kind = quote_workbook if kind == QUOTE else workbook
+    return write_kind(source.document(kind), source.language)

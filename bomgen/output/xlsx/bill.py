@@ -42,6 +42,8 @@ _INPUTS = ("quantity", "spare", "unit_price", "discount")
 _INPUT_FORMATS = {"number": WHOLE, "share": SHARE_FORMAT}
 _EXPLAIN = "explain"
 """The column that is not printed: it would make the others small, and derivations have a sheet of their own."""
+_ID = "id"
+"""The column, out of sight, of the ids of lines, with that of the quote above them: an edited workbook is read back."""
 _EXPLANATION = EXPLANATION._replace(wrap=False)
 """It runs on to the right, so that lines stay low."""
 _EMPTY_LINES = 3
@@ -92,9 +94,12 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     shares = xlsx_shares.shares(table)
     if shares:
         columns = xlsx_shares.add_hardware_column(sheet, columns)
+    if book.document.id:
+        columns = (*columns, Column(_ID, _ID))
+        sheet.put(len(columns), book.document.id, _EXPLANATION)
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
-    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key == HARDWARE}
-    sheet.printed = len([column for column in columns if column.key != _EXPLAIN])
+    sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, _ID)}
+    sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, _ID)])
     hints = [word("xlsx-currency", currency=currency), word("xlsx-inputs"), word("xlsx-additions")]
     if shares:
         hints.append(word("xlsx-shares"))
@@ -150,8 +155,8 @@ def _line(
 ) -> BillRow:
     """Write a line of the bill and return it; `number` is that of its share of the hardware, where it has one."""
     decimals = decimals_of(sheet.book.document.totals)
-    keys = [column.key for column in columns if column.key != HARDWARE]
-    cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True))
+    keys = [column.key for column in columns if column.key not in (HARDWARE, _ID)]
+    cells = dict(zip(keys, (Cell(row.group or ""), *row.cells), strict=True)) | {_ID: Cell(row.id)}
     amount = cells["amount"].value
     hardware = xlsx_shares.is_hardware(sheet, row, cells["amount"]) and number is None
     for position, column in enumerate(columns, 1):
@@ -175,7 +180,7 @@ def _line(
             sheet.value(position, column, cell)
     sheet.row += 1
     pieces = sum(int(value) for key in ("quantity", "spare") if isinstance(value := cells[key].value, int))
-    text = {key: clean(str(cells[key].value or "")) for key in ("category", "fabric", "role")}
+    text = {key: clean(str(cells[key].value or "")) if key in cells else "" for key in ("category", "fabric", "role")}
     priced = isinstance(amount, Decimal)
     comes_to = amount if isinstance(amount, Decimal) else Decimal(0)
     return BillRow(**text, pieces=pieces, amount=comes_to, priced=priced, hardware=hardware)

@@ -75,8 +75,8 @@ def cover(sheet: Sheet, document: Document, live: Bill) -> None:
     sheet.row += bool(document.parties or document.facts)
     if document.headline:
         _headline(sheet, document.headline)
-    _totals(sheet, live)
-    _categories(sheet, live)
+    totals(sheet, live)
+    categories(sheet, live)
     without_sheet = [section for section in document.sections if not section.tables]
     sheet.notes([note for section in without_sheet for note in section.notes])
     for other in without_sheet:
@@ -111,10 +111,10 @@ def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
     sheet.row += 1
 
 
-def _totals(sheet: Sheet, live: Bill) -> None:
+def totals(sheet: Sheet, live: Bill) -> None:
     """The totals of the bill."""
-    word, totals, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
-    money, results = money_format(totals.currency), results_of(totals)
+    word, of_bill, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
+    money, results = money_format(of_bill.currency), results_of(of_bill)
     sheet.header([Column("total", word("xlsx-totals")), Column("amount", word("xlsx-amount-column"), "money")])
     for key in _TOTALS:
         address, label = live.labels[key]
@@ -126,17 +126,17 @@ def _totals(sheet: Sheet, live: Bill) -> None:
     sheet.row += 1
 
 
-def _categories(sheet: Sheet, live: Bill) -> None:
+def categories(sheet: Sheet, live: Bill) -> None:
     """What each category comes to, as a table and as a chart of it."""
-    word, totals, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
+    word, of_bill, start = sheet.book.language.word, sheet.book.document.totals, sheet.row
     columns = (
         Column("category", word("xlsx-category")),
-        Column("net", f"{word('xlsx-net')}, {totals.currency}", "money"),
+        Column("net", f"{word('xlsx-net')}, {of_bill.currency}", "money"),
         Column("share", word("xlsx-share"), "share"),
         Column("unpriced", word("xlsx-unpriced"), "number"),
     )
     sheet.header(columns)
-    net, first, money = results_of(totals)["net"], sheet.row, fixed(decimals_of(totals))
+    net, first, money = results_of(of_bill)["net"], sheet.row, fixed(decimals_of(of_bill))
     for category, subtotal in live.subtotals.items():
         label = sheet.put(1, category, LABEL).coordinate
         place = sheet.calculate(2, subtotal.address, subtotal.result, NUMBER, money)

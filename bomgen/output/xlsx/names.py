@@ -14,6 +14,8 @@ COLUMN_NAMES = {
     "category": "bom_categories",
     "fabric": "bom_fabrics",
     "role": "bom_roles",
+    "sku": "bom_part_numbers",
+    "description": "bom_descriptions",
     "quantity": "bom_quantities",
     "spare": "bom_spares",
     "unit_price": "bom_prices",

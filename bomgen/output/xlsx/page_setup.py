@@ -11,8 +11,8 @@ from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 _A4 = 9
-_SHORT_SIDE, _LONG_SIDE = 595.3, 841.9
-"""Of A4 [points]."""
+_SHORT_SIDE, _LONG_SIDE = 595.3, 792.0
+"""What A4 and Letter both have [points]: a sheet takes as many pages on either."""
 _MARGIN = 0.45
 """[inches]"""
 _POINTS_AN_INCH = 72

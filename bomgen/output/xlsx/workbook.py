@@ -35,7 +35,7 @@ def workbook(document: Document, language: Language) -> bytes:
     live = bill(lines, of_bill)
     groups(grouped, live)
     for section, sheet in pages:
-        _tables(sheet, section)
+        write_tables(sheet, section)
     cover(front, document, live)
     for sheet in book.sheets:
         sheet.finish()
@@ -50,12 +50,12 @@ def tables(document: Document, language: Language) -> bytes:
     book = Book(document, language)
     for section in document.sections:
         sheet = book.sheet(section.title)
-        _tables(sheet, section)
+        write_tables(sheet, section)
         sheet.finish()
     return package(book.workbook, book.results)
 
 
-def _tables(sheet: Sheet, section: Section) -> None:
+def write_tables(sheet: Sheet, section: Section) -> None:
     """A sheet of tables. Tables of the same columns stand under one header that stays in sight."""
     tables = section.tables
     sheet.widths = [

@@ -40,6 +40,7 @@ def quote(section: PlanSection) -> QuotePlan:
         customer=_party(section, "customer"),
         vendor=_party(section, "vendor"),
         logo=(str(vendor.data["logo"]), vendor.value_mark("logo")) if vendor.has("logo") else None,
+        status=section.text("status"),
         number=section.text("number"),
         revision=None if revision is None else str(revision),
         currency=section.text("currency") or str(assumed.value),

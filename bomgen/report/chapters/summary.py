@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import ceil
 
 from bomgen.core.document import Note, Section
@@ -22,24 +23,56 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
     return Section("summary", writer.word("section-summary"), text=text, notes=notes)
 
 
+def summarize_cluster(writer: Writer) -> Iterator[str]:
+    """A cluster in at most three sentences: its machines, what they are sized for, and its networks."""
+    yield _machines(writer)
+    yield from islice((*_training(writer), *_target(writer), *of_serving(writer)), 1)
+    networks = [
+        writer.word(
+            "quote-network",
+            name=writer.fabric_name(built.plan.name),
+            topology=writer.language.value(built.fabric.topology, "word"),
+            endpoints=writer.language.number(built.fabric.endpoints.value),
+            gbps=writer.language.number(built.fabric.links[0].rate_gbps.value),
+        )
+        for built in writer.report.design.fabrics
+    ]
+    if networks:
+        yield writer.word("quote-networks", networks=writer.word("list-semicolon").join(networks))
+
+
 def sentences(writer: Writer) -> Iterator[str]:
     """The proposal in sentences, made from its numbers."""
+    yield _machines(writer)
+    yield from _training(writer)
+    yield from _target(writer)
+    yield from _pods(writer)
+    yield from of_serving(writer)
+    for built in writer.report.design.fabrics:
+        yield from _direct(writer, built) if built.plan.switchless else (_fabric(writer, built),)
+
+
+def _machines(writer: Writer) -> str:
+    """GPUs and the servers or racks that they are in."""
     sizing, cluster = writer.report.design.sizing, writer.report.plan.cluster
     number = writer.language.number
     values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
     if sizing.servers and cluster.server and cluster.server.trays:
         racks = sizing.servers.value / cluster.server.trays.value
         values |= {"servers": number(sizing.servers.value), "racks": number(ceil(racks))}
-        yield writer.word("sentence-racks", server=writer.language.message(cluster.server.identity.name), **values)
-    elif sizing.servers and cluster.server:
+        return writer.word("sentence-racks", server=writer.language.message(cluster.server.identity.name), **values)
+    if sizing.servers and cluster.server:
         values |= {
             "servers": number(sizing.servers.value),
             "server": writer.language.message(cluster.server.identity.name),
         }
-        yield writer.word("sentence-servers", **values)
-    else:
-        yield writer.word("sentence-gpus", **values)
-    training = writer.report.plan.training
+        return writer.word("sentence-servers", **values)
+    return writer.word("sentence-gpus", **values)
+
+
+def _training(writer: Writer) -> Iterator[str]:
+    """How long the training takes."""
+    sizing, training = writer.report.design.sizing, writer.report.plan.training
     if training and sizing.run and sizing.days:
         yield writer.word(
             "sentence-tuning" if training.tuning else "sentence-training",
@@ -53,7 +86,11 @@ def sentences(writer: Writer) -> Iterator[str]:
             peak=writer.shown(sizing.run.peak_flops_per_gpu),
             precision=training.precision.value,
         )
-    compute = writer.report.plan.compute
+
+
+def _target(writer: Writer) -> Iterator[str]:
+    """What the GPUs reach of the computing power asked for."""
+    sizing, compute = writer.report.design.sizing, writer.report.plan.compute
     if compute and sizing.target and sizing.peak_flops:
         yield writer.word(
             "sentence-target",
@@ -63,32 +100,31 @@ def sentences(writer: Writer) -> Iterator[str]:
             precision=compute.precision.value,
             sparsity=writer.language.value(compute.sparsity.value, "word"),
         )
-    if sizing.pods and cluster.gpu.pod_chips:
-        yield writer.word("sentence-pods", pods=number(sizing.pods.value), chips=number(cluster.gpu.pod_chips.value))
-    yield from of_serving(writer)
-    for built in writer.report.design.fabrics:
-        if built.plan.switchless:
-            yield from _direct(writer, built)
-            continue
-        parts = writer.word("list-comma").join(
-            writer.word(
-                "sentence-tier-one" if tier.count.value == 1 else "sentence-tier",
-                count=number(tier.count.value),
-                tier=writer.label((tier.name,)),
-                switch=writer.language.message(tier.switch.identity.name),
-            )
-            for tier in built.fabric.tiers
-        )
-        planes = built.plan.planes.value
-        yield writer.word(
-            "sentence-fabric-planes" if planes > 1 else "sentence-fabric",
-            planes=number(planes),
-            name=built.plan.name,
-            topology=writer.language.value(built.fabric.topology, "word"),
-            endpoints=number(built.fabric.endpoints.value),
-            gbps=number(built.fabric.links[0].rate_gbps.value),
-            switches=parts,
-        )
+
+
+def _pods(writer: Writer) -> Iterator[str]:
+    """The pods of chips that are linked directly."""
+    pods, chips, number = (
+        writer.report.design.sizing.pods,
+        writer.report.plan.cluster.gpu.pod_chips,
+        writer.language.number,
+    )
+    if pods and chips:
+        yield writer.word("sentence-pods", pods=number(pods.value), chips=number(chips.value))
+
+
+def _fabric(writer: Writer, built: BuiltFabric) -> str:
+    """A fabric with its switches."""
+    planes, number = built.plan.planes.value, writer.language.number
+    return writer.word(
+        "sentence-fabric-planes" if planes > 1 else "sentence-fabric",
+        planes=number(planes),
+        name=built.plan.name,
+        topology=writer.language.value(built.fabric.topology, "word"),
+        endpoints=number(built.fabric.endpoints.value),
+        gbps=number(built.fabric.links[0].rate_gbps.value),
+        switches=writer.describe_switches(built),
+    )
 
 
 def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:

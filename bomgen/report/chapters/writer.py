@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +12,8 @@ from bomgen.core.document import Cell, Column, Row, Table
 from bomgen.core.language import Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Reference, origin_text
+from bomgen.design.assembly import BuiltFabric
+from bomgen.plan.types import ROLES
 from bomgen.pricing.bill import Line, cluster_path
 from bomgen.report.metrics import Path, Paths, dotted
 from bomgen.report.result import OPERATION, Report, numbers_of, one_line
@@ -93,7 +96,8 @@ class Writer:
     def described(self, line: Line) -> str:
         """What a line is called: by vendor and name, or by what is charged; parts that the customer has say so."""
         name = self.language.message(line.description)
-        name = name if line.vendor in (None, GENERIC) else f"{line.vendor} {name}"
+        is_named = line.vendor in (None, GENERIC) or name.casefold().startswith(f"{line.vendor} ".casefold())
+        name = name if is_named else f"{line.vendor} {name}"
         if line.charge and line.charge.name is None:
             name = self.word(f"charge-{line.charge.kind}")
         return self.word("in-stock", name=name) if line.in_stock else name
@@ -135,6 +139,26 @@ class Writer:
             currency = self.report.quote.totals.currency
             return Cell(rounded(Fraction(figure.value), currency), currency, why, self._least(path))
         return Cell(self.held(figure), figure.unit, why, self._least(path))
+
+    def number(self, path: Path) -> Cell:
+        """The number at a path as a cell that says nothing of where it comes from."""
+        return replace(self.cell(path), why=None)
+
+    def fabric_name(self, name: str) -> str:
+        """What a fabric is called: those that have the name of their role by that, others as the plan does."""
+        return self.word(f"compare-{name}") if name in ROLES else name
+
+    def describe_switches(self, built: BuiltFabric) -> str:
+        """The switches of a fabric, tier by tier, in one line."""
+        return self.word("list-comma").join(
+            self.word(
+                "sentence-tier-one" if tier.count.value == 1 else "sentence-tier",
+                count=self.language.number(tier.count.value),
+                tier=self.label((tier.name,)),
+                switch=self.language.message(tier.switch.identity.name),
+            )
+            for tier in built.fabric.tiers
+        )
 
     def _least(self, path: Path) -> bool:
         """Whether a cost of running leaves something out."""

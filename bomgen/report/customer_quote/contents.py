@@ -1,0 +1,334 @@
+"""The quote as a document: cover, offer, order list, bill, site, delivery and terms, for the customer to sign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from bomgen import __version__
+from bomgen.core import chinese_amount
+from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Table
+from bomgen.core.language import Language
+from bomgen.core.money import Totals, minor_unit
+from bomgen.pricing.bill import CATEGORIES
+from bomgen.report.customer_quote.record import CustomerQuote, QuotedAlternative, QuotedCluster, QuotedLine
+
+CHINESE = "zh"
+OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
+"""Categories that a cluster is often ordered with; those that a quote has no line of are said not to be included."""
+Drawings = Mapping[str, tuple[Drawing, ...]]
+"""Drawings of each cluster by its name."""
+
+
+def quote_document(quote: CustomerQuote, language: Language, networks: Drawings, floors: Drawings) -> Document:
+    """The document that the customer signs; `networks` and `floors` are the drawings of each cluster by its name."""
+    sections = (
+        _offer(quote, language, networks),
+        _order_list(quote, language),
+        _bill(quote, language),
+        _alternatives(quote, language),
+        _not_included(quote, language),
+        _site(quote, language, floors),
+        _terms(quote, language),
+    )
+    return Document(
+        title=quote.title,
+        subtitle=_subtitle(quote, language),
+        language=language.code,
+        facts=tuple(_facts(quote, language)),
+        headline=(),
+        sections=tuple(section for section in sections if section),
+        totals=quote.totals,
+        footer=language.word("quote-footer", name=_number(quote, language), version=__version__),
+        parties=quote.parties,
+        logo=quote.logo,
+        protected=quote.protected,
+        cover=_cover(quote, language),
+        id=quote.id,
+    )
+
+
+def _subtitle(quote: CustomerQuote, language: Language) -> str:
+    if quote.status:
+        return language.word(f"quote-{quote.status}")
+    return language.word("quote-quotation")
+
+
+def _number(quote: CustomerQuote, language: Language) -> str:
+    """What the quote is called on every page."""
+    return f"{language.word('quote-quotation')} {quote.number}" if quote.number else quote.title
+
+
+def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]]:
+    word = language.word
+    if quote.number:
+        yield word("fact-number"), quote.number
+    if quote.revision:
+        yield word("fact-revision"), quote.revision
+    if quote.date:
+        yield word("fact-date"), language.date(quote.date)
+    if quote.valid_until:
+        yield word("fact-valid-until"), language.date(quote.valid_until)
+    elif quote.valid_days:
+        yield word("fact-valid"), language.value(quote.valid_days, "days")
+    if quote.payment:
+        yield word("fact-payment"), quote.payment
+    yield word("fact-currency"), quote.totals.currency
+
+
+def _cover(quote: CustomerQuote, language: Language) -> Cover:
+    """The total with what it covers."""
+    totals, word = quote.totals, language.word
+    if not totals.priced_lines:
+        return Cover(word("quote-no-total"), (_unpriced(quote, language),) if totals.lines else ())
+    amount = language.money(totals.amount, totals.currency)
+    notes = [
+        word("quote-covers-tax", share=language.share(totals.tax_share)) if totals.tax_share else word("quote-no-tax")
+    ]
+    if language.code == CHINESE and totals.currency == chinese_amount.CURRENCY:
+        notes.insert(0, word("quote-in-capitals", amount=chinese_amount.write_in_capitals(totals.amount)))
+    if totals.complete:
+        notes.append(word("quote-covers-all", lines=language.integer(totals.lines)))
+        return Cover(amount, tuple(notes))
+    return Cover(word("ui-at-least", amount=amount), (*notes, _unpriced(quote, language)))
+
+
+def _unpriced(quote: CustomerQuote, language: Language) -> str:
+    """How many lines have no price, by category."""
+    counts: dict[str, int] = {}
+    for line in quote.lines:
+        if line.counted and line.amount is None:
+            counts[line.category] = counts.get(line.category, 0) + 1
+    named = (
+        language.word(
+            "quote-unpriced-of", category=language.word(f"category-{category}"), count=language.integer(count)
+        )
+        for category, count in counts.items()
+    )
+    return language.word(
+        "quote-unpriced",
+        lines=language.integer(sum(counts.values())),
+        all=language.integer(quote.totals.lines),
+        names=language.word("list-comma").join(named),
+    )
+
+
+def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Section:
+    """What is offered, in at most three sentences and one drawing a cluster."""
+    text = [sentence for cluster in quote.clusters for sentence in cluster.sentences]
+    drawings = [
+        replace(drawing, title=_name(cluster, language))
+        for cluster in quote.clusters
+        for drawing in networks.get(cluster.name, ())[:1]
+        if cluster.fabrics
+    ]
+    return Section("offer", language.word("quote-offer"), text=(" ".join(text),), drawings=tuple(drawings))
+
+
+def _name(cluster: QuotedCluster, language: Language) -> str:
+    """What the network that is drawn is called."""
+    return language.word("name-in").join(name for name in (cluster.name, cluster.fabrics[0].name) if name)
+
+
+def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
+    """Every part number once, with all its pieces and what they come to."""
+    columns = (
+        Column("part", language.word("column-sku"), "text", 30),
+        Column("description", language.word("column-description"), "text", 50),
+        Column("pieces", language.word("quote-pieces"), "number", 10),
+        Column("amount", language.word("column-amount"), "money", 20),
+    )
+    found: dict[tuple[str, str], list[QuotedLine]] = {}
+    for line in quote.lines:
+        if line.counted and not line.in_stock:
+            found.setdefault((line.part_number or "", line.description), []).append(line)
+    rows = tuple(
+        Row(
+            (
+                Cell(_part_number(lines[0], language)),
+                Cell(lines[0].description),
+                Cell(sum(line.pieces for line in lines)),
+                _sum(lines, quote.totals.currency),
+            )
+        )
+        for lines in found.values()
+    )
+    table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
+    text = language.word("quote-order-list-lead")
+    tables = tuple(each for each in (table, _required(quote, language)) if each)
+    return Section("order-list", language.word("quote-order-list"), text=(text,), tables=tables) if rows else None
+
+
+def _required(quote: CustomerQuote, language: Language) -> Table | None:
+    """What the parts of the bill require and what has no price; None where there is nothing."""
+    columns = (
+        Column("part", language.word("column-sku"), "text", 30),
+        Column("description", language.word("column-description"), "text", 50),
+        Column("pieces", language.word("quote-pieces"), "number", 10),
+    )
+    rows = tuple(
+        Row((Cell(_part_number(line, language)), Cell(line.description), Cell(line.pieces)))
+        for line in quote.lines
+        if not line.counted
+    )
+    caption = language.word("quote-required-lead")
+    return Table("required", language.word("quote-required"), columns, rows, caption, open=True) if rows else None
+
+
+def _part_number(line: QuotedLine, language: Language) -> str:
+    return line.part_number or (language.word("no-part-number") if not line.charge else "")
+
+
+def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:
+    """What lines come to: nothing where none has a price, a lower bound where one has none."""
+    amounts = [line.amount for line in lines if line.amount is not None]
+    if not amounts:
+        return Cell(None, currency)
+    return Cell(
+        sum(amounts, Decimal(0)), currency, least=len(amounts) < len(lines) or any(line.least for line in lines)
+    )
+
+
+def _bill(quote: CustomerQuote, language: Language) -> Section:
+    """Every line of the bill, by category."""
+    word, currency = language.word, quote.totals.currency
+    columns = (
+        Column("sku", word("column-sku"), "text", 23),
+        Column("description", word("column-description"), "text", 34),
+        Column("place", word("quote-place"), "text", 23),
+        Column("quantity", word("column-quantity"), "number", 9),
+        Column("spare", word("column-spare"), "number", 7),
+        Column("unit_price", word("column-unit-price"), "money", 13),
+        Column("discount", word("column-discount"), "share", 8),
+        Column("amount", word("column-amount"), "money", 15),
+    )
+    rows = tuple(_bill_row(line, language, currency) for line in quote.lines if line.counted)
+    return Section(
+        "bill", word("section-bill"), tables=(Table("bill", word("section-bill"), columns, rows, open=True),)
+    )
+
+
+def _bill_row(line: QuotedLine, language: Language, currency: str) -> Row:
+    cells = (
+        Cell(_part_number(line, language)),
+        Cell(line.description),
+        Cell(line.place),
+        Cell(line.quantity),
+        Cell(line.spare),
+        Cell(line.unit_price, currency, share_of_hardware=line.share_of_hardware),
+        Cell(line.discount, "share"),
+        Cell(line.amount, currency, least=line.least),
+    )
+    return Row(cells, language.word(f"category-{line.category}"), line.in_stock, line.id)
+
+
+def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
+    """The plan and its alternatives side by side."""
+    if not quote.alternatives:
+        return None
+    word, currency = language.word, quote.totals.currency
+    columns = (
+        Column("name", word("xlsx-category"), "text", 30),
+        *(Column(f"amount-{at}", each.name, "money", 20) for at, each in enumerate(quote.alternatives)),
+    )
+    rows = [
+        Row(
+            (
+                Cell(word(f"category-{category}")),
+                *(_category_amount(each, category, currency) for each in quote.alternatives),
+            )
+        )
+        for category in CATEGORIES
+        if any(category in each.amounts for each in quote.alternatives)
+    ]
+    totals = (Cell(each.totals.amount, currency, least=not each.totals.complete) for each in quote.alternatives)
+    rows.append(Row((Cell(_total_label(quote.totals, language)), *totals)))
+    table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
+    return Section("alternatives", word("section-alternatives"), text=(word("quote-alternatives"),), tables=(table,))
+
+
+def _category_amount(each: QuotedAlternative, category: str, currency: str) -> Cell:
+    amount, least = each.amounts.get(category, (Decimal(0) * minor_unit(currency), False))
+    return Cell(amount, currency, least=least)
+
+
+def _total_label(totals: Totals, language: Language) -> str:
+    return language.word("quote-total-with-tax" if totals.tax_share else "ui-total")
+
+
+def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
+    """What an order of a cluster often has and this one has not."""
+    word, held = language.word, {name for line in quote.lines for name in (line.category, line.charge)}
+    missing = [word(f"quote-without-{category}") for category in OFFERED_BESIDE if category not in held]
+    if not quote.totals.tax_share:
+        missing.append(word("quote-without-tax"))
+    if not missing:
+        return None
+    text = word("quote-without", names=word("list-comma").join(missing))
+    return Section("not-included", word("quote-not-included"), text=(text,))
+
+
+def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section | None:
+    """The networks, and what the customer provides: room, power and cooling, with the floor."""
+    tables = tuple(
+        table
+        for cluster in quote.clusters
+        for table in (_networks(cluster, language), _site_numbers(cluster, language))
+        if table.rows
+    )
+    drawings = tuple(drawing for cluster in quote.clusters for drawing in floors.get(cluster.name, ())[:1])
+    if not tables:
+        return None
+    return Section("racks-and-network", language.word("quote-site"), tables=tables, drawings=drawings)
+
+
+def _networks(cluster: QuotedCluster, language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("name", word("column-fabric"), "text", 20),
+        Column("topology", word("compare-topology"), "text", 20),
+        Column("rate", word("quote-rate"), "number", 12),
+        Column("endpoints", word("quote-endpoints"), "number", 10),
+        Column("switches", word("compare-switches"), "text", 44),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(each.name),
+                Cell(each.topology),
+                Cell(each.rate_gbps, "Gb/s"),
+                Cell(each.endpoints),
+                Cell(each.switches),
+            )
+        )
+        for each in cluster.fabrics
+    )
+    return Table(f"networks-{cluster.name}", _title(cluster, language, "section-network"), columns, rows, open=True)
+
+
+def _site_numbers(cluster: QuotedCluster, language: Language) -> Table:
+    columns = (
+        Column("name", language.word("quote-item"), "text", 50),
+        Column("value", language.word("column-value"), "number", 20),
+    )
+    rows = tuple(Row((Cell(label), cell)) for label, cell in cluster.site)
+    return Table(f"site-{cluster.name}", _title(cluster, language, "section-site"), columns, rows, open=True)
+
+
+def _title(cluster: QuotedCluster, language: Language, word: str) -> str:
+    """A title, behind the name of the cluster where the plan has several."""
+    return language.word("name-in").join(name for name in (cluster.name, language.word(word)) if name)
+
+
+def _terms(quote: CustomerQuote, language: Language) -> Section:
+    """Delivery, prices, payment and validity, and what the vendor says beside."""
+    word, totals = language.word, quote.totals
+    text = [word("quote-delivery")]
+    text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
+    text.append(word("terms-tax" if totals.tax_share else "terms-no-tax"))
+    if quote.status:
+        text.append(word(f"quote-{quote.status}-text"))
+    if quote.payment:
+        text.append(word("terms-payment", payment=quote.payment))
+    return Section("terms", word("section-terms"), text=(*text, *quote.terms))

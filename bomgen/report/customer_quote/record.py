@@ -1,0 +1,237 @@
+"""What a customer may see of a result, and nothing else.
+
+The quote is written from this record alone. It has words, numbers and amounts: no derivation, no place of a plan, no
+warning, no confidence and no cost of the seller can reach a document that never saw one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.core.document import Cell, Party
+from bomgen.core.money import Totals
+from bomgen.core.picture import Logo
+from bomgen.design.assembly import BuiltFabric
+from bomgen.plan.commercial_terms import Party as Side
+from bomgen.plan.commercial_terms import QuotePlan
+from bomgen.pricing.bill import CATEGORIES, Line
+from bomgen.pricing.breakdown import category_amounts
+from bomgen.pricing.quote import QuoteLine
+from bomgen.report.chapters.money import parties
+from bomgen.report.chapters.summary import summarize_cluster
+from bomgen.report.chapters.writer import Writer
+from bomgen.report.metrics import Path
+
+RACKS = "racks"
+PROTECTED = "protected"
+"""What a plan calls a workbook whose inputs alone may be changed."""
+SITE_NUMBERS: tuple[Path, ...] = (
+    *(("site", key) for key in ("racks", "compute_racks", "management_racks", "compute_rack_power_w")),
+    *(("site", key) for key in ("power_w", "facility_power_w", "heat_btu_per_hour")),
+    *(("site", key) for key in ("weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2")),
+)
+"""What a customer has to provide: room, power and cooling, by their paths in bom.json."""
+
+
+class QuotedLine(NamedTuple):
+    """A line of the bill in words; prices are None where there are none."""
+
+    id: str
+    category: str
+    """Its key in `CATEGORIES`."""
+    place: str
+    """The fabric and the place in it, where it has one."""
+    part_number: str | None
+    charge: str | None
+    """What is charged beside the parts, such as `freight`; None for a part."""
+    description: str
+    quantity: int | Fraction
+    spare: int
+    unit_price: Decimal | None
+    discount: Fraction
+    amount: Decimal | None
+    least: bool
+    """Whether the amount is a share of hardware of which some has no price."""
+    share_of_hardware: Fraction | None
+    in_stock: bool
+    counted: bool
+    """Whether the totals count it: parts that others require and that have no price are listed only."""
+
+    @property
+    def pieces(self) -> int | Fraction:
+        """Pieces that are delivered, spare ones included."""
+        return self.quantity + self.spare
+
+
+class QuotedFabric(NamedTuple):
+    """A network in words."""
+
+    name: str
+    topology: str
+    rate_gbps: int
+    endpoints: int
+    switches: str
+    oversubscription: str
+
+
+class QuotedCluster(NamedTuple):
+    """A cluster in words; `name` is empty where the plan has one."""
+
+    name: str
+    sentences: tuple[str, ...]
+    fabrics: tuple[QuotedFabric, ...]
+    site: tuple[tuple[str, Cell], ...]
+    """Label and number of what the customer provides."""
+
+
+class QuotedAlternative(NamedTuple):
+    """What the plan or an alternative comes to: amounts by category, each with whether something is left out of it."""
+
+    name: str
+    amounts: Mapping[str, tuple[Decimal | None, bool]]
+    totals: Totals
+
+
+class CustomerQuote(NamedTuple):
+    """Everything that a quote says."""
+
+    title: str
+    customer: str | None
+    parties: tuple[Party, ...]
+    logo: Logo | None
+    status: str | None
+    """`budgetary` or `firm`, where the plan says so."""
+    number: str | None
+    revision: str | None
+    date: str | None
+    valid_until: str | None
+    valid_days: int | None
+    payment: str | None
+    terms: tuple[str, ...]
+    lines: tuple[QuotedLine, ...]
+    totals: Totals
+    clusters: tuple[QuotedCluster, ...]
+    alternatives: tuple[QuotedAlternative, ...]
+    """The plan first; empty where there are none."""
+    protected: bool
+    id: str
+    """The name of the plan and the digest of its bytes, by which an edited workbook is recognised."""
+
+
+def customer_quote(writer: Writer) -> CustomerQuote:
+    """What a customer may see of the writer's report, in its language."""
+    report, plan = writer.report, writer.report.plan.quote
+    day = date.fromisoformat(plan.date) if plan.date else None
+    days = int(plan.valid_days.value) if plan.valid_days else None
+    return CustomerQuote(
+        title=report.plan.title,
+        customer=plan.customer.name if plan.customer else None,
+        parties=parties(writer) or tuple(_named_parties(writer, plan)),
+        logo=report.logo,
+        status=plan.status,
+        number=plan.number,
+        revision=plan.revision,
+        date=plan.date,
+        valid_until=(day + timedelta(days=days)).isoformat() if day and days else None,
+        valid_days=days,
+        payment=plan.payment,
+        terms=plan.terms,
+        lines=tuple(_lines(writer)),
+        totals=report.quote.totals._replace(low=None, high=None),
+        clusters=tuple(_cluster(each) for each in writer.cluster_writers()),
+        alternatives=tuple(_alternatives(writer)),
+        protected=plan.workbook == PROTECTED,
+        id=f"{report.plan.name} {report.sha256}",
+    )
+
+
+def _named_parties(writer: Writer, plan: QuotePlan) -> Iterator[Party]:
+    """The customer by name, where the plan has no more of either side."""
+    if plan.customer == (plan.customer and Side(plan.customer.name)) and plan.customer:
+        yield Party(writer.word("fact-customer"), (plan.customer.name,))
+
+
+def _lines(writer: Writer) -> Iterator[QuotedLine]:
+    """The lines of the bill by category, those that no total counts among them."""
+    counted = {id(line) for line in writer.report.quote.lines}
+    for line in sorted(writer.report.quote.all_lines, key=lambda line: CATEGORIES.index(line.line.category)):
+        yield _line(writer, line, id(line) in counted)
+
+
+def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
+    line = priced.line
+    share = line.charge.share if line.charge else None
+    return QuotedLine(
+        id=line.id,
+        category=line.category,
+        place=writer.joined(*(name for name in (line.cluster, *_places(writer, line)) if name)),
+        part_number=line.sku,
+        charge=line.charge.kind if line.charge else None,
+        description=writer.described(line),
+        quantity=line.quantity.value,
+        spare=int(line.spare.value) if line.spare else 0,
+        unit_price=priced.unit.amount,
+        discount=priced.discount,
+        amount=priced.amount,
+        least=priced.least,
+        share_of_hardware=Fraction(share.value) if share else None,
+        in_stock=line.in_stock,
+        counted=counted,
+    )
+
+
+def _places(writer: Writer, line: Line) -> Iterator[str]:
+    """Where the pieces of a line go: a network, and in it a tier, links, or the end of links."""
+    if line.fabric:
+        yield writer.fabric_name(line.fabric)
+    kind, _, end = ("" if line.charge else line.role or "").partition("/")
+    lower, joined, upper = kind.partition("-")
+    if line.fabric and joined and not lower.startswith("in_"):
+        tiers = {"lower": writer.label((lower,)), "upper": writer.label((upper,))}
+        yield writer.word("quote-links", **tiers)
+        if end:
+            yield writer.word("quote-end", end=writer.label((end,)))
+    elif kind:
+        yield writer.language.value(kind, "word")
+
+
+def _cluster(writer: Writer) -> QuotedCluster:
+    return QuotedCluster(
+        name=writer.report.plan.cluster_name,
+        sentences=tuple(summarize_cluster(writer)),
+        fabrics=tuple(_fabric(writer, built) for built in writer.report.design.fabrics if built.fabric.tiers),
+        site=tuple((writer.label(path), _number(writer, path)) for path in SITE_NUMBERS if path in writer.numbers),
+    )
+
+
+def _number(writer: Writer, path: Path) -> Cell:
+    """A number of the site; that racks are counted in racks goes without saying."""
+    found = writer.number(path)
+    return replace(found, unit="") if found.unit == RACKS else found
+
+
+def _fabric(writer: Writer, built: BuiltFabric) -> QuotedFabric:
+    path: Path = ("fabrics", built.plan.name, "oversubscription", "leaf")
+    return QuotedFabric(
+        name=writer.fabric_name(built.plan.name),
+        topology=writer.language.value(built.fabric.topology, "word"),
+        rate_gbps=int(built.fabric.links[0].rate_gbps.value),
+        endpoints=int(built.fabric.endpoints.value),
+        switches=writer.describe_switches(built),
+        oversubscription=writer.language.cell(writer.number(path)) if path in writer.numbers else "",
+    )
+
+
+def _alternatives(writer: Writer) -> Iterator[QuotedAlternative]:
+    report = writer.report
+    if not report.alternatives:
+        return
+    names = (writer.word("column-as-planned"), *(each.name for each in report.plan.quote.alternatives))
+    for name, each in zip(names, (report, *report.alternatives), strict=True):
+        amounts = {part.category: (part.amount, not part.complete) for part in category_amounts(each.quote.lines)}
+        yield QuotedAlternative(name, amounts, each.quote.totals._replace(low=None, high=None))
