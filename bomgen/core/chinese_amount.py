@@ -13,18 +13,18 @@ _PLACES = ("", "拾", "佰", "仟")
 _GROUPS = ("", "万", "亿", "万亿", "亿亿")
 """The names of the groups of four digits, from the right."""
 _GROUP = 4
-_CENT = Decimal("0.01")
+_CENT, _CENTS, _TENTH = Decimal("0.01"), 100, 10
 
 
 def write_in_capitals(amount: Decimal) -> str:
     """An amount of yuan, 0 or more and below 10^20, in capitals: 1234.50 is 人民币壹仟贰佰叁拾肆元伍角."""
-    yuan, cents = divmod(int(amount.quantize(_CENT, ROUND_HALF_UP) * 100), 100)
-    tenths, hundredths = divmod(cents, 10)
+    yuan, cents = divmod(int(amount.quantize(_CENT, ROUND_HALF_UP) * _CENTS), _CENTS)
+    tenths, hundredths = divmod(cents, _TENTH)
     whole = f"{_whole(yuan)}元" if yuan else ""
     if not cents:
         return f"人民币{whole or '零元'}整"
     # A nought between yuan and cents is written, be it of the yuan or of the tenths.
-    gap = "零" if yuan and (not tenths or not yuan % 10) else ""
+    gap = "零" if yuan and (not tenths or not yuan % _TENTH) else ""
     part = f"{_DIGITS[tenths]}角" if tenths else ""
     part += f"{_DIGITS[hundredths]}分" if hundredths else ""
     return f"人民币{whole}{gap}{part}"

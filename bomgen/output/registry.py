@@ -91,7 +91,7 @@ PRICE_LISTS = Formats("price_lists", first=("csv",), helpers=("entries", "forms"
 
 
 def choose_documents(names: Iterable[str]) -> list[Choice]:
-    """The documents that formats and names of files, such as `quote.md`, stand for; each once.
+    """The documents that formats and names of files, such as `quote.md`, stand for; each once, quotes first.
 
     Raises ValueError for a name that is neither.
     """
@@ -105,7 +105,8 @@ def choose_documents(names: Iterable[str]) -> list[Choice]:
     if unknown := [name for name in wanted if name not in found]:
         message = f"no format '{', '.join(unknown)}'; there are {','.join(DOCUMENTS.names)}, or a file such as quote.md"
         raise ValueError(message)
-    return list(dict.fromkeys(choice for name in wanted for choice in found[name]))
+    chosen = dict.fromkeys(choice for name in wanted for choice in found[name])
+    return sorted(chosen, key=lambda choice: KINDS.index(choice.kind) if choice.kind else len(KINDS))
 
 
 def is_file_of_bomgen(name: str) -> bool:

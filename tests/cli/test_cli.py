@@ -101,11 +101,15 @@ def test_version(run: Run) -> None:
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.stem)
 def test_every_example_builds_in_every_format(plan: Path, tmp_path: Path, run: Run) -> None:
-    """Each plan of plans/ gives all five files; bom.json keeps to its schema; stdout has a summary and their paths."""
+    """Each plan of plans/ gives all eight files; bom.json keeps to its schema; stdout has a summary and their paths."""
     outcome = run("build", str(plan), "-o", str(tmp_path / "out"))
     assert 0 == outcome.exit_code, outcome.stderr
     name = plan.stem.lower()
-    files = ["bom.csv", "bom.json", "report.html", "report.md", "report.xlsx"]
+    files = [
+        "bom.csv",
+        "bom.json",
+        *(f"{kind}.{form}" for kind in ("quote", "report") for form in ("html", "md", "xlsx")),
+    ]
     assert [f"{name}/{file}" for file in files] == written(tmp_path / "out")
     assert [] == [file for file in files if str(tmp_path / "out" / name / file) not in outcome.stdout]
     bom = json.loads((tmp_path / "out" / name / "bom.json").read_text(encoding="utf-8"))
@@ -228,14 +232,13 @@ def test_a_plan_that_is_not_there_is_wrong_usage(command: str, plan: str, run: R
     assert plan in outcome.stderr
 
 
-def test_a_pdf_without_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    """No Chromium: exit code 3, one line that says what is missing, and no other file either."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("BOMGEN_CHROMIUM", raising=False)
+def test_a_pdf_without_weasyprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    """No WeasyPrint: exit code 3, one line that says what to install, and no other file either."""
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
     outcome = run("build", "-", "-f", "md,pdf", stdin=PLAN)
     assert 3 == outcome.exit_code
     assert "bomgen: not written: quote.pdf: " in outcome.stderr
-    assert "Chromium" in outcome.stderr
+    assert "pip install 'bomgen[pdf]'" in outcome.stderr
     assert [] == written(tmp_path)
 
 

@@ -16,11 +16,6 @@ from children import DEEP, NEW, OLD, Child, outcome, state
 CHECKOUT = Path(__file__).parents[2]
 PATIENCE = 20
 """Seconds within which something begins or is over."""
-BROWSER = """#!/bin/sh
-sleep 300 &
-echo $$ $! > "$PIDS.new" && mv "$PIDS.new" "$PIDS"
-wait
-"""
 ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 SIGNALS = {"interrupt": (signal.SIGINT, 130), "end": (signal.SIGTERM, 143), "hang-up": (signal.SIGHUP, 129)}
 
@@ -95,19 +90,13 @@ def test_what_is_thrown_away_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("how", SIGNALS if DEEP else ["interrupt", "end"])
-@pytest.mark.parametrize("slow", ["browser", "template", "reader"])
+@pytest.mark.parametrize("slow", ["template", "reader"])
 def test_what_was_started_is_ended(how: str, slow: str, work: Path, tmp_path: Path) -> None:
-    """A browser with its processes, the process of a template, a pipe that nobody reads: all end, nothing is left."""
+    """The process of a template, a pipe that nobody reads: all end, nothing is left."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(temporary), "PIDS": str(tmp_path / "pids")}
-    if slow == "browser":
-        browser = tmp_path / "browser"
-        browser.write_text(BROWSER, encoding="utf-8")
-        browser.chmod(0o755)
-        environment["BOMGEN_CHROMIUM"] = str(browser)
-        arguments = ["build", "plan.yaml", "-q", "-f", "json,pdf"]
-    elif slow == "template":
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(temporary)}
+    if slow == "template":
         (work / "endless.txt.j2").write_text(ENDLESS, encoding="utf-8")
         arguments = ["build", "plan.yaml", "-q", "-f", "json", "--template", "endless.txt.j2"]
     else:
@@ -115,10 +104,7 @@ def test_what_was_started_is_ended(how: str, slow: str, work: Path, tmp_path: Pa
         arguments = ["wiring", "plan.yaml", "-q", "-o", "pipe"]
     child = Child(arguments, work, environment=environment)
     begun = time.monotonic()
-    if slow == "browser":
-        until((tmp_path / "pids").is_file)
-        started = [int(number) for number in (tmp_path / "pids").read_text(encoding="utf-8").split()]
-    elif slow == "template":
+    if slow == "template":
         until(lambda: children(child.number))
         time.sleep(0.5)
         started = children(child.number)

@@ -30,6 +30,9 @@ LOADING_HREF = {"link", "base", "image", "use", "feimage"}
 ADDRESS = re.compile(r"(?:https?:)?//|ftp:|wss?:", re.IGNORECASE)
 
 
+SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu")
+
+
 class Word(NamedTuple):
     """A printed word and where it stands, in points from the upper left corner."""
 
@@ -91,15 +94,24 @@ def _built(folder: Path, run: Any, plan: str, *options: str) -> Path:
     return folder / plan.lower()
 
 
+def _printed(run: Any, chromium: str, place: Path, page: Path) -> Path:
+    """A page printed by Chromium."""
+    pdf = place / "report.pdf"
+    switches = (*SWITCHES, f"--user-data-dir={place / 'profile'}", "--no-pdf-header-footer", f"--print-to-pdf={pdf}")
+    done = run(chromium, *switches, page.as_uri())
+    assert pdf.is_file(), done.stderr
+    return pdf
+
+
 @pytest.fixture(scope="module")
 def printed(quotes, judge, run, tmp_path_factory) -> dict[str, str]:
-    """The quote as `-f pdf` prints it (`text`, `pages`) and its document after the scripts have run (`dom`)."""
+    """The report as Chromium prints it (`text`, `pages`) and its document after the scripts have run (`dom`)."""
     chromium, pdftotext, pdfinfo = judge("chromium"), judge("pdftotext"), judge("pdfinfo")
     place = tmp_path_factory.mktemp("chromium")
-    pdf = _built(place, run, PRINTED, "-f", "pdf") / "quote.pdf"
-    switches = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={place / 'profile'}")
-    page = (quotes[PRINTED] / "report.html").as_uri()
-    shown = run(chromium, *switches, "--virtual-time-budget=3000", "--dump-dom", page)
+    page = quotes[PRINTED] / "report.html"
+    pdf = _printed(run, chromium, place, page)
+    switches = (*SWITCHES, f"--user-data-dir={place / 'profile'}")
+    shown = run(chromium, *switches, "--virtual-time-budget=3000", "--dump-dom", page.as_uri())
     assert shown.returncode == 0, shown.stderr
     text = run(pdftotext, "-layout", pdf, "-")
     info = run(pdfinfo, "-f", "1", "-l", "9999", pdf)
@@ -108,12 +120,12 @@ def printed(quotes, judge, run, tmp_path_factory) -> dict[str, str]:
 
 @pytest.fixture(scope="module", params=["en", "zh"])
 def long_print(request, judge, run, tmp_path_factory) -> list[list[Word]]:
-    """The words of every page of a long quote, as `-f pdf` prints it, in each language."""
-    judge("chromium")
-    pdftotext = judge("pdftotext")
+    """The words of every page of a long report, as Chromium prints it, in each language."""
+    chromium, pdftotext = judge("chromium"), judge("pdftotext")
     place = tmp_path_factory.mktemp("long")
-    options = ("-f", "pdf", "--set", f"quote.language={request.param}")
-    boxes = run(pdftotext, "-bbox", _built(place, run, LONG, *options) / "quote.pdf", "-").stdout
+    options = ("-f", "html", "--set", f"quote.language={request.param}")
+    pdf = _printed(run, chromium, place, _built(place, run, LONG, *options) / "report.html")
+    boxes = run(pdftotext, "-bbox", pdf, "-").stdout
     return [
         [Word(text, *map(float, place)) for *place, text in BOX.findall(page)] for page in boxes.split("<page ")[1:]
     ]

@@ -346,7 +346,7 @@ def test_the_logo_is_printed(judge, run, tmp_path):
         environment={"HOME": str(tmp_path)},
     )
     assert printed.returncode == 0, printed.stderr
-    listed = run(pdfimages, "-list", tmp_path / "quote.pdf").stdout.splitlines()[2:]
+    listed = run(pdfimages, "-list", tmp_path / "report.pdf").stdout.splitlines()[2:]
     assert [line.split()[:5] for line in listed] == [["1", "0", "image", str(width), str(height)]]
 
 

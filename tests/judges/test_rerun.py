@@ -45,4 +45,4 @@ def test_a_rerun_elsewhere_gives_the_same_bytes(quotes: dict[str, Path], locales
         for path in sorted(folder.iterdir()):
             found += 1
             assert path.read_bytes() == (tmp_path / folder.name / path.name).read_bytes(), path
-    assert found == 6 * len(quotes)
+    assert found == 9 * len(quotes)

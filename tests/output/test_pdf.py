@@ -1,101 +1,53 @@
-"""The PDF: which browser prints it, with which switches, and what is said when none does."""
+"""The PDF of a quote: pages, fonts, outline and numbers of pages; and what is said where it cannot be made."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from time import sleep
+import builtins
+import sys
+from typing import Any
 
 import pytest
 
-from bomgen.output import pdf as printing
 from bomgen.output.pdf import NotPrinted, pdf
 
-PAGE = b"<!DOCTYPE html><title>Quote</title>"
-PRINTS = """#!/bin/sh
-for word in "$@"; do case "$word" in --print-to-pdf=*) out="${word#*=}"; esac; done
-{ printf '%%PDF-1.4\\n'; printf '%s\\n' "$0" "$@"; cat "${word#file://}"; printf '\\n%%%%EOF\\n'; } > "$out"
-"""
-FAILS = "#!/bin/sh\necho no display >&2\nexit 7\n"
-STOPS_HALFWAY = PRINTS.replace("printf '\\n%%%%EOF\\n';", "")
-HANGS = "#!/bin/sh\nsleep 60 &\necho $! > {}\nwait\n"
+PAGE = b'<!DOCTYPE html><html lang="en"><head><title>Quote</title></head><body><h1>Quote</h1></body></html>'
 
 
-def _browser(folder: Path, name: str, text: str) -> Path:
-    place = folder / name
-    place.write_text(text, encoding="utf-8")
-    place.chmod(0o755)
-    return place
+def test_a_page_is_printed() -> None:
+    """The bytes of a PDF come out."""
+    printed = pdf(PAGE)
+    assert printed.startswith(b"%PDF-")
+    assert printed.rstrip().endswith(b"%%EOF")
 
 
-def _ended(process: int) -> bool:
-    """Whether a process is gone, or waits only for being asked how it ended."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text("utf-8").split()[2] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+@pytest.mark.parametrize("address", ["https://example.com/picture.png", "file:///etc/hostname"])
+def test_nothing_is_fetched(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that refers to the network or to a file is printed without what it refers to."""
+    import urllib.request
 
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("fetched")
 
-def _path(folder: Path) -> dict[str, str]:
-    return {"PATH": f"{folder}"}
-
-
-@pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome", "chrome", "msedge"])
-def test_a_browser_in_path_prints(name: str, tmp_path: Path) -> None:
-    """Each of the browsers is found by its name, and what it prints comes out as it is."""
-    browser = _browser(tmp_path, name, PRINTS)
-    printed = pdf(PAGE, _path(tmp_path)).decode()
-    assert f"\n{browser}\n" in printed
-    assert PAGE.decode() in printed
-
-
-def test_a_browser_that_is_named_comes_first(tmp_path: Path) -> None:
-    """BOMGEN_CHROMIUM goes before what PATH has."""
-    _browser(tmp_path, "chromium", FAILS)
-    named = _browser(tmp_path, "my-browser", PRINTS)
-    assert f"\n{named}\n" in pdf(PAGE, {**_path(tmp_path), "BOMGEN_CHROMIUM": f"{named}"}).decode()
-
-
-def test_the_browser_is_kept_from_the_network_and_the_users_profile(tmp_path: Path) -> None:
-    """Names are not resolved, the profile is a folder that is gone afterwards, and only root goes without sandbox."""
-    _browser(tmp_path, "chromium", PRINTS)
-    words = pdf(PAGE, _path(tmp_path)).decode().splitlines()
-    assert "--host-resolver-rules=MAP * ~NOTFOUND" in words
-    assert "--disable-background-networking" in words
-    profile = next(word for word in words if word.startswith("--user-data-dir=")).partition("=")[2]
-    assert not Path(profile).parent.exists()
-    assert ("--no-sandbox" in words) == (os.geteuid() == 0)
-
-
-def test_without_a_browser(tmp_path: Path) -> None:
-    """The message says what is missing and how to name it."""
-    with pytest.raises(NotPrinted, match=r"Chromium.*none in PATH.*BOMGEN_CHROMIUM"):
-        pdf(PAGE, _path(tmp_path))
-    with pytest.raises(NotPrinted, match="BOMGEN_CHROMIUM names no program: nowhere"):
-        pdf(PAGE, {**_path(tmp_path), "BOMGEN_CHROMIUM": "nowhere"})
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", refuse)
+    page = PAGE.replace(b"<h1>", f'<img src="{address}" alt=""><h1>'.encode())
+    assert pdf(page).startswith(b"%PDF-")
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [(FAILS, "printed nothing: exit code 7; no display"), (STOPS_HALFWAY, "printed nothing"), ("", "does not start")],
+    ("error", "words"),
+    [(ImportError("No module named 'weasyprint'"), r"pip install 'bomgen\[pdf\]'"), (OSError("no libpango"), "Pango")],
 )
-def test_a_browser_that_fails(text: str, words: str, tmp_path: Path) -> None:
-    """A browser that ends badly, or leaves half a file, has printed nothing; what it said is passed on."""
-    _browser(tmp_path, "chromium", text)
+def test_what_is_missing_is_said(error: Exception, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without WeasyPrint, or without the library that it draws text with, the message says what to install."""
+    load = builtins.__import__
+
+    def fail(name: str, *arguments: Any, **named: Any) -> Any:
+        if name.startswith("weasyprint"):
+            raise error
+        return load(name, *arguments, **named)
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "weasyprint"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", fail)
     with pytest.raises(NotPrinted, match=words):
-        pdf(PAGE, {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
-
-
-def test_a_browser_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the timeout the browser and what it started are gone."""
-    monkeypatch.setattr(printing, "TIMEOUT", 3)
-    noted = tmp_path / "child"
-    _browser(tmp_path, "chromium", HANGS.format(noted))
-    with pytest.raises(NotPrinted, match="took longer than"):
-        pdf(PAGE, {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
-    started = int(noted.read_text("utf-8"))
-    for _ in range(100):
-        if _ended(started):
-            break
-        sleep(0.1)
-    assert _ended(started)
+        pdf(PAGE)

@@ -532,6 +532,8 @@ def test_areas_of_the_bill_have_names() -> None:
         "bom_categories": CATEGORY,
         "bom_fabrics": "J",
         "bom_roles": "K",
+        "bom_part_numbers": "B",
+        "bom_descriptions": "L",
         "bom_quantities": "E",
         "bom_spares": "F",
         "bom_prices": "G",

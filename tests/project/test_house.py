@@ -42,6 +42,7 @@ THIRD_PARTY = {
     ),
     "pyarrow": ("output.wiring.parquet",),
     "rich": ("cli.tables",),
+    "weasyprint": ("output.pdf",),
 }
 """The modules that may import a third-party library; `room.*` is every module of a room or a folder of it."""
 LITERALS = (0, 1, 2)

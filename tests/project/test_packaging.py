@@ -73,7 +73,9 @@ def test_plan_is_built(installation: Installation) -> None:
     """`bomgen build` writes all its files outside the checkout, with the published numbers."""
     installation.run("bomgen", "build", "llama65b.yaml", "-o", "out")
     written = installation.work / "out" / "llama65b"
-    assert _files(written) == {"report.md", "report.html", "report.xlsx", "bom.json", "bom.csv"}
+    assert _files(written) == {
+        *("quote.md", "quote.html", "quote.xlsx", "report.md", "report.html", "report.xlsx", "bom.json", "bom.csv")
+    }
     bom = json.loads((written / "bom.json").read_text("utf-8"))
     assert bom["cluster"]["gpus"] == 2048
     assert bom["fabrics"]["compute"]["transceivers"]["total"] == 4096

@@ -31,7 +31,16 @@ ASKED = {
 """What pyproject.toml asks for, by the lock file that has it."""
 LOCKS = {path.stem: release.pins(path) for path in sorted((CHECKOUT / "requirements").glob("*.txt"))}
 PAGE = (CHECKOUT / "docs" / "dependencies.md").read_text("utf-8")
-LEGACY = {"MIT": ("MIT",), "MIT License": ("MIT",), "BSD License": ("BSD-3-Clause", "BSD-2-Clause")}
+NEEDED = {pin: None for name in ("parquet", "pdf") for pin in LOCKS[name]}
+"""Packages that bomgen needs, those of its extras included."""
+LEGACY = {
+    "MIT": ("MIT",),
+    "MIT License": ("MIT",),
+    "BSD License": ("BSD-3-Clause", "BSD-2-Clause"),
+    "Apache-2.0": ("Apache-2.0",),
+    "GNU General Public License v2 or later (GPLv2+)GNU Lesser General Public License v2 or later (LGPLv2+)"
+    "Mozilla Public License 1.1 (MPL 1.1)": ("GPL-2.0-or-later OR LGPL-2.1-or-later OR MPL-1.1",),
+}
 """Licences as packages without an SPDX expression name them."""
 
 
@@ -76,7 +85,7 @@ def test_bomgen_needs_nothing_else() -> None:
     assert {pin.name for pin in LOCKS["parquet"]} - {pin.name for pin in LOCKS["run"]} == {"pyarrow"}
 
 
-@pytest.mark.parametrize("name", sorted({pin.name for pin in LOCKS["parquet"]}))
+@pytest.mark.parametrize("name", sorted({pin.name for pin in NEEDED}))
 def test_licences_are_those_of_the_packages(name: str) -> None:
     """The licence of each package is the one that it states, where the locked version is installed."""
     licence = release.licences()[name]
@@ -85,7 +94,7 @@ def test_licences_are_those_of_the_packages(name: str) -> None:
         found = metadata(name)
     except PackageNotFoundError:
         return  # for another Python or another system
-    if found["Version"] not in [pin.version for pin in LOCKS["parquet"] if pin.name == name]:
+    if found["Version"] not in [pin.version for pin in NEEDED if pin.name == name]:
         return
     if expression := found.get("License-Expression"):
         assert licence == expression
@@ -102,10 +111,10 @@ def test_the_page_lists_every_package() -> None:
     shown = {name: (versions.strip(), licence.strip()) for name, versions, licence in rows}
     wanted = {
         pin.name: (
-            ", ".join(each.version for each in LOCKS["parquet"] if each.name == pin.name),
+            ", ".join(each.version for each in NEEDED if each.name == pin.name),
             release.licences()[pin.name],
         )
-        for pin in LOCKS["parquet"]
+        for pin in NEEDED
     }
     assert shown == wanted
     assert release.licences().keys() == wanted.keys()

@@ -24,27 +24,27 @@ def plan(fabrics: Mapping[str, Any], **cluster: Any) -> dict[str, Any]:
 
 
 def shown(report: Report, *formats: str) -> str:
-    """The first of the formats as text."""
+    """The first of the files as text."""
     return next(iter(render(report, formats).values())).decode("utf-8")
 
 
 @pytest.mark.parametrize("fabric", [FABRIC["compute"], {"topology": "torus", "link": "400G"}])
 def test_every_fabric_is_drawn_in_html(worked: Worked, fabric: Mapping[str, Any]) -> None:
     """A torus has a drawing as the others have."""
-    assert '<figure id="drawing-' in shown(worked(plan({"compute": fabric})), "html")
+    assert '<figure id="drawing-' in shown(worked(plan({"compute": fabric})), "report.html")
 
 
 def test_markdown_leads_to_drawings_that_are_there(worked: Worked) -> None:
     """Markdown holds no drawing: it links to the file beside it, or keeps silent."""
     report = worked(plan(FABRIC))
-    assert "Drawing" not in shown(report, "md")
-    assert "Drawing: [Fabric compute](fabric-compute.svg)" in shown(report, "md", "svg")
+    assert "Drawing" not in shown(report, "report.md")
+    assert "Drawing: [Fabric compute](fabric-compute.svg)" in shown(report, "report.md", "svg")
 
 
 def test_machines_are_called_as_given(worked: Worked) -> None:
     """Tables name machines beside the servers as the plan does, not as paths do."""
     hosts = [{"name": "Login & Transfer", "count": 2}]
-    page = shown(worked(plan({"compute": {**FABRIC["compute"], "hosts": hosts}})), "md")
+    page = shown(worked(plan({"compute": {**FABRIC["compute"], "hosts": hosts}})), "report.md")
     assert "Login" in page
     assert "login-transfer:" not in page
 
@@ -54,8 +54,8 @@ def test_power_without_that_of_some_machines_is_a_lower_bound(worked: Worked, la
     """A sum that leaves machines out is no maximum: the headline says so."""
     hosts = [{"name": "box", "count": 1, "part": {"name": "Box"}}]
     given = plan({"compute": {**FABRIC["compute"], "hosts": hosts}}) | {"quote": {"language": language}}
-    assert words in shown(worked(given), "md")
-    assert words not in shown(worked(plan(FABRIC) | {"quote": {"language": language}}), "md")
+    assert words in shown(worked(given), "report.md")
+    assert words not in shown(worked(plan(FABRIC) | {"quote": {"language": language}}), "report.md")
 
 
 def test_shares_of_hardware_without_all_prices_are_lower_bounds() -> None:

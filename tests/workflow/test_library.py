@@ -61,7 +61,7 @@ def test_files_are_those_of_the_command(name: str, tmp_path: Path) -> None:
     written = build(f"plans/{name}.yaml").write(tmp_path / "library")
     done = CliRunner().invoke(command.main, ["build", f"plans/{name}.yaml", "-o", str(tmp_path / "command")])
     assert done.exit_code == 0
-    assert len(written) == 5
+    assert len(written) == 8
     for path in written:
         assert path.read_bytes() == (tmp_path / "command" / name / path.name).read_bytes()
 
@@ -129,7 +129,7 @@ def test_what_is_not_there_is_a_key_error() -> None:
         result.number("cluster.gpu")
     with pytest.raises(KeyError, match="near"):
         result.explain("cluster.gpu")
-    with pytest.raises(ValueError, match="there are md, html"):
+    with pytest.raises(ValueError, match="there are md,html"):
         result.files("docx")
     with pytest.warns(DeprecationWarning, match="the format dot is deprecated; svg draws each fabric"):
         assert list(result.files("dot")) == ["fabric-compute.dot"]

@@ -58,7 +58,7 @@ def test_the_starter_can_be_built_without_a_word(init: Init) -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     assert re.search(r"price +none of \d+ lines has a price", done.stdout)
     assert sorted(path.name for path in Path("dist/own").iterdir()) == [
-        *("bom.csv", "bom.json", "report.html", "report.md", "report.xlsx")
+        *("bom.csv", "bom.json", "quote.html", "quote.md", "quote.xlsx", "report.html", "report.md", "report.xlsx")
     ]
 
 

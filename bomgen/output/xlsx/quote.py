@@ -21,6 +21,8 @@ _WIDTHS = (34, 26, 16, 24)
 _ORDER_LIST, _BILL, _SITE, _TERMS = "order-list", "bill", "racks-and-network", "terms"
 _PIECES, _AMOUNT = 3, 4
 """The columns of the order list that are formulas."""
+_OTHER_SIDE = 3
+"""The column of the customer's signature, beside the seller's."""
 
 
 def quote_workbook(document: Document, language: Language) -> bytes:
@@ -134,9 +136,9 @@ def _terms(sheet: Sheet, sections: Sequence[Section]) -> None:
             sheet.across(1, text, PARAGRAPH)
         sheet.row += 1
     sheet.put(1, word("quote-for-seller"), LABEL)
-    sheet.put(3, word("quote-for-customer"), LABEL)
+    sheet.put(_OTHER_SIDE, word("quote-for-customer"), LABEL)
     sheet.row += 2
     for line in ("quote-name", "quote-signature", "quote-signed-on"):
         sheet.put(1, word(line), TEXT)
-        sheet.put(3, word(line), TEXT)
+        sheet.put(_OTHER_SIDE, word(line), TEXT)
         sheet.row += 2
