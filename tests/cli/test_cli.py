@@ -524,3 +524,27 @@ def test_the_module_runs_as_the_command() -> None:
     """`python -m bomgen.cli` is the command."""
     outcome = python("-m", "bomgen.cli", "catalog", "topology")
     assert (0, True) == (outcome.returncode, "fat-tree" in outcome.stdout)
+
+
+@pytest.mark.parametrize(
+    ("formats", "files"),
+    [
+        ("md", ["quote.md", "report.md"]),
+        ("quote.md", ["quote.md"]),
+        ("report.html,bom.csv", ["bom.csv", "report.html"]),
+        ("xlsx,quote.xlsx,quote.html", ["quote.html", "quote.xlsx", "report.xlsx"]),
+    ],
+)
+def test_formats_and_files_can_be_chosen(formats: str, files: list[str], tmp_path: Path, run: Run) -> None:
+    """A format stands for the quote and the report; the name of a file stands for it alone."""
+    assert run("build", "-", "-o", "out", "-f", formats, stdin=PLAN).exit_code == 0
+    [folder] = (tmp_path / "out").iterdir()
+    assert sorted(path.name for path in folder.iterdir()) == files
+
+
+def test_the_quote_is_printed(run: Run) -> None:
+    """`-f md -o -` prints the quote, `-f report.md -o -` the report."""
+    quote, report = (run("build", "-", "-o", "-", "-f", form, stdin=PLAN).stdout for form in ("md", "report.md"))
+    assert "## By part number" in quote
+    assert "## Derivations" in report
+    assert "## Derivations" not in quote

@@ -36,7 +36,9 @@ def test_each_step_does_what_the_tutorial_says(block: list[Step] | Written, new_
 def test_the_quote_is_there(new_user: Installation) -> None:
     """In the end there are plan, prices and lock, and a quote without a missing price."""
     written = {path.name for path in (new_user.work / "dist" / "acme").iterdir()}
-    assert written == {"report.md", "report.html", "report.xlsx", "bom.json", "bom.csv"}
+    assert written == {
+        *("quote.md", "quote.html", "quote.xlsx", "report.md", "report.html", "report.xlsx", "bom.json", "bom.csv")
+    }
     assert {"acme.yaml", "vendor.csv", "acme.lock"} <= {path.name for path in new_user.work.iterdir()}
     assert "at least" not in (new_user.work / "dist" / "acme" / "report.md").read_text("utf-8").partition("## ")[0]
 

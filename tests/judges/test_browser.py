@@ -143,11 +143,13 @@ def visited(quotes, judge, run, tmp_path_factory) -> dict[str, dict]:
         f"{plan}-zh": _built(place, run, plan, "-f", "html", "--set", "quote.language=zh") for plan in (LONG, RACKS)
     }
     folders = {plan: quotes[plan] for plan in COLOURED} | quotes | chinese
-    pages = [folder / "report.html" for folder in folders.values()]
+    pages = {name: folder / "report.html" for name, folder in folders.items()}
+    pages = {f"{PRICED} quote": quotes[PRICED] / "quote.html"} | pages
+    pages |= {f"{name} quote": folder / "quote.html" for name, folder in (quotes | chinese).items()}
     environment = {"NODE_PATH": str(judge("npm:axe-core").parent)}
-    done = run("node", script, chromium, str(len(COLOURED)), *pages, environment=environment)
+    done = run("node", script, chromium, str(len(COLOURED) + 1), *pages.values(), environment=environment)
     assert done.returncode == 0, done.stderr
-    return dict(zip(folders, json.loads(done.stdout), strict=True))
+    return dict(zip(pages, json.loads(done.stdout), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -225,10 +227,21 @@ def test_pages_fit_the_paper(plan, visited):
     assert visited[plan]["misfits"] == []
 
 
-@pytest.mark.parametrize("name", [LONG, RACKS])
+def test_quotes_are_as_good(plan, visited):
+    """A quote requests nothing, axe finds nothing in it, and on a telephone every amount is in sight."""
+    page = visited[f"{plan} quote"]
+    assert [page[key] for key in ("axe", "misfits", "requests", "errors", "overflow")] == [[], [], [], [], 0]
+
+
+def test_colours_of_a_quote_can_be_read(visited):
+    """Its colours have contrast enough, light and dark."""
+    assert [visited[f"{PRICED} quote"][key] for key in ("light", "dark")] == [[], []]
+
+
+@pytest.mark.parametrize("name", [LONG, RACKS, f"{LONG}-zh quote", f"{RACKS}-zh quote"])
 def test_chinese_pages_are_as_good(name, visited):
     """A quote in Chinese fits paper and telephone, and axe finds nothing in it."""
-    page = visited[f"{name}-zh"]
+    page = visited[name if "zh" in name else f"{name}-zh"]
     assert [page[key] for key in ("axe", "misfits", "requests", "errors", "overflow")] == [[], [], [], [], 0]
 
 

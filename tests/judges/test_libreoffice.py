@@ -119,6 +119,11 @@ def _unprice(source: Path, target: Path) -> None:
     workbook.save(target)
 
 
+def _quote(plan: str) -> str:
+    """What the workbook for the customer is called among the others."""
+    return f"{plan}-for-the-customer"
+
+
 @pytest.fixture(scope="module")
 def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     """Every workbook as LibreOffice saves it again, in one start with a fresh profile."""
@@ -129,6 +134,7 @@ def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     (place / "in").mkdir()
     for name, folder in quotes.items():
         shutil.copy(folder / "report.xlsx", place / "in" / f"{name}.xlsx")
+        shutil.copy(folder / "quote.xlsx", place / "in" / f"{_quote(name)}.xlsx")
     assert _plant(quotes[PRICED] / "report.xlsx", place / "in" / f"{PLANTED}.xlsx") > 0
     _change(quotes[PRICED] / "report.xlsx", place / "in" / f"{CHANGED}.xlsx")
     _change_shares(quotes[CHARGED] / "report.xlsx", place / "in" / f"{SHARES}.xlsx")
@@ -142,7 +148,8 @@ def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
         environment={"HOME": str(place / "profile")},
     )
     assert done.returncode == 0, done.stderr
-    files = {name: place / "out" / f"{name}.xlsx" for name in (*quotes, PLANTED, CHANGED, SHARES, UNPRICED)}
+    names = (*quotes, *map(_quote, quotes), PLANTED, CHANGED, SHARES, UNPRICED)
+    files = {name: place / "out" / f"{name}.xlsx" for name in names}
     assert [name for name, path in files.items() if not path.exists()] == [], done.stderr
     return files
 
@@ -173,16 +180,18 @@ def _same(one: Any, other: Any) -> bool:
 def test_totals_are_those_of_the_bill(plan, quotes, recalculated):
     """The four named totals, recalculated by LibreOffice, are those of bom.json to the cent."""
     totals = json.loads((quotes[plan] / "bom.json").read_text("utf-8"))["totals"]
-    workbook = load_workbook(recalculated[plan], data_only=True)
-    found = {name: Decimal(str(_named(workbook, name))).quantize(Decimal("0.01")) for name in TOTALS}
-    assert found == {name: Decimal(totals[key]) for name, key in TOTALS.items()}
+    for name in (plan, _quote(plan)):
+        workbook = load_workbook(recalculated[name], data_only=True)
+        found = {name: Decimal(str(_named(workbook, name))).quantize(Decimal("0.01")) for name in TOTALS}
+        assert found == {name: Decimal(totals[key]) for name, key in TOTALS.items()}
 
 
 def test_no_cell_is_an_error(plan, recalculated):
     """No cell of a recalculated workbook is an error value."""
     broken = [
-        (sheet.title, cell.coordinate, cell.value)
-        for sheet in load_workbook(recalculated[plan], data_only=True).worksheets
+        (name, sheet.title, cell.coordinate, cell.value)
+        for name in (plan, _quote(plan))
+        for sheet in load_workbook(recalculated[name], data_only=True).worksheets
         for row in sheet.iter_rows()
         for cell in row
         if cell.data_type == "e"
@@ -193,17 +202,17 @@ def test_no_cell_is_an_error(plan, recalculated):
 
 def test_stored_values_are_the_recalculated_ones(plan, quotes, recalculated):
     """What a viewer that cannot calculate shows in a formula cell is what LibreOffice works out."""
-    path = quotes[plan] / "report.xlsx"
-    formulas = _formulas(path)
-    assert formulas, "the workbook has no formula at all"
-    stored = load_workbook(path, data_only=True)
-    worked_out = load_workbook(recalculated[plan], data_only=True)
-    differing = [
-        (sheet, place, stored[sheet][place].value, worked_out[sheet][place].value)
-        for sheet, place in formulas
-        if not _same(stored[sheet][place].value, worked_out[sheet][place].value)
-    ]
-    assert differing == []
+    for path, name in ((quotes[plan] / "report.xlsx", plan), (quotes[plan] / "quote.xlsx", _quote(plan))):
+        formulas = _formulas(path)
+        assert formulas, "the workbook has no formula at all"
+        stored = load_workbook(path, data_only=True)
+        worked_out = load_workbook(recalculated[name], data_only=True)
+        differing = [
+            (sheet, place, stored[sheet][place].value, worked_out[sheet][place].value)
+            for sheet, place in formulas
+            if not _same(stored[sheet][place].value, worked_out[sheet][place].value)
+        ]
+        assert differing == []
 
 
 def test_the_judge_really_recalculates(quotes, recalculated):

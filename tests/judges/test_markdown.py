@@ -58,21 +58,26 @@ class _Shape(HTMLParser):
 
 @pytest.fixture(scope="module")
 def rendered(judge, quotes):
-    """Every report.md as a page, by plan."""
+    """Every quote.md and report.md as a page, by plan and kind."""
     judge("python:markdown_it")
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False, "maxNesting": USUAL_NESTING}).enable("table")
-    return {plan: _Shape(reader.render((folder / "report.md").read_text("utf-8"))) for plan, folder in quotes.items()}
+    return {
+        f"{plan}/{kind}": _Shape(reader.render((folder / f"{kind}.md").read_text("utf-8")))
+        for plan, folder in quotes.items()
+        for kind in ("quote", "report")
+    }
 
 
 def test_tables_are_tables(plan, quotes, rendered):
     """Every table is read as one, with equally long rows; no row of one is left as a paragraph."""
-    page = rendered[plan]
-    assert page.tags["table"] == len(SEPARATOR.findall((quotes[plan] / "report.md").read_text("utf-8")))
-    assert page.tags["table"] > 3
-    assert [text for text in page.texts if text.lstrip().startswith("|")] == []
-    assert page.tags["h1"] == 1
+    for kind in ("quote", "report"):
+        page = rendered[f"{plan}/{kind}"]
+        assert page.tags["table"] == len(SEPARATOR.findall((quotes[plan] / f"{kind}.md").read_text("utf-8")))
+        assert page.tags["table"] > 1
+        assert [text for text in page.texts if text.lstrip().startswith("|")] == []
+        assert page.tags["h1"] == 1
 
 
 def test_derivations_are_lists_of_as_many_steps_as_in_the_page(plan, quotes, rendered):
@@ -81,14 +86,14 @@ def test_derivations_are_lists_of_as_many_steps_as_in_the_page(plan, quotes, ren
     steps = _Shape(page).items
     cover = page.partition('<dl class="facts">')[2].partition("</dl>")[0]
     assert steps > 20
-    assert rendered[plan].tags["li"] - steps == cover.count("<dt>")
-    assert rendered[plan].tags["pre"] == 0
+    assert rendered[f"{plan}/report"].tags["li"] - steps == cover.count("<dt>")
+    assert rendered[f"{plan}/report"].tags["pre"] == 0
 
 
 def test_cells_say_what_the_page_says(plan, quotes, rendered):
     """The numbers in the tables of the page stand in those of the Markdown."""
     page = _Shape((quotes[plan] / "report.html").read_text("utf-8"))
     shown = {cell.strip() for row in page.rows for cell in row if re.fullmatch(r"[\d,]+(?:\.\d+)?", cell.strip())}
-    told = {cell.strip() for row in rendered[plan].rows for cell in row}
+    told = {cell.strip() for row in rendered[f"{plan}/report"].rows for cell in row}
     assert shown
     assert shown - told == set()

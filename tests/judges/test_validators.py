@@ -182,8 +182,8 @@ def test_ajv_accepts_the_plans(ajv, plan_schema, tmp_path):
 
 
 def test_pages_are_valid_html(quotes, judge, run):
-    """Every report.html is valid, judged by html-validate with its rules for the standard."""
+    """Every quote.html and report.html is valid, judged by html-validate with its rules for the standard."""
     program = judge("npm:html-validate") / "bin" / "html-validate.mjs"
-    pages = [folder / "report.html" for folder in quotes.values()]
+    pages = [folder / f"{kind}.html" for folder in quotes.values() for kind in ("quote", "report")]
     done = run("node", program, "--config", HERE / "htmlvalidate.json", "--formatter", "text", *pages)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
 from bomgen import __version__
 from bomgen.core import chinese_amount
@@ -139,20 +140,17 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         Column("pieces", language.word("quote-pieces"), "number", 10),
         Column("amount", language.word("column-amount"), "money", 20),
     )
-    found: dict[tuple[str, str], list[QuotedLine]] = {}
-    for line in quote.lines:
-        if line.counted and not line.in_stock:
-            found.setdefault((line.part_number or "", line.description), []).append(line)
+    found = _by_part(line for line in quote.lines if line.counted and not line.in_stock)
     rows = tuple(
         Row(
             (
                 Cell(_part_number(lines[0], language)),
                 Cell(lines[0].description),
-                Cell(sum(line.pieces for line in lines)),
+                Cell(_count_pieces(lines)),
                 _sum(lines, quote.totals.currency),
             )
         )
-        for lines in found.values()
+        for lines in found
     )
     table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
     text = language.word("quote-order-list-lead")
@@ -168,12 +166,23 @@ def _required(quote: CustomerQuote, language: Language) -> Table | None:
         Column("pieces", language.word("quote-pieces"), "number", 10),
     )
     rows = tuple(
-        Row((Cell(_part_number(line, language)), Cell(line.description), Cell(line.pieces)))
-        for line in quote.lines
-        if not line.counted
+        Row((Cell(_part_number(lines[0], language)), Cell(lines[0].description), Cell(_count_pieces(lines))))
+        for lines in _by_part(line for line in quote.lines if not line.counted)
     )
     caption = language.word("quote-required-lead")
     return Table("required", language.word("quote-required"), columns, rows, caption, open=True) if rows else None
+
+
+def _by_part(lines: Iterable[QuotedLine]) -> list[list[QuotedLine]]:
+    """The lines of each part, in the order of the bill."""
+    found: dict[tuple[str, str], list[QuotedLine]] = {}
+    for line in lines:
+        found.setdefault((line.part_number or "", line.description), []).append(line)
+    return list(found.values())
+
+
+def _count_pieces(lines: Iterable[QuotedLine]) -> int | Fraction:
+    return sum(line.pieces for line in lines)
 
 
 def _part_number(line: QuotedLine, language: Language) -> str:

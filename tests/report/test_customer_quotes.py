@@ -1,0 +1,189 @@
+"""The quote says what the customer may see and nothing else, in a few pages, and agrees with every other file."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from io import BytesIO
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from openpyxl import load_workbook
+
+sys.path.append(str(Path(__file__).parents[1] / "laws"))
+
+from depth import DEEPER
+from test_whole_plans import built
+from whole_plans import Whole, whole_plans
+
+from bomgen.core.chinese_amount import write_in_capitals
+from bomgen.core.document import Cell, Document
+from bomgen.core.language import language
+from bomgen.output.source import Source
+from bomgen.output.writer import render
+from bomgen.report.result import Report, numbers_of
+from bomgen.workflow.library import build
+
+PLANS = sorted((Path(__file__).parents[2] / "plans").glob("*.yaml"))
+FEW_PAGES, MOST_PAGES, LINES_A_PAGE = 3, 6, 40
+SHORT = ("llama65b-quote", "a100-32-zh", "superpod-b200-16su", "training-and-serving", "gb300-nvl72-xdr")
+"""Plans whose Markdown is to have at most so many lines."""
+MOST_LINES = 150
+PLACE = re.compile(r"\.(yaml|yml|csv):\d+|\bplan\.yaml\b|\[[a-z]+-[a-z-]+\]\s*$", re.MULTILINE)
+"""A place in a file, or the rule at the end of a warning."""
+INTERNAL = re.compile(r"\b(confidence|derivation|unverified|margin|assumed|ceil\()", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the files of all examples."""
+    return tmp_path_factory.mktemp("quotes")
+
+
+def cells(document: Document) -> Iterator[Cell]:
+    """Every cell of every table."""
+    return (
+        cell for section in document.sections for table in section.tables for row in table.rows for cell in row.cells
+    )
+
+
+def texts(files: dict[str, bytes]) -> Iterator[str]:
+    """What a reader sees of each file of a quote, and what hides in it."""
+    yield files["quote.md"].decode("utf-8")
+    yield re.sub(r"<style>.*?</style>", "", files["quote.html"].decode("utf-8"), flags=re.DOTALL)
+    book = load_workbook(BytesIO(files["quote.xlsx"]))
+    for sheet in book.worksheets:
+        for row in sheet.iter_rows():
+            for cell in row:
+                assert cell.comment is None
+                assert cell.hyperlink is None
+                yield "" if cell.value is None else str(cell.value)
+
+
+def given_words(report: Report) -> str:
+    """What the user wrote, which a quote may repeat."""
+    return report.content.decode("utf-8", "replace")
+
+
+@given(whole=whole_plans())
+@settings(max_examples=15 * DEEPER)
+def test_a_quote_has_nothing_of_the_seller_or_the_program(folder: Path, whole: Whole) -> None:
+    """No derivation, no place, no warning, no rule, no confidence; and it agrees with bom.json to the cent."""
+    report = built(whole, folder)
+    if report is None:
+        return
+    page = Source(report, ()).quote
+    assert not [cell for cell in cells(page) if cell.why or cell.note]
+    assert not [section for section in page.sections if section.notes or section.derivations]
+    files = render(report, ("quote.md", "quote.html", "quote.xlsx", "json", "csv"))
+    told = [str(language(report.plan.quote.language).message(problem.message)) for problem in report.problems]
+    paths = [".".join(path) for path in numbers_of(report) if len(path) > 2]
+    own = given_words(report)
+    for text in texts(files):
+        assert not PLACE.search(text)
+        assert not [word for word in INTERNAL.findall(text) if word.lower() not in own.lower()]
+        assert not [each for each in (*told, *paths) if each in text]
+    _agree(report, page, files)
+
+
+def _agree(report: Report, page: Document, files: dict[str, bytes]) -> None:
+    """Bill, order list and workbook come to what bom.json says."""
+    bom = json.loads(files["bom.json"])
+    totals = bom["totals"]
+    lines = [line for line in bom["lines"] if line["amount"] is not None]
+    [bill] = page.section("bill").tables
+    at = {column.key: index for index, column in enumerate(bill.columns)}
+    amounts = [row.cells[at["amount"]].value for row in bill.rows]
+    net = Decimal(totals["list"]) - Decimal(totals["discount"])
+    assert sum(amount for amount in amounts if isinstance(amount, Decimal)) == net
+    assert sorted(str(amount) for amount in amounts if amount is not None) == sorted(line["amount"] for line in lines)
+    assert page.totals.amount == Decimal(totals["amount"])
+    pieces = sum(_number(row.cells[at["quantity"]]) + _number(row.cells[at["spare"]]) for row in bill.rows)
+    listed = sum(_number(row.cells[2]) for row in page.section("order-list").tables[-1].rows if len(row.cells) == 3)
+    assert pieces + listed == sum(line["quantity"] + line["spare"] for line in bom["lines"])
+    if totals["complete"]:
+        shown = language(report.plan.quote.language).money(page.totals.amount, page.totals.currency)
+        assert shown in files["quote.md"].decode("utf-8")
+    book = load_workbook(BytesIO(files["quote.xlsx"]), data_only=True)
+    [(sheet, place)] = book.defined_names["bom_amount"].destinations
+    assert Decimal(str(book[sheet][place].value)) == Decimal(totals["amount"])
+    assert len(book.sheetnames) <= 5
+
+
+def _number(cell: Cell) -> Any:
+    return cell.value or 0
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.stem)
+def test_a_quote_has_few_pages(plan: Path) -> None:
+    """Every plan gives 3 to 6 pages, and one more for each 40 lines beyond those; the cover is a page of its own."""
+    pytest.importorskip("weasyprint")
+    from weasyprint import HTML
+
+    result = build(plan)
+    files = result.files("quote.html", "quote.md", "json")
+    pages = HTML(string=files["quote.html"].decode("utf-8")).render().pages
+    lines = len(json.loads(files["bom.json"])["lines"])
+    assert FEW_PAGES <= len(pages) <= MOST_PAGES + ceil(max(lines - LINES_A_PAGE, 0) / LINES_A_PAGE)
+    if plan.stem in SHORT:
+        assert files["quote.md"].count(b"\n") <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("amount", "capitals"),
+    [
+        ("1409.50", "人民币壹仟肆佰零玖元伍角"),
+        ("6007.14", "人民币陆仟零柒元壹角肆分"),
+        ("1680.32", "人民币壹仟陆佰捌拾元零叁角贰分"),
+        ("107000.53", "人民币壹拾万柒仟元零伍角叁分"),
+        ("16409.02", "人民币壹万陆仟肆佰零玖元零贰分"),
+        ("325.04", "人民币叁佰贰拾伍元零肆分"),
+        ("0", "人民币零元整"),
+        ("0.05", "人民币伍分"),
+        ("100000000", "人民币壹亿元整"),
+        ("100010000", "人民币壹亿零壹万元整"),
+        ("100007000", "人民币壹亿零柒仟元整"),
+    ],
+)
+def test_amounts_in_capitals(amount: str, capitals: str) -> None:
+    """The first six are the examples of the rules of the People's Bank of China (支付结算办法, annex 1)."""
+    assert write_in_capitals(Decimal(amount)) == capitals
+
+
+def test_a_chinese_quote_has_the_amount_in_capitals() -> None:
+    """Where the currency is the yuan; networks are called by their role."""
+    rate = {"USD": {"rate": 7.1, "date": "2026-11-20"}}
+    settings = {"quote.language": "zh", "quote.currency": "CNY", "quote.exchange": rate}
+    text = build("plans/llama65b-quote.yaml", set=settings).files("quote.md")
+    assert "大写金额：人民币" in text["quote.md"].decode("utf-8")
+    assert "计算网络" in text["quote.md"].decode("utf-8")
+
+
+@pytest.mark.parametrize(("status", "word"), [("budgetary", "Budgetary quotation"), ("firm", "Firm quotation")])
+def test_the_cover_says_how_binding_it_is(status: str, word: str) -> None:
+    """`quote.status` stands on the cover and in the terms."""
+    files = build("plans/llama65b-quote.yaml", set={"quote.status": status}).files("quote.md", "quote.html")
+    assert all(word in content.decode("utf-8") for content in files.values())
+
+
+def test_lines_without_a_price_are_named_by_kind() -> None:
+    """The total is a lower bound, and the cover says what it leaves out."""
+    text = build("plans/superpod-b200-16su.yaml").files("quote.md")["quote.md"].decode("utf-8")
+    cover = text.partition("## ")[0]
+    assert "Total: at least " in cover
+    assert re.search(r"Not priced: \d+ of \d+ lines \(Servers: 1, ", cover)
+
+
+def test_edited_workbooks_can_be_recognised() -> None:
+    """Out of sight stand the id of the quote and those of its lines."""
+    book = load_workbook(BytesIO(build("plans/llama65b-quote.yaml").files("quote.xlsx")["quote.xlsx"]))
+    sheet = book.worksheets[1]
+    [hidden] = [name for name, column in sheet.column_dimensions.items() if column.hidden and sheet[f"{name}1"].value]
+    assert re.fullmatch(r"llama65b-quote [0-9a-f]{64}", sheet[f"{hidden}1"].value)
+    assert "compute.switch.spine" in {cell.value for cell in sheet[hidden]}
