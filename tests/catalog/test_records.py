@@ -110,12 +110,17 @@ def test_supplies_carry_the_machine(record: Record) -> None:
 
 
 def test_estimates_of_power_are_medians_of_the_catalogue() -> None:
-    """What stands in for a maximum that nobody publishes follows from the switches that publish one, rounded."""
+    """What stands in for a maximum that nobody publishes follows from the switches that publish one, rounded.
+
+    Switches of slower ports than 200 Gb/s do not count: their watts are not a matter of their capacity.
+    """
     of_typical, per_tbps, air = list[float](), list[float](), list[float]()
     for record in CATALOG.all("switch"):
         if record.value("vendor") == GENERIC or record.value("power") is None:
             continue
         switch = part_records.switch(record)
+        if max(group.port_gbps.value for group in switch.groups) < 200:
+            continue
         typical = record.figure("power_typical", "W")
         if typical:
             of_typical.append(switch.power_w.value / typical.value)
