@@ -90,6 +90,7 @@ def _entry(price: Price) -> dict[str, Any]:
         "valid_until": price.valid_until,
         "source": price.source,
         "estimate": price.estimate or None,
+        "lead_time": f"{price.lead_days} days" if price.lead_days else None,
     }
 
 

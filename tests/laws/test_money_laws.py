@@ -67,7 +67,7 @@ def parts_of(report: Report) -> list[str]:
 def book_of(report: Report, prices: list[Decimal | None], currency: str = "USD") -> PriceBook:
     """A price book with a price for some parts of a bill."""
     entries = [
-        Price(part, price, price, price, currency, None, 1, None, False, None, MARK)
+        Price(part, price, price, price, currency, None, 1, None, False, None, None, MARK)
         for part, price in zip(parts_of(report), prices, strict=False)
         if price is not None
     ]

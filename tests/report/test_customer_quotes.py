@@ -187,3 +187,19 @@ def test_edited_workbooks_can_be_recognised() -> None:
     [hidden] = [name for name, column in sheet.column_dimensions.items() if column.hidden and sheet[f"{name}1"].value]
     assert re.fullmatch(r"llama65b-quote [0-9a-f]{64}", sheet[f"{hidden}1"].value)
     assert "compute.switch.spine" in {cell.value for cell in sheet[hidden]}
+
+
+def test_the_longest_lead_time_stands_on_the_cover(tmp_path: Path) -> None:
+    """That of the price book, with its part in the terms; parts without one say nothing."""
+    (tmp_path / "list.csv").write_text(
+        "part,price,currency,lead_time\nqm9700,25000,USD,16 weeks\ndgx-h100,260000,USD,30 days\nmma4z00-ns,800,USD,\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "plan.yaml").write_text(
+        "bomgen: 1\nname: late\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: {switch: qm9700}}\n"
+        "quote: {price_book: list.csv}\n",
+        encoding="utf-8",
+    )
+    text = build(tmp_path / "plan.yaml").files("quote.md")["quote.md"].decode("utf-8")
+    assert "**Longest lead time:** 16 weeks" in text
+    assert "The longest lead time is 16 weeks, of NVIDIA QM9700." in text

@@ -12,6 +12,7 @@ from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
 from bomgen.core.money import MAX_PRICE, decimal
 from bomgen.core.provenance import Mark
 from bomgen.core.unicode_safety import describe_invisible, find_invisible
+from bomgen.core.units import parse
 from bomgen.core.yaml_source import MAX_DIGITS, MAX_TEXT, SIGN, Path, Source
 
 FORMAT, FORMAT_KEY, FORMAT_RULE = 1, "bomgen_prices", "format"
@@ -39,6 +40,8 @@ class Price(NamedTuple):
     valid_until: str | None
     estimate: bool
     source: str | None
+    lead_days: int | None
+    """From order to delivery."""
     mark: Mark
 
     @property
@@ -95,6 +98,7 @@ def _entry(book: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
         "estimate": book.get("estimate") if estimate is None else estimate,
         "currency": entry.get("currency") or book.get("currency"),
         "date": entry.get("date") or book.get("date"),
+        "lead_time": entry.get("lead_time"),
     }
     return {key: value for key, value in found.items() if value not in (None, "", False) or key in AMOUNTS}
 
@@ -122,6 +126,7 @@ def _price(entry: dict[str, Any], mark: Mark) -> Price:
         valid_until=entry.get("valid_until"),
         estimate=bool(entry.get("estimate")),
         source=entry.get("source"),
+        lead_days=int(parse(entry["lead_time"], "days")) if "lead_time" in entry else None,
         mark=mark,
     )
 

@@ -18,6 +18,7 @@ from bomgen.report.customer_quote.record import CustomerQuote, QuotedAlternative
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
 """Categories that a cluster is often ordered with; those that a quote has no line of are said not to be included."""
+DAYS_A_WEEK = 7
 Drawings = Mapping[str, tuple[Drawing, ...]]
 """Drawings of each cluster by its name."""
 
@@ -73,9 +74,17 @@ def _facts(quote: CustomerQuote, language: Language) -> Iterator[tuple[str, str]
         yield word("fact-valid-until"), language.date(quote.valid_until)
     elif quote.valid_days:
         yield word("fact-valid"), language.value(quote.valid_days, "days")
+    if quote.lead_time:
+        yield word("quote-lead-time"), _duration(quote.lead_time[0], language)
     if quote.payment:
         yield word("fact-payment"), quote.payment
     yield word("fact-currency"), quote.totals.currency
+
+
+def _duration(days: int, language: Language) -> str:
+    """Days as vendors write them: in weeks where they are several whole ones."""
+    weeks, left = divmod(days, DAYS_A_WEEK)
+    return language.value(days, "days") if left or weeks == 1 else language.word("quote-weeks", count=weeks)
 
 
 def _cover(quote: CustomerQuote, language: Language) -> Cover:
@@ -334,6 +343,9 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     """Delivery, prices, payment and validity, and what the vendor says beside."""
     word, totals = language.word, quote.totals
     text = [word("quote-delivery")]
+    if quote.lead_time:
+        days, part = quote.lead_time
+        text.insert(0, word("quote-longest", time=_duration(days, language), part=part))
     text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
     text.append(word("terms-tax" if totals.tax_share else "terms-no-tax"))
     if quote.status:

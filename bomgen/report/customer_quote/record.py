@@ -111,6 +111,8 @@ class CustomerQuote(NamedTuple):
     date: str | None
     valid_until: str | None
     valid_days: int | None
+    lead_time: tuple[int, str] | None
+    """The longest known one [days], and the part that has it."""
     payment: str | None
     terms: tuple[str, ...]
     lines: tuple[QuotedLine, ...]
@@ -139,6 +141,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         date=plan.date,
         valid_until=(day + timedelta(days=days)).isoformat() if day and days else None,
         valid_days=days,
+        lead_time=_longest_lead_time(writer),
         payment=plan.payment,
         terms=plan.terms,
         lines=tuple(_lines(writer)),
@@ -154,6 +157,15 @@ def _named_parties(writer: Writer, plan: QuotePlan) -> Iterator[Party]:
     """The customer by name, where the plan has no more of either side."""
     if plan.customer == (plan.customer and Side(plan.customer.name)) and plan.customer:
         yield Party(writer.word("fact-customer"), (plan.customer.name,))
+
+
+def _longest_lead_time(writer: Writer) -> tuple[int, str] | None:
+    known = [
+        (priced.price.lead_days, writer.described(priced.line))
+        for priced in writer.report.quote.lines
+        if priced.price and priced.price.lead_days and not priced.line.in_stock
+    ]
+    return max(known, key=lambda each: each[0], default=None)
 
 
 def _lines(writer: Writer) -> Iterator[QuotedLine]:
