@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN
-from bomgen.cli.messages import complain, say, show
+from bomgen.cli.messages import QUIET, VERBOSE, complain, is_set, say, show
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
@@ -56,6 +56,14 @@ DEFAULT_FOLDER = "dist"
     shell_complete=files,
     help="Render a template of your own, NAME.j2, to NAME; repeatable.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Plans to build at a time, each in a process of its own.",
+)
 @locked_option
 @set_option
 @root_option
@@ -65,6 +73,7 @@ def build(
     output: str,
     formats: str,
     templates: tuple[str, ...],
+    jobs: int,
     locked: bool,
     settings: tuple[str, ...],
     root: str | None,
@@ -97,6 +106,14 @@ def build(
         wanted = [DOCUMENTS.files(form)[0] if kind and len(chosen) > 1 else wanted[0] for form, kind in chosen[:1]]
     found, code = open_plans(plans, root)
     check_names(found, settings)
+    if jobs > 1 and len(found) > 1 and STANDARD_OUTPUT not in plans:
+        from bomgen.cli.jobs import run_jobs
+
+        options = [f"--output={output}", f"--formats={formats}", *(["--locked"] if locked else [])]
+        options += [f"--template={name}" for name in templates] + [f"--set={setting}" for setting in settings]
+        options += [f"--root={root}"] if root else []
+        options += [f"--{name}" for name in (QUIET, VERBOSE) if is_set(name)]
+        sys.exit(max(code, run_jobs((["build", *options, "--", file.name] for file in found), jobs)))
     for number, file in enumerate(found, start=1):
         place = (number, len(found))
         report = build_report(file, settings, templates=templates, locked=locked, place=place)

@@ -548,3 +548,16 @@ def test_the_quote_is_printed(run: Run) -> None:
     assert "## By part number" in quote
     assert "## Derivations" in report
     assert "## Derivations" not in quote
+
+
+def test_plans_are_built_in_parallel(tmp_path: Path, run: Run) -> None:
+    """`--jobs` writes the same files, says the same in the same order, and gives the same exit code."""
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("bomgen: 1\nname: wrong\ncluster: {gpu: h100-sxn, servers: 1}\n", encoding="utf-8")
+    plans = [str(ROOT / "plans" / "llama65b.yaml"), str(wrong), str(ROOT / "plans" / "a100-32-zh.yaml")]
+    one, two = (run("build", *plans, "-o", "out", "-f", "json,quote.md", "--jobs", jobs) for jobs in ("1", "2"))
+    assert (one.exit_code, one.stdout, one.stderr) == (two.exit_code, two.stdout, two.stderr)
+    assert one.exit_code == 1
+    assert written(tmp_path / "out") == [
+        f"{name}/{file}" for name in ("a100-32-zh", "llama65b") for file in ("bom.json", "quote.md")
+    ]

@@ -1,0 +1,58 @@
+"""Several commands of bomgen at a time, each in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable, Sequence
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
+
+
+class _Job(NamedTuple):
+    process: subprocess.Popen[bytes]
+    out: IO[bytes]
+    errors: IO[bytes]
+
+
+def run_jobs(commands: Iterable[Sequence[str]], jobs: int) -> int:
+    """Run commands of bomgen, so many at a time; the worst exit code comes out.
+
+    What they write follows in the order of the commands. Whatever ends this process ends them as well.
+    """
+    running: deque[_Job] = deque()
+    code = 0
+    try:
+        for command in commands:
+            if len(running) == jobs:
+                code = max(code, _finish(running[0]))
+                running.popleft()
+            running.append(_start(command))
+        while running:
+            code = max(code, _finish(running[0]))
+            running.popleft()
+    except BaseException:
+        for job in running:
+            job.process.terminate()
+        for job in running:
+            job.process.wait()
+        raise
+    return code
+
+
+def _start(command: Sequence[str]) -> _Job:
+    out, errors = TemporaryFile(), TemporaryFile()
+    arguments = [sys.executable, "-m", "bomgen.cli", *command]
+    return _Job(subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors), out, errors)  # noqa: S603
+
+
+def _finish(job: _Job) -> int:
+    """Wait for a command, and pass on what it wrote."""
+    code = job.process.wait()
+    for written, stream in ((job.out, sys.stdout), (job.errors, sys.stderr)):
+        with written:
+            written.seek(0)
+            stream.write(written.read().decode(stream.encoding or "utf-8", "replace"))
+            stream.flush()
+    return code
