@@ -144,7 +144,7 @@ def _name(cluster: QuotedCluster, language: Language) -> str:
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
     """Every part number once, with all its pieces and what they come to."""
     columns = (
-        Column("part", language.word("column-sku"), "text", 30),
+        Column("part", language.word("column-sku"), "text", 36),
         Column("description", language.word("column-description"), "text", 50),
         Column("pieces", language.word("quote-pieces"), "number", 10),
         Column("amount", language.word("column-amount"), "money", 20),
@@ -170,7 +170,7 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
 def _required(quote: CustomerQuote, language: Language) -> Table | None:
     """What the parts of the bill require and what has no price; None where there is nothing."""
     columns = (
-        Column("part", language.word("column-sku"), "text", 30),
+        Column("part", language.word("column-sku"), "text", 36),
         Column("description", language.word("column-description"), "text", 50),
         Column("pieces", language.word("quote-pieces"), "number", 10),
     )
@@ -212,13 +212,13 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
     """Every line of the bill, by category."""
     word, currency = language.word, quote.totals.currency
     columns = (
-        Column("sku", word("column-sku"), "text", 23),
-        Column("description", word("column-description"), "text", 34),
-        Column("place", word("quote-place"), "text", 23),
+        Column("sku", word("column-sku"), "text", 34),
+        Column("description", word("column-description"), "text", 40),
+        Column("place", word("quote-place"), "text", 28),
         Column("quantity", word("column-quantity"), "number", 9),
         Column("spare", word("column-spare"), "number", 7),
         Column("unit_price", word("column-unit-price"), "money", 13),
-        Column("discount", word("column-discount"), "share", 8),
+        Column("discount", word("column-discount"), "share", 10),
         Column("amount", word("column-amount"), "money", 15),
     )
     rows = tuple(_bill_row(line, language, currency) for line in quote.lines if line.counted)
