@@ -33,6 +33,25 @@
   });
   arrive();
 
+  // Contents and search in the bar
+
+  const bar = document.querySelector(".bar");
+  bar.addEventListener("click", (event) => {
+    if (event.target.closest("a")) bar.querySelector("details").open = false;
+  });
+  const numbers = all('details[id^="why-"]').map((details) => [details.querySelector("summary").textContent.trim().replace(/\s+/g, " "), details.id]);
+  if (numbers.length) {
+    const places = new Map(numbers);
+    const find = bar.querySelector("input");
+    bar.querySelector("datalist").append(...numbers.map(([text]) => new Option(text, text)));
+    bar.querySelector(".find").hidden = false;
+    find.addEventListener("change", () => {
+      if (!places.has(find.value)) return;
+      location.hash = places.get(find.value);
+      find.value = "";
+    });
+  }
+
   let closed = [];
   addEventListener("beforeprint", () => {
     closed = all("details:not([open])");
