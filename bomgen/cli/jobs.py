@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from tempfile import TemporaryFile
 from typing import IO, NamedTuple
 
@@ -23,26 +24,27 @@ def run_jobs(commands: Iterable[Sequence[str]], jobs: int) -> int:
     """
     running: deque[_Job] = deque()
     code = 0
-    try:
-        for command in commands:
-            if len(running) == jobs:
+    with ExitStack() as files:
+        try:
+            for command in commands:
+                if len(running) == jobs:
+                    code = max(code, _finish(running[0]))
+                    running.popleft()
+                running.append(_start(command, files))
+            while running:
                 code = max(code, _finish(running[0]))
                 running.popleft()
-            running.append(_start(command))
-        while running:
-            code = max(code, _finish(running[0]))
-            running.popleft()
-    except BaseException:
-        for job in running:
-            job.process.terminate()
-        for job in running:
-            job.process.wait()
-        raise
+        except BaseException:
+            for job in running:
+                job.process.terminate()
+            for job in running:
+                job.process.wait()
+            raise
     return code
 
 
-def _start(command: Sequence[str]) -> _Job:
-    out, errors = TemporaryFile(), TemporaryFile()
+def _start(command: Sequence[str], files: ExitStack) -> _Job:
+    out, errors = (files.enter_context(TemporaryFile()) for _ in range(2))
     arguments = [sys.executable, "-m", "bomgen.cli", *command]
     return _Job(subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors), out, errors)  # noqa: S603
 
@@ -51,8 +53,7 @@ def _finish(job: _Job) -> int:
     """Wait for a command, and pass on what it wrote."""
     code = job.process.wait()
     for written, stream in ((job.out, sys.stdout), (job.errors, sys.stderr)):
-        with written:
-            written.seek(0)
-            stream.write(written.read().decode(stream.encoding or "utf-8", "replace"))
-            stream.flush()
+        written.seek(0)
+        stream.write(written.read().decode(stream.encoding or "utf-8", "replace"))
+        stream.flush()
     return code
