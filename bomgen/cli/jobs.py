@@ -44,7 +44,8 @@ def run_jobs(commands: Iterable[Sequence[str]], jobs: int) -> int:
 
 
 def _start(command: Sequence[str], files: ExitStack) -> _Job:
-    out, errors = (files.enter_context(TemporaryFile()) for _ in range(2))
+    out = files.enter_context(TemporaryFile())
+    errors = files.enter_context(TemporaryFile())
     arguments = [sys.executable, "-m", "bomgen.cli", *command]
     return _Job(subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors), out, errors)  # noqa: S603
 
