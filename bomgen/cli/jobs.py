@@ -44,8 +44,8 @@ def run_jobs(commands: Iterable[Sequence[str]], jobs: int) -> int:
 
 
 def _start(command: Sequence[str], files: ExitStack) -> _Job:
-    out = files.enter_context(TemporaryFile())
-    errors = files.enter_context(TemporaryFile())
+    out = files.enter_context(TemporaryFile())  # noqa: SIM115 - the stack closes it
+    errors = files.enter_context(TemporaryFile())  # noqa: SIM115 - likewise
     arguments = [sys.executable, "-m", "bomgen.cli", *command]
     return _Job(subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=errors), out, errors)  # noqa: S603
 
