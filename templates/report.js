@@ -64,9 +64,19 @@
   for (const tools of all(".tools[data-details]")) {
     tools.hidden = false;
     tools.addEventListener("click", (event) => {
-      const button = event.target.closest("button");
+      const button = event.target.closest("button:not([aria-pressed])");
       if (button) for (const details of all("details", tools.parentElement)) details.open = Boolean(button.value);
     });
+  }
+
+  for (const button of all("button[data-expressions]")) {
+    const derivations = button.parentElement.nextElementSibling;
+    const show = (shown) => {
+      button.setAttribute("aria-pressed", String(shown));
+      derivations.classList.toggle("worded", !shown);
+    };
+    button.addEventListener("click", () => show(button.getAttribute("aria-pressed") === "false"));
+    show(false);
   }
 
   // The bill

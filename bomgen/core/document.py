@@ -100,7 +100,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of a derivation: a name, its value, and the formula, place or document that it comes from."""
+    """One line of a derivation: a name, its value, and the formula in words, place or document that it comes from."""
 
     depth: int
     name: str
@@ -109,6 +109,8 @@ class Step:
     origin: str
     see: str | None = None
     """The path of the derivation that goes on from here; `origin` says so in words."""
+    expression: str = ""
+    """The code's own expression of a formula that `origin` describes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,8 @@ class Language(NamedTuple):
     """The sentences of messages by code."""
     records: Mapping[str, str] = MappingProxyType({})
     """The texts of records by the place where they stand."""
+    inputs: Mapping[str, str] = MappingProxyType({})
+    """What the inputs of formulas and their constants are called."""
     font: str | None = None
     """For workbooks, where a language needs one of its own."""
 
@@ -233,5 +235,6 @@ def language(code: str) -> Language:
         date_format=str(data["date_format"]),
         messages=data["messages"],
         records=data.get("records", {}),
+        inputs=data["inputs"],
         font=data.get("font"),
     )

@@ -101,7 +101,7 @@ def read_language(code: str) -> Mapping[str, Any]:
     path = folder("data") / "language" / f"{code}.yaml"
     data: Mapping[str, Any] = own(path, path.name).data
     english = data if code == ENGLISH else read_language(ENGLISH)
-    missing = [name for part in ("words", "messages") for name in english[part] if name not in data[part]]
+    missing = [name for part in ("words", "messages", "inputs") for name in english[part] if name not in data[part]]
     if missing:
         raise BrokenInstallation(f"{path} has no text for {COMMA.join(missing)}")
     return data

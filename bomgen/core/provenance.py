@@ -165,6 +165,11 @@ class Formula:
     @property
     def text(self) -> str:
         """The return expression of the function, on one line; that a division is exact goes without saying."""
+        return ast.unparse(self.expression)
+
+    @property
+    def expression(self) -> ast.expr:
+        """The syntax tree of `text`, which nobody may change."""
         code = self.function.__code__
         return _return_expression(code.co_filename, code.co_firstlineno)
 
@@ -197,7 +202,7 @@ def _source_lines(file: str) -> list[str]:
 
 
 @cache
-def _return_expression(file: str, first_line: int) -> str:
+def _return_expression(file: str, first_line: int) -> ast.expr:
     """The return expression of the top-level function that starts, with its decorators, at a line of a source file.
 
     Only the function's own lines are parsed: whoever asks for one expression does not wait for a module.
@@ -209,7 +214,8 @@ def _return_expression(file: str, first_line: int) -> str:
     returned = next(node for node in ast.walk(tree) if isinstance(node, ast.Return))
     if returned.value is None:
         raise ValueError(f"the function at line {first_line} of {file} returns nothing")
-    return ast.unparse(_Plain().visit(returned.value))
+    plain: ast.expr = _Plain().visit(returned.value)
+    return plain
 
 
 def require(value: Known | None, otherwise: str) -> Known:

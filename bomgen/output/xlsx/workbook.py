@@ -117,8 +117,10 @@ def _derivations(sheet: Sheet, section: Section) -> None:
         Column("value", word("xlsx-value"), "number", 18),
         Column("unit", word("xlsx-unit"), "text", 14),
         Column("origin", word("xlsx-origin"), "text", 64),
+        Column("expression", word("xlsx-expression"), "text", 64),
     )
     sheet.widths = [column.width for column in columns]
+    sheet.folded = {len(columns)}
     sheet.heading(sheet.title, *section.text)
     sheet.header(columns)
     sheet.freeze()
@@ -139,7 +141,12 @@ def _step(sheet: Sheet, columns: Sequence[Column], step: Step) -> None:
     """One line of a derivation, its name indented by its depth."""
     sheet.put(1, None, TEXT)
     sheet.put(2, step.name, TEXT._replace(indent=min(step.depth, _MAX_INDENT)))
-    cells = (Cell(step.value, step.unit), Cell(sheet.book.language.unit(step.unit)), Cell(step.origin))
+    cells = (
+        Cell(step.value, step.unit),
+        Cell(sheet.book.language.unit(step.unit)),
+        Cell(step.origin),
+        Cell(step.expression),
+    )
     for position in range(2, len(columns)):
         sheet.value(position + 1, columns[position], cells[position - 2], named=False)
     sheet.row += 1

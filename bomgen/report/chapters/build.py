@@ -96,7 +96,7 @@ def bill_table(writer: Writer) -> Table:
 
 def _how(writer: Writer, priced: QuoteLine) -> str:
     """Why a line has its quantity; of a charge that is a share, of how much."""
-    how = writer.how(priced.line.quantity)
+    how = writer.origin(priced.line.quantity)
     share = priced.line.charge.share if priced.line.charge else None
     if share is None or priced.of is None:
         return how
@@ -122,7 +122,7 @@ def bill_row(writer: Writer, priced: QuoteLine) -> Row:
         Cell(line.sku or ("" if line.charge else writer.word("no-part-number"))),
         Cell(writer.described(line)),
         Cell(line.quantity.value, "", why),
-        Cell(line.spare.value, note=writer.how(line.spare)) if line.spare else Cell(0),
+        Cell(line.spare.value, note=writer.origin(line.spare)) if line.spare else Cell(0),
         Cell(
             priced.unit.amount,
             currency,

@@ -128,9 +128,11 @@ def steps(writer: Writer, path: str, figure: Figure) -> Iterator[Step]:
             yield Step(depth, label, writer.held(node), writer.unit(node), writer.word("see", path=own), own)
             continue
         again = id(node) in seen and bool(node.inputs)
-        yield Step(
-            depth, label, writer.held(node), writer.unit(node), writer.word("above") if again else writer.origin(node)
-        )
-        if not again:
+        value, unit = writer.held(node), writer.unit(node)
+        if again:
+            yield Step(depth, label, value, unit, writer.word("above"))
+        else:
+            expression = node.origin.formula.text if isinstance(node.origin, Derived) else ""
+            yield Step(depth, label, value, unit, writer.origin(node), expression=expression)
             seen.add(id(node))
             stack.extend((depth + 1, parameter, value) for parameter, value in reversed(telling_inputs(node)))

@@ -29,7 +29,7 @@ def _required(writer: Writer) -> Table:
                 Cell(writer.described(line)),
                 Cell(line.quantity.value),
                 Cell(line.required_by.name if line.required_by else ""),
-                Cell(writer.how(line.quantity)),
+                Cell(writer.origin(line.quantity)),
             ),
             writer.word(f"category-{line.category}"),
         )

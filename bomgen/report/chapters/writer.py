@@ -9,6 +9,7 @@ from typing import Any
 
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.document import Cell, Column, Row, Table
+from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Reference, origin_text
@@ -16,7 +17,7 @@ from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill import Line, cluster_path
 from bomgen.report.metrics import Path, Paths, dotted
-from bomgen.report.result import OPERATION, Report, numbers_of, one_line
+from bomgen.report.result import OPERATION, Report, numbers_of
 
 SPARSE = "sparse"
 PEAK = "peak_flops_per_gpu"
@@ -57,13 +58,11 @@ class Writer:
         """A figure's unit; of money the currency of the quote."""
         return self.report.quote.totals.currency if figure.unit == MONEY else figure.unit
 
-    def how(self, figure: Figure) -> str:
-        """How a figure came about, in one line: its formula with what went into it, or where it comes from."""
-        return one_line(figure, self.shown, self.origin)
-
     def origin(self, figure: Figure) -> str:
-        """Where a figure comes from, in one line: its formula, its place in the plan, or its document."""
+        """Where a figure comes from, in one line: its formula in words, its place in the plan, or its document."""
         match figure.origin:
+            case Derived():
+                return describe_formula(figure, self.language, self.shown).text
             case Assumed() as assumed if assumed.chosen:
                 return self.word("origin-chosen", why=self.language.message(assumed.why))
             case Assumed() as assumed:
@@ -171,7 +170,7 @@ class Writer:
                 value = self.cell(path)
                 named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
                 unit = "" if named else self.language.unit(figure.unit)
-                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(self.how(figure))))
+                yield Row((Cell(self.label(path)), value, Cell(unit), Cell(self.origin(figure))))
 
     def table(self, id: str, rows: tuple[Row, ...]) -> Table:
         """A table of numbers with how each came about."""

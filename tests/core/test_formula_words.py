@@ -1,0 +1,114 @@
+"""Formulas in words: what they come to when a reader follows them, and that every input has a name."""
+
+import ast
+from fractions import Fraction
+from functools import cache
+from math import isclose
+from pathlib import Path
+
+import pytest
+
+from bomgen.core import resources
+from bomgen.core.formula_words import describe_formula
+from bomgen.core.language import language
+from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
+from bomgen.report.result import Report, numbers_of
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
+
+ROOT = Path(__file__).parents[2]
+PLANS = sorted((ROOT / "plans").glob("*.yaml"))
+ENGLISH = language("en")
+
+
+@cache
+def reported(path: Path) -> Report:
+    """The result of a plan."""
+    return work_out(open_plan(str(path), str(ROOT)), ())
+
+
+def derived(path: Path) -> list[Figure]:
+    """Every derived figure that a plan's result rests on."""
+    return [each for each in walk(*numbers_of(reported(path)).values()) if isinstance(each.origin, Derived)]
+
+
+def counted(value: object, unit: str = "count") -> Figure:
+    """A number that was given."""
+    return Figure(value, unit, Assumed("an input", "a test", (), "high"))
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+def test_words_come_to_the_number(path: Path) -> None:
+    """Whoever follows the words gets the number that the formula gave; most formulas can be followed."""
+    followed = 0
+    for figure in derived(path):
+        found = describe_formula(figure, ENGLISH, ENGLISH.shown).value
+        if found is None:
+            continue
+        followed += 1
+        assert found == figure.value or isclose(found, figure.value, rel_tol=1e-12), figure.origin
+    assert followed > len(derived(path)) / 2
+
+
+def test_every_input_has_a_name() -> None:
+    """Every parameter of every formula is named in every language, and nothing else but constants is."""
+    parameters = set[str]()
+    for module in (ROOT / "bomgen").rglob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and any(
+                "formula" in ast.unparse(each) for each in node.decorator_list
+            ):
+                parameters |= {each.arg for each in node.args.args}
+    for code in resources.languages():
+        names = {name for name in language(code).inputs if not name.isupper()}
+        assert parameters - names == set()
+    assert set(language("zh").inputs) == set(ENGLISH.inputs)
+
+
+@formula("switches")
+def spines(leaves: int, up: int, radix: int) -> int:
+    """One formula with a condition."""
+    return -(-leaves * up // radix) if leaves * up % radix else leaves * up // radix
+
+
+@formula("servers")
+def servers(gpus: int, gpus_per_server: int, least: int) -> int:
+    """One that calls a function."""
+    return max(ceil_of(gpus, gpus_per_server), least)
+
+
+def ceil_of(dividend: int, divisor: int) -> int:
+    """A function that is more than arithmetic."""
+    return -(-dividend // divisor)
+
+
+@formula("W")
+def load(power_w: int, feeds: int, lost: int) -> Fraction:
+    """One whose divisor is a difference."""
+    return Fraction(power_w) / (feeds - lost)
+
+
+def said(figure: Figure, code: str = "en") -> str:
+    """The words of a formula in a language."""
+    words = language(code)
+    return describe_formula(figure, words, words.shown).text
+
+
+def test_a_formula_reads_as_it_is_checked_by_hand() -> None:
+    """Only the branch that holds is shown, and no rounding where the division leaves nothing over."""
+    found = spines(counted(32), counted(32), counted(64))
+    assert said(found) == "32 leaves × 32 ports up / 64 ports per switch"
+    assert said(found, "zh") == "32 台 leaf × 上行 32 个端口 / 每台交换机 64 个端口"
+
+
+def test_one_is_singular_and_a_divisor_keeps_its_brackets() -> None:
+    """Singular for one, and brackets as arithmetic needs them."""
+    found = load(counted(9000, "W"), counted(2), counted(1))
+    assert said(found) == "9000 W / (2 feeds − 1 lost)"
+
+
+def test_a_search_is_described_by_its_inputs() -> None:
+    """What is more than arithmetic names what went into it."""
+    assert said(servers(counted(20), counted(8), counted(1))) == (
+        "calculated from 20 GPUs, 8 GPUs per server, at least 1"
+    )
