@@ -64,6 +64,7 @@ DEFAULT_FOLDER = "dist"
     metavar="N",
     help="Plans to build at a time, each in a process of its own.",
 )
+@click.option("--watch", is_flag=True, help="Build again whenever a plan or a file that plans name has changed.")
 @locked_option
 @set_option
 @root_option
@@ -74,6 +75,7 @@ def build(
     formats: str,
     templates: tuple[str, ...],
     jobs: int,
+    watch: bool,
     locked: bool,
     settings: tuple[str, ...],
     root: str | None,
@@ -104,16 +106,23 @@ def build(
         raise click.UsageError("-o - takes one plan and one format, such as -f json")
     if piped:
         wanted = [DOCUMENTS.files(form)[0] if kind and len(chosen) > 1 else wanted[0] for form, kind in chosen[:1]]
+    if watch and STANDARD_OUTPUT in (output, *plans):
+        raise click.UsageError("--watch takes plans that are files, and writes into a folder")
     found, code = open_plans(plans, root)
     check_names(found, settings)
-    if jobs > 1 and len(found) > 1 and STANDARD_OUTPUT not in plans:
+    if watch or (jobs > 1 and len(found) > 1 and STANDARD_OUTPUT not in plans):
         from bomgen.cli.jobs import run_jobs
 
         options = [f"--output={output}", f"--formats={formats}", *(["--locked"] if locked else [])]
         options += [f"--template={name}" for name in templates] + [f"--set={setting}" for setting in settings]
         options += [f"--root={root}"] if root else []
         options += [f"--{name}" for name in (QUIET, VERBOSE) if is_set(name)]
-        sys.exit(max(code, run_jobs((["build", *options, "--", file.name] for file in found), jobs)))
+        commands = [["build", *options, "--", file.name] for file in found]
+        if watch and found:
+            from bomgen.cli.rebuild import rebuild
+
+            rebuild(lambda: run_jobs(commands, jobs), [file.root for file in found], Path(output))
+        sys.exit(max(code, run_jobs(commands, jobs)))
     for number, file in enumerate(found, start=1):
         place = (number, len(found))
         report = build_report(file, settings, templates=templates, locked=locked, place=place)

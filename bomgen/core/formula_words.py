@@ -1,8 +1,8 @@
 """Formulas in words: the expression with the numbers and units that went into it, as a reader checks it by hand.
 
-`ceil(units / group_leaves) * rails` becomes `(16 units / 32 leaves per group, rounded up) × 8 rails`. What each input is
+`ceil(units / group_leaves) * rails` becomes `(16 units / 32 leaves per group, rounded up) × 8 rails`. What an input is
 called stands in the file of a language, below `inputs`: `#` is the number, `{value}` the number with its unit, and `|`
-parts the words for one from those for several. An expression that is more than arithmetic, such as a search, is
+separates the words for one from those for several. An expression that is more than arithmetic, such as a search, is
 described by its inputs alone.
 """
 
