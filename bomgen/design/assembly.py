@@ -350,7 +350,7 @@ def _build(
         except (Infeasible, PlanErrors):
             continue
         alone = any(_has_no_part(found, kind) and not _has_no_part(other, kind) for kind in rates)
-        if alone or _costs_less(other, found, parts):
+        if alone or (not fabric.link_gbps and _costs_less(other, found, parts)):
             return other
     return found
 
@@ -358,18 +358,21 @@ def _build(
 def _faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
     """Rates to try for links between switches whose ports carry at least twice what the plan leaves them at [Gb/s].
 
-    Where no part is known for a kind of link, all steps up to the rate of the ports; else that of the ports alone.
+    Where no part is known for a kind of link, all steps up to the rate of the ports; else that of the ports alone, and
+    none where the plan names the rate of the fabric's links.
     """
     slow = dict[str, tuple[Figure, Figure]]()
     for links in built.fabric.links:
         tiers = [tier for tier in (built.fabric.tier(end) for end in links.ends) if tier]
-        if len(tiers) < len(links.ends) or built.plan.links[links.kind].rate_gbps or built.plan.link_gbps:
+        if len(tiers) < len(links.ends) or built.plan.links[links.kind].rate_gbps:
             continue
         ports = [max((group.port_gbps for group in tier.switch.groups), key=lambda rate: rate.value) for tier in tiers]
         slower = min(ports, key=lambda rate: rate.value)
         if slower.value >= links.rate_gbps.value * DOUBLE:
             slow[links.kind] = links.rate_gbps, slower
     unknown = any(_has_no_part(built, kind) for kind in slow)
+    if built.plan.link_gbps and not unknown:
+        return
     while any(rate.value < ports.value for rate, ports in slow.values()):
         slow = {kind: (next_rate(rate, ports), ports) for kind, (rate, ports) in slow.items()}
         if unknown or all(rate.value == ports.value for rate, ports in slow.values()):

@@ -155,6 +155,9 @@ def _single_points_of_failure(designed: Design) -> Iterator[Problem]:
             numbers = {"dual": needed, "single": tiers_in_words(built.fabric)}
             text = message("one-leaf", fabric=built.plan.name, ports=attached.ports_per_server.value, **numbers)
             yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.homing")
+        elif _meets_on_one_spine(built):
+            text = message("one-spine", fabric=built.plan.name)
+            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.switches.spine")
         elif _ends_in_one_module(built):
             text = message("one-module", fabric=built.plan.name, ports=attached.ports_per_server.value)
             yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.ports.leaf")
@@ -169,6 +172,14 @@ def _switches_for_two_leaves(built: BuiltFabric, servers: Figure) -> str | None:
     wanted = fabric_demand.demand(built.plan, attached, servers, built.hosts)
     dual = fabric_demand.build_on_two_leaves(built.plan, attached, wanted)
     return tiers_in_words(dual) if dual else None
+
+
+def _meets_on_one_spine(built: BuiltFabric) -> bool:
+    """Whether machines on different leaves lose each other with one spine; on two leaves, dual-homed ones do not."""
+    spine, leaf, homing = built.fabric.tier("spine"), built.fabric.tier("leaf"), built.fabric.homing
+    if spine is None or leaf is None or spine.count.value > 1:
+        return False
+    return leaf.count.value > 2 or homing is None or homing.value == SINGLE
 
 
 def _ends_in_one_module(built: BuiltFabric) -> bool:
@@ -414,7 +425,8 @@ def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: boo
         said += [((*base, tier), tiers) for tier in ("spine", "core") if built.fabric.tier(tier) is None]
         if len(built.fabric.tiers) == 1:
             said += [((*base, "leaf", key), tiers) for key in ("servers", "downlinks", "uplinks")]
-            said += [((*base, key), tiers) for key in ("pod", "oversubscription")]
+            ratio = ("oversubscription",) if kinds <= {SERVER_LEAF.name} else ()
+            said += [((*base, key), tiers) for key in ("pod", *ratio)]
         if built.plan.declared.one_switch:
             said.append(((*base, "tiers"), message("single-switch-tier")))
         if built.fabric.tier("core") is None:

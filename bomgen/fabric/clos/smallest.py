@@ -43,6 +43,8 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
         shape = find_smallest(numbers)
         if shape is not None:
             return Builder(topology, demand, figures, shape, has_rails=rails is not None).fabric()
+        if not demand.tiers and _only_fixed_counts_refuse(demand, numbers):
+            break
     raise _explain_refusal(demand, asked, rails)
 
 
@@ -118,6 +120,12 @@ def _may_share_a_leaf(demand: Demand, rails: Figure) -> bool:
 def _without_fixed_counts(numbers: Numbers) -> Numbers:
     """A demand without the numbers of switches and links that the plan fixes."""
     return numbers._replace(spine_count=0, spines_per_pod=0, core_count=0, leaf_up=0, spine_up=0)
+
+
+def _only_fixed_counts_refuse(demand: Demand, numbers: Numbers) -> bool:
+    """Whether a demand would fit but for numbers of spines or up-links that the plan fixes; pods may ask for a tier more."""
+    fixed = (demand.spine.count or demand.leaf.uplinks) and not demand.spine.per_pod
+    return bool(fixed) and numbers.tiers < MAX_TIERS and find_smallest(_without_fixed_counts(numbers)) is not None
 
 
 def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:

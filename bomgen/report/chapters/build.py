@@ -54,11 +54,14 @@ def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
     report = writer.report
     if (full := full_build_out(report, built)) and not full.is_equal:
         pieces = {"switches": full.switches, "links": full.links, "modules": full.modules, "cables": full.cables}
-        named = [writer.word(f"more-{kind}", count=count) for kind, count in pieces.items() if count]
+        adds = min(pieces.values()) >= 0
+        shown = "{}" if adds else "{:+}"
+        named = [writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in pieces.items() if count]
         if full.amount is not None:
             currency = report.quote.totals.currency
             named.append(writer.language.money(full.amount, currency))
-        yield writer.word("full-would-add", pieces=writer.word("list-comma").join(named))
+        sentence = "full-would-add" if adds else "full-would-change"
+        yield writer.word(sentence, pieces=writer.word("list-comma").join(named))
     if split := with_split_servers(report, built):
         numbers = {"switches": tiers_in_words(split.fabric), "built": tiers_in_words(built.fabric)}
         yield writer.word("split-would-take", **numbers)
