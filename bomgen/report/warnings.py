@@ -155,12 +155,12 @@ def _single_points_of_failure(designed: Design) -> Iterator[Problem]:
             numbers = {"dual": needed, "single": tiers_in_words(built.fabric)}
             text = message("one-leaf", fabric=built.plan.name, ports=attached.ports_per_server.value, **numbers)
             yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.homing")
-        elif _meets_on_one_spine(built):
-            text = message("one-spine", fabric=built.plan.name)
-            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.switches.spine")
         elif _ends_in_one_module(built):
             text = message("one-module", fabric=built.plan.name, ports=attached.ports_per_server.value)
             yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.ports.leaf")
+        elif _meets_on_one_spine(built):
+            text = message("one-spine", fabric=built.plan.name)
+            yield Problem(built.plan.mark, "warning", text, "single-point", f"{path}.switches.spine")
 
 
 def _switches_for_two_leaves(built: BuiltFabric, servers: Figure) -> str | None:
@@ -177,7 +177,7 @@ def _switches_for_two_leaves(built: BuiltFabric, servers: Figure) -> str | None:
 def _meets_on_one_spine(built: BuiltFabric) -> bool:
     """Whether machines on different leaves lose each other with one spine; on two leaves, dual-homed ones do not."""
     spine, leaf, homing = built.fabric.tier("spine"), built.fabric.tier("leaf"), built.fabric.homing
-    if spine is None or leaf is None or spine.count.value > 1:
+    if spine is None or leaf is None or spine.count.value > 1 or leaf.count.value == 1:
         return False
     return leaf.count.value > 2 or homing is None or homing.value == SINGLE
 

@@ -254,8 +254,10 @@ def test_a_rack_scale_system_is_held_against_the_racks_of_the_site(worked: Worke
             "is managed by one",
         ),
         ({"switch": "qm9700", "ports_per_server": 2, "topology": "mesh", "homing": "dual"}, None),
+        ({"switch": "qm9700", "ports_per_server": 1, "leaf": {"servers": 4}}, "has a single spine"),
+        ({"switch": "qm9700", "ports_per_server": 2, "homing": "dual", "tiers": 2}, None),
     ],
-    ids=["one switch", "one leaf", "one module", "planes", "one manager", "dual homing"],
+    ids=["one switch", "one leaf", "one module", "planes", "one manager", "dual homing", "one spine", "two leaves"],
 )
 def test_single_points_of_failure_are_said(worked: Worked, storage: dict[str, Any], said: str | None) -> None:
     """What machines lose the storage with: the only switch, or the module of both ports. Two planes survive it."""
@@ -266,3 +268,25 @@ def test_single_points_of_failure_are_said(worked: Worked, storage: dict[str, An
     ]
     assert len(found) == (said is not None)
     assert all(said in message for message in found if said)
+
+
+def test_a_ratio_of_a_mesh_has_an_effect(worked: Worked) -> None:
+    """It decides the peer links; on a single switch it has none."""
+    for fabric, said in (({"topology": "mesh"}, False), ({"topology": "single-switch"}, True)):
+        report = worked(plan({"compute": {"switch": "qm9700", "oversubscription": 3, **fabric}}, servers=4))
+        assert ("no-effect" in rules_of(report)) == said
+
+
+def test_a_named_rate_without_a_part_between_switches_steps_up(worked: Worked) -> None:
+    """200G links of servers stay; no part carries 200G between SN5600s, so those run at 400G."""
+    storage = {"switch": "sn5600", "ports_per_server": 2, "homing": "dual", "link": "200G", "topology": "mesh"}
+    report = worked(plan({"storage": storage}, servers=8))
+    assert "no-part-known" not in rules_of(report)
+    [built] = report.design.fabrics
+    assert {links.kind: links.rate_gbps.value for links in built.fabric.links} == {"server-leaf": 200, "leaf-leaf": 400}
+
+
+def test_fixed_counts_are_refused_rather_than_given_a_third_tier(worked: Worked) -> None:
+    """Five up-links do not spread over three spines, and two tiers would do."""
+    with pytest.raises(PlanErrors, match="do not spread evenly"):
+        worked(plan({"compute": {"switch": "sn5600", "leaf": {"uplinks": 5}, "spine": {"count": 3}}}, servers=12))
