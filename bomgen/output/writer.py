@@ -19,6 +19,7 @@ from bomgen.report.result import Report, template_data
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
+    from bomgen.core.document import Document
     from bomgen.core.language import Language
 
 
@@ -52,24 +53,39 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     return files
 
 
-def render_comparison(reports: Sequence[Report], words: Language, form: str, alternatives: bool = False) -> bytes:
-    """Reports side by side in a format: text, md, html, xlsx or json; with `alternatives` those of each behind it."""
+def render_comparison(
+    reports: Sequence[Report], words: Language, form: str, alternatives: bool = False, every: bool = False
+) -> bytes:
+    """Reports side by side in a format: text, md, html, xlsx or json.
+
+    With `alternatives` those of each stand behind it; `every` row is in the text, or those that differ.
+    """
     from bomgen.report.compare.comparison import compared, data, document
 
     found = compared(reports, words, alternatives)
     if form == "json":
         return data(found).encode("utf-8")
-    page = document(found, words)
+    if form == "text":
+        from bomgen.output.terminal import text
+
+        return text(document(found, words), words, every)
+    if form == "html":
+        from bomgen.output.drawing.side_by_side import comparison_drawing
+
+        return render_page(document(found, words, comparison_drawing(found, words)), words, form)
+    return render_page(document(found, words), words, form)
+
+
+def render_page(page: Document, words: Language, form: str) -> bytes:
+    """A document of tables in a format: md, html, pdf or xlsx. Raises OutputError where no PDF can be written."""
     if form == "xlsx":
         from bomgen.output.xlsx.workbook import tables
 
         return tables(page, words)
-    if form == "text":
-        from bomgen.output.terminal import text
-
-        return text(page, words)
     from bomgen.output.markdown_html import html, markdown
 
+    if form == "pdf":
+        return render_pdf(html(page, words))
     return html(page, words) if form == "html" else markdown(page, words)
 
 

@@ -72,7 +72,10 @@ def write_tables(sheet: Sheet, section: Section) -> None:
                 _band(sheet, table.title, len(table.columns), TABLE_BAND)
                 if table.caption:
                     sheet.across(1, table.caption, CAPTION)
+            first = sheet.row
             _rows(sheet, table)
+            if table.folded:
+                sheet.fold_rows(first)
         sheet.row += 1
     else:
         for table in tables:
