@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
     from bomgen.core.document import Document
     from bomgen.core.language import Language
+    from bomgen.report.diff.difference import Difference
 
 
 class OutputError(Exception):
@@ -76,6 +77,24 @@ def render_comparison(
     return render_page(document(found, words), words, form)
 
 
+def render_difference(found: Difference, new: Report | None, form: str) -> bytes:
+    """What changed as a document: html, pdf or xlsx, in the language of the new plan's quote; `new` is its report.
+
+    An expansion is a quote for the customer: what to buy, what is re-plugged, what is left over. Anything else, and what
+    ends in a bom.json, is a page of changes. Raises OutputError where no PDF can be written.
+    """
+    from bomgen.core.language import ENGLISH, language
+    from bomgen.output.drawing.side_by_side import changes_drawing
+    from bomgen.report.diff.contents import changes_document
+
+    words = language(new.plan.quote.language if new else ENGLISH)
+    if new and (quote := Source(new, ()).expansion(found)):
+        from bomgen.output.xlsx.quote import quote_workbook
+
+        return quote_workbook(quote, words) if form == "xlsx" else render_page(quote, words, form)
+    return render_page(changes_document(found, words, changes_drawing(found, words)), words, form)
+
+
 def render_page(page: Document, words: Language, form: str) -> bytes:
     """A document of tables in a format: md, html, pdf or xlsx. Raises OutputError where no PDF can be written."""
     if form == "xlsx":
@@ -85,7 +104,12 @@ def render_page(page: Document, words: Language, form: str) -> bytes:
     from bomgen.output.markdown_html import html, markdown
 
     if form == "pdf":
-        return render_pdf(html(page, words))
+        from bomgen.output.pdf import NotPrinted, pdf
+
+        try:
+            return pdf(html(page, words))
+        except NotPrinted as error:
+            raise OutputError(str(error)) from error
     return html(page, words) if form == "html" else markdown(page, words)
 
 

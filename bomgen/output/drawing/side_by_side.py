@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
 from bomgen.output.drawing.bars import Bar, Bars, bar_svg
+from bomgen.pricing.bill import CATEGORIES
 from bomgen.report.compare.comparison import Comparison, charted
+from bomgen.report.diff.contents import changed_categories
+from bomgen.report.diff.difference import Difference
 
 
 def comparison_drawing(found: Comparison, language: Language) -> Drawing | None:
@@ -25,3 +29,24 @@ def comparison_drawing(found: Comparison, language: Language) -> Drawing | None:
 def _text(cell: Cell, language: Language) -> str:
     """A value without the mark of the best: the shortest bar needs none."""
     return language.cell(replace(cell, best=False))
+
+
+def changes_drawing(found: Difference, language: Language) -> Drawing | None:
+    """What each category that changed came to, and comes to; None where no amount changed, or currencies differ."""
+    changed, word = changed_categories(found), language.word
+    if not changed:
+        return None
+
+    def bar(amount: Decimal | None, key: str, pale: bool) -> Bar:
+        shown = word("ui-no-price") if amount is None else language.money(amount, found.new.totals.currency)
+        return Bar(amount, word(key, amount=shown), pale)
+
+    groups = [
+        Bars(
+            word(f"category-{each.category}") if each.category in CATEGORIES else each.category,
+            (bar(each.old, "diff-bar-before", True), bar(each.new, "diff-bar-after", False)),
+        )
+        for each in changed
+    ]
+    title = word("diff-chart")
+    return Drawing("changes", title, bar_svg(groups, "changes", title), word("diff-chart-text"))
