@@ -22,7 +22,13 @@ SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".jso
 
 @click.command()
 @plans_argument
-@click.option("-f", "--format", "form", type=click.Choice([*SUFFIXES.values()]), help="[default: by the suffix of FILE, else text]")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice([*SUFFIXES.values()]),
+    help="[default: by the suffix of FILE, else text]",
+)
 @output_option
 @click.option("--all", "every", is_flag=True, help="Show every row of the text, not those alone that differ.")
 @click.option("--alternatives", is_flag=True, help="Show the alternatives of each plan behind it.")

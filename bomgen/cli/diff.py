@@ -77,8 +77,7 @@ def diff(
 
     Each is a plan, a bom.json, REV:PATH for either as it was at a git revision (its price books and parts as well), or
     - for standard input. Servers that are added read as an order: what to buy, what to plug elsewhere, what is left
-    over. --set overrides a value on both sides. As html, xlsx or pdf that order is a quote for the customer, and anything
-    else a page of changes.
+    over; as html, xlsx or pdf it is a quote for the customer. --set overrides a value on both sides.
 
     \b
       bomgen diff main:plans/x.yaml plans/x.yaml

@@ -80,10 +80,11 @@ def render_comparison(
 def render_difference(found: Difference, new: Report | None, form: str) -> bytes:
     """What changed as a document: html, pdf or xlsx, in the language of the new plan's quote; `new` is its report.
 
-    An expansion is a quote for the customer: what to buy, what is re-plugged, what is left over. Anything else, and what
+    An expansion is a quote for the customer: what to buy, what is re-plugged, what is left over. Anything else, or what
     ends in a bom.json, is a page of changes. Raises OutputError where no PDF can be written.
     """
-    from bomgen.core.language import ENGLISH, language
+    from bomgen.core.language import language
+    from bomgen.core.messages import ENGLISH
     from bomgen.output.drawing.side_by_side import changes_drawing
     from bomgen.report.diff.contents import changes_document
 

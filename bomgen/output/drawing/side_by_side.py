@@ -37,8 +37,10 @@ def changes_drawing(found: Difference, language: Language) -> Drawing | None:
     if not changed:
         return None
 
-    def bar(amount: Decimal | None, key: str, pale: bool) -> Bar:
-        shown = word("ui-no-price") if amount is None else language.money(amount, found.new.totals.currency)
+    def bar(cell: Cell, key: str, pale: bool) -> Bar:
+        amount = cell.value if isinstance(cell.value, Decimal) else None
+        shown = word("ui-no-price") if amount is None else language.money(amount, cell.unit)
+        shown = word("ui-at-least", amount=shown) if cell.least else shown
         return Bar(amount, word(key, amount=shown), pale)
 
     groups = [

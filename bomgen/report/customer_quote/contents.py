@@ -346,7 +346,7 @@ def _moves(moves: Sequence[QuotedMove], language: Language) -> Table:
         Column("free", word("expansion-free"), "number", 16),
         Column("added", word("expansion-added"), "number", 12),
     )
-    rows = tuple(Row(tuple(map(Cell, each))) for each in moves)
+    rows = tuple(Row(tuple(Cell(value) for value in each)) for each in moves)
     return Table("moves", word("expansion-moves"), columns, rows, word("expansion-moves-lead"), open=True)
 
 

@@ -68,9 +68,11 @@ def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, c
         )
     share = known.share_of_hardware
     at_share = None if share is None else rounded(share * Fraction(expansion.amount), currency)
-    for pieces, unit, of_hardware in ((1, at_share, share), (line.pieces, known.unit_price, None)):
+    for pieces, unit, of_hardware in ((known.quantity, at_share, share), (line.pieces, known.unit_price, None)):
         if unit is not None and rounded(pieces * Fraction(unit) * (1 - known.discount), currency) == amount:
-            return known._replace(quantity=pieces, unit_price=unit, amount=amount, share_of_hardware=of_hardware)
+            return known._replace(
+                quantity=pieces, spare=0, unit_price=unit, amount=amount, share_of_hardware=of_hardware
+            )
     return known._replace(
         quantity=1, spare=0, unit_price=amount, discount=Fraction(0), amount=amount, share_of_hardware=None
     )
@@ -105,7 +107,10 @@ def _grown(writer: Writer, found: Difference) -> Iterator[tuple[str, tuple[str, 
         before, after = cluster_prefix(found.old, old), cluster_prefix(found.new, new)
         said = []
         for key in ("servers", "gpus"):
-            was, became = found.old.numbers.get(f"{before}cluster.{key}"), found.new.numbers.get(f"{after}cluster.{key}")
+            was, became = (
+                found.old.numbers.get(f"{before}cluster.{key}"),
+                found.new.numbers.get(f"{after}cluster.{key}"),
+            )
             if type(was) is int and type(became) is int:
                 numbers = {"old": writer.language.integer(was), "new": writer.language.integer(became)}
                 said.append(writer.word(f"expansion-{key}" if became > was else f"expansion-same-{key}", **numbers))

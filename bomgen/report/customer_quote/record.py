@@ -198,7 +198,10 @@ def longest_lead_time(writer: Writer, ids: Container[str] | None = None) -> tupl
     known = [
         (priced.price.lead_days, writer.described(priced.line))
         for priced in writer.report.quote.lines
-        if priced.price and priced.price.lead_days and not priced.line.in_stock and (ids is None or priced.line.id in ids)
+        if priced.price
+        and priced.price.lead_days
+        and not priced.line.in_stock
+        and (ids is None or priced.line.id in ids)
     ]
     return max(known, key=lambda each: each[0], default=None)
 

@@ -1,4 +1,4 @@
-"""What changed as a document, money first: for a customer or a manager who opens a file, in the language of the quote."""
+"""What changed as a document, money first, in the language of the quote."""
 
 from __future__ import annotations
 
@@ -31,29 +31,33 @@ GROUPS = {
 
 
 class CategoryChange(NamedTuple):
-    """What a category of the bill came to, and comes to; None where it has no priced line."""
+    """What a category of the bill came to, and comes to: nothing where it has no priced line, at least where some."""
 
     category: str
-    old: Decimal | None
-    new: Decimal | None
+    old: Cell
+    new: Cell
 
 
 def changed_categories(found: Difference) -> list[CategoryChange]:
     """The categories whose amounts changed, in the order of the bill; none where the currencies differ."""
     if found.money is None:
         return []
-    before, after = (_by_category(side) for side in (found.old, found.new))
-    every = [*CATEGORIES, *(name for name in (*before, *after) if name not in CATEGORIES)]
-    changes = (CategoryChange(name, before.get(name), after.get(name)) for name in dict.fromkeys(every))
+    names = dict.fromkeys((*CATEGORIES, *(item.category for side in (found.old, found.new) for item in side.items)))
+    changes = (CategoryChange(name, _sum(found.old, name), _sum(found.new, name)) for name in names)
     return [each for each in changes if each.old != each.new]
 
 
-def _by_category(side: Side) -> dict[str, Decimal]:
-    found: dict[str, Decimal] = {}
-    for item in side.items:
-        if item.amount is not None:
-            found[item.category] = ANY_AMOUNT.add(found.get(item.category, Decimal(0)), item.amount)
-    return found
+def _sum(side: Side, category: str) -> Cell:
+    """What the lines of a category come to."""
+    lines = (item for item in side.items if item.category == category)
+    amounts = [item.amount for item in lines if item.amount is not None or item.lacks_price]
+    priced = [amount for amount in amounts if amount is not None]
+    if amounts and not priced:
+        return Cell(None, side.totals.currency)
+    total = Decimal(0)
+    for amount in priced:
+        total = ANY_AMOUNT.add(total, amount)
+    return Cell(total, side.totals.currency, least=len(priced) < len(amounts))
 
 
 def changes_document(found: Difference, language: Language, chart: Drawing | None = None) -> Document:
@@ -73,7 +77,9 @@ def changes_document(found: Difference, language: Language, chart: Drawing | Non
     if held:
         held[0] = replace(held[0], notes=notes)
     else:
-        held = [Section("money", word("compare-money"), text=(word("diff-nothing"),), tables=(_totals(found, language),))]
+        held = [
+            Section("money", word("compare-money"), text=(word("diff-nothing"),), tables=(_totals(found, language),))
+        ]
     return Document(
         title=word("diff-heading", old=found.old.name, new=found.new.name),
         subtitle="",
@@ -94,7 +100,14 @@ def _headline(found: Difference, language: Language) -> Iterator[tuple[str, Cell
         yield language.word("diff-change"), Cell(found.money.change, found.new.totals.currency)
 
 
+def _known(cell: Cell) -> Decimal:
+    return cell.value if isinstance(cell.value, Decimal) else Decimal(0)
+
+
 def _total(money: Money) -> Cell:
+    """A total; unknown where nothing has a price."""
+    if not money.complete and not money.amount:
+        return Cell(None, money.currency)
     return Cell(money.amount, money.currency, least=not money.complete)
 
 
@@ -121,9 +134,9 @@ def _money(found: Difference, language: Language, chart: Drawing | None) -> Sect
         Row(
             (
                 Cell(word(f"category-{each.category}") if each.category in CATEGORIES else each.category),
-                Cell(each.old, currency),
-                Cell(each.new, currency),
-                Cell(ANY_AMOUNT.subtract(each.new or Decimal(0), each.old or Decimal(0)), currency),
+                each.old,
+                each.new,
+                Cell(ANY_AMOUNT.subtract(_known(each.new), _known(each.old)), currency),
             )
         )
         for each in changed_categories(found)
@@ -162,7 +175,12 @@ def _order(found: Difference, language: Language) -> Section | None:
 
     def table(id: str, title: str, ordered: Sequence[Ordered], shown: Sequence[Column]) -> Table:
         cells = (
-            (Cell(row.sku or row.part), Cell(language.message(row.description)), Cell(row.pieces), Cell(row.amount, currency))
+            (
+                Cell(row.sku or row.part),
+                Cell(language.message(row.description)),
+                Cell(row.pieces),
+                Cell(row.amount, currency),
+            )
             for row in ordered
         )
         return Table(id, title, tuple(shown), tuple(Row(each[: len(shown)]) for each in cells), open=True)
@@ -192,17 +210,23 @@ def _bill(found: Difference, language: Language) -> Section:
     same = found.unchanged + len(found.pairs) - len(shown)
     text = word("diff-unchanged", same=language.integer(same), lines=language.integer(same + len(shown)))
     title = word("section-bill")
-    return Section("lines", title, text=(text,), tables=(Table("lines", title, columns, rows, open=True),) if rows else ())
+    return Section(
+        "lines", title, text=(text,), tables=(Table("lines", title, columns, rows, open=True),) if rows else ()
+    )
 
 
 def _line(pair: Pair, language: Language, currency: str | None) -> Row:
     item = pair.item
     name = language.message(item.description)
+    if item.description == item.role and f"charge-{item.role}" in language.words:
+        name = language.word(f"charge-{item.role}")
     pieces = (Cell(each.pieces if each else 0) for each in (pair.old, pair.new))
     category = language.word(f"category-{item.category}") if item.category in CATEGORIES else item.category
     shown = language.word("in-stock", name=name) if item.in_stock else name
     change = line_change(pair, currency)
-    return Row((Cell(item.sku or item.part), Cell(shown), Cell(item.id), *pieces, Cell(change, currency or "")), category)
+    return Row(
+        (Cell(item.sku or item.part), Cell(shown), Cell(item.id), *pieces, Cell(change, currency or "")), category
+    )
 
 
 def _design(found: Difference, language: Language) -> Section:
@@ -213,7 +237,14 @@ def _design(found: Difference, language: Language) -> Section:
 
     def table(id: str, title: str, important: bool) -> Table:
         of = [each for each in found.numbers if each.important is important]
-        return Table(id, title, columns, tuple(_number(each, found, language) for each in of), folded=not important, open=important)
+        return Table(
+            id,
+            title,
+            columns,
+            tuple(_number(each, found, language) for each in of),
+            folded=not important,
+            open=important,
+        )
 
     tables = (
         Table("fabrics", word("diff-status"), status, tuple(_added_and_removed(found, language)), open=True),
@@ -239,7 +270,9 @@ def _number(each: Changed, found: Difference, language: Language) -> Row:
     currency = found.new.totals.currency
     unit = currency if each.unit == MONEY else each.unit if each.unit in SHOWN_UNITS else ""
     values = (each.old, each.new, each.change)
-    return Row((Cell(_label(each, language)), *(_value(value, unit, language) for value in values)), _group(each, language))
+    return Row(
+        (Cell(_label(each, language)), *(_value(value, unit, language) for value in values)), _group(each, language)
+    )
 
 
 def _value(value: object, unit: str, language: Language) -> Cell:
@@ -294,7 +327,9 @@ def _alternatives(found: Difference, language: Language) -> Section:
         Row((Cell(name), *(Cell(None) if money is None else _total(money) for money in each)))
         for name, each in found.alternatives.items()
     )
-    return Section("alternatives", title, tables=(Table("alternatives", title, columns, rows, open=True),) if rows else ())
+    return Section(
+        "alternatives", title, tables=(Table("alternatives", title, columns, rows, open=True),) if rows else ()
+    )
 
 
 def _warnings(found: Difference, language: Language) -> Section:

@@ -128,7 +128,7 @@ def compare(old: Side, new: Side) -> Difference:
         money=split_total(old, new, changed),
         rates=dict(_rates(changed)),
         alternatives=dict(_alternatives(old, new)),
-        expansion=expansion(old, new, changed) if is_expansion(old, new, same) else None,
+        expansion=expansion(new, changed) if is_expansion(old, new, same) else None,
     )
 
 

@@ -77,8 +77,8 @@ def is_expansion(old: Side, new: Side, names: Names) -> bool:
     return grown
 
 
-def expansion(old: Side, new: Side, pairs: Sequence[Pair]) -> Expansion:
-    """The order for an expansion. Pieces of a part that one place gives up serve where another needs more."""
+def expansion(new: Side, pairs: Sequence[Pair]) -> Expansion:
+    """The order that leads to the new side. Pieces of a part that one place gives up serve where another needs more."""
     bought = [pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock]
     by_part: dict[Hashable, list[Pair]] = {}
     for pair in bought:
