@@ -21,7 +21,7 @@ from bomgen.report.customer_quote.record import (
     longest_lead_time,
     name_links,
 )
-from bomgen.report.diff.clusters import ONLY, cluster_prefix
+from bomgen.report.diff.clusters import cluster_prefix
 from bomgen.report.diff.difference import Difference
 from bomgen.report.diff.expansion import Expansion, OrderedLine
 
@@ -46,7 +46,11 @@ def expansion_quote(writer: Writer, found: Difference) -> CustomerQuote | None:
         lead_time=longest_lead_time(writer, {line.id for line in lines}),
         lines=lines,
         totals=_totals(lines, expansion, quote.totals),
-        clusters=tuple(each._replace(sentences=grown.get(each.name, each.sentences)) for each in quote.clusters),
+        clusters=tuple(
+            each._replace(sentences=grown.get(each.name, each.sentences))
+            for each in quote.clusters
+            if each.name in grown or each.name in found.added_clusters
+        ),
         alternatives=(),
         id=None,
         expansion=QuotedExpansion(_moves(writer, found), _moved_machines(found), tuple(_left_over(writer, expansion))),
@@ -102,20 +106,20 @@ def _list_price(line: QuotedLine, currency: str) -> Decimal:
 
 
 def _grown(writer: Writer, found: Difference) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What is said of each cluster that was there before, by its name."""
-    for old, new in (found.names.clusters or {ONLY: ONLY}).items():
+    """What is said of each cluster that grows, by its name."""
+    for old, new in found.names.clusters.items():
         before, after = cluster_prefix(found.old, old), cluster_prefix(found.new, new)
         said = []
         for key in ("servers", "gpus"):
             was, became = (
-                found.old.numbers.get(f"{before}cluster.{key}"),
-                found.new.numbers.get(f"{after}cluster.{key}"),
+                side.numbers.get(f"{path}cluster.{key}") for side, path in ((found.old, before), (found.new, after))
             )
-            if type(was) is int and type(became) is int:
-                numbers = {"old": writer.language.integer(was), "new": writer.language.integer(became)}
-                said.append(writer.word(f"expansion-{key}" if became > was else f"expansion-same-{key}", **numbers))
-        sentence = writer.word("expansion-grows", numbers=writer.word("list-comma").join(said))
-        yield new, (f"{new}{writer.word('ui-colon')} {sentence}" if new else sentence,)
+            if type(was) is int and type(became) is int and became > was:
+                old_count, new_count = map(writer.language.integer, (was, became))
+                said.append(writer.word(f"expansion-{key}", old=old_count, new=new_count))
+        if said:
+            sentence = writer.word("expansion-grows", numbers=writer.word("list-comma").join(said))
+            yield new, (f"{new}{writer.word('ui-colon')} {sentence}" if new else sentence,)
 
 
 def _moves(writer: Writer, found: Difference) -> tuple[QuotedMove, ...] | None:
