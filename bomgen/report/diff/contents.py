@@ -196,7 +196,7 @@ def _bill(found: Difference, language: Language) -> Section:
     """The lines that changed, by category."""
     word, currency = language.word, found.new.totals.currency if found.money else None
     columns = (
-        Column("part", word("column-sku"), "text", 30),
+        Column("part", word("column-sku"), "text", 36),
         Column("description", word("column-description"), "text", 44),
         Column("line", word("diff-line"), "text", 40),
         Column("before", word("diff-before"), "number", 10),
