@@ -147,6 +147,17 @@ def test_an_expansion_says_what_is_bought_moved_and_left_over(written: Written) 
     assert "服务器由 256 台增至 344 台" in chinese
 
 
+@pytest.mark.parametrize("form", ["html", "xlsx"])
+def test_switches_that_are_exchanged_are_left_over(form: str, written: Written) -> None:
+    """An expansion with other switches sets the old ones free; they are listed with the part number that they have."""
+    content = written(form, *expanded("priced"), "--set-new", "fabrics.compute.switch=qm9790")
+    text = seen(content) if form == "html" else str(sheets(content)["What changes on site"])
+    assert "Left over" in text
+    free = text[text.index("Left over") :]
+    assert "MQM9700-NS2F" in free
+    assert re.search(r"\b47\b", free)
+
+
 def test_clusters_that_stay_as_they_are_are_left_out(written: Written) -> None:
     """Of two clusters the one that grows is offered, drawn and described."""
     page = seen(written("html", *expanded("two clusters")))
