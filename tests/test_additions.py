@@ -156,7 +156,7 @@ def test_it_is_explained_and_compared(mesh: Copy) -> None:
     changed = mesh.bomgen("diff", "small.yaml", "mesh.yaml")
     assert "peer" in changed
     assert "+3 leaf" in changed
-    assert "full-mesh" in mesh.bomgen("compare", "small.yaml", "mesh.yaml")
+    assert "full-mesh" in mesh.bomgen("compare", "small.yaml", "mesh.yaml", "--all")
     mesh.bomgen("lock", "small.yaml")
 
 

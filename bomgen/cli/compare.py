@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,20 +11,26 @@ import click
 from bomgen.cli.exit_codes import WRONG_PLAN
 from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_plans
-from bomgen.cli.writing import refuse_overwriting, write_out
+from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
 
 if TYPE_CHECKING:
     from bomgen.core.language import Language
     from bomgen.report.result import Report
 
-FORMATS = ("text", "md", "html", "xlsx", "json")
 SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}
 
 
 @click.command()
 @plans_argument
-@click.option("-f", "--format", "form", type=click.Choice(FORMATS), help="[default: by the suffix of FILE, else text]")
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice([*SUFFIXES.values()]),
+    help="[default: by the suffix of FILE, else text]",
+)
 @output_option
+@click.option("--all", "every", is_flag=True, help="Show every row of the text, not those alone that differ.")
 @click.option("--alternatives", is_flag=True, help="Show the alternatives of each plan behind it.")
 @click.option(
     "--language",
@@ -41,12 +46,15 @@ def compare(
     plans: tuple[str, ...],
     form: str | None,
     output: str | None,
+    every: bool,
     alternatives: bool,
     code: str | None,
     settings: tuple[str, ...],
     root: str | None,
 ) -> None:
-    """Show plans side by side: workload, networks, power, racks, money; the best value of a row has a star.
+    """Show plans side by side: money, workload, networks, power, racks; the best value of a row has a star.
+
+    Rows in which all plans are equal are folded away; --all shows them in the text.
 
     What is not known is a dash, what leaves something out is said to be a lower bound and never the best. A plan that
     is wrong is left out, and its exit code returned.
@@ -59,12 +67,7 @@ def compare(
         raise click.UsageError(f"no language '{code}'; there are {', '.join(languages())}")
     for plan in plans:
         refuse_overwriting(output, plan)
-    by_suffix = SUFFIXES.get(Path(output).suffix.lower()) if output else None
-    if output and form is None and by_suffix is None and Path(output).suffix:
-        raise click.UsageError(f"no format has the suffix {Path(output).suffix}; name one with -f")
-    form = form or by_suffix or FORMATS[0]
-    if form == "xlsx" and output is None:
-        raise click.UsageError("xlsx goes to a file; name it with -o")
+    form = choose_form(form, output, SUFFIXES, ("xlsx",))
     files, worst = open_plans(plans, root)
     reports = []
     for number, file in enumerate(files, start=1):
@@ -81,19 +84,19 @@ def compare(
         words = language(code or reports[0].plan.quote.language)
         width = terminal_width() if form == "text" and output is None else None
         if width is None:
-            write_out(render_comparison(reports, words, form, alternatives), output)
+            write_out(render_comparison(reports, words, form, alternatives, every), output)
         else:
-            _print(reports, words, alternatives, width)
+            _print(reports, words, alternatives, every, width)
     sys.exit(worst)
 
 
-def _print(reports: Sequence[Report], words: Language, alternatives: bool, width: int) -> None:
+def _print(reports: Sequence[Report], words: Language, alternatives: bool, every: bool, width: int) -> None:
     """Print the comparison in lines of at most `width` characters."""
     from bomgen.cli.tables import print_lines, print_table
     from bomgen.output.terminal import parts
     from bomgen.report.compare.comparison import compared, document
 
-    for part in parts(document(compared(reports, words, alternatives), words), words):
+    for part in parts(document(compared(reports, words, alternatives), words), words, every):
         if isinstance(part, str):
             print_lines([part], width)
         else:

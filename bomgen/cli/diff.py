@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import WRONG_PLAN, WRONG_USAGE
+from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN, WRONG_USAGE
 from bomgen.cli.given_plans import STANDARD_INPUT, open_given, show_problems
 from bomgen.cli.messages import complain
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
-from bomgen.cli.writing import write_out
+from bomgen.cli.writing import choose_form, write_out
 
 if TYPE_CHECKING:
     from bomgen.report.diff.difference import Difference, Side
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 PASSED = 4
 """The exit code of a threshold that was passed."""
+SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xlsx": "xlsx", ".pdf": "pdf"}
+DOCUMENTS = ("html", "xlsx", "pdf")
 TONES = {"+": "green", "-": "red", "~": "yellow"}
 
 
@@ -36,10 +38,8 @@ TONES = {"+": "green", "-": "red", "~": "yellow"}
     "-f",
     "--format",
     "form",
-    type=click.Choice(["text", "md", "json"]),
-    default="text",
-    show_default=True,
-    help="For a terminal, a review comment, or programs.",
+    type=click.Choice([*SUFFIXES.values()]),
+    help="For a terminal, a review comment, a document, or programs. [default: by the suffix of FILE, else text]",
 )
 @output_option
 @click.option("--all", "every", is_flag=True, help="Show every number and line of the text, not those that matter.")
@@ -64,7 +64,7 @@ TONES = {"+": "green", "-": "red", "~": "yellow"}
 def diff(
     old: str,
     new: str,
-    form: str,
+    form: str | None,
     output: str | None,
     every: bool,
     limits: tuple[str, ...],
@@ -77,27 +77,28 @@ def diff(
 
     Each is a plan, a bom.json, REV:PATH for either as it was at a git revision (its price books and parts as well), or
     - for standard input. Servers that are added read as an order: what to buy, what to plug elsewhere, what is left
-    over. --set overrides a value on both sides.
+    over; as html, xlsx or pdf it is a quote for the customer. --set overrides a value on both sides.
 
     \b
       bomgen diff main:plans/x.yaml plans/x.yaml
       bomgen diff HEAD~1:plans/x.yaml plans/x.yaml -f md --max-increase 5%
-      bomgen diff plans/x.yaml plans/x.yaml --set-new cluster.servers=160
+      bomgen diff plans/x.yaml plans/x.yaml --set-new cluster.servers=160 -o expansion.pdf
 
     Exit codes: 0 done, with or without changes; 4 a threshold was passed, or cannot be judged.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
     from bomgen.report.diff.threshold import passed
 
+    form = choose_form(form, output, SUFFIXES, ("xlsx", "pdf"))
     most = _limits(limits)
     if old == new == STANDARD_INPUT:
         raise click.UsageError("only one side can come from standard input")
     with tempfile.TemporaryDirectory(prefix="bomgen-") as folder:
-        found = _found((old, new), (settings, (*settings, *set_new)), root, Path(folder))
+        found, report = _found((old, new), (settings, (*settings, *set_new)), root, Path(folder))
     reasons = list(passed(found, most, fail_on_change))
     if form == "text" and output is None:
         _print(found, every)
     else:
-        write_out(_written(found, form, every, reasons), output)
+        write_out(_written(found, report, form, every, reasons), output)
     for reason in reasons:
         complain(f"bomgen: threshold passed: {reason}")
     if reasons:
@@ -117,8 +118,10 @@ def _limits(texts: Sequence[str]) -> list[Limit]:
     return found
 
 
-def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path) -> Difference:
-    """What changed. Ends the command where a side cannot be read or is wrong."""
+def _found(
+    sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | None, folder: Path
+) -> tuple[Difference, Report | None]:
+    """What changed, and the result of NEW where that is a plan. Ends the command where a side is wrong."""
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.report.diff.difference import bill_in, compare, side_of
 
@@ -148,7 +151,7 @@ def _found(sides: Sequence[str], settings: Sequence[Sequence[str]], root: str | 
     if any(settings) and not (old_report or new_report):
         raise click.UsageError("--set overrides values of plans, and both sides are results")
     found = compare(old, new)
-    return found if found.expansion is None else _moved(found, old_report, new_report)
+    return (found if found.expansion is None else _moved(found, old_report, new_report)), new_report
 
 
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
@@ -161,7 +164,8 @@ def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
 
     with watched(file.name):
         report = work_out(file, settings)
-    return side_of(result(report), file.name, source_of(file, settings)), report
+    side = side_of(result(report), file.name, source_of(file, settings))
+    return side._replace(totals=side.totals._replace(tax_share=report.quote.totals.tax_share)), report
 
 
 def _unnamed(report: Report) -> Report:
@@ -219,8 +223,10 @@ def _print(found: Difference, every: bool) -> None:
             print_table(part.table(TONES), width)
 
 
-def _written(found: Difference, form: str, every: bool, reasons: list[str]) -> bytes:
-    """What goes to a file or a program."""
+def _written(found: Difference, report: Report | None, form: str, every: bool, reasons: list[str]) -> bytes:
+    """What goes to a file or a program; `report` is the result of NEW where that is a plan."""
+    if form in DOCUMENTS:
+        return _document(found, report, form)
     if form == "json":
         import json
 
@@ -236,3 +242,14 @@ def _written(found: Difference, form: str, every: bool, reasons: list[str]) -> b
 
         text = "".join(f"{line}\n" for line, _ in lines(found, every))
     return text.encode("utf-8", "replace")
+
+
+def _document(found: Difference, report: Report | None, form: str) -> bytes:
+    """The document of a difference. Ends the command where no PDF can be written."""
+    from bomgen.output.writer import OutputError, render_difference
+
+    try:
+        return render_difference(found, report, form)
+    except OutputError as error:
+        complain(f"bomgen: not written: {error}")
+        sys.exit(NOT_WRITTEN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -16,6 +17,21 @@ def refuse_overwriting(output: str | None, given: str, what: str = "what is read
     """What is read is not written over: wrong usage."""
     if output is not None and os.path.realpath(output) == os.path.realpath(given):
         raise click.UsageError(f"{output} is {what}; name another file with -o")
+
+
+def choose_form(form: str | None, output: str | None, suffixes: Mapping[str, str], binary: Sequence[str]) -> str:
+    """The format that is asked for: by its name, else by the suffix of the file, else the first one.
+
+    Raises UsageError where a suffix names none, and where one of `binary` formats is to go to standard output.
+    """
+    if form is None and output and (suffix := Path(output).suffix):
+        form = suffixes.get(suffix.lower())
+        if form is None:
+            raise click.UsageError(f"no format has the suffix {suffix}; name one with -f")
+    chosen = form or next(iter(suffixes.values()))
+    if chosen in binary and output is None:
+        raise click.UsageError(f"{chosen} goes to a file; name it with -o")
+    return chosen
 
 
 def write_out(content: bytes, output: str | None) -> None:

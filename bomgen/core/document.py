@@ -73,6 +73,8 @@ class Table:
     caption: str | None = None
     open: bool = False
     """Whether a page never folds it away, however long it is."""
+    folded: bool = False
+    """Whether it is folded away wherever something can be, however short it is."""
 
 
 @dataclass(frozen=True, slots=True)

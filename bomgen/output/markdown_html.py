@@ -153,6 +153,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "share": language.share,
         "slug": slug,
         "leads": view.leads,
+        "folds": lambda table: table.folded or (len(table.rows) > _LONG and not table.open),
         "long": lambda table: len(table.rows) > _LONG,
         "steps": _steps,
         "sum": view.sum,

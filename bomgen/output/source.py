@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.core import progress as telling
 from bomgen.core.document import Document, Drawing
@@ -12,6 +12,9 @@ from bomgen.core.language import Language, language
 from bomgen.fabric.types import Fabric
 from bomgen.output.registry import DOCUMENTS, QUOTE
 from bomgen.report.result import Report
+
+if TYPE_CHECKING:
+    from bomgen.report.diff.difference import Difference
 
 
 class NamedFabric(NamedTuple):
@@ -59,6 +62,15 @@ class Source:
         page = quote_document(record, self.language, self._fabrics_of_clusters, self._racks_of_clusters)
         telling.stage(self._stage)
         return page
+
+    def expansion(self, found: Difference) -> Document | None:
+        """What the customer signs for what is added; the report is the new side. None where that is no expansion."""
+        from bomgen.report.chapters.writer import Writer
+        from bomgen.report.customer_quote.contents import quote_document
+        from bomgen.report.customer_quote.expansion import expansion_quote
+
+        record = expansion_quote(Writer(self.report, self.language), found)
+        return quote_document(record, self.language, self._fabrics_of_clusters, {}) if record else None
 
     @cached_property
     def page(self) -> Document:

@@ -15,21 +15,28 @@ _WIDE = ("W", "F")
 """Characters that take the place of two."""
 
 
-def text(document: Document, language: Language) -> bytes:
-    """The tables and notes of a document in UTF-8, columns aligned."""
+def text(document: Document, language: Language, every: bool = False) -> bytes:
+    """The tables and notes of a document in UTF-8, columns aligned; `every` table, or those that are not folded."""
     lines = list[str]()
-    for each in parts(document, language):
+    for each in parts(document, language, every):
         lines += [each] if isinstance(each, str) else _aligned(each)
     return ("\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n").encode("utf-8")
 
 
-def parts(document: Document, language: Language) -> Iterator[str | TextTable]:
-    """The lines and the tables of a document, one after the other. Headings in a table are rows with a single text."""
+def parts(document: Document, language: Language, every: bool = False) -> Iterator[str | TextTable]:
+    """The lines and the tables of a document, one after the other. Headings in a table are rows with a single text.
+
+    Of a folded table there is a line that says how many rows it has, unless `every` one is shown.
+    """
     colon = language.word("ui-colon")
     yield from (document.title, "")
     for section in document.sections:
         yield from (*section.text, *([""] if section.text else []))
         for table in section.tables:
+            if table.folded and not every:
+                yield from (language.word("text-folded", title=table.title, rows=len(table.rows)), "")
+                continue
+            yield from [table.title] if table.folded else []
             yield from (_table(table, language), "")
         yield from (f"{language.word(f'ui-{note.level}')}{colon} {note.text}" for note in section.notes)
         yield from [""] if section.notes else []

@@ -19,7 +19,9 @@ from bomgen.report.result import Report, template_data
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
+    from bomgen.core.document import Document
     from bomgen.core.language import Language
+    from bomgen.report.diff.difference import Difference
 
 
 class OutputError(Exception):
@@ -52,24 +54,63 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
     return files
 
 
-def render_comparison(reports: Sequence[Report], words: Language, form: str, alternatives: bool = False) -> bytes:
-    """Reports side by side in a format: text, md, html, xlsx or json; with `alternatives` those of each behind it."""
+def render_comparison(
+    reports: Sequence[Report], words: Language, form: str, alternatives: bool = False, every: bool = False
+) -> bytes:
+    """Reports side by side in a format: text, md, html, xlsx or json.
+
+    With `alternatives` those of each stand behind it; `every` row is in the text, or those that differ.
+    """
     from bomgen.report.compare.comparison import compared, data, document
 
     found = compared(reports, words, alternatives)
     if form == "json":
         return data(found).encode("utf-8")
-    page = document(found, words)
+    if form == "text":
+        from bomgen.output.terminal import text
+
+        return text(document(found, words), words, every)
+    if form == "html":
+        from bomgen.output.drawing.side_by_side import comparison_drawing
+
+        return render_page(document(found, words, comparison_drawing(found, words)), words, form)
+    return render_page(document(found, words), words, form)
+
+
+def render_difference(found: Difference, new: Report | None, form: str) -> bytes:
+    """What changed as a document: html, pdf or xlsx, in the language of the new plan's quote; `new` is its report.
+
+    An expansion is a quote for the customer: what to buy, what is re-plugged, what is left over. Anything else, or what
+    ends in a bom.json, is a page of changes. Raises OutputError where no PDF can be written.
+    """
+    from bomgen.core.language import language
+    from bomgen.core.messages import ENGLISH
+    from bomgen.output.drawing.side_by_side import changes_drawing
+    from bomgen.report.diff.contents import changes_document
+
+    words = language(new.plan.quote.language if new else ENGLISH)
+    if new and (quote := Source(new, ()).expansion(found)):
+        from bomgen.output.xlsx.quote import quote_workbook
+
+        return quote_workbook(quote, words) if form == "xlsx" else render_page(quote, words, form)
+    return render_page(changes_document(found, words, changes_drawing(found, words)), words, form)
+
+
+def render_page(page: Document, words: Language, form: str) -> bytes:
+    """A document of tables in a format: md, html, pdf or xlsx. Raises OutputError where no PDF can be written."""
     if form == "xlsx":
         from bomgen.output.xlsx.workbook import tables
 
         return tables(page, words)
-    if form == "text":
-        from bomgen.output.terminal import text
-
-        return text(page, words)
     from bomgen.output.markdown_html import html, markdown
 
+    if form == "pdf":
+        from bomgen.output.pdf import NotPrinted, pdf
+
+        try:
+            return pdf(html(page, words))
+        except NotPrinted as error:
+            raise OutputError(str(error)) from error
     return html(page, words) if form == "html" else markdown(page, words)
 
 

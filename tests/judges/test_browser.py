@@ -30,6 +30,18 @@ LOADING_HREF = {"link", "base", "image", "use", "feimage"}
 ADDRESS = re.compile(r"(?:https?:)?//|ftp:|wss?:", re.IGNORECASE)
 
 
+_QUOTED = "plans/llama65b-quote.yaml"
+_FOUR = ("plans/h100-127.yaml", "plans/superpod-h100-4su.yaml", f"plans/{PRICED}.yaml", _QUOTED)
+_GROWN = ("--set-new", "workload.training.target_days=15")
+DIFFERENCES = {
+    "comparison": ("compare", *_FOUR),
+    "comparison-zh": ("compare", *_FOUR, "--language", "zh"),
+    "expansion": ("diff", _QUOTED, _QUOTED, *_GROWN),
+    "expansion-zh": ("diff", _QUOTED, _QUOTED, *_GROWN, "--set", "quote.language=zh"),
+    "changes": ("diff", f"plans/{PRICED}.yaml", _QUOTED),
+    "changes-zh": ("diff", f"plans/{PRICED}.yaml", _QUOTED, "--set", "quote.language=zh"),
+}
+"""Pages of plans side by side, and of what changed."""
 SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu")
 
 
@@ -94,6 +106,14 @@ def _built(folder: Path, run: Any, plan: str, *options: str) -> Path:
     return folder / plan.lower()
 
 
+def _difference(folder: Path, run: Any, name: str, *command: str) -> Path:
+    """The page of a comparison of plans."""
+    page = folder / f"{name}.html"
+    done = run(sys.executable, "-m", "bomgen.cli", *command, "-o", page)
+    assert done.returncode == 0, done.stderr
+    return page
+
+
 def _printed(run: Any, chromium: str, place: Path, page: Path) -> Path:
     """A page printed by Chromium."""
     pdf = place / "report.pdf"
@@ -145,6 +165,7 @@ def visited(quotes, judge, run, tmp_path_factory) -> dict[str, dict]:
     folders = {plan: quotes[plan] for plan in COLOURED} | quotes | chinese
     pages = {name: folder / "report.html" for name, folder in folders.items()}
     pages = {f"{PRICED} quote": quotes[PRICED] / "quote.html"} | pages
+    pages |= {name: _difference(place, run, name, *command) for name, command in DIFFERENCES.items()}
     pages |= {f"{name} quote": folder / "quote.html" for name, folder in (quotes | chinese).items()}
     environment = {"NODE_PATH": str(judge("npm:axe-core").parent)}
     done = run("node", script, chromium, str(len(COLOURED) + 1), *pages.values(), environment=environment)
@@ -236,6 +257,13 @@ def test_quotes_are_as_good(plan, visited):
 def test_colours_of_a_quote_can_be_read(visited):
     """Its colours have contrast enough, light and dark."""
     assert [visited[f"{PRICED} quote"][key] for key in ("light", "dark")] == [[], []]
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_pages_of_differences_are_as_good(name, visited):
+    """Plans side by side and what changed: four plans fit a screen, a sheet of paper and a telephone."""
+    page = visited[name]
+    assert [page[key] for key in ("axe", "misfits", "requests", "errors", "overflow")] == [[], [], [], [], 0]
 
 
 @pytest.mark.parametrize("name", [LONG, RACKS, f"{LONG}-zh quote", f"{RACKS}-zh quote"])

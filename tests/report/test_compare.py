@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -185,7 +186,7 @@ def test_wrong_usage(arguments: list[str], message: str) -> None:
 def test_every_format_has_every_row(form: str, code: str, tmp_path: Path) -> None:
     """Each format shows all rows with a star at the best, and equal plans give equal bytes."""
     path = tmp_path / f"compared.{form}"
-    arguments = [*of(*PLANS), "-f", form, "-o", str(path), "--language", code]
+    arguments = [*of(*PLANS), "-f", form, "-o", str(path), "--language", code, "--all"]
     assert compare(*arguments).exit_code == 0
     first = path.read_bytes()
     assert compare(*arguments).exit_code == 0
@@ -208,3 +209,42 @@ def test_every_format_has_every_row(form: str, code: str, tmp_path: Path) -> Non
     else:
         texts = [row["label"] for row in json.loads(first)["rows"]]
     assert all(any(row["label"] in text for text in texts) for row in found)
+
+
+ALIKE = ["plans/llama65b-quote.yaml", "--alternatives"]
+"""Three columns that differ in little but money."""
+
+
+def test_money_comes_first_and_equal_rows_are_folded(tmp_path: Path) -> None:
+    """What differs is in sight; what is equal is behind one line, and each row stands in one of the two."""
+    found = json.loads(compare(*ALIKE, "-f", "json").stdout)["rows"]
+    assert found[0]["key"] == "totals.amount"
+    values = {row["label"]: list(zip(row["values"], row["units"], row["at_least"], strict=True)) for row in found}
+    equal = {label for label, each in values.items() if len(set(map(str, each))) == 1}
+    assert equal & {"MFU", "Racks", "Topology"}
+    short, whole = (compare(*ALIKE, *every).stdout for every in ((), ("--all",)))
+    assert f"Equal in all plans: {len(equal)} rows; --all shows them" in short
+    for label in values:
+        assert (f"\n  {label} " in short) is (label not in equal), label
+        assert f"\n  {label} " in whole, label
+    marked = compare(*ALIKE, "-f", "md").stdout
+    seen, folded = marked.split("<details><summary>Equal in all plans", 1)
+    assert all(f"| {label} |" in (folded if label in equal else seen) for label in values)
+    page = compare(*ALIKE, "-f", "html").stdout
+    assert page.index("</svg>") < page.index(">Net amount<") < page.index('<details class="fold">')
+    path = tmp_path / "compared.xlsx"
+    assert compare(*ALIKE, "-o", str(path)).exit_code == 0
+    sheet = load_workbook(path).worksheets[0]
+    hidden = {cell.value for cell, *_ in sheet.iter_rows() if sheet.row_dimensions[cell.row].hidden}
+    assert hidden & set(values) == equal
+    assert not sheet.sheet_properties.outlinePr.summaryBelow
+
+
+def test_the_chart_is_of_what_every_plan_has() -> None:
+    """Totals where all have one, the power where a plan has no price, and none where there is nothing to compare."""
+    priced = compare(*ALIKE, "-f", "html").stdout
+    assert "<desc" in priced
+    assert "llama65b-quote: 76,238,178.74 USD" in priced
+    unpriced = compare(*of("llama65b", "llama65b-quote", "h100-127"), "-f", "html").stdout
+    assert re.search(r"h100-127: (at least )?[0-9,]+ W", unpriced)
+    assert "<svg" not in compare(*of("llama65b"), "--alternatives", "-f", "html").stdout

@@ -18,7 +18,11 @@ from bomgen.output.xlsx.styles import GRAND, GRAND_TEXT, LABEL, NUMBER, PARAGRAP
 from bomgen.output.xlsx.workbook import write_tables
 
 _WIDTHS = (34, 26, 16, 24)
-_ORDER_LIST, _BILL, _SITE, _TERMS = "order-list", "bill", "racks-and-network", "terms"
+_ORDER_LIST, _BILL, _TERMS = "order-list", "bill", "terms"
+_TABLES = ("changes", "racks-and-network")
+"""The sections that are sheets of their own, as far as a quote has them with tables."""
+_TEXTS = ("changes", "not-included", _TERMS)
+"""The sections of sentences that stand on one sheet, as far as a quote has them."""
 _PIECES, _AMOUNT = 3, 4
 """The columns of the order list that are formulas."""
 _OTHER_SIDE = 3
@@ -31,15 +35,15 @@ def quote_workbook(document: Document, language: Language) -> bytes:
     held = {section.id: section for section in document.sections}
     front, lines = book.sheet(language.word("quote-quotation")), book.sheet(held[_BILL].title)
     by_part = book.sheet(held[_ORDER_LIST].title) if _ORDER_LIST in held else None
-    site = book.sheet(held[_SITE].title) if _SITE in held else None
+    sheets = [(book.sheet(held[name].title), held[name]) for name in _TABLES if name in held and held[name].tables]
     terms = book.sheet(held[_TERMS].title)
     live = bill(lines, held[_BILL])
     if by_part:
         _order_list(by_part, held[_ORDER_LIST])
-    if site:
-        write_tables(site, replace(held[_SITE], drawings=()))
+    for sheet, section in sheets:
+        write_tables(sheet, replace(section, drawings=()))
     _cover(front, document, live)
-    _terms(terms, [held[name] for name in ("not-included", _TERMS) if name in held])
+    _terms(terms, [held[name] for name in _TEXTS if name in held and not held[name].tables])
     for sheet in book.sheets:
         sheet.finish()
     return package(book.workbook, book.results)

@@ -271,6 +271,14 @@ class Sheet:
         self._at_least(_HEADER_HEIGHT)
         self.row += 1
 
+    def fold_rows(self, first: int) -> None:
+        """Put the rows from `first` to the last one written out of sight, below a heading that unfolds them."""
+        self.page.sheet_properties.outlinePr.summaryBelow = False
+        for row in range(first, self.row):
+            dimension = self.page.row_dimensions[row]
+            dimension.hidden, dimension.outlineLevel = True, 1
+        self.page.row_dimensions[first - 1].collapsed = True
+
     def freeze(self) -> None:
         """Keep the header that was just written and all above it in sight, and repeat it on every printed page."""
         header = self.row - 1

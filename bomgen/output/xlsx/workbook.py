@@ -69,10 +69,14 @@ def write_tables(sheet: Sheet, section: Section) -> None:
         sheet.freeze()
         for table in tables:
             if len(tables) > 1:
-                _band(sheet, table.title, len(table.columns), TABLE_BAND)
+                if table.title != section.title:
+                    _band(sheet, table.title, len(table.columns), TABLE_BAND)
                 if table.caption:
                     sheet.across(1, table.caption, CAPTION)
+            first = sheet.row
             _rows(sheet, table)
+            if table.folded:
+                sheet.fold_rows(first)
         sheet.row += 1
     else:
         for table in tables:

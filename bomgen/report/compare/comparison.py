@@ -8,15 +8,15 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from bomgen import __version__
-from bomgen.core.document import Cell, Column, Document, Note, Row, Section, Table
+from bomgen.core.document import Cell, Column, Document, Drawing, Note, Row, Section, Table
 from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.compare.best import NEITHER
-from bomgen.report.compare.rows import Compared, ComparedRow, lines, workloads
+from bomgen.report.compare.rows import GPUS, POWER, TOTAL, Compared, ComparedRow, lines, workloads
 from bomgen.report.result import Report, plain
 
-__all__ = ["Comparison", "compared", "data", "document"]
+__all__ = ["Comparison", "charted", "compared", "data", "document"]
 
 FORMAT = 1
 """Version of the format of a comparison as JSON."""
@@ -60,8 +60,55 @@ def _warnings(columns: Sequence[Compared], language: Language) -> list[str]:
     return found
 
 
-def document(found: Comparison, language: Language) -> Document:
-    """A comparison as a document of one table, for every renderer."""
+def charted(found: Comparison) -> ComparedRow | None:
+    """The row that a chart shows: totals, else the power, else the GPUs, whichever comes first that every plan has.
+
+    None where there is nothing to compare: all are equal, or amounts are in different currencies.
+    """
+    rows = {line.key: line for line in found.lines}
+    for line in (rows[key] for key in (TOTAL, POWER, GPUS) if key in rows):
+        known = all(cell.value is not None for cell in line.cells) and len({cell.unit for cell in line.cells}) == 1
+        if known and not line.equal and len(line.cells) > 1:
+            return line
+    return None
+
+
+def document(found: Comparison, language: Language, chart: Drawing | None = None) -> Document:
+    """A comparison as a document for every renderer: what differs, then what is equal, each in one table."""
+    word = language.word
+    differing, equal = ([line for line in found.lines if line.equal is same] for same in (False, True))
+    notes = tuple(Note("warning", text) for text in found.warnings)
+    title = word("section-compare")
+    tables = (
+        _table(found, differing, "comparison", title, language),
+        _table(found, equal, "equal", word("compare-equal"), language, folded=True),
+    )
+    return Document(
+        title=word("compare-heading", names=word("list-comma").join(each.name for each in found.columns)),
+        subtitle="",
+        language=language.code,
+        facts=(),
+        headline=(),
+        sections=(
+            Section(
+                "comparison",
+                title,
+                (word("compare-lead"),),
+                tuple(table for table in tables if table.rows),
+                notes,
+                (chart,) if chart else (),
+            ),
+            Section("plans", word("section-compared"), tables=(_plans(found, language),)),
+        ),
+        totals=_empty_totals(),
+        footer=word("compare-footer", version=__version__),
+    )
+
+
+def _table(
+    found: Comparison, lines: Sequence[ComparedRow], id: str, title: str, language: Language, folded: bool = False
+) -> Table:
+    """Rows of the comparison, a column a plan."""
     word = language.word
     columns = (
         Column("name", word("compare-row"), "text", 34),
@@ -70,23 +117,9 @@ def document(found: Comparison, language: Language) -> Document:
     )
     rows = tuple(
         Row((Cell(line.label), *line.cells, Cell(word(f"compare-{line.better}") if line.better else "")), line.group)
-        for line in found.lines
+        for line in lines
     )
-    notes = tuple(Note("warning", text) for text in found.warnings)
-    table = Table("comparison", word("section-compare"), columns, rows, open=True)
-    return Document(
-        title=word("compare-heading", names=word("list-comma").join(each.name for each in found.columns)),
-        subtitle="",
-        language=language.code,
-        facts=(),
-        headline=(),
-        sections=(
-            Section("comparison", word("section-compare"), (word("compare-lead"),), (table,), notes),
-            Section("plans", word("section-compared"), tables=(_plans(found, language),)),
-        ),
-        totals=_empty_totals(),
-        footer=word("compare-footer", version=__version__),
-    )
+    return Table(id, title, columns, rows, open=not folded, folded=folded)
 
 
 def _plans(found: Comparison, language: Language) -> Table:

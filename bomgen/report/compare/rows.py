@@ -21,6 +21,8 @@ from bomgen.report.metrics import Path
 
 OPERATION, SITE = "operation", "site"
 OF_RUN = "cost_per_run"
+TOTAL, POWER, GPUS = "totals.amount", "site.power_w", "cluster.gpus"
+"""Rows that a chart is drawn of."""
 
 
 class Compared(NamedTuple):
@@ -42,6 +44,11 @@ class ComparedRow(NamedTuple):
     better: Better
     cells: tuple[Cell, ...]
 
+    @property
+    def equal(self) -> bool:
+        """Whether all plans have the same value."""
+        return len({(cell.value, cell.unit, cell.least) for cell in self.cells}) == 1 < len(self.cells)
+
 
 class Measure(NamedTuple):
     """What is compared of each plan."""
@@ -59,15 +66,15 @@ def power_by_gpu(power_w: int, gpus: int) -> Fraction:
 
 
 def lines(columns: Sequence[Compared]) -> Iterator[ComparedRow]:
-    """The rows of a comparison, those left out that say nothing of any plan."""
+    """The rows of a comparison, money first, those left out that say nothing of any plan."""
     word = columns[0].writer.word
+    yield from _grouped(columns, word("compare-money"), _money_measures(columns))
     for key, measures in (("plan", _plan_measures), ("workload", _workload_measures), ("cluster", _cluster_measures)):
         yield from _grouped(columns, word(f"compare-{key}"), measures(columns))
     for role in ROLES:
         if any(_fabrics(each, role) for each in columns):
             yield from _grouped(columns, word(f"compare-{role}"), _fabric_measures(columns, role))
     yield from _grouped(columns, word("compare-site"), _site_measures(columns))
-    yield from _grouped(columns, word("compare-money"), _money_measures(columns))
 
 
 def _grouped(columns: Sequence[Compared], group: str, measures: Iterator[Measure]) -> Iterator[ComparedRow]:
@@ -275,13 +282,13 @@ def _power_by_gpu(each: Compared) -> Cell:
 
 def _money_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     word = columns[0].writer.word
-    yield Measure("totals.priced", word("compare-priced"), NEITHER, _priced)
+    yield Measure(TOTAL, word("ui-total"), LESS, _amount)
     yield Measure("totals.net", word("xlsx-net"), LESS, _net)
-    yield Measure("totals.amount", word("ui-total"), LESS, _amount)
     yield Measure("totals.net_by_gpu", word("label-cost_per_gpu"), LESS, _net_by_gpu)
-    yield Measure("confidence.share", word("compare-doubtful"), LESS, _doubtful)
     for name in ("total_cost", "cost_per_gpu_hour", OF_RUN):
         yield _number(columns, (OPERATION, name), LESS)
+    yield Measure("confidence.share", word("compare-doubtful"), LESS, _doubtful)
+    yield Measure("totals.priced", word("compare-priced"), NEITHER, _priced)
 
 
 def _priced(each: Compared) -> Cell:

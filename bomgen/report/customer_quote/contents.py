@@ -13,25 +13,40 @@ from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Se
 from bomgen.core.language import Language
 from bomgen.core.money import Totals, minor_unit
 from bomgen.pricing.bill import CATEGORIES
-from bomgen.report.customer_quote.record import CustomerQuote, QuotedAlternative, QuotedCluster, QuotedLine
+from bomgen.report.customer_quote.record import (
+    CustomerQuote,
+    LeftOver,
+    QuotedAlternative,
+    QuotedCluster,
+    QuotedExpansion,
+    QuotedLine,
+    QuotedMove,
+)
 
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
 """Categories that a cluster is often ordered with; those that a quote has no line of are said not to be included."""
 DAYS_A_WEEK = 7
+CHANGES = "changes"
+"""The section of an expansion that says what is re-plugged and what is left over."""
 Drawings = Mapping[str, tuple[Drawing, ...]]
 """Drawings of each cluster by its name."""
 
 
 def quote_document(quote: CustomerQuote, language: Language, networks: Drawings, floors: Drawings) -> Document:
-    """The document that the customer signs; `networks` and `floors` are the drawings of each cluster by its name."""
+    """The document that the customer signs; `networks` and `floors` are the drawings of each cluster by its name.
+
+    Of an expansion it says what changes on site, and no floor: racks that stand are where they are.
+    """
     sections = (
         _offer(quote, language, networks),
         _order_list(quote, language),
         _bill(quote, language),
-        _alternatives(quote, language),
-        _not_included(quote, language),
-        _site(quote, language, floors),
+        *(
+            (_changes(quote.expansion, language), _site(quote, language, {}))
+            if quote.expansion
+            else (_alternatives(quote, language), _not_included(quote, language), _site(quote, language, floors))
+        ),
         _terms(quote, language),
     )
     return Document(
@@ -298,7 +313,55 @@ def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section
     drawings = tuple(drawing for cluster in quote.clusters for drawing in floors.get(cluster.name, ())[:1])
     if not tables:
         return None
-    return Section("racks-and-network", language.word("quote-site"), tables=tables, drawings=drawings)
+    title = language.word("expansion-site" if quote.expansion else "quote-site")
+    return Section("racks-and-network", title, tables=tables, drawings=drawings)
+
+
+def _changes(expansion: QuotedExpansion, language: Language) -> Section:
+    """What is re-plugged and what is left over."""
+    word = language.word
+    moves = _moves(expansion.moves or (), language)
+    free = _left_over(expansion.left_over, language)
+    text = []
+    if expansion.moves is None:
+        text.append(word("expansion-moves-unknown"))
+    elif not any(each.moved or each.free for each in expansion.moves):
+        text.append(word("expansion-no-moves"))
+    if expansion.moved_machines:
+        text.append(word("expansion-machines", machines=language.integer(expansion.moved_machines)))
+    if not free.rows:
+        text.append(word("expansion-nothing-left"))
+    tables = tuple(table for table in (moves, free) if table.rows)
+    return Section(CHANGES, word("expansion-changes"), text=tuple(text), tables=tables)
+
+
+def _moves(moves: Sequence[QuotedMove], language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("fabric", word("column-fabric"), "text", 26),
+        Column("links", word("quote-place"), "text", 36),
+        Column("before", word("expansion-before"), "number", 12),
+        Column("stay", word("expansion-stay"), "number", 12),
+        Column("moved", word("expansion-moved"), "number", 16),
+        Column("free", word("expansion-free"), "number", 16),
+        Column("added", word("expansion-added"), "number", 12),
+    )
+    rows = tuple(Row(tuple(Cell(value) for value in each)) for each in moves)
+    return Table("moves", word("expansion-moves"), columns, rows, word("expansion-moves-lead"), open=True)
+
+
+def _left_over(pieces: Sequence[LeftOver], language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("part", word("column-sku"), "text", 36),
+        Column("description", word("column-description"), "text", 50),
+        Column("pieces", word("quote-pieces"), "number", 10),
+    )
+    rows = tuple(
+        Row((Cell(each.part_number or word("no-part-number")), Cell(each.description), Cell(each.pieces)))
+        for each in pieces
+    )
+    return Table("left-over", word("expansion-left-over"), columns, rows, word("expansion-left-over-lead"), open=True)
 
 
 def _networks(cluster: QuotedCluster, language: Language) -> Table:

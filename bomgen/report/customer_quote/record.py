@@ -6,7 +6,7 @@ warning, no confidence and no cost of the seller can reach a document that never
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -97,6 +97,38 @@ class QuotedAlternative(NamedTuple):
     totals: Totals
 
 
+class QuotedMove(NamedTuple):
+    """The cables of a kind of link that stand before an expansion."""
+
+    fabric: str
+    links: str
+    before: int
+    stay: int
+    moved: int
+    """One end is plugged in elsewhere."""
+    free: int
+    """Both ends are pulled."""
+    added: int
+
+
+class LeftOver(NamedTuple):
+    """Pieces that an expansion sets free."""
+
+    part_number: str | None
+    description: str
+    pieces: int
+
+
+class QuotedExpansion(NamedTuple):
+    """What an expansion does to what stands there."""
+
+    moves: tuple[QuotedMove, ...] | None
+    """None: not known."""
+    moved_machines: int
+    """Machines that stand elsewhere on the floor plan afterwards."""
+    left_over: tuple[LeftOver, ...]
+
+
 class CustomerQuote(NamedTuple):
     """Everything that a quote says."""
 
@@ -121,8 +153,10 @@ class CustomerQuote(NamedTuple):
     alternatives: tuple[QuotedAlternative, ...]
     """The plan first; empty where there are none."""
     protected: bool
-    id: str
-    """The name of the plan and the digest of its bytes, by which an edited workbook is recognised."""
+    id: str | None
+    """The name of the plan and the digest of its bytes, by which an edited workbook is recognised; None: it is not."""
+    expansion: QuotedExpansion | None = None
+    """Of a quote for what is added to a cluster that stands."""
 
 
 def customer_quote(writer: Writer) -> CustomerQuote:
@@ -141,7 +175,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         date=plan.date,
         valid_until=(day + timedelta(days=days)).isoformat() if day and days else None,
         valid_days=days,
-        lead_time=_longest_lead_time(writer),
+        lead_time=longest_lead_time(writer),
         payment=plan.payment,
         terms=plan.terms,
         lines=tuple(_lines(writer)),
@@ -159,11 +193,15 @@ def _named_parties(writer: Writer, plan: QuotePlan) -> Iterator[Party]:
         yield Party(writer.word("fact-customer"), (plan.customer.name,))
 
 
-def _longest_lead_time(writer: Writer) -> tuple[int, str] | None:
+def longest_lead_time(writer: Writer, ids: Container[str] | None = None) -> tuple[int, str] | None:
+    """The longest known lead time [days] and the part that has it, of all lines or of some, by id."""
     known = [
         (priced.price.lead_days, writer.described(priced.line))
         for priced in writer.report.quote.lines
-        if priced.price and priced.price.lead_days and not priced.line.in_stock
+        if priced.price
+        and priced.price.lead_days
+        and not priced.line.in_stock
+        and (ids is None or priced.line.id in ids)
     ]
     return max(known, key=lambda each: each[0], default=None)
 
@@ -202,14 +240,24 @@ def _places(writer: Writer, line: Line) -> Iterator[str]:
     if line.fabric:
         yield writer.fabric_name(line.fabric)
     kind, _, end = ("" if line.charge else line.role or "").partition("/")
-    lower, joined, upper = kind.partition("-")
-    if line.fabric and joined and not lower.startswith("in_"):
-        tiers = {"lower": writer.label((lower,)), "upper": writer.label((upper,))}
-        yield writer.word("quote-links", **tiers)
-        if end:
+    if kind:
+        yield name_links(writer, kind) if line.fabric else writer.language.value(kind, "word")
+        if end and line.fabric and _joins_tiers(kind):
             yield writer.word("quote-end", end=writer.label((end,)))
-    elif kind:
-        yield writer.language.value(kind, "word")
+
+
+def _joins_tiers(kind: str) -> bool:
+    """Whether links of a kind are called by the two tiers that they join."""
+    lower, joined, _ = kind.partition("-")
+    return bool(joined) and not lower.startswith("in_")
+
+
+def name_links(writer: Writer, kind: str) -> str:
+    """What links of a kind are called, or another place in a network."""
+    lower, _, upper = kind.partition("-")
+    if _joins_tiers(kind):
+        return writer.word("quote-links", lower=writer.label((lower,)), upper=writer.label((upper,)))
+    return writer.language.value(kind, "word")
 
 
 def _cluster(writer: Writer) -> QuotedCluster:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from bomgen.core.messages import message
 from bomgen.report.diff.clusters import Names, names
 from bomgen.report.diff.expansion import Expansion, expansion, is_expansion
 from bomgen.report.diff.keys import KeyChange, changed_keys
@@ -100,7 +101,7 @@ class Difference(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What limits the comparison."""
+        """What limits the comparison, as messages."""
         return tuple(_notes(self))
 
 
@@ -127,7 +128,7 @@ def compare(old: Side, new: Side) -> Difference:
         money=split_total(old, new, changed),
         rates=dict(_rates(changed)),
         alternatives=dict(_alternatives(old, new)),
-        expansion=expansion(old, new, changed) if is_expansion(old, new, same) else None,
+        expansion=expansion(new, changed) if is_expansion(old, new, same) else None,
     )
 
 
@@ -160,18 +161,14 @@ def _alternatives(old: Side, new: Side) -> Iterator[tuple[str, tuple[Money | Non
 def _notes(found: Difference) -> Iterator[str]:
     old, new = found.old, found.new
     if found.keys is None:
-        name = " and ".join(dict.fromkeys(side.name for side in (old, new) if side.kind == BILL))
-        yield f"{name}: a bom.json does not hold its plan, so the keys of the plan are not compared"
+        bills = dict.fromkeys(side.name for side in (old, new) if side.kind == BILL)
+        yield message("diff-no-plan", name=" and ".join(bills))
     if old.version != new.version:
-        yield f"made by different versions of bomgen: {old.version or 'unknown'} and {new.version or 'unknown'}"
+        yield message("diff-versions", old=old.version or "unknown", new=new.version or "unknown")
     if found.money is None:
-        yield (
-            f"the totals are in {old.totals.currency} and {new.totals.currency}: amounts are not subtracted; "
-            "compare them with --set quote.currency, and rates under quote.exchange"
-        )
-    unpriced = [sum(item.lacks_price for item in side.items) for side in (old, new)]
-    if any(unpriced):
-        before, after = (f"{count} of {len(side.items)}" for count, side in zip(unpriced, (old, new), strict=True))
-        yield f"lines without a price: {before} before, {after} now; the money is that of the lines with one"
+        yield message("diff-currencies", old=old.totals.currency, new=new.totals.currency)
+    before, after = (sum(item.lacks_price for item in side.items) for side in (old, new))
+    if before or after:
+        yield message("diff-unpriced", old=before, old_lines=len(old.items), new=after, new_lines=len(new.items))
     if found.money and found.money.change and not (old.rates_known and new.rates_known):
-        yield "an older bom.json does not say at which exchange rates it was priced: they are counted as price"
+        yield message("diff-rates")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -28,6 +28,15 @@ class Ordered(NamedTuple):
     """Ids of the lines that need more of it, or fewer."""
 
 
+class OrderedLine(NamedTuple):
+    """Pieces of a line of the new bill that are ordered, or how much more a charge comes to."""
+
+    item: Item
+    pieces: int
+    amount: Decimal | None
+    """None where the price is not known."""
+
+
 class Expansion(NamedTuple):
     """What turns the old cluster into the new one."""
 
@@ -41,6 +50,11 @@ class Expansion(NamedTuple):
     charges: Decimal
     """How much more freight, installation, support and software come to."""
     tax: Decimal
+    """On the order and its charges, at the new share."""
+    lines: tuple[OrderedLine, ...]
+    """The same order line by line, in the order of the new bill."""
+    charged: tuple[OrderedLine, ...]
+    """The charges that change, with how much more each comes to."""
 
 
 def is_expansion(old: Side, new: Side, names: Names) -> bool:
@@ -63,34 +77,44 @@ def is_expansion(old: Side, new: Side, names: Names) -> bool:
     return grown
 
 
-def expansion(old: Side, new: Side, pairs: Sequence[Pair]) -> Expansion:
-    """The order for an expansion. Pieces of a part that one place gives up serve where another needs more."""
+def expansion(new: Side, pairs: Sequence[Pair]) -> Expansion:
+    """The order that leads to the new side. Pieces of a part that one place gives up serve where another needs more."""
     bought = [pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock]
     by_part: dict[Hashable, list[Pair]] = {}
     for pair in bought:
         by_part.setdefault(_part(pair.item), []).append(pair)
-    order, free = list[Ordered](), list[Ordered]()
+    order, free, lines = list[Ordered](), list[Ordered](), list[OrderedLine]()
     for found in by_part.values():
         pieces = sum(pair.pieces for pair in found)
         if pieces > 0:
-            order.append(_ordered(found, pieces, new.totals.currency))
+            taken = list(_take(found, pieces, new.totals.currency))
+            needing = [pair.item for pair in found if pair.pieces > 0]
+            known = all(line.amount is not None for line in taken)
+            order.append(_row(needing, pieces, _sum(line.amount for line in taken) if known else None))
+            lines += taken
         elif pieces < 0:
-            free.append(_row([pair for pair in found if pair.pieces < 0], -pieces, None))
-    charges = [pair for pair in pairs if pair.item.category in CHARGED]
-    before, after = (_sum(item.amount for item in side if item) for side in _sides(charges))
+            given = [pair.item for pair in found if pair.pieces < 0]
+            free.append(_row(given, -pieces, None))
+    charged = tuple(_charged(pair) for pair in pairs if pair.item.category in CHARGED)
+    amount, charges = (_sum(row.amount for row in rows) for rows in (lines, charged))
+    places = {item.id: at for at, item in enumerate(new.items)}
     return Expansion(
         order=tuple(order),
         free=tuple(free),
-        amount=_sum(row.amount for row in order),
+        amount=amount,
         unpriced=sum(row.amount is None for row in order),
-        charges=ANY_AMOUNT.subtract(after, before),
-        tax=ANY_AMOUNT.subtract(new.totals.tax, old.totals.tax),
+        charges=charges,
+        tax=rounded(new.totals.share_of_tax * Fraction(ANY_AMOUNT.add(amount, charges)), new.totals.currency),
+        lines=tuple(sorted(lines, key=lambda line: places[line.item.id])),
+        charged=charged,
     )
 
 
-def _sides(pairs: Iterable[Pair]) -> tuple[list[Item | None], list[Item | None]]:
-    found = list(pairs)
-    return [pair.old for pair in found], [pair.new for pair in found]
+def _charged(pair: Pair) -> OrderedLine:
+    """How much more a charge comes to; unknown where it has no price now."""
+    before, after = (item.amount if item else Decimal(0) for item in (pair.old, pair.new))
+    more = None if after is None else ANY_AMOUNT.subtract(after, before or Decimal(0))
+    return OrderedLine(pair.item, pair.pieces, more)
 
 
 def _part(item: Item) -> Hashable:
@@ -99,28 +123,24 @@ def _part(item: Item) -> Hashable:
     return item.category, item.part, words
 
 
-def _ordered(found: Sequence[Pair], pieces: int, currency: str) -> Ordered:
+def _take(found: Sequence[Pair], pieces: int, currency: str) -> Iterator[OrderedLine]:
     """The order of a part: pieces are taken from the lines that need more, in the order of the bill."""
-    needing = [pair for pair in found if pair.pieces > 0 and pair.new]
-    left, amount = pieces, Decimal(0)
-    known = True
-    for pair in needing:
-        taken = min(pair.pieces, left)
-        left -= taken
-        if pair.new is None or not taken:
+    for pair in found:
+        taken = min(pair.pieces, pieces)
+        if pair.new is None or taken <= 0:
             continue
-        if pair.new.unit_price is None:
-            known = False
-            continue
-        share = 1 - Fraction(pair.new.discount)
-        amount = ANY_AMOUNT.add(amount, rounded(taken * Fraction(pair.new.unit_price) * share, currency))
-    return _row(needing, pieces, amount if known else None)
+        pieces -= taken
+        amount = None
+        if pair.new.unit_price is not None:
+            left = 1 - Fraction(pair.new.discount)
+            amount = rounded(taken * Fraction(pair.new.unit_price) * left, currency)
+        yield OrderedLine(pair.new, taken, amount)
 
 
-def _row(found: Sequence[Pair], pieces: int, amount: Decimal | None) -> Ordered:
-    item = found[0].item
-    lines = tuple(pair.item.id for pair in found)
-    return Ordered(item.part, item.sku, item.description, item.category, pieces, amount, lines)
+def _row(items: Sequence[Item], pieces: int, amount: Decimal | None) -> Ordered:
+    first = items[0]
+    lines = tuple(item.id for item in items)
+    return Ordered(first.part, first.sku, first.description, first.category, pieces, amount, lines)
 
 
 def _sum(amounts: Iterable[Decimal | None]) -> Decimal:

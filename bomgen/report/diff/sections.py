@@ -13,19 +13,7 @@ from bomgen.report.diff.difference import Difference
 from bomgen.report.diff.expansion import Expansion, Ordered
 from bomgen.report.diff.lines import ADDED, REMOVED, RENAMED, Pair
 from bomgen.report.diff.numbers import Changed, described, fabric_path, rank
-from bomgen.report.diff.price_split import (
-    CHARGES,
-    DISCOUNT,
-    EXCHANGE,
-    GONE,
-    NEW,
-    OTHER,
-    PRICE,
-    PRICED,
-    QUANTITY,
-    TAX,
-    UNPRICED,
-)
+from bomgen.report.diff.price_split import EXCHANGE
 from bomgen.report.diff.side import Money, Side
 from bomgen.report.diff.words import (
     ARROW,
@@ -59,19 +47,6 @@ TITLES = {
     "storage": "Storage",
     "site": "Site",
     "operation": "Running costs",
-}
-PARTS_OF_MONEY = {
-    QUANTITY: "quantity, at the old prices",
-    PRICE: "price",
-    DISCOUNT: "discount",
-    EXCHANGE: "exchange rate",
-    NEW: "lines that are new",
-    GONE: "lines that are gone",
-    PRICED: "lines that had no price",
-    UNPRICED: "lines that have no price now",
-    CHARGES: "freight, services, software",
-    TAX: "tax",
-    OTHER: "what the lines of a file do not add up to",
 }
 
 
@@ -278,10 +253,9 @@ def _money(found: Difference) -> DiffSection | None:
     least = "" if found.old.totals.complete and found.new.totals.complete else ", at least"
     change = found.money.change
     rows = [DiffRow(_sign(change), (f"total{least} {was} {ARROW} {became}", *_amounts(change, base, currency)))]
-    for name, label in PARTS_OF_MONEY.items():
-        amount = found.money.parts[name]
+    for name, amount in found.money.parts.items():
         if amount:
-            said = label + (f" ({_rates(found)})" if name == EXCHANGE else "")
+            said = words().word(f"diff-{name}") + (f" ({_rates(found)})" if name == EXCHANGE else "")
             rows.append(DiffRow(_sign(amount), (f"  {said}", *_amounts(amount, base, currency))))
     head = ("Of", currency, "Share of the old total")
     return DiffSection(MONEY, tuple(rows), len(rows), "parts", head, head[1:])

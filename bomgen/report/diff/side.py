@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -77,6 +78,14 @@ class Money(NamedTuple):
     tax: Decimal
     amount: Decimal
     complete: bool
+    tax_share: Fraction | None = None
+    """Of a plan; a bom.json says what the tax comes to alone."""
+
+    @property
+    def share_of_tax(self) -> Fraction:
+        """The share of the net amount that tax is, as near as it is known."""
+        net = Fraction(self.amount) - Fraction(self.tax)
+        return self.tax_share if self.tax_share is not None else Fraction(self.tax) / net if net else Fraction(0)
 
 
 class Warned(NamedTuple):
@@ -324,7 +333,8 @@ class _Reader:
             raise _Wrong("`checks` is not a list of mappings")
         for check in checks:
             if check.get("status") == "warn":
-                yield Warned(*(str(check.get(key, "")) for key in ("id", "path", "message")))
+                texts = (check.get(key, "") for key in ("id", "path", "message"))
+                yield Warned(*(text if isinstance(text, str) else str(text) for text in texts))
 
     def alternatives(self, data: Mapping[str, Any]) -> Iterator[tuple[str, Money]]:
         found = data.get("alternatives") or []
