@@ -17,7 +17,8 @@ _LINES = 3
 
 def draw_one_line(canvas: Canvas, shape: OneLine) -> None:
     """All levels from the top down."""
-    y, above = 1.0, [float]()
+    y = 1.0
+    above: list[float] = []
     for level in shape.levels:
         width = (NARROW - 2 - (len(level) - 1) * _GAP) / len(level)
         middles = [1 + index * (width + _GAP) + width / 2 for index in range(len(level))]
