@@ -9,8 +9,8 @@ from bomgen.output.drawing.canvas import LINE, NARROW, Canvas, cut_words, text_w
 from bomgen.report.charts.types import Bar, Bars
 
 _SIZE, _NAME_SIZE = 12, 13
-_BOLD = 1.1
-"""How much wider bold letters are."""
+_WIDE, _BOLD = 1.1, 1.25
+"""How much wider letters and bold letters of some systems are: numbers are not cut off."""
 _GAP = 8
 _HEIGHT = 16
 _BETWEEN = 10
@@ -27,7 +27,7 @@ def draw_bars(canvas: Canvas, shape: Bars) -> None:
     bars = shape.bars
     longest = max((_end(bar) for bar in bars), default=0.0) or 1
     names = max(text_width(bar.name, _NAME_SIZE) * _BOLD for bar in bars) + _GAP
-    texts = max(text_width(bar.text, _SIZE) for bar in bars) + _GAP
+    texts = max(text_width(bar.text, _SIZE) * _WIDE for bar in bars) + _GAP
     beside = names + texts <= NARROW / 2
     left, room = (names, NARROW - names - texts) if beside else (0, NARROW - 2)
     y = 0.0
@@ -63,7 +63,7 @@ def _end(bar: Bar) -> float:
 
 def _words_above(canvas: Canvas, bar: Bar, y: float) -> float:
     """Name and number above a bar, on one line where both fit; where the bar begins."""
-    middle, room = y + LINE / 2, NARROW - text_width(bar.text, _SIZE) - _GAP
+    middle, room = y + LINE / 2, NARROW - text_width(bar.text, _SIZE) * _WIDE - _GAP
     fits = text_width(bar.name, _NAME_SIZE) * _BOLD <= room
     name = bar.name if fits else cut_words(bar.name, NARROW / _BOLD, _NAME_SIZE)
     canvas.words("bar-name", 0, middle, name, NARROW, anchor="start", largest=_NAME_SIZE, strong=True)
@@ -87,5 +87,5 @@ def _draw(canvas: Canvas, bar: Bar, left: float, top: float, scale: float, parts
         x = max(x, left + float(bar.frame) * scale)
     if bar.mark is not None:
         at, height = left + float(bar.mark) * scale - _MARK / 2, _HEIGHT + 2 * _BEYOND
-        canvas.rectangle("mark", at, top - _BEYOND, _MARK, height, filled=True, tone=1, corner=0)
+        canvas.rectangle("at", at, top - _BEYOND, _MARK, height, filled=True, tone=1, corner=0)
     return x

@@ -102,8 +102,8 @@ class Canvas:
         ground = f'{_STYLE}<rect class="ground" {place} fill="#fff" stroke="none"/>' if alone else ""
         size = f' width="{width:g}" height="{height:g}" color="#1c2128"' if alone else ""
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" viewBox="{left:g} 0 {width:g} {height:g}"{size} '
-            f'role="img" aria-labelledby="{slug}-title {slug}-desc" fill="none" stroke="currentColor" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" '
+            f'viewBox="{left:g} 0 {width:g} {height:g}"{size} role="img" aria-labelledby="{slug}-title {slug}-desc" fill="none" stroke="currentColor" '
             "font-family=\"system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', "
             "'Microsoft YaHei', sans-serif\">"
             f'<title id="{slug}-title">{escape(title)}</title>'
@@ -209,7 +209,7 @@ class Canvas:
 
     def key(self, entries: Sequence[tuple[str, float]]) -> None:
         """What the tones of a chart stand for, below it, in as many lines as it takes."""
-        x, y = 0.0, self.bottom + LINE / 2
+        x, y = 0.0, self.bottom + LINE
         for text, tone in entries:
             width = _KEY + BETWEEN_BOXES + text_width(text, _WORD_SIZE) + 2 * BETWEEN_BOXES
             if x and x + width > self.width:

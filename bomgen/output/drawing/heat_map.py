@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import groupby
 
 from bomgen.core.language import Language
-from bomgen.core.provenance import Value
 from bomgen.output.drawing.canvas import LINE, NARROW, Canvas
 from bomgen.report.elevations.types import FREE, Block, Elevations
 
@@ -48,10 +48,10 @@ def draw_heat_map(canvas: Canvas, found: Elevations, language: Language) -> None
     _draw_key(canvas, power, most, language)
 
 
-def _power_of_racks(found: Elevations) -> dict[int, Value | None]:
+def _power_of_racks(found: Elevations) -> dict[int, Fraction | None]:
     """The power of each rack [W] by its number; None where nobody knows it."""
     return {
-        rack: group.sums.power_w.value if group.sums.power_w else None
+        rack: Fraction(group.sums.power_w.value) if group.sums.power_w else None
         for group in found.groups
         for first, last in group.racks
         for rack in range(first, last + 1)
@@ -61,9 +61,9 @@ def _power_of_racks(found: Elevations) -> dict[int, Value | None]:
 def _draw_row(
     canvas: Canvas,
     row: Sequence[Block],
-    power: dict[int, Value | None],
+    power: dict[int, Fraction | None],
     place: tuple[float, float, float, float],
-    most: Value,
+    most: Fraction,
 ) -> None:
     """The racks of a row: those of equal power in one shape, with lines between them where there is room."""
     left, y, width, height = place
@@ -80,11 +80,11 @@ def _draw_row(
             canvas.elements.append(f'<path class="between" d="{lines}" stroke-width="0.75" stroke-opacity="0.8"/>')
 
 
-def _tone(watts: Value | None, most: Value) -> float:
+def _tone(watts: Fraction | None, most: Fraction) -> float:
     return round(_LIGHTEST + (_DARKEST - _LIGHTEST) * float(watts or 0) / float(most), 2)
 
 
-def _draw_key(canvas: Canvas, power: dict[int, Value | None], most: Value, language: Language) -> None:
+def _draw_key(canvas: Canvas, power: dict[int, Fraction | None], most: Fraction, language: Language) -> None:
     """What the tones stand for, and how many racks there are of each."""
     counts = Counter(watts for watts in power.values() if watts is not None)
     levels = sorted(counts)

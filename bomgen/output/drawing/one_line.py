@@ -8,7 +8,7 @@ from bomgen.report.charts.types import Box, OneLine
 _GAP = 10
 _BETWEEN = 34
 """Between two levels."""
-_SIZE, _SMALLEST = 12, 10
+_SIZE, _SMALLEST, _BOLD = 12, 10, 1.2
 _INSET = 8
 _PADDING = 8
 _LINES = 3
@@ -51,7 +51,7 @@ def _box(
 
 def _wrap(text: str, width: float) -> tuple[str, ...]:
     """Text in lines that fit a box; what is left over is cut off."""
-    room, lines = width - 2 * _INSET, [""]
+    room, lines = (width - 2 * _INSET) / _BOLD, [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".strip()
         if text_width(longer, _SIZE) <= room or not lines[-1]:

@@ -19,12 +19,13 @@ def categories(writer: Writer) -> Iterator[Chart]:
     """What each category of the bill costs; nothing where nothing has a price."""
     parts = category_amounts(writer.report.quote.lines)
     if parts:
-        shape = Bars(tuple(_category(writer, part) for part in parts))
+        shape = Bars(tuple(describe_category(writer, part) for part in parts))
         data = costs_table(writer)
         yield Chart("costs", data.title, writer.word("drawing-costs-text"), shape, data)
 
 
-def _category(writer: Writer, part: Part) -> Bar:
+def describe_category(writer: Writer, part: Part) -> Bar:
+    """The bar of a category: its amount and its share; of one without a price nothing but its name."""
     name = writer.word(f"category-{part.category}")
     if part.amount is None:
         return Bar(name, writer.word("ui-no-price"))
@@ -37,7 +38,10 @@ def price_range(writer: Writer) -> Iterator[Chart]:
     word, totals = writer.word, writer.report.quote.totals
     bars, rows = [], []
     if totals.low is not None and totals.high is not None and totals.low != totals.high:
-        ends = {"low": _money(writer, totals.low, totals.currency), "high": _money(writer, totals.high, totals.currency)}
+        ends = {
+            "low": _money(writer, totals.low, totals.currency),
+            "high": _money(writer, totals.high, totals.currency),
+        }
         length = totals.high - totals.low
         mark = totals.amount if totals.low <= totals.amount <= totals.high else None
         bars.append(Bar(word("ui-total"), word("range-ends", **ends), (length,), totals.low, mark))
@@ -45,8 +49,8 @@ def price_range(writer: Writer) -> Iterator[Chart]:
     if not bars:
         return
     found = confidence(writer.report.quote.lines, writer.report.plan.quote)
-    rows += [("doubt-net", found.net), ("chart-doubtful", found.doubtful)]
-    bars.append(Bar(word("doubt-net"), _money(writer, found.net, totals.currency), (found.net,)))
+    rows += [("chart-net", found.net), ("chart-doubtful", found.doubtful)]
+    bars.append(Bar(word("chart-net"), _money(writer, found.net, totals.currency), (found.net,)))
     bars.append(_doubtful(writer, found.doubtful, found.share(found.doubtful)))
     columns = (Column("name", word("column-name"), "text", 40), Column("amount", word("column-amount"), "money", 24))
     shown = tuple(Row((Cell(word(key)), Cell(amount, totals.currency))) for key, amount in rows)

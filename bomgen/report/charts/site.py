@@ -8,6 +8,7 @@ from fractions import Fraction
 from bomgen.core.document import Cell, Column, Row, Table
 from bomgen.report.chapters.writer import SITE, Writer
 from bomgen.report.charts.types import Bar, Bars, Box, Chart, HeatMap, OneLine
+from bomgen.report.metrics import Path
 
 MEDIA = ("dac", "acc", "aec", "copper", "aoc", "fibre", "trunk", "")
 """Of cables, from the shortest reach on; empty where no part is known."""
@@ -39,7 +40,10 @@ def cable_lengths(writer: Writer) -> Iterator[Chart]:
     key = tuple(f"{name} {language.integer(count)}" for name, count in zip(names, counts, strict=True))
     columns = (
         Column("length", word("column-length"), "text", 16),
-        *(Column(f"pieces-{medium or 'unknown'}", name, "number", 16) for medium, name in zip(media, names, strict=True)),
+        *(
+            Column(f"pieces-{medium or 'unknown'}", name, "number", 16)
+            for medium, name in zip(media, names, strict=True)
+        ),
     )
     rows = tuple(
         Row((Cell(language.value(length, "m")), *(Cell(pieces[length].get(medium, 0)) for medium in media)))
@@ -62,20 +66,24 @@ LEVELS = (
     (("feeds", "feed_power_w"),),
     (("compute_pdus", "compute_pdu_load_w"), ("management_pdus", None)),
     (("compute_racks", "compute_rack_power_w"), ("management_racks", None)),
-    (("gpu_power_w", None), ("network_power_w", None), ("storage_power_w", None)),
 )
-"""From the facility to its machines: the number that a box is named for, and a second one of what it stands for."""
+"""From the facility to its racks: the number that a box is named for, and a second one of what it stands for."""
+SERVERS: Path = ("cluster", "power_w")
+GPUS: Path = (SITE, "gpu_power_w")
+OTHERS = ("network_power_w", "storage_power_w")
 
 
 def power_line(writer: Writer) -> Iterator[Chart]:
     """What supplies what, with watts; nothing where the power is not known."""
-    levels = tuple(boxes for level in LEVELS if (boxes := tuple(_boxes(writer, level))))
+    of_levels = (*(tuple(_boxes(writer, level)) for level in LEVELS), tuple(_machines(writer)))
+    levels = tuple(boxes for boxes in of_levels if boxes)
     if (SITE, "power_w") in writer.numbers and len(levels) > 1:
         word = writer.word
         yield Chart("power-line", word("chart-power"), word("chart-power-text"), OneLine(levels))
 
 
 def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterator[Box]:
+    """The boxes of a level, as far as their numbers are known."""
     for name, other in level:
         if (SITE, name) not in writer.numbers:
             continue
@@ -84,3 +92,15 @@ def _boxes(writer: Writer, level: tuple[tuple[str, str | None], ...]) -> Iterato
             of_each = writer.language.cell(writer.number((SITE, other)))
             text = writer.word(f"chart-{other}", number=text, power=of_each)
         yield Box(writer.label((SITE, name)), text)
+
+
+def _machines(writer: Writer) -> Iterator[Box]:
+    """Servers with their GPUs, or the GPUs alone where no more is known, and all other machines."""
+    gpus = writer.language.cell(writer.number(GPUS)) if GPUS in writer.numbers else None
+    if SERVERS in writer.numbers:
+        power = writer.language.cell(writer.number(SERVERS))
+        text = writer.word("chart-of-gpus", power=power, gpus=gpus) if gpus else power
+        yield Box(writer.word("category-server"), text)
+    elif gpus:
+        yield Box(writer.label(GPUS), gpus)
+    yield from _boxes(writer, tuple((name, None) for name in OTHERS))

@@ -72,9 +72,7 @@ def run_sensitivity(writer: Writer) -> Iterator[Chart]:
     shape = Matrix(
         word("chart-sensitivity-corner"),
         tuple(language.integer(int(gpus.value)) for gpus in found.gpus),
-        tuple(
-            (writer.shown(outlook.mfu), tuple(row)) for outlook, row in zip(found.outlooks, days, strict=True)
-        ),
+        tuple((writer.shown(outlook.mfu), tuple(row)) for outlook, row in zip(found.outlooks, days, strict=True)),
         tuple(tuple(language.number(value) for value in row) for row in days),
         found.planned,
         foot,
