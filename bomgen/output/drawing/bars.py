@@ -17,7 +17,7 @@ _BETWEEN = 10
 """Between two bars, with their words."""
 _SHORTEST = 1.5
 """A part that stands for something is seen, however little it is."""
-_ALONE, _DARKEST, _LIGHTEST = 0.55, 0.8, 0.12
+_DARKEST, _LIGHTEST = 0.8, 0.12
 _MARK, _BEYOND = 2, 4
 """Width of a mark, and how far it stands out above and below its bar."""
 
@@ -51,7 +51,7 @@ def draw_bars(canvas: Canvas, shape: Bars) -> None:
 def tones(parts: int) -> list[float]:
     """How dark each of so many parts is."""
     if parts < 2:
-        return [_ALONE]
+        return [_DARKEST]
     step = (_DARKEST - _LIGHTEST) / (parts - 1)
     return [_DARKEST - index * step for index in range(parts)]
 

@@ -103,7 +103,8 @@ class Canvas:
         size = f' width="{width:g}" height="{height:g}" color="#1c2128"' if alone else ""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" '
-            f'viewBox="{left:g} 0 {width:g} {height:g}"{size} role="img" aria-labelledby="{slug}-title {slug}-desc" fill="none" stroke="currentColor" '
+            f'viewBox="{left:g} 0 {width:g} {height:g}"{size} role="img" '
+            f'aria-labelledby="{slug}-title {slug}-desc" fill="none" stroke="currentColor" '
             "font-family=\"system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', "
             "'Microsoft YaHei', sans-serif\">"
             f'<title id="{slug}-title">{escape(title)}</title>'

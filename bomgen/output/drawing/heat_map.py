@@ -37,14 +37,15 @@ def draw_heat_map(canvas: Canvas, found: Elevations, language: Language) -> None
     most = max(filter(None, power.values()))
     width = min((NARROW - _LABEL) / max(sum(block.racks for block in row) for row in found.rows), _WIDEST)
     pitch = min(_HIGHEST / len(found.rows), _TALLEST)
+    top = max(_SIZE - pitch, 0)
     named = max(1, round(LINE / pitch + 1 / 2))
     for index, row in enumerate(found.rows):
-        y = index * pitch
+        y = top + index * pitch
         if index % named == 0:
             text = language.word("ui-floor-row", number=index + 1)
             canvas.words("row", 0, y + pitch * (1 - _AISLE) / 2, text, _LABEL - _GAP, anchor="start", largest=_SIZE)
         _draw_row(canvas, row, power, (_LABEL, y, width, pitch * (1 - _AISLE)), most)
-    canvas.bottom = len(found.rows) * pitch
+    canvas.bottom = top + len(found.rows) * pitch
     _draw_key(canvas, power, most, language)
 
 

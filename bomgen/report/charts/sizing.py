@@ -83,9 +83,9 @@ def run_sensitivity(writer: Writer) -> Iterator[Chart]:
 
 
 def _purchase(writer: Writer, gpus: int) -> Decimal | None:
-    """What so many GPUs cost at the plan's purchase a GPU; None where nothing has a price, or clusters share it."""
+    """What so many GPUs cost at the plan's purchase a GPU; None where a price is missing, or clusters share it."""
     report, totals = writer.report, writer.report.quote.totals
-    if not totals.priced_lines or report.plan.cluster_name:
+    if not totals.complete or report.plan.cluster_name:
         return None
     planned = int(report.design.sizing.gpus.value)
     each = cost_per_gpu.plain(Fraction(totals.list - totals.discount), planned)
@@ -109,9 +109,9 @@ def _table(writer: Writer, found: Sensitivity, amounts: list[Decimal | None]) ->
         cells.append(Cell(outlook.gpus_required.value))
         if amounts:
             cost = _purchase(writer, int(outlook.gpus_required.value))
-            cells.append(Cell(cost, totals.currency, least=not totals.complete))
+            cells.append(Cell(cost, totals.currency))
         rows.append(Row(tuple(cells)))
     if amounts:
-        costs = (Cell(amount, totals.currency, least=not totals.complete) for amount in amounts)
+        costs = (Cell(amount, totals.currency) for amount in amounts)
         rows.append(Row((Cell(word("chart-purchase")), *costs, Cell(""), Cell(""))))
     return Table("sensitivity", word("chart-sensitivity"), tuple(columns), tuple(rows))
