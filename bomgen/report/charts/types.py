@@ -1,7 +1,7 @@
 """The records of charts: what is drawn, in words and numbers. How it looks is said by `output/drawing/`.
 
-A chart shows numbers of the result and works out none. Each comes with all of its numbers as text beside the shapes, or
-with a table.
+A chart shows numbers of the result; runs that the plan does not have come from the sizing (`sizing/sensitivity.py`).
+Each comes with all of its numbers as text beside the shapes, or with a table.
 """
 
 from __future__ import annotations
