@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,7 @@ from bomgen.output.registry import DOCUMENTS, QUOTE
 from bomgen.report.result import Report
 
 if TYPE_CHECKING:
+    from bomgen.report.charts.types import Chart
     from bomgen.report.diff.difference import Difference
 
 
@@ -79,7 +81,7 @@ class Source:
 
         telling.stage("chapters and drawings")
         drawings = self._fabrics_of_clusters, self._racks_of_clusters
-        page = document(self.report, self.language, *drawings, _cost_drawing(self.report, self.language))
+        page = document(self.report, self.language, *drawings, self._draw_chart)
         telling.stage(self._stage)
         return page
 
@@ -105,6 +107,14 @@ class Source:
         """The floor and the racks of each cluster, by its name."""
         return {each.plan.cluster_name: _rack_drawings(each, self.language) for each in self.report.each_cluster}
 
+    def _draw_chart(self, chart: Chart, name: str) -> Drawing:
+        """A chart under a name, with its numbers."""
+        from bomgen.output.drawing.charts import chart_svg
+
+        svg = chart_svg(chart, name, self.language)
+        data = replace(chart.data, id=name) if chart.data else None
+        return Drawing(name, chart.title, svg, chart.text, data=data)
+
     def _fabric_drawings(self, report: Report) -> Iterator[Drawing]:
         """The drawings of the fabrics of one cluster, each with its file where `svg` writes one."""
         from bomgen.output.drawing.fabrics import fabric_svg
@@ -127,20 +137,6 @@ def _fabrics(report: Report) -> Iterator[NamedFabric]:
 def _name_in_cluster(report: Report, name: str) -> str:
     """A name of a cluster, behind that of the cluster where there are several."""
     return f"{report.plan.cluster_name}.{name}" if report.plan.cluster_name else name
-
-
-def _cost_drawing(report: Report, words: Language) -> Drawing | None:
-    """What each category of the bill costs; None where nothing has a price."""
-    from bomgen.output.drawing.costs import cost_svg
-    from bomgen.pricing.breakdown import category_amounts
-
-    parts = category_amounts(report.quote.lines)
-    if not parts:
-        return None
-    title = words.word("drawing-costs")
-    return Drawing(
-        "costs", title, cost_svg(parts, report.quote.totals.currency, words, title), words.word("drawing-costs-text")
-    )
 
 
 def _rack_drawings(report: Report, words: Language) -> tuple[Drawing, ...]:

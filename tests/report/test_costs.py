@@ -11,14 +11,18 @@ from pathlib import Path
 import pytest
 
 from bomgen.core.language import language
-from bomgen.output.drawing.costs import cost_svg
+from bomgen.output.drawing.canvas import NARROW
+from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.writer import render
 from bomgen.pricing.breakdown import Part, category_amounts
+from bomgen.report.chapters.writer import Writer
+from bomgen.report.charts.money import categories, describe_category
+from bomgen.report.charts.types import Bar, Bars, Chart
 from bomgen.report.result import Report
 from bomgen.workflow.pipeline import PlanFile, work_out
 
 BOOK = "bomgen_prices: 1\nname: mine\ncurrency: USD\ndate: 2026-01-01\nsource: test\nprices:\n"
-BAR = re.compile(r'<rect class="bar" [^>]*? width="([\d.]+)"')
+BAR = re.compile(r'<rect class="amount" [^>]*? width="([\d.]+)"')
 SERVERS, SWITCHES = 8 * 300_000, 20_000
 
 
@@ -61,27 +65,31 @@ def test_nothing_priced_is_not_drawn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("code", "least", "none"), [("en", "at least", "no price"), ("zh", "至少", "无报价")])
-def test_bars_are_as_long_as_shares_and_say_what_they_stand_for(code: str, least: str, none: str) -> None:
+def test_bars_are_as_long_as_shares_and_say_what_they_stand_for(
+    tmp_path: Path, code: str, least: str, none: str
+) -> None:
     """Lengths keep the proportions; a bound from below and a missing price say so."""
-    parts = (
-        Part("server", Decimal("750.00"), Fraction(3, 4), 1, 1),
-        Part("switch", Decimal("250.00"), Fraction(1, 4), 2, 1),
-        Part("cable", None, Fraction(0), 1, 0),
-    )
-    svg = cost_svg(parts, "USD", language(code), "Costs")
+    report = _report(tmp_path, code, dgx_h100=300000, qm9700=25000)
+    (chart,) = categories(Writer(report, language(code)))
+    svg = chart_svg(chart, "costs", language(code))
     widths = [float(width) for width in BAR.findall(svg)]
-    assert widths == pytest.approx([widths[0], widths[0] / 3], rel=1e-4)
-    texts = re.findall(r'class="cost"[^>]*>([^<]+)<', svg)
-    assert texts == ["750.00 USD · 75 %", f"{least} 250.00 USD · 25 %", none]
+    amounts = [part.amount for part in category_amounts(report.quote.lines) if part.amount]
+    assert widths[1] / widths[0] == pytest.approx(float(amounts[1] / amounts[0]), rel=1e-3)
+    texts = re.findall(r'class="bar-text"[^>]*>([^<]+)<', svg)
+    assert texts[-1] == none
     assert all(text in re.findall("<desc[^>]*>(.*?)</desc>", svg)[0] for text in texts)
+    part = Part("server", Decimal("250.00"), Fraction(1, 4), 2, 1)
+    assert describe_category(Writer(report, language(code)), part).text == f"{least} 250.00 USD · 25 %"
 
 
 def test_words_stay_within_the_drawing() -> None:
-    """The longest text starts so far left that it ends inside, however large the amount."""
-    part = Part("server", Decimal(10**15), Fraction(1), 2, 1)
-    svg = cost_svg((part,), "USD", language("en"), "Costs")
-    start, size, text = re.findall(r'<text x="([\d.]+)"[^>]*class="cost" font-size="([\d.]+)"[^>]*>([^<]+)<', svg)[0]
-    assert float(start) + 0.56 * float(size) * len(text) <= 760
+    """However long name and number are, they end inside."""
+    bars = Bars((Bar("a name as long as a customer likes to give it, and longer", "9" * 40, (1,)),))
+    svg = chart_svg(Chart("long", "Long", "Long", bars), "long", language("en"))
+    for size, anchor, text in re.findall(
+        r'class="bar-[^>]*font-size="([\d.]+)"[^>]*text-anchor="(\w+)"[^>]*>([^<]+)<', svg
+    ):
+        assert 0.56 * float(size) * len(text) <= NARROW, anchor
 
 
 @pytest.mark.parametrize(("share", "text"), [("1/3", "33.3 %"), ("1", "100 %"), ("1/5000", "< 0.1 %"), ("0", "0 %")])

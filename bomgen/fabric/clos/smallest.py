@@ -123,7 +123,7 @@ def _without_fixed_counts(numbers: Numbers) -> Numbers:
 
 
 def _only_fixed_counts_refuse(demand: Demand, numbers: Numbers) -> bool:
-    """Whether a demand would fit but for numbers of spines or up-links that the plan fixes; pods may ask for a tier more."""
+    """Whether a demand fits but for the spines or up-links that the plan fixes; those of a pod may ask for a tier more."""
     fixed = (demand.spine.count or demand.leaf.uplinks) and not demand.spine.per_pod
     return bool(fixed) and numbers.tiers < MAX_TIERS and find_smallest(_without_fixed_counts(numbers)) is not None
 

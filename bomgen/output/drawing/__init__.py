@@ -1,4 +1,4 @@
-"""Drawings as SVG and Graphviz: fabrics, racks, the floor, and the costs.
+"""Drawings as SVG and Graphviz: fabrics, racks, the floor, and charts.
 
-In come a fabric or the elevations and a language; out comes the text of a file, or of an element within a page.
+In come a fabric, the elevations or a chart and a language; out comes the text of a file, or of an element of a page.
 """

@@ -16,6 +16,8 @@ from unicodedata import east_asian_width
 from xml.sax.saxutils import escape
 
 WIDTH = 760
+NARROW = 460
+"""Of a chart, whose words are read on a telephone."""
 LEFT, RIGHT = 220, 756
 """The ends of what is drawn; words stand left of it."""
 MARGIN = 34
@@ -42,6 +44,8 @@ _GLYPH = 0.56
 _NAME_LINES = 2
 _PIECES = re.compile(r"\s*(?:[\u2e80-\uffdc]|[^\s\u2e80-\uffdc]+)")
 """What a line may be broken between: words, and every Chinese letter."""
+_KEY = 12
+"""Side of a box of a key."""
 _TONE = 0.07
 """How dark a box is filled."""
 _CORNER = 4
@@ -83,7 +87,8 @@ class DrawingRow(NamedTuple):
 class Canvas:
     """Collects the elements of one drawing."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str = "fabric", width: float = WIDTH) -> None:
+        self.kind, self.width = kind, width
         self.elements: list[str] = []
         self.spoken: list[str] = []
         self.bottom = 0.0
@@ -92,13 +97,14 @@ class Canvas:
         """The whole element; `alone`, as a file of its own. The name makes its ids unique within a page."""
         height = self.bottom + MARGIN
         slug = "svg-" + "".join(char if char.isalnum() else f"-{ord(char):x}-" for char in name)
-        left, width = (-_GROUND, WIDTH + 2 * _GROUND) if alone else (0, WIDTH)
+        left, width = (-_GROUND, self.width + 2 * _GROUND) if alone else (0, self.width)
         place = f'x="{left:g}" y="0" width="{width:g}" height="{height:g}"'
         ground = f'{_STYLE}<rect class="ground" {place} fill="#fff" stroke="none"/>' if alone else ""
         size = f' width="{width:g}" height="{height:g}" color="#1c2128"' if alone else ""
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="fabric" viewBox="{left:g} 0 {width:g} {height:g}"{size} '
-            f'role="img" aria-labelledby="{slug}-title {slug}-desc" fill="none" stroke="currentColor" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" '
+            f'viewBox="{left:g} 0 {width:g} {height:g}"{size} role="img" '
+            f'aria-labelledby="{slug}-title {slug}-desc" fill="none" stroke="currentColor" '
             "font-family=\"system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', "
             "'Microsoft YaHei', sans-serif\">"
             f'<title id="{slug}-title">{escape(title)}</title>'
@@ -202,6 +208,20 @@ class Canvas:
         look = _style_of_box(dashed, not dashed)
         self.elements.append(f'<circle class="node" cx="{x:g}" cy="{y:g}" r="{radius:g}"{look}/>')
 
+    def key(self, entries: Sequence[tuple[str, float]]) -> None:
+        """What the tones of a chart stand for, below it, in as many lines as it takes."""
+        x, y = 0.0, self.bottom + LINE
+        for text, tone in entries:
+            width = _KEY + BETWEEN_BOXES + text_width(text, _WORD_SIZE) + 2 * BETWEEN_BOXES
+            if x and x + width > self.width:
+                x, y = 0.0, y + LINE + 2
+            self.rectangle("key", x + 1, y - _KEY / 2, _KEY, _KEY, filled=True, tone=tone, corner=0)
+            left = x + _KEY + BETWEEN_BOXES
+            self.words("key", left, y, text, self.width - left, anchor="start", largest=_WORD_SIZE)
+            x += width
+        self.spoken.append(", ".join(text for text, _ in entries))
+        self.bottom = y + LINE / 2
+
     def line(self, x1: float, y1: float, x2: float, y2: float, dashed: bool = False) -> None:
         """A link, or, dashed, one that passes what is left out."""
         self.elements.append(
@@ -278,15 +298,16 @@ def wrap_words(text: str) -> list[str]:
     lines.append(line)
     if len(lines) > _NAME_LINES:
         lines = [*lines[: _NAME_LINES - 1], " ".join(lines[_NAME_LINES - 1 :])]
-    return [_cut_line(each, _WORDS_WIDTH, _WORD_SIZE) for each in lines]
+    return [cut_words(each, _WORDS_WIDTH, _WORD_SIZE) for each in lines]
 
 
 def fit_words(text: str, width: float) -> str:
     """Text that can be read in so much room among the shapes: what does not fit is cut off."""
-    return _cut_line(text, width - 2, _SMALLEST)
+    return cut_words(text, width - 2, _SMALLEST)
 
 
-def _cut_line(line: str, room: float, size: float) -> str:
+def cut_words(line: str, room: float, size: float) -> str:
+    """Text of a size in so much room: what does not fit is cut off."""
     if size * _width_in_ems(line) <= room:
         return line
     while line and size * _width_in_ems(f"{line}…") > room:

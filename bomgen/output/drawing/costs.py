@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bomgen.core.language import Language
-from bomgen.output.drawing.bars import Bar, Bars, bar_svg
+from bomgen.output.drawing.amounts import Bar, Bars, bar_svg
 from bomgen.pricing.breakdown import Part
 
 

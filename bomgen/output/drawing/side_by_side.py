@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
-from bomgen.output.drawing.bars import Bar, Bars, bar_svg
+from bomgen.output.drawing.amounts import Bar, Bars, bar_svg
 from bomgen.pricing.bill import CATEGORIES
 from bomgen.report.compare.comparison import Comparison, charted
 from bomgen.report.diff.contents import changed_categories

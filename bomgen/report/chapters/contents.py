@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -24,11 +24,15 @@ from bomgen.report.chapters import (
     summary,
 )
 from bomgen.report.chapters.writer import Writer
+from bomgen.report.charts.contents import OF_CLUSTER, OF_PLAN, Charts, charts_of
+from bomgen.report.charts.types import Chart
 from bomgen.report.metrics import Path
 from bomgen.report.result import Report
 
 EMPTY: Mapping[str, tuple[Drawing, ...]] = MappingProxyType({})
 """No drawings."""
+Draw = Callable[[Chart, str], Drawing]
+"""Draws a chart; what it is called in a page."""
 PROTECTED = "protected"
 """What a plan calls a workbook whose inputs alone may be changed."""
 
@@ -38,17 +42,17 @@ def document(
     language: Language,
     drawings: Mapping[str, tuple[Drawing, ...]] = EMPTY,
     of_racks: Mapping[str, tuple[Drawing, ...]] = EMPTY,
-    of_costs: Drawing | None = None,
+    draw: Draw | None = None,
 ) -> Document:
     """The report for readers, in a language.
 
-    `drawings` are those of the fabrics of each cluster by its name, `of_racks` of floor and racks, `of_costs` the one
-    of what is paid for. The name of the only cluster of a plan is empty.
+    `drawings` are those of the fabrics of each cluster by its name, `of_racks` of floor and racks; `draw` draws
+    the charts, which a document without it leaves out. The name of the only cluster of a plan is empty.
     """
     writer = Writer(report, language)
     clusters = writer.cluster_writers()
     whole = [*_total(writer)] if report.clusters else []
-    sections = _sections(writer, clusters, drawings, of_racks, of_costs)
+    sections = _sections(writer, clusters, drawings, of_racks, draw)
     return Document(
         title=report.plan.title,
         subtitle=_subtitle(writer),
@@ -104,13 +108,13 @@ def _sections(
     clusters: Sequence[Writer],
     drawings: Mapping[str, tuple[Drawing, ...]],
     of_racks: Mapping[str, tuple[Drawing, ...]],
-    of_costs: Drawing | None,
+    draw: Draw | None,
 ) -> Iterator[Section | None]:
     yield summary.summary(writer, clusters)
-    yield costs.costs(writer, of_costs)
+    yield _with_charts(writer, costs.costs(writer), OF_PLAN, draw)
     yield Section("bill", writer.word("section-bill"), tables=(build.bill_table(writer),))
     yield order.order(writer)
-    yield alternatives.alternatives(writer)
+    yield _with_charts(writer, alternatives.alternatives(writer), OF_PLAN, draw)
     yield money.operation(writer)
     yield money.terms(writer)
     for cluster in clusters:
@@ -123,12 +127,24 @@ def _sections(
             site.site(cluster),
             racks.racks(cluster, of_racks.get(name, ())),
         ):
-            yield _name_cluster(cluster, section) if section and name else section
+            drawn = _with_charts(cluster, section, OF_CLUSTER, draw)
+            yield _name_cluster(cluster, drawn) if drawn and name else drawn
     yield money.prices(writer)
     yield evidence.assumption_section(writer)
     yield evidence.check_section(writer)
     yield evidence.source_section(writer)
     yield evidence.derivation_section(writer, clusters)
+
+
+def _with_charts(
+    writer: Writer, section: Section | None, of: Mapping[str, tuple[Charts, ...]], draw: Draw | None
+) -> Section | None:
+    """A chapter with its charts before its other drawings."""
+    if section is None or draw is None:
+        return section
+    name = writer.report.plan.cluster_name
+    drawn = (draw(chart, f"{chart.id}.{name}" if name else chart.id) for chart in charts_of(writer, section.id, of))
+    return replace(section, drawings=(*drawn, *section.drawings))
 
 
 def _name_cluster(writer: Writer, section: Section) -> Section:

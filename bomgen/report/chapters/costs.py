@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from bomgen.core.document import Cell, Column, Drawing, Row, Section, Table
+from bomgen.core.document import Cell, Column, Row, Section, Table
 from bomgen.pricing.breakdown import Part, category_amounts
 from bomgen.report.chapters.writer import Writer
 
 
-def costs(writer: Writer, drawing: Drawing | None) -> Section | None:
-    """The chapter; None where nothing has a price and there is no drawing."""
-    if drawing is None:
+def costs(writer: Writer) -> Section | None:
+    """The chapter, whose charts have all of its numbers; None where nothing has a price."""
+    if not category_amounts(writer.report.quote.lines):
         return None
-    drawn = replace(drawing, data=costs_table(writer))
-    return Section("costs", writer.word("section-costs"), drawings=(drawn,))
+    return Section("costs", writer.word("section-costs"))
 
 
 def costs_table(writer: Writer) -> Table:

@@ -1,0 +1,100 @@
+"""How a training run depends on what it was sized with: its days by utilisation and by the number of GPUs.
+
+The run is that of the plan but for these two. An estimated goodput is that of each number of GPUs. Figures that are not
+the plan's have its origins: nothing of the result rests on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.core.provenance import Figure
+from bomgen.plan.types import ESTIMATE, Plan, Training
+from bomgen.sizing.cluster_size import Sizing
+from bomgen.sizing.servers import gpus_of_servers, servers_for_gpus
+from bomgen.sizing.training import interruptions
+from bomgen.sizing.training.run import TrainingRun, days, gpus_for_days, hardware_utilisation
+
+PLANNED = 100
+MFU_PERCENT = (80, 90, PLANNED, 110, 120)
+"""Of the utilisation that the plan is sized with."""
+GPU_PERCENT = (50, 75, PLANNED, 150, 200)
+"""Of the GPUs that the plan has."""
+
+
+class Outlook(NamedTuple):
+    """A run at one utilisation."""
+
+    mfu: Figure
+    days: tuple[Figure, ...]
+    """On each number of GPUs."""
+    gpus_required: Figure
+    """That take as long as the plan does, before they are rounded up to servers and replicas."""
+
+
+class Sensitivity(NamedTuple):
+    """Runs at several utilisations, on several numbers of GPUs."""
+
+    gpus: tuple[Figure, ...]
+    outlooks: tuple[Outlook, ...]
+    planned: tuple[int, int]
+    """Places of the plan's own utilisation and number of GPUs."""
+
+
+def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
+    """Days by utilisation and GPUs around those of a plan that was sized; None for a plan without training.
+
+    A utilisation that the GPUs cannot reach is left out, and a cluster that loses all of its time.
+    """
+    workload, run = plan.training, sized.run
+    if workload is None or run is None or sized.days is None:
+        return None
+    sizes = {figure.value: figure for figure in (_gpus(plan, sized, percent) for percent in GPU_PERCENT)}
+    sizes[sized.gpus.value] = sized.gpus
+    runs = {count: _with_goodput(plan, workload, sized, run, sizes[count]) for count in sorted(sizes)}
+    runs = {count: each for count, each in runs.items() if each.goodput.value}
+    shares = {percent: _share(run, percent) for percent in MFU_PERCENT}
+    reached = {percent: share for percent, share in shares.items() if _is_reachable(run, share)}
+    outlooks = tuple(
+        Outlook(
+            share,
+            tuple(days(workload, each._replace(mfu=share), sizes[count]) for count, each in runs.items()),
+            gpus_for_days(
+                sized.days, run.flops, run.peak_flops_per_gpu, share, workload.parallel_efficiency, run.goodput
+            ),
+        )
+        for share in reached.values()
+    )
+    place = [*reached].index(PLANNED), [*runs].index(sized.gpus.value)
+    return Sensitivity(tuple(sizes[count] for count in runs), outlooks, place)
+
+
+def _share(run: TrainingRun, percent: int) -> Figure:
+    return run.mfu if percent == PLANNED else replace(run.mfu, value=run.mfu.value * Fraction(percent, PLANNED))
+
+
+def _is_reachable(run: TrainingRun, mfu: Figure) -> bool:
+    """Whether a utilisation stays below the peak, recomputation included."""
+    return bool(hardware_utilisation(mfu, run.flops, run.hardware_flops).value <= 1)
+
+
+def _gpus(plan: Plan, sized: Sizing, percent: int) -> Figure:
+    """So many per cent of the GPUs, in whole servers where these are known."""
+    count = ceil(sized.gpus.value * Fraction(percent, PLANNED))
+    server = plan.cluster.server
+    if server and sized.servers:
+        count = gpus_of_servers.plain(servers_for_gpus.plain(count, server.gpus.value), server.gpus.value)
+    return replace(sized.gpus, value=count)
+
+
+def _with_goodput(plan: Plan, workload: Training, sized: Sizing, run: TrainingRun, gpus: Figure) -> TrainingRun:
+    """The run with the goodput of a number of GPUs, where it is an estimate."""
+    if workload.goodput.value != ESTIMATE or sized.lost is None or gpus is sized.gpus:
+        return run
+    server = plan.cluster.server
+    servers = servers_for_gpus(gpus, server.gpus) if server and sized.servers else None
+    lost = interruptions.lost_time(sized.lost.checkpoint.contents, plan.storage, gpus, servers)
+    return run._replace(goodput=lost.goodput)
