@@ -22,7 +22,7 @@ from bomgen.report.result import Report
 from bomgen.workflow.pipeline import PlanFile, work_out
 
 BOOK = "bomgen_prices: 1\nname: mine\ncurrency: USD\ndate: 2026-01-01\nsource: test\nprices:\n"
-BAR = re.compile(r'<rect class="amount" [^>]*? width="([\d.]+)"')
+BAR = re.compile(r'<rect class="bar" [^>]*? width="([\d.]+)"')
 SERVERS, SWITCHES = 8 * 300_000, 20_000
 
 

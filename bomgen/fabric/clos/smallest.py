@@ -123,7 +123,7 @@ def _without_fixed_counts(numbers: Numbers) -> Numbers:
 
 
 def _only_fixed_counts_refuse(demand: Demand, numbers: Numbers) -> bool:
-    """Whether a demand fits but for the spines or up-links that the plan fixes; those of a pod may ask for a tier more."""
+    """Whether only spines or up-links that the plan fixes refuse a demand; those of a pod may ask for a third tier."""
     fixed = (demand.spine.count or demand.leaf.uplinks) and not demand.spine.per_pod
     return bool(fixed) and numbers.tiers < MAX_TIERS and find_smallest(_without_fixed_counts(numbers)) is not None
 
