@@ -30,6 +30,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
     Raises Infeasible, with the largest demand that would fit, when there is none.
     """
     _check_fixed_ports(demand)
+    _check_equal_shares(demand, rails)
     asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand, rails), MAX_TIERS + 1)
     for tiers in asked:
         if tiers == 1:
@@ -76,15 +77,21 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
     raise Infeasible(f"{message}: at most `pod: {{leaves: {most}}}`", because=demand.pod_leaves, rule="ports")
 
 
+def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
+    """Raise Infeasible when the rails do not divide into as many a leaf as the plan asks for."""
+    given = demand.rails_per_leaf
+    if given is None or rails is None or rails.value % given.value == 0:
+        return
+    fits = ", ".join(str(each) for each in formulas.divisors(rails.value))
+    message = f"{rails.value} rails in equal shares of {given.value}; give `rails_per_leaf` one of {fits}"
+    raise Infeasible(message, because=given, rule="range")
+
+
 def _check_rails(demand: Demand, numbers: Numbers) -> None:
     """Raise Infeasible when leaves cannot serve as many rails as the plan asks for."""
     given = demand.rails_per_leaf
     if given is None or numbers.rails == 1:
         return
-    if numbers.rails % given.value:
-        fits = ", ".join(str(each) for each in formulas.divisors(numbers.rails))
-        message = f"{numbers.rails} rails in equal shares of {given.value}; give `rails_per_leaf` one of {fits}"
-        raise Infeasible(message, because=given, rule="range")
     most, unit = most_down(numbers), max(numbers.unit, 1)
     if given.value * unit > most:
         name = demand.leaf.switch.identity.name
