@@ -130,12 +130,22 @@ def test_groups_of_ports_serve_the_links_that_they_can_carry(worked: Worked) -> 
         ({"switch": "qm9700", "spine": {"count": 9}, "topology": "single-switch"}, "spine"),
         ({"switch": "qm9700", "topology": "single-switch", "oversubscription": 3}, "oversubscription"),
         ({"switch": "qm9700", "core": {"switch": "qm9700"}}, "core"),
+        ({"switch": "qm9700", "topology": "mesh", "tiers": 2}, "tiers"),
+        ({"switch": "qm9700", "topology": "dragonfly", "tiers": 3}, "tiers"),
     ],
 )
 def test_what_has_no_effect_is_said(worked: Worked, fabric: dict[str, Any], key: str) -> None:
     """A key of the plan that changes nothing brings a warning."""
     found = [problem.path for problem in worked(plan({"compute": fabric})).problems if problem.rule == "no-effect"]
     assert f"fabrics.compute.{key}" in found
+
+
+def test_what_a_mesh_reads_has_an_effect(worked: Worked) -> None:
+    """The ratio and the ports down of a mesh decide its peer links: nothing is said against them."""
+    fabric = {"switch": "qm9700", "topology": "mesh", "oversubscription": 2, "leaf": {"downlinks": 34}}
+    report = worked(plan({"compute": fabric}, servers=8))
+    assert [17] == [built.fabric.links_of("leaf-leaf").count.value for built in report.design.fabrics]
+    assert [] == [problem.path for problem in report.problems if problem.rule == "no-effect"]
 
 
 def test_racks_and_bill_agree_on_rack_scale_systems(built: Built) -> None:
