@@ -144,8 +144,8 @@ def test_what_a_mesh_reads_has_an_effect(worked: Worked) -> None:
     """The ratio and the ports down of a mesh decide its peer links: nothing is said against them."""
     fabric = {"switch": "qm9700", "topology": "mesh", "oversubscription": 2, "leaf": {"downlinks": 34}}
     report = worked(plan({"compute": fabric}, servers=8))
-    assert [17] == [built.fabric.links_of("leaf-leaf").count.value for built in report.design.fabrics]
-    assert [] == [problem.path for problem in report.problems if problem.rule == "no-effect"]
+    assert [built.fabric.links_of("leaf-leaf").count.value for built in report.design.fabrics] == [17]
+    assert [problem.path for problem in report.problems if problem.rule == "no-effect"] == []
 
 
 def test_racks_and_bill_agree_on_rack_scale_systems(built: Built) -> None:
