@@ -151,7 +151,7 @@ def test_what_a_mesh_reads_has_an_effect(worked: Worked) -> None:
 def test_racks_and_bill_agree_on_rack_scale_systems(built: Built) -> None:
     """Spare trays are bought and racked in racks of their own."""
     result = built(
-        plan({"compute": {"switch": "q3400-ra"}}, gpu="gb200", servers=None, gpus=80, spare_servers=2) | {"site": {}}
+        plan({"compute": {"switch": "q3400-ra"}}, gpu="gb200", servers=None, gpus=80, spare_servers=18) | {"site": {}}
     )
     line = next(line for line in result["lines"] if line["category"] == "server")
     assert line["quantity"] + line["spare"] == result["site"]["compute_racks"] == 3
