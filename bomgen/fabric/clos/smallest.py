@@ -8,7 +8,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.clos.build import Builder
-from bomgen.fabric.clos.leaf_divisions import most_down
+from bomgen.fabric.clos.leaf_divisions import most_down, room_down
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
 from bomgen.fabric.clos.reach import most_servers, reach
 from bomgen.fabric.clos.search import MAX_TIERS, find_smallest, most_down_of_spine
@@ -231,6 +231,10 @@ def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
     if not most:
         message = f"{name} has too few ports for links down and up; name a switch with more"
         return Infeasible(message, because=fixed, rule="ports")
+    if leaf.downlinks and leaf.uplinks and (room := room_down(numbers, numbers.leaf_up)) < numbers.leaf_down:
+        up = numbers.leaf_up
+        message = f"{numbers.leaf_down} ports down and {up} up on a leaf; a {name} has {room} down beside {up} up"
+        return Infeasible(f"{message}: give fewer of either", because=fixed, rule="ports")
     message = (
         f"{_least_down(numbers)} ports down on a leaf leave too few up to keep {float(numbers.oversubscription):g} : "
         f"1; a {name} has room for {most} down, or relax `oversubscription`"
