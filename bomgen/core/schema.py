@@ -187,6 +187,8 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             words = [_shown(word) for word in wanted]
             hint = suggestion(str(error.instance), [str(word) for word in wanted], f"one of {', '.join(words)}")
             return f"{value} is not known here; {hint}", "value"
+        case "anyOf" if all("const" in each or "type" in each for each in wanted):
+            return f"{value} is not valid here; write {_either([_alternative(each) for each in wanted])}", "value"
         case "const":
             return f"{value} is not valid here; write {_shown(wanted)}", "value"
         case "minimum" | "exclusiveMinimum":
@@ -229,6 +231,14 @@ def _explained(error: ValidationError) -> tuple[str, str]:
             return f"{value} does not fit; {title}", "pattern"
         case _:
             return error.message, str(error.validator)
+
+
+def _alternative(schema: dict[str, Any]) -> str:
+    """What one of several alternatives lets pass: its one value, or its type and the least of it."""
+    if "const" in schema:
+        return _shown(schema["const"])
+    least = f" of at least {schema['minimum']}" if "minimum" in schema else ""
+    return f"{TYPES[schema['type']]}{least}"
 
 
 def _shown(value: Any) -> str:

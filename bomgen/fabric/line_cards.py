@@ -170,7 +170,7 @@ def _fit_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice |
     fullest = max((each for each in tier.fitted if each.count.value), key=_populated)
     down, up = fullest.down, fullest.up
     if choice and up:
-        up = choice.uplinks or up
+        up = choice.uplinks if choice.uplinks and _has_links_up(tier, choice.uplinks) else up
         down = _requested_ports_down(fabric, tier, choice.downlinks, up) if choice.downlinks else down
     counts = {kind: cards.count for kind, cards in chassis.cards.items()}
     empty: Figure | None = None
@@ -191,6 +191,11 @@ def _fit_tier(fabric: Fabric, tier: Tier, chassis: Chassis, choice: TierChoice |
         card_up=share_of_card(up, cards) if even and cards and up else None,
         free_slots=empty,
     )
+
+
+def _has_links_up(tier: Tier, asked: Figure) -> bool:
+    """Whether a tier was built with the links up that the plan gives; not every topology reads them."""
+    return tier.up is not None and bool(tier.up.value == asked.value)
 
 
 def _empty_slots(tier: Tier, ports_per_card: Figure | None, line_cards: Figure | None) -> Figure | None:

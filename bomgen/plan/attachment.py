@@ -215,7 +215,7 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
         raise refusal(fabric, message, "unknown-ports")
     same = nic is None or nic.identity.id == server.nic
     if same and own is not None and nics.value <= own.count.value:
-        return _own_attachment(own, nics, cluster.server_nic)
+        return _own_attachment(cluster, own, nics)
     nic = nic or cluster.server_nic
     if nic is None:
         message = f"{nics.value} NICs a server are more than {server.identity.name} has; name a `nic:` to buy"
@@ -224,9 +224,15 @@ def _compute_attachment(fabric: FabricPlan, cluster: Cluster) -> Attachment:
     return Attachment(ports, ports, nics, nic.port_gbps, nic.cage, nic.ports_per_cage, nic)
 
 
-def _own_attachment(own: ServerPorts, nics: Figure, card: Nic | None) -> Attachment:
+def own_port_gbps(cluster: Cluster) -> Figure | None:
+    """The rate of a port of the server's own compute NICs [Gb/s]; None where nobody knows it."""
+    own = cluster.server.compute if cluster.server else None
+    return (own.gbps if own else None) or (cluster.server_nic.port_gbps if cluster.server_nic else None)
+
+
+def _own_attachment(cluster: Cluster, own: ServerPorts, nics: Figure) -> Attachment:
     """The server's own NICs: its cages as the server describes them, ports and rate as the NIC does where it must."""
-    gbps = own.gbps or (card.port_gbps if card else None)
+    card, gbps = cluster.server_nic, own_port_gbps(cluster)
     if gbps is None:
         raise ValueError("a server says the rate of its NICs, or which NIC they are")
     cage = card.cage if card and own.cage == ANY else own.cage

@@ -14,13 +14,15 @@ from bomgen.fabric.planes import combine_planes, demand_of_one_plane
 from bomgen.fabric.ports import limit_to_lanes, sum_of_ports
 from bomgen.fabric.requirements import search_figures
 from bomgen.fabric.types import Demand, DirectDemand, Fabric
-from bomgen.plan.attachment import Attachment, refusal
+from bomgen.plan.attachment import Attachment, own_port_gbps, refusal
 from bomgen.plan.types import COMPUTE, Cluster, FabricPlan, Hosts
 
 TWO_TIERS = 2
 """Of switches: leaves whose ports are divided into links down and links up."""
 SINGLE = "single"
 """How a machine is homed whose ports all end on one leaf."""
+MAX_GBPS = 10**6
+"""Faster links than this are taken for a mistake in the plan, where nobody knows the ports at their ends [Gb/s]."""
 UPLINK = "uplink"
 """The kind of links into another fabric, as `rates` names it; they run at the rate of the fastest ports."""
 
@@ -174,7 +176,10 @@ def _build_planes(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fa
 
 
 def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
-    """The fabric of a topology without switches. Raises Infeasible when there is none, PlanErrors without a rate."""
+    """The fabric of a topology without switches.
+
+    Raises Infeasible when there is none, or its links are faster than their ends, and PlanErrors without a rate.
+    """
     gpu = cluster.gpu
     rate = fabric.link_gbps or gpu.pod_link_gbps
     if rate is None:
@@ -182,6 +187,11 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
             f"it is not given how fast the links of the {fabric.topology.value} are; give `link:`, for example 400G"
         )
         raise refusal(fabric, message, "unknown-rate")
+    port = fabric.nic.port_gbps if fabric.nic else gpu.pod_link_gbps or own_port_gbps(cluster)
+    most = port.value if port else MAX_GBPS
+    if rate.value > most:
+        carries = f"a port at their ends carries {most}" if port else f"no port is faster than {most}"
+        raise Infeasible(f"links of {rate.value} Gb/s; {carries} Gb/s: at most {most}", because=rate, rule="rate")
     demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
     return topologies.build(str(fabric.topology.value), demand)
 

@@ -423,12 +423,17 @@ def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: boo
         kinds = {link.kind for link in built.fabric.links}
         said += [((*base, "links", kind), tiers) for kind in link_kinds() if kind not in kinds]
         said += [((*base, tier), tiers) for tier in ("spine", "core") if built.fabric.tier(tier) is None]
+        topology = built.plan.declared
         if len(built.fabric.tiers) == 1:
-            said += [((*base, "leaf", key), tiers) for key in ("servers", "downlinks", "uplinks")]
-            ratio = ("oversubscription",) if kinds <= {SERVER_LEAF.name} else ()
-            said += [((*base, key), tiers) for key in ("pod", *ratio)]
-        if built.plan.declared.one_switch:
-            said.append(((*base, "tiers"), message("single-switch-tier")))
+            said += [((*base, "leaf", key), tiers) for key in ("servers", "uplinks")]
+            said.append(((*base, "pod"), tiers))
+            if not topology.has_peers:
+                said.append(((*base, "oversubscription"), tiers))
+            if not (topology.has_peers or topology.uplinked):
+                said.append(((*base, "leaf", "downlinks"), tiers))
+        if "core" not in topology.tiers:
+            reason = message("single-switch-tier") if topology.one_switch else tiers
+            said.append(((*base, "tiers"), reason))
         if built.fabric.tier("core") is None:
             said.append(((*base, "oversubscription", "spine"), tiers))
         if plan.cluster.round_up_to.value != "scalable_unit" and not built.plan.declared.scalable_units:

@@ -70,6 +70,7 @@ def count_servers(
         if given and given.value > MAX_GPUS:
             message = f"{given.value} are more than were ever built; at most {MAX_GPUS}"
             raise Infeasible(message, because=given, rule="range")
+    _check_whole_spare_racks(cluster)
     if cluster.servers or cluster.racks:
         if server is None:
             raise _unknown_server(cluster)
@@ -85,9 +86,9 @@ def count_servers(
         if cluster.gpus.value % server.gpus.value:
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
             fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
-            message = (
-                f"{cluster.gpus.value} GPUs are no whole {server.identity.name} of {server.gpus.value}; give {fits}"
-            )
+            name, each = server.identity.name, server.gpus.value
+            whole = f"compute trays of {each}, as a {name} has" if server.trays else f"{name} of {each}"
+            message = f"{cluster.gpus.value} GPUs are no whole {whole}; give {fits}"
             raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
         return servers_for_gpus(cluster.gpus, server.gpus), cluster.gpus
     if required is None:
@@ -113,12 +114,30 @@ def _check_whole_racks(cluster: Cluster, server: Server) -> None:
     if given is None or trays is None or given.value % trays.value == 0:
         return
     whole = ceil(given.value / trays.value)
-    racks = "1 rack" if whole == 1 else f"{whole} racks"
     message = (
         f"{given.value} servers are compute trays, of which a {server.identity.name} has {trays.value}; write "
-        f"`racks: {given.value}` for so many racks, or `servers: {whole * trays.value}` for the trays of {racks}"
+        f"`racks: {given.value}` for so many racks, or `servers: {whole * trays.value}` for the trays of "
+        f"{_racks(whole)}"
     )
     raise Infeasible(message, because=given, rule="whole-racks")
+
+
+def _check_whole_spare_racks(cluster: Cluster) -> None:
+    """Raise Infeasible for spare trays that fill no rack: a rack-scale system is bought by the rack."""
+    given, trays = cluster.spare_servers, cluster.server.trays if cluster.server else None
+    if given is None or trays is None or cluster.server is None or given.value % trays.value == 0:
+        return
+    fits = sorted({ceil(given.value / trays.value), given.value})
+    whole = " or ".join(f"`spare_servers: {racks * trays.value}` for {_racks(racks)}" for racks in fits)
+    message = (
+        f"`spare_servers: {given.value}` counts compute trays; a {cluster.server.identity.name} has {trays.value} "
+        f"and is bought whole; write {whole}"
+    )
+    raise Infeasible(message, because=given, rule="whole-racks")
+
+
+def _racks(count: int) -> str:
+    return "1 rack" if count == 1 else f"{count} racks"
 
 
 def _unknown_server(cluster: Cluster) -> PlanErrors:

@@ -130,6 +130,8 @@ def test_groups_of_ports_serve_the_links_that_they_can_carry(worked: Worked) -> 
         ({"switch": "qm9700", "spine": {"count": 9}, "topology": "single-switch"}, "spine"),
         ({"switch": "qm9700", "topology": "single-switch", "oversubscription": 3}, "oversubscription"),
         ({"switch": "qm9700", "core": {"switch": "qm9700"}}, "core"),
+        ({"switch": "qm9700", "topology": "mesh", "tiers": 2}, "tiers"),
+        ({"switch": "qm9700", "topology": "dragonfly", "tiers": 3}, "tiers"),
     ],
 )
 def test_what_has_no_effect_is_said(worked: Worked, fabric: dict[str, Any], key: str) -> None:
@@ -138,10 +140,18 @@ def test_what_has_no_effect_is_said(worked: Worked, fabric: dict[str, Any], key:
     assert f"fabrics.compute.{key}" in found
 
 
+def test_what_a_mesh_reads_has_an_effect(worked: Worked) -> None:
+    """The ratio and the ports down of a mesh decide its peer links: nothing is said against them."""
+    fabric = {"switch": "qm9700", "topology": "mesh", "oversubscription": 2, "leaf": {"downlinks": 34}}
+    report = worked(plan({"compute": fabric}, servers=8))
+    assert [built.fabric.links_of("leaf-leaf").count.value for built in report.design.fabrics] == [17]
+    assert [problem.path for problem in report.problems if problem.rule == "no-effect"] == []
+
+
 def test_racks_and_bill_agree_on_rack_scale_systems(built: Built) -> None:
     """Spare trays are bought and racked in racks of their own."""
     result = built(
-        plan({"compute": {"switch": "q3400-ra"}}, gpu="gb200", servers=None, gpus=80, spare_servers=2) | {"site": {}}
+        plan({"compute": {"switch": "q3400-ra"}}, gpu="gb200", servers=None, gpus=80, spare_servers=18) | {"site": {}}
     )
     line = next(line for line in result["lines"] if line["category"] == "server")
     assert line["quantity"] + line["spare"] == result["site"]["compute_racks"] == 3

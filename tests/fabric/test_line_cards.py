@@ -306,3 +306,11 @@ def test_a_dragonfly_of_chassis_is_wired_port_to_port(worked: Worked) -> None:
     ends = zip((*made.a_device, *made.b_device), (*made.a_port, *made.b_port), strict=True)
     ports = sorted(made.ports[port] for device, port in ends if device == leaf.start)
     assert ports == sorted(f"{card}/{port}" for card in (1, 2) for port in (1, 2, 3, 4))
+
+
+def test_links_up_that_a_mesh_does_not_read_fit_no_line_cards(built: Built, worked: Worked) -> None:
+    """A pair of chassis has peer links by its ratio: `leaf.uplinks` changes neither its links nor its cards."""
+    fabric = {"topology": "mesh", "switch": "7804r3", "links": dict.fromkeys(("server-leaf", "leaf-leaf"), GENERIC)}
+    asked = plan(16, **fabric, leaf={"uplinks": 20})
+    assert quantities(built(plan(16, **fabric)), "leaf") == quantities(built(asked), "leaf")
+    assert len(warnings_of(worked(asked), "no-effect")) == 1

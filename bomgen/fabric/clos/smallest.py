@@ -8,7 +8,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure
 from bomgen.fabric.clos import formulas
 from bomgen.fabric.clos.build import Builder
-from bomgen.fabric.clos.leaf_divisions import most_down
+from bomgen.fabric.clos.leaf_divisions import most_down, room_down
 from bomgen.fabric.clos.link_kinds import LEAF_SPINE, SPINE_CORE
 from bomgen.fabric.clos.reach import most_servers, reach
 from bomgen.fabric.clos.search import MAX_TIERS, find_smallest, most_down_of_spine
@@ -30,6 +30,7 @@ def folded_clos(topology: str, demand: Demand, rails: Figure | None = None) -> F
     Raises Infeasible, with the largest demand that would fit, when there is none.
     """
     _check_fixed_ports(demand)
+    _check_equal_shares(demand, rails)
     asked = [int(demand.tiers.value)] if demand.tiers else range(_fewest_tiers(demand, rails), MAX_TIERS + 1)
     for tiers in asked:
         if tiers == 1:
@@ -78,15 +79,21 @@ def _check_pods(demand: Demand, numbers: Numbers) -> None:
     raise Infeasible(f"{message}: at most `pod: {{leaves: {most}}}`", because=demand.pod_leaves, rule="ports")
 
 
+def _check_equal_shares(demand: Demand, rails: Figure | None) -> None:
+    """Raise Infeasible when the rails do not divide into as many a leaf as the plan asks for."""
+    given = demand.rails_per_leaf
+    if given is None or rails is None or rails.value % given.value == 0:
+        return
+    fits = ", ".join(str(each) for each in formulas.divisors(rails.value))
+    message = f"{rails.value} rails in equal shares of {given.value}; give `rails_per_leaf` one of {fits}"
+    raise Infeasible(message, because=given, rule="range")
+
+
 def _check_rails(demand: Demand, numbers: Numbers) -> None:
     """Raise Infeasible when leaves cannot serve as many rails as the plan asks for."""
     given = demand.rails_per_leaf
     if given is None or numbers.rails == 1:
         return
-    if numbers.rails % given.value:
-        fits = ", ".join(str(each) for each in formulas.divisors(numbers.rails))
-        message = f"{numbers.rails} rails in equal shares of {given.value}; give `rails_per_leaf` one of {fits}"
-        raise Infeasible(message, because=given, rule="range")
     most, unit = most_down(numbers), max(numbers.unit, 1)
     if given.value * unit > most:
         name = demand.leaf.switch.identity.name
@@ -232,6 +239,10 @@ def _refuse_division(demand: Demand, numbers: Numbers) -> Infeasible:
     if not most:
         message = f"{name} has too few ports for links down and up; name a switch with more"
         return Infeasible(message, because=fixed, rule="ports")
+    if leaf.downlinks and leaf.uplinks and (room := room_down(numbers, numbers.leaf_up)) < numbers.leaf_down:
+        up = numbers.leaf_up
+        message = f"{numbers.leaf_down} ports down and {up} up on a leaf; a {name} has {room} down beside {up} up"
+        return Infeasible(f"{message}: give fewer of either", because=fixed, rule="ports")
     message = (
         f"{_least_down(numbers)} ports down on a leaf leave too few up to keep {float(numbers.oversubscription):g} : "
         f"1; a {name} has room for {most} down, or relax `oversubscription`"

@@ -53,7 +53,14 @@ def build(demand: Demand) -> Fabric:
         )
         raise Infeasible(message, because=ports, rule="homing")
     dealt = demand._replace(rails_per_leaf=half_of_ports(ports))
-    return folded_clos(NAME, dealt, rails=ports)._replace(homing=homing)
+    built = folded_clos(NAME, dealt, rails=ports)
+    if built.tiers[0].count.value < HOMES:
+        message = (
+            f"homing: dual deals the ports of a machine out to {HOMES} leaves; one tier is a single switch; ask for "
+            "`tiers: 2`, or write `homing: single`"
+        )
+        raise Infeasible(message, because=homing, rule="homing")
+    return built._replace(homing=homing)
 
 
 TOPOLOGY = Topology(

@@ -10,7 +10,7 @@ Compute Project's pods of 64 and 128 GPUs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
@@ -176,7 +176,13 @@ def build(demand: Demand) -> Fabric:
     cages = shared_cages(switch, down_gbps, peer_gbps) or UNSET
     most = most_ports_down(switches, ports, peer_radix, cages, down_gbps, peer_gbps, ratio)
     room = ports_left_down(peers.value, ports.value, peer_radix.value, cages.value)
+    others = switches.value - 1
+    room_beside = [
+        ports_left_down(links * others, ports.value, peer_radix.value, cages.value)
+        for links in range(peer_radix.value // others + 1)
+    ]
     wanted = ports_down(demand.servers, of_switch, endpoints, switches, homes)
+    _check_fixed_ports(demand, wanted.value, room, most.value, room_beside)
     if wanted.value > min(down.value, room):
         fits = min(room if demand.peer_links else most.value, down.value)
         raise _explain_refusal(demand, switches, of_switch, homes, wanted, fits)
@@ -230,6 +236,22 @@ def _check_homing(ports: Figure, homing: Figure, switches: Figure, homes: Figure
             "number, or write `homing: rails`"
         )
         raise Infeasible(message, because=switches, rule="homing")
+
+
+def _check_fixed_ports(demand: Demand, wanted: int, room: int, most: int, room_beside: Sequence[int]) -> None:
+    """Raise Infeasible when the peer links or the ports down that the plan gives leave too few ports for the others.
+
+    `room` is for ports down beside the peer links, `most` at the ratio, and `room_beside` for each number of them.
+    """
+    name, peer_links, down = demand.leaf.switch.identity.name, demand.peer_links, demand.leaf.downlinks
+    fits = max((links for links, left in enumerate(room_beside) if left >= wanted), default=0)
+    if peer_links and wanted > room and fits:
+        message = f"{wanted} ports down on a switch; {peer_links.value} peer links leave a {name} {room}"
+        raise Infeasible(f"{message}: at most `peer_links: {fits}`", because=peer_links, rule="ports")
+    most = room if peer_links else most
+    if down and down.value > room and wanted <= most:
+        message = f"{down.value} ports down and their peer links are more than the ports of a {name}"
+        raise Infeasible(f"{message}: at most `leaf: {{downlinks: {most}}}`", because=down, rule="ports")
 
 
 def _explain_refusal(
