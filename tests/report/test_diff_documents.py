@@ -219,7 +219,7 @@ def test_money_comes_first_and_adds_up() -> None:
     assert [row[2] for row in values(page, "lines")] == ["a", "b", "d"]
     drawing = changes_drawing(found, language("en"))
     assert drawing
-    assert "Switches: before: 20.00 USD, after: 33.00 USD" in drawing.svg
+    assert "Switches: before: 20.00 USD; after: 33.00 USD" in drawing.svg
     assert "NICs" not in drawing.svg
 
 

@@ -32,7 +32,7 @@ def draw_bars(canvas: Canvas, shape: Bars) -> None:
     left, room = (names, NARROW - names - texts) if beside else (0, NARROW - 2)
     y = 0.0
     for bar in bars:
-        canvas.spoken.append(f"{bar.name}: {bar.text}")
+        canvas.spoken.append(f"{bar.name}: {bar.text}" if bar.name else bar.text)
         if beside:
             middle = y + _HEIGHT / 2
             canvas.words("bar-name", 0, middle, bar.name, names, anchor="start", largest=_NAME_SIZE, strong=True)

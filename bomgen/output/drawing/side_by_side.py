@@ -7,11 +7,15 @@ from decimal import Decimal
 
 from bomgen.core.document import Cell, Drawing
 from bomgen.core.language import Language
-from bomgen.output.drawing.amounts import Bar, Bars, bar_svg
+from bomgen.output.drawing.charts import chart_svg
 from bomgen.pricing.bill import CATEGORIES
+from bomgen.report.charts.types import Bar, Bars, Chart
 from bomgen.report.compare.comparison import Comparison, charted
 from bomgen.report.diff.contents import changed_categories
 from bomgen.report.diff.difference import Difference
+
+_PALE = (0,)
+"""A first part of nothing: what follows it is paler."""
 
 
 def comparison_drawing(found: Comparison, language: Language) -> Drawing | None:
@@ -19,11 +23,17 @@ def comparison_drawing(found: Comparison, language: Language) -> Drawing | None:
     line = charted(found)
     if line is None:
         return None
-    groups = [
-        Bars(each.name, (Bar(None if isinstance(cell.value, str) else cell.value, _text(cell, language)),))
+    bars = tuple(
+        Bar(
+            each.name, _text(cell, language), () if cell.value is None or isinstance(cell.value, str) else (cell.value,)
+        )
         for each, cell in zip(found.columns, line.cells, strict=True)
-    ]
-    return Drawing("comparison", line.label, bar_svg(groups, "comparison", line.label), line.label)
+    )
+    return _drawn(Chart("comparison", line.label, line.label, Bars(bars)), language)
+
+
+def _drawn(chart: Chart, language: Language) -> Drawing:
+    return Drawing(chart.id, chart.title, chart_svg(chart, chart.id, language), chart.text)
 
 
 def _text(cell: Cell, language: Language) -> str:
@@ -37,18 +47,14 @@ def changes_drawing(found: Difference, language: Language) -> Drawing | None:
     if not changed:
         return None
 
-    def bar(cell: Cell, key: str, pale: bool) -> Bar:
+    def bar(name: str, cell: Cell, key: str, before: tuple[int, ...] = ()) -> Bar:
         amount = cell.value if isinstance(cell.value, Decimal) else None
         shown = word("ui-no-price") if amount is None else language.money(amount, cell.unit)
         shown = word("ui-at-least", amount=shown) if cell.least else shown
-        return Bar(amount, word(key, amount=shown), pale)
+        return Bar(name, word(key, amount=shown), () if amount is None else (*before, amount))
 
-    groups = [
-        Bars(
-            word(f"category-{each.category}") if each.category in CATEGORIES else each.category,
-            (bar(each.old, "diff-bar-before", True), bar(each.new, "diff-bar-after", False)),
-        )
-        for each in changed
-    ]
-    title = word("diff-chart")
-    return Drawing("changes", title, bar_svg(groups, "changes", title), word("diff-chart-text"))
+    bars = list[Bar]()
+    for each in changed:
+        name = word(f"category-{each.category}") if each.category in CATEGORIES else each.category
+        bars += [bar(name, each.old, "diff-bar-before", _PALE), bar("", each.new, "diff-bar-after")]
+    return _drawn(Chart("changes", word("diff-chart"), word("diff-chart-text"), Bars(tuple(bars))), language)
