@@ -466,7 +466,8 @@ def _connect(
     if built.seats and not fabric.declared.isolated_rails:
         rows = rows_of_leaves(built.seats, fabric.planes)
     others = [_attached_hosts(each) for each in hosts]
-    return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts)
+    populate_all = not fabric.populate_used_ports_only
+    return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts, populate_all)
 
 
 def build_otherwise(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:

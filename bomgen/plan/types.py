@@ -319,6 +319,11 @@ class FabricPlan(NamedTuple):
         """Whether its topology connects nodes directly, without switches."""
         return self.declared.switchless
 
+    @property
+    def populate_used_ports_only(self) -> bool:
+        """Whether ports that serve nobody have no module and no cable."""
+        return bool(self.build_out.value == "exact")
+
 
 class Layout(NamedTuple):
     """Where racks stand, and how cables run between them."""
