@@ -71,6 +71,11 @@ class BuiltFabric(NamedTuple):
     """Bandwidth of one GPU to others; None unless the fabric has role compute."""
 
     @property
+    def kinds_without_part(self) -> frozenset[str]:
+        """Kinds of link for some of whose links no module or cable is known."""
+        return frozenset(group.kind for group in self.interconnect.link_groups if group.medium is None)
+
+    @property
     def assumes_cages(self) -> bool:
         """Whether other machines are assumed to have the servers' cages; RJ45 ports need no such assumption."""
         known = self.attachment is None or self.attachment.cage in (ANY, RJ45)
@@ -349,7 +354,7 @@ def _build(
             raise_errors(other.interconnect)
         except (Infeasible, PlanErrors):
             continue
-        alone = any(_has_no_part(found, kind) and not _has_no_part(other, kind) for kind in rates)
+        alone = (found.kinds_without_part - other.kinds_without_part) & rates.keys()
         if alone or (not fabric.link_gbps and _costs_less(other, found, parts)):
             return other
     return found
@@ -370,18 +375,13 @@ def _faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
         slower = min(ports, key=lambda rate: rate.value)
         if slower.value >= links.rate_gbps.value * DOUBLE:
             slow[links.kind] = links.rate_gbps, slower
-    unknown = any(_has_no_part(built, kind) for kind in slow)
+    unknown = bool(built.kinds_without_part & slow.keys())
     if built.plan.link_gbps and not unknown:
         return
     while any(rate.value < ports.value for rate, ports in slow.values()):
         slow = {kind: (next_rate(rate, ports), ports) for kind, (rate, ports) in slow.items()}
         if unknown or all(rate.value == ports.value for rate, ports in slow.values()):
             yield {kind: rate for kind, (rate, _) in slow.items()}
-
-
-def _has_no_part(built: BuiltFabric, kind: str) -> bool:
-    """Whether no module or cable is known for links of a kind."""
-    return any(group.medium is None for group in built.interconnect.groups_of_kind(kind))
 
 
 def _costs_less(built: BuiltFabric, than: BuiltFabric, parts: PartsLookup) -> bool:
