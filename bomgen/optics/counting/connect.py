@@ -43,6 +43,7 @@ from bomgen.optics.counting.cages import cage_of, parallel_links
 from bomgen.optics.counting.formulas import (
     BOTH_ENDS,
     cables_of_links,
+    cables_of_plugs,
     ends_of_links,
     links_left,
     modules_in_cages,
@@ -301,9 +302,8 @@ class _Builder:
         if lower.device == SERVER and leaf is not None and self.rows.value == 1:
             ports = (self.fabric.ports_per_server, *(each.ports for each in self.others))
             together = gcd(leaf.down.value, *(each.value for each in ports))
-        return Span(
-            lower, upper, links.rate_gbps, Fraction(spec.length_m.value), together, links.within_tier, bool(spec.panels)
-        )
+        single = links.within_tier and links.parallel is None
+        return Span(lower, upper, links.rate_gbps, Fraction(spec.length_m.value), together, single, bool(spec.panels))
 
     def _has_own_plug(self, machines: AttachedHosts, links: Links) -> bool:
         """Whether machines have another cage or a slower rate than the servers."""
@@ -436,7 +436,8 @@ class _Builder:
             )
         if lower == SERVER:
             return self._pieces_by_leaf(kind, kind.groups.index(group))
-        return self._pieces_of_tier(kind, upper, cable.links, modules=False)
+        pieces = self._pieces_of_tier(kind, upper, cable.links, modules=False)
+        return cables_of_plugs(pieces, BOTH_ENDS) if kind.links.within_tier else pieces
 
     def _cage(self, device: str, rate: Figure) -> Cage:
         tier = self.fabric.tier(device)
@@ -594,7 +595,7 @@ class _Builder:
         lower, span = group.lower, Span(group.lower, upper, group.rate, Fraction(spec.length_m.value))
         real = next(transceivers(span, self.parts), None)
         planned, place = module.identity.id, message("cage" if module.ports.value > 1 else "port")
-        if real is None or real.lower is None or real.upper is None:
+        if real is None or real.lower is None or real.upper is None or real.lower.identity.generic | real.upper.identity.generic:
             return message("generic-module-none", part=planned, place=place, kind=links.kind)
         ends, index = [], kind.groups.index(group)
         for cage, part in distinct_ends(links, (lower, real.lower), (upper, real.upper)):
