@@ -593,9 +593,12 @@ class _Builder:
         """The real modules for the cages of a link with generic modules, with their quantities."""
         links, upper, spec = kind.links, kind.upper, kind.spec
         lower, span = group.lower, Span(group.lower, upper, group.rate, Fraction(spec.length_m.value))
-        real = next(transceivers(span, self.parts), None)
+        orderable = (
+            each for each in transceivers(span, self.parts) if not any(part.identity.generic for part in each.modules)
+        )
+        real = next(orderable, None)
         planned, place = module.identity.id, message("cage" if module.ports.value > 1 else "port")
-        if real is None or real.lower is None or real.upper is None or real.lower.identity.generic | real.upper.identity.generic:
+        if real is None or real.lower is None or real.upper is None:
             return message("generic-module-none", part=planned, place=place, kind=links.kind)
         ends, index = [], kind.groups.index(group)
         for cage, part in distinct_ends(links, (lower, real.lower), (upper, real.upper)):
