@@ -27,8 +27,8 @@ from bomgen.fabric.types import Fabric, Tier
 from bomgen.optics.compatibility import SERVER, Cage
 from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.counting import connect as interconnect
-from bomgen.optics.counting.connect import AttachedHosts, Interconnect
-from bomgen.optics.selection import AOC, RJ45, LinkSpec, PartsLookup
+from bomgen.optics.counting.uses import AttachedHosts, Interconnect
+from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan

@@ -135,13 +135,6 @@ class Topology:
         """Whether its shape is the smallest folded Clos that a search over all divisions of ports finds."""
         return self.deal_ports is not None
 
-    def link_kind(self, name: str) -> LinkKind:
-        """The kind of link of a name. Raises KeyError for one that the topology does not declare."""
-        for kind in self.link_kinds:
-            if kind.name == name:
-                return kind
-        raise KeyError(f"the topology {self.name} declares no links {name}")
-
 
 def connect_nothing(_plane: Fabric, _seats: object) -> Iterator[tuple[LinkKind, Connections]]:
     """The connections of a topology whose switches are not linked to each other."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bomgen.catalog.parts import ANY, Nic, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, formula
-from bomgen.optics.selection import RJ45
+from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan
 
 

@@ -69,8 +69,6 @@ from bomgen.optics.counting.shares import (
     same_parts,
 )
 from bomgen.optics.counting.uses import (
-    JUMPER,
-    TRUNKED,
     AdapterUse,
     AttachedHosts,
     CableUse,
@@ -78,8 +76,8 @@ from bomgen.optics.counting.uses import (
     Interconnect,
     LinkGroup,
     ModuleUse,
-    PanelUse,
 )
+from bomgen.optics.options import cables, transceivers
 from bomgen.optics.plugs import (
     FIXED_FORMS,
     UNKNOWN,
@@ -90,7 +88,8 @@ from bomgen.optics.plugs import (
     without_fixed_modules,
 )
 from bomgen.optics.port_map import PortMap, map_fabric_ports
-from bomgen.optics.selection import (
+from bomgen.optics.selection import choose
+from bomgen.optics.types import (
     AOC,
     AUTO,
     COPPER,
@@ -102,25 +101,8 @@ from bomgen.optics.selection import (
     Medium,
     PartsLookup,
     Span,
-    cables,
-    choose,
     metres,
-    transceivers,
 )
-
-__all__ = [
-    "JUMPER",
-    "TRUNKED",
-    "AdapterUse",
-    "AttachedHosts",
-    "CableUse",
-    "Chosen",
-    "Interconnect",
-    "LinkGroup",
-    "ModuleUse",
-    "PanelUse",
-    "connect",
-]
 
 
 def connect(
@@ -141,17 +123,17 @@ def connect(
     What cannot be built is among the problems of the result.
     """
 
-    def built(wanted: Mapping[str, LinkSpec]) -> Interconnect:
+    def count_parts(wanted: Mapping[str, LinkSpec]) -> Interconnect:
         builder = _Builder(fabric, servers, server_cage, others, rows, fitted, parts, populate_all)
         for links in fabric.links:
             builder.choose(links, wanted[links.kind])
         return builder.count()
 
-    found = built(specs)
+    found = count_parts(specs)
     if not _lacks_cages(found):
         return found
     for options in SHARING:
-        again = built(
+        again = count_parts(
             {kind: spec._replace(allowed_options=options if _is_open(spec) else ()) for kind, spec in specs.items()}
         )
         if not _lacks_cages(again) and all(each.option for each in again.choices):

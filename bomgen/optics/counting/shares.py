@@ -13,7 +13,8 @@ from bomgen.fabric.types import Links
 from bomgen.optics.compatibility import Cage, Unbuildable
 from bomgen.optics.counting.formulas import modules_of_servers, sum_of_modules
 from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.selection import AUTO, Choice, LinkSpec, Medium, PartsLookup, Span, choose
+from bomgen.optics.selection import choose
+from bomgen.optics.types import AUTO, Choice, LinkSpec, Medium, PartsLookup, Span
 
 
 class EndpointGroup(NamedTuple):

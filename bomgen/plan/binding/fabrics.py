@@ -10,7 +10,7 @@ from bomgen.core.provenance import Assumed, Figure, Mark, first_given, formula
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology
 from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
+from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, STORAGE, FabricPlan, Hosts, Plug, Uplink
 from bomgen.plan.unknown_parts import unknown_part
