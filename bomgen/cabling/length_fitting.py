@@ -134,21 +134,21 @@ def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
     return built._replace(interconnect=built.interconnect._replace(link_groups=found))
 
 
-def _add_patch(built: BuiltFabric, alike: LinkGroup, parts: PartsLookup) -> LinkGroup:
+def _add_patch(built: BuiltFabric, group: LinkGroup, parts: PartsLookup) -> LinkGroup:
     """Links with the parts for panels; those of other machines that are built so that no panel takes them stay direct.
 
     All that is cut to its way counts by route.
     """
-    spec = built.plan.links[alike.kind]
+    spec = built.plan.links[group.kind]
     if spec.panels is None:
-        return alike
+        return group
     try:
-        return alike._replace(patch=select_patch(spec.panels, alike.medium, parts))
+        return group._replace(patch=select_patch(spec.panels, group.medium, parts))
     except (Unbuildable, LookupError) as error:
-        if alike.others is not None:
-            return alike
+        if group.others is not None:
+            return group
         rule = error.rule if isinstance(error, Unbuildable) else "unknown-part"
-        path = f"fabrics.{built.plan.name}.links.{alike.kind}.panels"
+        path = f"fabrics.{built.plan.name}.links.{group.kind}.panels"
         raise PlanErrors([Problem(spec.panels.mark, "error", str(error), rule, path)]) from error
 
 
@@ -254,9 +254,9 @@ def _fit_lengths(
     )
 
 
-def _goes_over_panels(alike: tuple[LinkGroup, ...], use: CableUse) -> bool:
+def _goes_over_panels(groups: tuple[LinkGroup, ...], use: CableUse) -> bool:
     """Whether every link that a cable is for goes over panels, where a fibre from end to end is none of them."""
-    own = [each for each in alike if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
+    own = [each for each in groups if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
     return bool(own) and all(each.patch for each in own)
 
 
@@ -297,16 +297,16 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
         yield PanelUse(panel, panels_of_racks(ports, panel.ports), carried)
 
 
-def _matches_spec(alike: LinkGroup, spec: LinkSpec) -> bool:
+def _matches_spec(group: LinkGroup, spec: LinkSpec) -> bool:
     """Whether the cables of links are as long as their ways, or their jumpers and trunks."""
-    cable = alike.medium.cable if alike.medium else None
-    return bool(cable and (_has_stock_lengths(cable, spec) or (alike.patch and _is_measured(spec))))
+    cable = group.medium.cable if group.medium else None
+    return bool(cable and (_has_stock_lengths(cable, spec) or (group.patch and _is_measured(spec))))
 
 
 def _has_stock_lengths(cable: Cable, spec: LinkSpec) -> bool:
     """Whether every cable is as long as its way: unless its length is named, or one length of fibre is asked for."""
-    alike = cable.named_length_m is not None or (spec.one_fibre_length and cable.medium == FIBRE)
-    return bool(cable.lengths_m) and _is_measured(spec) and not alike
+    one_length = cable.named_length_m is not None or (spec.one_fibre_length and cable.medium == FIBRE)
+    return bool(cable.lengths_m) and _is_measured(spec) and not one_length
 
 
 def _is_measured(spec: LinkSpec) -> bool:
