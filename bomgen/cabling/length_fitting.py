@@ -94,7 +94,7 @@ def route_cables(design: Design, parts: PartsLookup) -> Design:
 
 
 def _without_panels(design: Design) -> Design:
-    """The design with links of which only the ends are known: where these stand does not depend on what joins them."""
+    """The design with links of which only the ends are known: what connects them does not change where they stand."""
     fabrics = []
     for built in design.fabrics:
         links = tuple(LinkGroup(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)

@@ -172,7 +172,7 @@ def test_two_tiers_of_64_ports_reach_2048_endpoints(servers: int, taken: int, tm
     if taken == 3:
         assert "reach 2048 endpoints at most, 2056 are wanted" in others["two tiers"]
     else:
-        assert "would do as well, with " in others["three tiers"]
+        assert "would fit as well, with " in others["three tiers"]
 
 
 @pytest.mark.parametrize("name", ["superpod-h100-4su", "llama65b", "superpod-b200-16su", "meta-24k", "h100-127"])
@@ -239,7 +239,7 @@ def test_tiers_that_no_switch_has_ports_for_are_told(tmp_path: Path) -> None:
     links = {"spine-core": {"rate": "800G"}}
     made = planned(tmp_path, cluster={**TREE, "servers": 4}, fabrics={"compute": {"switch": "qm9700", "links": links}})
     two, three = why(made, "fabrics.compute.tiers").others
-    assert two.reason.startswith("would do as well")
+    assert two.reason.startswith("would fit as well")
     assert three.reason == ("cannot be built: QM9700 has no port for links of 800 Gb/s; its fastest carry 400 Gb/s")
 
 

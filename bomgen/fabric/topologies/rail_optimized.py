@@ -2,8 +2,8 @@
 
 A leaf serves as many rails of a unit as need the fewest switches, unless the plan says how many.
 
-One layer of spines joins all leaves while it can reach them; beyond, each rail's leaves stand in groups with spines of
-their own, and cores join the groups.
+One layer of spines connects all leaves while it can reach them; beyond, each rail's leaves stand in groups with spines
+of their own, and cores connect the groups.
 """
 
 from __future__ import annotations

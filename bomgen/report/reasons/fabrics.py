@@ -110,7 +110,7 @@ def _other_tiers(tried: Tried, wanted: int) -> Other:
     if tried.lacks:
         return Other(name, f"cannot be built: {tried.lacks}")
     if tried.shape:
-        return Other(name, f"would do as well, with {_size(tried.shape)}: {tried.shape}")
+        return Other(name, f"would fit as well, with {_size(tried.shape)}: {tried.shape}")
     if tried.tiers == 1 and tried.reach >= wanted:
         return Other(name, f"one switch has {tried.reach} ports for {wanted} endpoints; the plan asks for more tiers")
     if tried.reach:
