@@ -40,7 +40,7 @@ def built(plan: dict[str, Any], folder: Path = Path()) -> Report | None:
 
 def listed_modules(wiring: Wiring) -> Counter[Place]:
     """The modules that hold a cable of the list."""
-    found: dict[Place, set[tuple[int, int]]] = defaultdict(set)
+    found: dict[Place, set[tuple[int, bool, int]]] = defaultdict(set)
     for number, cable_type in enumerate(wiring.cable_types):
         rows = np.flatnonzero(wiring.cable_type == number)
         for end, module in zip(
@@ -55,7 +55,7 @@ def listed_modules(wiring: Wiring) -> Counter[Place]:
             for at, place in zip(device, port if single else cage, strict=True):
                 lower = end == "a" and cable_type.kind == "server-leaf"
                 kind = "server" if lower else wiring.kind_of(at).device
-                found[cable_type.fabric, kind, module.identity.id].add((at, place))
+                found[cable_type.fabric, kind, module.identity.id].add((at, single, place))
     return Counter({place: len(ends) for place, ends in found.items()})
 
 
