@@ -1,4 +1,4 @@
-"""The documentation and the templates use the words of docs/glossary.md."""
+"""The documentation, the templates and the texts of documents use the words of docs/glossary.md."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ PAGES = sorted(
         *(ROOT / "docs").rglob("*.md"),
         *(path for path in (ROOT / "templates").iterdir() if path.suffix in {".j2", ".yaml"}),
         *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+        ROOT / "bomgen" / "data" / "language" / "en.yaml",
     ]
 )
 

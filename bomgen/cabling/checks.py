@@ -110,7 +110,7 @@ def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
 def _loops(wiring: Wiring) -> Iterator[str]:
     """No cable leads back to its own device."""
     if np.any(wiring.a_device == wiring.b_device):
-        yield "a cable joins a device with itself"
+        yield "a cable connects a device with itself"
 
 
 def _over_panels(wiring: Wiring) -> Iterator[str]:

@@ -141,7 +141,7 @@ def fabric_codes(design: Design) -> dict[str, str]:
 
 
 def plane_names(built: BuiltFabric) -> tuple[str, ...]:
-    """What tells the equal fabrics of one apart in the names of their switches."""
+    """What distinguishes the equal fabrics of one in the names of their switches."""
     planes = int(built.plan.planes.value)
     all_of_them = int(built.fabric.planes.value) if built.fabric.planes else 1
     rails = all_of_them // planes

@@ -36,10 +36,11 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Given, Reference
 from bomgen.design.assembly import BuiltFabric, Design, raise_errors, rebuild_links
 from bomgen.optics.compatibility import Unbuildable
-from bomgen.optics.counting.connect import JUMPER, TRUNKED, CableUse, Interconnect, LinkGroup, PanelUse
+from bomgen.optics.counting.uses import JUMPER, TRUNKED, CableUse, Interconnect, LinkGroup, PanelUse
+from bomgen.optics.patching import select_patch
 from bomgen.optics.plugs import UNKNOWN
 from bomgen.optics.port_map import map_fabric_ports
-from bomgen.optics.selection import FIBRE, LinkSpec, PartsLookup, metres, select_patch
+from bomgen.optics.types import FIBRE, LinkSpec, PartsLookup, metres
 from bomgen.plan.types import Site
 from bomgen.site.floor_plan import Floor
 
@@ -66,9 +67,9 @@ def route_cables(design: Design, parts: PartsLookup) -> Design:
     lengths = {
         (built.plan.name, kind): ways
         for built in design.fabrics
-        for kind, wish in built.plan.links.items()
-        if not isinstance(wish.length_m.origin, Given)
-        and (ways := _measured_routes(before, built.plan.name, kind, None, site, racks, wish.length_m))
+        for kind, spec in built.plan.links.items()
+        if not isinstance(spec.length_m.origin, Given)
+        and (ways := _measured_routes(before, built.plan.name, kind, None, site, racks, spec.length_m))
     }
     del before  # of a million GPUs it has a third of a gibibyte
     chosen = _select_parts(design, {key: longest(ways) for key, ways in lengths.items()}, parts)
@@ -93,7 +94,7 @@ def route_cables(design: Design, parts: PartsLookup) -> Design:
 
 
 def _without_panels(design: Design) -> Design:
-    """The design with links of which only the ends are known: where these stand does not depend on what joins them."""
+    """The design with links of which only the ends are known: what connects them does not change where they stand."""
     fabrics = []
     for built in design.fabrics:
         links = tuple(LinkGroup(each.kind, None, Fraction(0), each.rate_gbps, None) for each in built.fabric.links)
@@ -105,11 +106,11 @@ def _without_panels(design: Design) -> Design:
 def _refuse_panels(design: Design) -> None:
     """Raise PlanErrors where panels are asked for, and nobody knows of a rack that they stand in."""
     for built in design.fabrics:
-        for kind, wish in built.plan.links.items():
-            if wish.panels:
+        for kind, spec in built.plan.links.items():
+            if spec.panels:
                 message = "panels need racks, and none are counted; give the height and power of the servers"
                 path = f"fabrics.{built.plan.name}.links.{kind}.panels"
-                raise PlanErrors([Problem(wish.panels.mark, "error", message, "layout", path)])
+                raise PlanErrors([Problem(spec.panels.mark, "error", message, "layout", path)])
 
 
 def _select_parts(design: Design, lengths: Lengths, parts: PartsLookup) -> Design:
@@ -117,38 +118,38 @@ def _select_parts(design: Design, lengths: Lengths, parts: PartsLookup) -> Desig
     fabrics = []
     for built in design.fabrics:
         name = built.plan.name
-        wishes = {
-            kind: wish._replace(length_m=lengths[name, kind]) if (name, kind) in lengths else wish
-            for kind, wish in built.plan.links.items()
+        specs = {
+            kind: spec._replace(length_m=lengths[name, kind]) if (name, kind) in lengths else spec
+            for kind, spec in built.plan.links.items()
         }
-        fabrics.append(_over_panels(rebuild_links(design, built, wishes, parts), parts))
+        fabrics.append(_over_panels(rebuild_links(design, built, specs, parts), parts))
     return design._replace(fabrics=tuple(fabrics))
 
 
 def _over_panels(built: BuiltFabric, parts: PartsLookup) -> BuiltFabric:
     """A fabric with the parts for links over panels. Raises PlanErrors for those that cannot go over any."""
-    if not any(wish.panels for wish in built.plan.links.values()):
+    if not any(spec.panels for spec in built.plan.links.values()):
         return built
     found = tuple(_add_patch(built, each, parts) for each in built.interconnect.link_groups)
     return built._replace(interconnect=built.interconnect._replace(link_groups=found))
 
 
-def _add_patch(built: BuiltFabric, alike: LinkGroup, parts: PartsLookup) -> LinkGroup:
+def _add_patch(built: BuiltFabric, group: LinkGroup, parts: PartsLookup) -> LinkGroup:
     """Links with the parts for panels; those of other machines that are built so that no panel takes them stay direct.
 
     All that is cut to its way counts by route.
     """
-    wish = built.plan.links[alike.kind]
-    if wish.panels is None:
-        return alike
+    spec = built.plan.links[group.kind]
+    if spec.panels is None:
+        return group
     try:
-        return alike._replace(patch=select_patch(wish.panels, alike.medium, parts))
+        return group._replace(patch=select_patch(spec.panels, group.medium, parts))
     except (Unbuildable, LookupError) as error:
-        if alike.others is not None:
-            return alike
+        if group.others is not None:
+            return group
         rule = error.rule if isinstance(error, Unbuildable) else "unknown-part"
-        path = f"fabrics.{built.plan.name}.links.{alike.kind}.panels"
-        raise PlanErrors([Problem(wish.panels.mark, "error", str(error), rule, path)]) from error
+        path = f"fabrics.{built.plan.name}.links.{group.kind}.panels"
+        raise PlanErrors([Problem(spec.panels.mark, "error", str(error), rule, path)]) from error
 
 
 def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
@@ -156,14 +157,14 @@ def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
     table = wiring.over_panels
     found = {}
     for built in design.fabrics:
-        for kind, wish in built.plan.links.items():
-            if wish.panels is None or table is None:
+        for kind, spec in built.plan.links.items():
+            if spec.panels is None or table is None:
                 continue
             lengths = total_patched_length(wiring, table, built.plan.name, kind)
             if lengths and lengths.centimetres:
                 listed = Cited(message("links-over-panels", fabric=built.plan.name, kind=kind), (LISTED,), "high")
                 longer = longest(Figure(lengths, "ways", listed))
-                if longer.value > wish.length_m.value:
+                if longer.value > spec.length_m.value:
                     found[built.plan.name, kind] = longer
     return found
 
@@ -226,10 +227,10 @@ def _fit_lengths(
     built: BuiltFabric, wiring: Wiring, site: Site, racks: Floor, asked: Mapping[str, LinkSpec]
 ) -> BuiltFabric:
     """A fabric with its cables in the lengths that are sold and needed; `asked` is what the plan wants of its links."""
-    connected, wishes = built.interconnect, built.plan.links
+    connected, specs = built.interconnect, built.plan.links
     found = tuple(
         each._replace(
-            measured=_matches_spec(each, wishes[each.kind]), fallback_length_m=Fraction(asked[each.kind].length_m.value)
+            measured=_matches_spec(each, specs[each.kind]), fallback_length_m=Fraction(asked[each.kind].length_m.value)
         )
         for each in connected.link_groups
     )
@@ -237,7 +238,7 @@ def _fit_lengths(
     table, cables = wiring.each_cable, list[CableUse]()
     for use in connected.cables:
         ways = None
-        if use.cable and _has_stock_lengths(use.cable, wishes[use.kind]):
+        if use.cable and _has_stock_lengths(use.cable, specs[use.kind]):
             ways = _measured_routes(table, built.plan.name, use.kind, use.cable, site, racks, asked[use.kind].length_m)
         if ways and use.cable:
             cables += _lengths(use.kind, use.cable, ways)
@@ -253,9 +254,9 @@ def _fit_lengths(
     )
 
 
-def _goes_over_panels(alike: tuple[LinkGroup, ...], use: CableUse) -> bool:
+def _goes_over_panels(groups: tuple[LinkGroup, ...], use: CableUse) -> bool:
     """Whether every link that a cable is for goes over panels, where a fibre from end to end is none of them."""
-    own = [each for each in alike if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
+    own = [each for each in groups if each.kind == use.kind and each.medium and each.medium.cable == use.cable]
     return bool(own) and all(each.patch for each in own)
 
 
@@ -296,21 +297,21 @@ def _panels(built: BuiltFabric, wiring: Wiring) -> Iterator[PanelUse]:
         yield PanelUse(panel, panels_of_racks(ports, panel.ports), carried)
 
 
-def _matches_spec(alike: LinkGroup, wish: LinkSpec) -> bool:
+def _matches_spec(group: LinkGroup, spec: LinkSpec) -> bool:
     """Whether the cables of links are as long as their ways, or their jumpers and trunks."""
-    cable = alike.medium.cable if alike.medium else None
-    return bool(cable and (_has_stock_lengths(cable, wish) or (alike.patch and _is_measured(wish))))
+    cable = group.medium.cable if group.medium else None
+    return bool(cable and (_has_stock_lengths(cable, spec) or (group.patch and _is_measured(spec))))
 
 
-def _has_stock_lengths(cable: Cable, wish: LinkSpec) -> bool:
+def _has_stock_lengths(cable: Cable, spec: LinkSpec) -> bool:
     """Whether every cable is as long as its way: unless its length is named, or one length of fibre is asked for."""
-    alike = cable.named_length_m is not None or (wish.one_fibre_length and cable.medium == FIBRE)
-    return bool(cable.lengths_m) and _is_measured(wish) and not alike
+    one_length = cable.named_length_m is not None or (spec.one_fibre_length and cable.medium == FIBRE)
+    return bool(cable.lengths_m) and _is_measured(spec) and not one_length
 
 
-def _is_measured(wish: LinkSpec) -> bool:
-    """Whether the length of a wish was measured on the floor."""
-    return any(name == "ways" for name, _ in wish.length_m.inputs)
+def _is_measured(spec: LinkSpec) -> bool:
+    """Whether the length of a spec was measured on the floor."""
+    return any(name == "ways" for name, _ in spec.length_m.inputs)
 
 
 def _lengths(kind: str, cable: Cable, ways: Figure, role: str = "") -> Iterator[CableUse]:

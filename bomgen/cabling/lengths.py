@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from bomgen.cabling.types import NOWHERE, Column, Wiring
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula
-from bomgen.optics.counting.connect import JUMPER, TRUNKED
+from bomgen.optics.counting.uses import JUMPER, TRUNKED
 from bomgen.plan.types import Site
 from bomgen.site import floor_plan
 from bomgen.site.floor_plan import Floor, Route
 
 CENTIMETRES = 100
-"""Ways are told apart to the centimetre, rounded up."""
+"""Routes are measured in whole centimetres, rounded up."""
 BEYOND_M = 10
 """Cables longer than any that is sold are ordered in lengths of whole tens of metres."""
 
@@ -113,7 +113,7 @@ def measure_routes(ends: Ends, floor: tuple[Fraction, ...], fallback_length_m: F
 
 
 def centimetres(route: Route, floor: tuple[Fraction, ...]) -> Column:
-    """The length of every way, rounded up; a cable of no way at all, where pitch and slack are nought, is still one."""
+    """The length of every way, rounded up; a cable of no way at all, where pitch and slack are 0, is still one."""
     exact = [Fraction(each) * CENTIMETRES for each in floor]
     shared = 1
     for each in exact:

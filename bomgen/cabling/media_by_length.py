@@ -30,7 +30,8 @@ from bomgen.optics.counting.formulas import (
 from bomgen.optics.counting.shares import refuse_several_links
 from bomgen.optics.counting.uses import CableUse, Interconnect, LinkGroup, ModuleUse, ShortLinks
 from bomgen.optics.plugs import FIXED_FORMS
-from bomgen.optics.selection import AOC, AUTO, COPPER, Medium, PartsLookup, choose
+from bomgen.optics.selection import choose
+from bomgen.optics.types import AOC, AUTO, COPPER, Medium, PartsLookup
 from bomgen.plan.types import Site
 from bomgen.site.floor_plan import Floor
 

@@ -1,7 +1,7 @@
 """Which cables stay when a network changes, which are re-plugged, which are added and which are left over.
 
 The network that a plan becomes keeps what stands: its devices are called what they are called today, and a cable that
-joins the same two devices stays in the same two ports. A cable of which one end can stay is moved by its other end.
+connects the same two devices stays in the same two ports. A cable of which one end can stay is moved by its other end.
 What is new takes the ports that are left. Ports of a device are left as the new list has them where today's would be
 used twice, or would put two kinds of module into one cage.
 """

@@ -27,10 +27,10 @@ from bomgen.core.provenance import require
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.links.endpoints import count_up
 from bomgen.fabric.links.enumeration import HOST, LinkTable, PortSpread, enumerate_links
-from bomgen.optics.counting.connect import LinkGroup
+from bomgen.optics.counting.uses import LinkGroup
 from bomgen.optics.plugs import Socket
 from bomgen.optics.port_map import UPLINK, name_sockets
-from bomgen.optics.selection import Medium
+from bomgen.optics.types import Medium
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, SWITCHES, Hosts
 from bomgen.site.floor_plan import Floor
 
@@ -252,7 +252,7 @@ class _WiringBuilder:
         return _plugged(self.names, device + self.machines.tiers[built.plan.name, tier].start, port, ports)
 
     def _link_groups(self, built: BuiltFabric, table: LinkTable) -> Iterator[tuple[LinkGroup, Column]]:
-        """The ways that links of a kind are built, each with its rows."""
+        """The groups of links of a kind that are built alike, each with its rows."""
         rest = np.ones(table.links, dtype=bool)
         if table.ends[0] == HOST:
             bounds = np.cumsum([0] + [int(each.pieces.value * each.ports.value) for each in built.hosts])

@@ -63,7 +63,9 @@ def _cluster_summary(report: Report) -> Iterator[str]:
             shape = " x ".join(words.number(figure.value) for figure in built.fabric.dimensions.values())
             count = words.number(built.fabric.links[0].count.value)
             times = f"{words.number(built.fabric.planes.value)} x " if built.fabric.planes else ""
-            yield f"  {built.plan.name:{width}} {times}{built.fabric.topology} of {shape}; {count} links"
+            circuits = built.fabric.circuits.get("switches")
+            switches = f"{words.number(circuits.value)} circuit switches; " if circuits else ""
+            yield f"  {built.plan.name:{width}} {times}{built.fabric.topology} of {shape}; {switches}{count} links"
             continue
         tiers = " + ".join(
             f"{words.number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in built.fabric.tiers

@@ -27,8 +27,8 @@ from bomgen.fabric.types import Fabric, Tier
 from bomgen.optics.compatibility import SERVER, Cage
 from bomgen.optics.compatibility_rules import rules
 from bomgen.optics.counting import connect as interconnect
-from bomgen.optics.counting.connect import AttachedHosts, Interconnect
-from bomgen.optics.selection import AOC, RJ45, LinkSpec, PartsLookup
+from bomgen.optics.counting.uses import AttachedHosts, Interconnect
+from bomgen.optics.types import AOC, RJ45, LinkSpec, PartsLookup
 from bomgen.plan import fabric_demand
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, FabricPlan, Hosts, Plan
@@ -69,6 +69,11 @@ class BuiltFabric(NamedTuple):
     """What its modular switches are fitted with, by tier."""
     per_gpu: GpuBandwidth | None
     """Bandwidth of one GPU to others; None unless the fabric has role compute."""
+
+    @property
+    def kinds_without_part(self) -> frozenset[str]:
+        """Kinds of link for some of whose links no module or cable is known."""
+        return frozenset(group.kind for group in self.interconnect.link_groups if group.medium is None)
 
     @property
     def assumes_cages(self) -> bool:
@@ -349,7 +354,7 @@ def _build(
             raise_errors(other.interconnect)
         except (Infeasible, PlanErrors):
             continue
-        alone = any(_has_no_part(found, kind) and not _has_no_part(other, kind) for kind in rates)
+        alone = (found.kinds_without_part - other.kinds_without_part) & rates.keys()
         if alone or (not fabric.link_gbps and _costs_less(other, found, parts)):
             return other
     return found
@@ -370,18 +375,13 @@ def _faster_rates(built: BuiltFabric) -> Iterator[dict[str, Figure]]:
         slower = min(ports, key=lambda rate: rate.value)
         if slower.value >= links.rate_gbps.value * DOUBLE:
             slow[links.kind] = links.rate_gbps, slower
-    unknown = any(_has_no_part(built, kind) for kind in slow)
+    unknown = bool(built.kinds_without_part & slow.keys())
     if built.plan.link_gbps and not unknown:
         return
     while any(rate.value < ports.value for rate, ports in slow.values()):
         slow = {kind: (next_rate(rate, ports), ports) for kind, (rate, ports) in slow.items()}
         if unknown or all(rate.value == ports.value for rate, ports in slow.values()):
             yield {kind: rate for kind, (rate, _) in slow.items()}
-
-
-def _has_no_part(built: BuiltFabric, kind: str) -> bool:
-    """Whether no module or cable is known for links of a kind."""
-    return any(group.medium is None for group in built.interconnect.groups_of_kind(kind))
 
 
 def _costs_less(built: BuiltFabric, than: BuiltFabric, parts: PartsLookup) -> bool:
@@ -466,7 +466,8 @@ def _connect(
     if built.seats and not fabric.declared.isolated_rails:
         rows = rows_of_leaves(built.seats, fabric.planes)
     others = [_attached_hosts(each) for each in hosts]
-    return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts)
+    populate_all = not fabric.populate_used_ports_only
+    return interconnect.connect(built, servers, cage, others, rows, fitted, specs, parts, populate_all)
 
 
 def build_otherwise(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bomgen.fabric.types import SERVER, Fabric
+from bomgen.core.provenance import Figure
+from bomgen.fabric.types import SERVER, Demand, Fabric
 
 if TYPE_CHECKING:
     from bomgen.fabric.links.endpoints import Seats
@@ -125,15 +126,14 @@ class Topology:
     """Whether its switches are linked with each other, as plans say under `peer_links:`."""
     uplinked: bool = False
     """Whether its leaves are linked into another fabric, which plans name under `uplink:`."""
-    searched: bool = False
-    """Whether its shape is the smallest folded Clos that a search over all divisions of ports finds."""
+    deal_ports: Callable[[Demand], tuple[Demand, Figure | None]] | None = None
+    """Of a topology whose shape is the smallest folded Clos that a search finds: what it is asked, and the ports of a
+    machine that have leaves of their own; None for these: leaves are filled one after the other. Raises Infeasible."""
 
-    def link_kind(self, name: str) -> LinkKind:
-        """The kind of link of a name. Raises KeyError for one that the topology does not declare."""
-        for kind in self.link_kinds:
-            if kind.name == name:
-                return kind
-        raise KeyError(f"the topology {self.name} declares no links {name}")
+    @property
+    def searched(self) -> bool:
+        """Whether its shape is the smallest folded Clos that a search over all divisions of ports finds."""
+        return self.deal_ports is not None
 
 
 def connect_nothing(_plane: Fabric, _seats: object) -> Iterator[tuple[LinkKind, Connections]]:

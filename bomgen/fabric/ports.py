@@ -161,20 +161,20 @@ def shared_cages(switch: Switch, down_gbps: Figure, up_gbps: Figure) -> Figure |
 
 def _ports_of_groups(groups: list[PortGroup], rate: Figure) -> Figure:
     """The ports of groups at a rate."""
-    found = NO_PORTS
+    found = ZERO_PORTS
     for group in groups:
         ports = group_radix(group, rate)
-        found = ports if found is NO_PORTS else sum_of_ports(found, ports)
+        found = ports if found is ZERO_PORTS else sum_of_ports(found, ports)
     return found
 
 
 @formula("ports")
-def no_ports() -> int:
+def zero_ports() -> int:
     """No port of a switch is for one kind of link alone."""
     return 0
 
 
-NO_PORTS = no_ports()
+ZERO_PORTS = zero_ports()
 
 
 @formula("cages")

@@ -130,7 +130,7 @@ def search_numbers(figures: dict[str, Figure]) -> Numbers:
 
 
 def group_thousands(number: int) -> str:
-    """A number as messages write it: thousands apart."""
+    """A number as messages write it, with a space between thousands."""
     return f"{number:,}".replace(",", " ")
 
 

@@ -224,7 +224,9 @@ def _cable_option(name: str, span: Span, parts: PartsLookup) -> MediumOption:
         return MediumOption(name, None, "not-sold", _part_names(fitting))
     if not joined:
         return MediumOption(name, None, "parallel", _part_names(sold))
-    longest = max((length for cable in joined for length in cable.lengths_m), default=0)
+    longest = max((length for cable in joined for length in cable.lengths_m), default=None)
+    if longest is None:
+        return MediumOption(name, None, "no-length", _part_names(joined))
     return MediumOption(name, None, "too-short", f"{longest:g} m")
 
 

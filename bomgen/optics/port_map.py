@@ -194,6 +194,7 @@ class _Used(NamedTuple):
         if not self.links:
             return 0
         begins_one = wanted.up and sharing is Sharing.NOT_UP
+        begins_one |= wanted.plug.links_of_cable > 1
         shares = not begins_one and may_share(self.plug, wanted.plug, sharing is Sharing.PLANNING_PARTS)
         if self.per_cage == per_cage and shares:
             return self.links

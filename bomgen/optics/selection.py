@@ -15,55 +15,23 @@ from collections.abc import Mapping, Sequence
 
 from bomgen.optics.compatibility import Cage
 from bomgen.optics.named_parts import fitting_modules, named_cable, named_modules
-from bomgen.optics.options import cables, link_cost, list_options, transceivers
-from bomgen.optics.patching import select_patch
+from bomgen.optics.options import cables, link_cost, list_options
 from bomgen.optics.types import (
     AOC,
     AUTO,
     COPPER,
     COPPER_PAIRS,
-    FIBRE,
     OPTICS_ONLY,
     PREFER_COPPER,
     RJ45,
-    SHARING,
     TRANSCEIVER,
     Choice,
     LinkSpec,
     Medium,
     MediumOption,
-    PanelSpec,
     PartsLookup,
-    Patch,
     Span,
-    metres,
 )
-
-__all__ = [
-    "AOC",
-    "AUTO",
-    "COPPER",
-    "COPPER_PAIRS",
-    "FIBRE",
-    "OPTICS_ONLY",
-    "PREFER_COPPER",
-    "RJ45",
-    "SHARING",
-    "TRANSCEIVER",
-    "Choice",
-    "LinkSpec",
-    "Medium",
-    "MediumOption",
-    "PanelSpec",
-    "PartsLookup",
-    "Patch",
-    "Span",
-    "cables",
-    "choose",
-    "metres",
-    "select_patch",
-    "transceivers",
-]
 
 
 def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> Choice:

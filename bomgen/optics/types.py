@@ -109,7 +109,7 @@ class Span(NamedTuple):
     together: int = 1
     """Links that always run between the same two devices; the actual number is a multiple."""
     single: bool = False
-    """Whether every link needs its own cable, because the links of one cage lead to different places."""
+    """Whether every link needs its own cable, because the links of one cage may lead to different places."""
     over_panels: bool = False
     """Whether a trunk spans the distance, so that the fibre is a jumper of any length that is sold."""
 

@@ -1,4 +1,4 @@
-"""How the servers hang on each fabric: which ports, of which NICs, on how many planes."""
+"""How the servers attach to each fabric: which ports, of which NICs, on how many planes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 from bomgen.catalog.parts import ANY, Nic, ServerPorts
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, formula
-from bomgen.optics.selection import RJ45
+from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Plan
 
 
 class Attachment(NamedTuple):
-    """How a server hangs on a fabric."""
+    """How a server attaches to a fabric."""
 
     ports_per_server: Figure
     """Endpoints, over all planes."""
@@ -87,7 +87,7 @@ def refusal(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
 
 
 def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
-    """How the servers hang on each fabric of a plan, by its name; `bmc_gbps` is the rate of a management port.
+    """How the servers attach to each fabric of a plan, by its name; `bmc_gbps` is the rate of a management port.
 
     Raises PlanErrors when neither plan nor catalogue say how many ports of which rate there are.
     """

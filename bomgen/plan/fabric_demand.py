@@ -114,7 +114,7 @@ def demand(
         uplinks=fabric.uplink.ports if fabric.uplink else None,
         unit=fabric.scalable_unit,
         options=fabric.options,
-        populate_used_ports_only=fabric.build_out.value == "exact",
+        populate_used_ports_only=fabric.populate_used_ports_only,
         rails_per_leaf=_rails_per_leaf(fabric),
         split_servers=fabric.split_servers,
         homing=fabric.homing,

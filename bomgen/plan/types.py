@@ -9,7 +9,7 @@ from bomgen.catalog import parts
 from bomgen.core.provenance import Figure, Mark
 from bomgen.fabric.declaration import Topology
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.selection import LinkSpec
+from bomgen.optics.types import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
 
 ESTIMATE = "estimate"
@@ -318,6 +318,11 @@ class FabricPlan(NamedTuple):
     def switchless(self) -> bool:
         """Whether its topology connects nodes directly, without switches."""
         return self.declared.switchless
+
+    @property
+    def populate_used_ports_only(self) -> bool:
+        """Whether ports that serve nobody have no module and no cable."""
+        return bool(self.build_out.value == "exact")
 
 
 class Layout(NamedTuple):

@@ -16,7 +16,7 @@ from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.design.attached_hosts import boxes_of
 from bomgen.fabric.line_cards import CardUse, FittedTier
-from bomgen.optics.counting.connect import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
+from bomgen.optics.counting.uses import JUMPER, AdapterUse, CableUse, ModuleUse, PanelUse
 from bomgen.pricing.bill_line import CATEGORIES, Line, cable_id, cable_sku, cluster_path, names_of
 from bomgen.pricing.charges import charges
 from bomgen.pricing.required_parts import OpenItem, required_parts

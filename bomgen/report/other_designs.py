@@ -61,12 +61,15 @@ def with_split_servers(report: Report, built: BuiltFabric) -> OtherDesign | None
 
 
 def compare_design(report: Report, built: BuiltFabric, wanted: FabricPlan) -> OtherDesign | None:
-    """How a fabric differs when it is designed as another plan wants it; None where that cannot be built."""
+    """How a fabric differs when it is designed as another plan wants it.
+
+    None where that cannot be built, or has no known parts for links that have some as they are.
+    """
     try:
         before, after = (build_otherwise(report.design, built, plan) for plan in (built.plan, wanted))
     except (Infeasible, PlanErrors):
         return None
-    if before is None or after is None:
+    if before is None or after is None or after.kinds_without_part - before.kinds_without_part:
         return None
     taken = [_take(report, each) for each in (before, after)]
     switches, links, modules, cables = (int(new - old) for old, new in zip(*(each[0] for each in taken), strict=True))

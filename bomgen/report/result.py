@@ -15,8 +15,7 @@ from bomgen.core.picture import Logo
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, origin_text, walk
 from bomgen.design.assembly import Design
 from bomgen.fabric.registry import link_kinds
-from bomgen.optics.counting.connect import Chosen
-from bomgen.optics.counting.uses import ShortLinks
+from bomgen.optics.counting.uses import Chosen, ShortLinks
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.clusters import together
 from bomgen.plan.commercial_terms import QuotePlan

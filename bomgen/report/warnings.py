@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fractions import Fraction
 from math import ceil
 
 from bomgen.catalog.chassis import CARDS
-from bomgen.core.diagnostics import Problem
+from bomgen.core.diagnostics import Infeasible, Problem
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, first_given
 from bomgen.core.units import GIGA, PETA, TERA
@@ -113,6 +114,29 @@ def _machines(designed: Design) -> Iterator[Problem]:
             code = "pods-not-whole" if gpus > chips.value else "pod-partial"
             text = message(code, chips=gpus, pod=chips.value)
             yield Problem(built.plan.mark, "warning", text, "whole-pods", f"fabrics.{built.plan.name}.links")
+
+
+@rule
+def _ports_that_add_switches(designed: Design) -> Iterator[Problem]:
+    """Compute fabrics with more switches more than there are ports of other machines, and reserved ones, that add them.
+
+    Other fabrics are left out: what is attached to them is what they are for.
+    """
+    servers = designed.sizing.servers
+    for built in designed.fabrics:
+        fabric, attached = built.fabric, built.attachment
+        if built.plan.role != COMPUTE or attached is None or servers is None:
+            continue
+        ports = fabric.endpoints.value - servers.value * attached.ports_per_server.value
+        if not 0 < ports < fabric.switches.value:
+            continue
+        with suppress(Infeasible):
+            plan = built.plan._replace(reserved_ports=None)
+            bare = fabric_demand.build(plan, attached, servers, uplink_gbps=fabric.uplink_gbps)
+            if fabric.switches.value - bare.switches.value > ports:
+                numbers = {"bare": tiers_in_words(bare), "taken": tiers_in_words(fabric)}
+                text = message("ports-add-switches", fabric=built.plan.name, ports=ports, **numbers)
+                yield Problem(built.plan.mark, "warning", text, "few-ports", f"fabrics.{built.plan.name}.switches")
 
 
 @rule

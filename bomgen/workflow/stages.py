@@ -13,7 +13,7 @@ from bomgen.core.provenance import first_given
 from bomgen.core.work_budget import spend
 from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design, design, parts_lookup
-from bomgen.optics.selection import PartsLookup
+from bomgen.optics.types import PartsLookup
 from bomgen.plan import rules
 from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind

@@ -95,6 +95,20 @@ def test_one_fabric_carries_storage_and_in_band_traffic_of_a_dual_port_card(buil
     assert built(without)["fabrics"]["in_band"]["link_gbps"] == 100
 
 
+def test_management_linked_into_a_fabric_that_another_carries_is_linked_into_that(built: Built) -> None:
+    """In-band traffic is on the storage fabric: the two leaves of 64 + 8 management ports have their links up there."""
+    managed = {"topology": "access", "switch": "sn2201", "link": "1G", "uplink": {"fabric": "in_band", "ports": 1}}
+    plan = {
+        "bomgen": 1,
+        "name": "linked",
+        "cluster": {"gpu": "h200-sxm", "server": "dell-xe9680-h200", "servers": 64},
+        "fabrics": {"in_band": "default", "storage": "default", "out_of_band": managed},
+    }
+    fabrics = built(plan)["fabrics"]
+    assert fabrics["out_of_band"]["endpoints"] == 64 + 5 + fabrics["storage"]["switches"]["total"]
+    assert fabrics["storage"]["endpoints"] == 2 * (64 + 5) + fabrics["out_of_band"]["switches"]["leaf"]
+
+
 def test_a_small_management_network_is_one_switch(built: Built) -> None:
     """Forty-eight ports are one SN2201; one more is a second, and a spine between them."""
     plan = {"bomgen": 1, "name": "small", "cluster": {"gpu": "h100-sxm"}, "fabrics": {"out_of_band": "default"}}

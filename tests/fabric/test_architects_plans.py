@@ -68,3 +68,17 @@ def test_storage_of_96_links_has_no_surplus_modules(built: Built) -> None:
     assert down == 96
     assert fabric["transceivers"]["leaf"] == ceil(down / 2) + ceil(up / 2)
     assert fabric["transceivers"]["spine"] == ceil(up / 2)
+
+
+@pytest.mark.parametrize(
+    ("servers", "said"), [(64, ["2 ports beside those of the servers take compute from 16 + 8 to 24 + 11"]), (63, [])]
+)
+def test_two_ports_that_cost_eleven_switches_are_said(built: Built, servers: int, said: list[str]) -> None:
+    """Two scalable units of 32 fill their 16 leaves (RA-11333-001, table 3): two managers more take a third unit."""
+    managers = [{"name": "ufm", "count": 2, "part": "ufm-ndr"}]
+    unit = {"servers": 32}
+    made = plan(
+        servers, compute={"topology": "rail-optimized", "switch": "qm9700", "scalable_unit": unit, "hosts": managers}
+    )
+    checks = [check["message"] for check in built(made)["checks"] if check["id"] == "few-ports"]
+    assert [text.partition(" switches;")[0] for text in checks] == said

@@ -141,6 +141,37 @@ def test_ports_are_dealt_out_to_all_switches_of_a_mesh_alone(worked: Worked) -> 
         worked(plan(4, topology="fat-tree", homing="rails"))
 
 
+@pytest.mark.parametrize(
+    ("peers", "length", "part", "pieces"),
+    [(32, "2 m", "mcp4y10-nxxx", 16), (32, "4 m", "mca4j80-nxxx", 16), (31, "2 m", "mfp7e10-nxxx", 31)],
+    ids=["DAC", "ACC", "an odd link has no other beside it"],
+)
+def test_twin_port_copper_joins_a_pair(worked: Worked, peers: int, length: str, part: str, pieces: int) -> None:
+    """NVIDIA DGX BasePOD of eight systems: 32 peer links of a pair of QM9700 are 16 DACs of two links each."""
+    fabric = {"homing": "dual", "peer_links": peers, "links": {"leaf-leaf": {"length": length}}}
+    report = worked(plan(8, **fabric))
+    [built] = report.design.fabrics
+    cables = {use.cable.identity.id: use.quantity.value for use in built.interconnect.cables if use.kind == "leaf-leaf"}
+    assert cables == {part: pieces}
+    modules = sum(use.quantity.value for use in built.interconnect.modules if use.kind == "leaf-leaf")
+    assert modules == (0 if peers % 2 == 0 else 2 * 16)
+    wiring = list_cables(report)
+    ends: dict[int, set[tuple[int, ...]]] = {}
+    columns = (wiring.piece, wiring.a_device, wiring.a_cage, wiring.b_device, wiring.b_cage, wiring.cable_type)
+    for piece, *at, number in zip(*(column.tolist() for column in columns), strict=True):
+        if wiring.cable_types[number].kind == "leaf-leaf":
+            ends.setdefault(piece, set()).add(tuple(at))
+    assert len(ends) == pieces
+    assert all(len(places) == 1 for places in ends.values())
+
+
+def test_a_cable_of_two_links_needs_two_beside_each_other(worked: Worked) -> None:
+    """Named for an odd number of peer links it is refused."""
+    asked = plan(8, peer_links=31, links={"leaf-leaf": {"medium": "dac", "module": "mcp4y10-n002"}})
+    with pytest.raises(PlanErrors, match="carries 2 links between the same two devices"):
+        worked(asked)
+
+
 @pytest.mark.parametrize("servers", [1, 3, 5])
 def test_every_format_knows_it(worked: Worked, servers: int) -> None:
     """Documents, drawings and the layout of a floor."""

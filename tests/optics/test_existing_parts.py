@@ -103,6 +103,21 @@ def test_qsfp112_switches_have_modules(built: Built, switch: str) -> None:
     assert "generic" in checks(bom)
 
 
+def test_a_planning_module_is_not_what_to_order_in_its_own_place(built: Built) -> None:
+    """Where no maker's module is known either, the warning says so, and names no planning part as the real one."""
+    bom = built(plan("h3c-s9827-128dh", "bf3-b3140l"))
+    said = [check["message"] for check in bom["checks"] if check["id"] == "generic"]
+    assert said
+    assert all("no module that can be ordered is known" in text and "to order" not in text for text in said)
+
+
+def test_a_cable_of_unknown_lengths_is_no_short_one(built: Built) -> None:
+    """MFA7U40 has no length in its sources: it is not said to reach 0 m."""
+    given = plan("sn5600", "cx6-100", link="100G")
+    options = built(given)["fabrics"]["compute"]["links_chosen"]["server-leaf"]["others"]
+    assert next(each for each in options if each["way"] == "aoc")["reason"] == "no-length"
+
+
 def test_qsfp112_switches_have_single_mode_modules(built: Built) -> None:
     """Beyond the 50 m of SR4 there is DR4."""
     bom = built(plan("h3c-s9827-128dh", "bf3-b3140l", servers=200, length="90 m"))

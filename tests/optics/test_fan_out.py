@@ -15,7 +15,7 @@ from bomgen.fabric.types import Fitted
 from bomgen.optics.counting.cages import parallel_links
 from bomgen.optics.counting.shares import missing_fibre_message, same_parts
 from bomgen.optics.plugs import UNKNOWN, LeafShares, Plug, Socket, TooFewCages, count_cables, count_pieces
-from bomgen.optics.selection import Medium
+from bomgen.optics.types import Medium
 
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 

@@ -172,7 +172,7 @@ def test_two_tiers_of_64_ports_reach_2048_endpoints(servers: int, taken: int, tm
     if taken == 3:
         assert "reach 2048 endpoints at most, 2056 are wanted" in others["two tiers"]
     else:
-        assert "would do as well, with " in others["three tiers"]
+        assert "would fit as well, with " in others["three tiers"]
 
 
 @pytest.mark.parametrize("name", ["superpod-h100-4su", "llama65b", "superpod-b200-16su", "meta-24k", "h100-127"])
@@ -189,12 +189,57 @@ def test_no_division_of_ports_is_smaller_than_the_one_taken(name: str) -> None:
             assert all(" more: " in other.reason for other in reason.others)
 
 
+def test_the_leaves_of_dual_homed_machines_are_divided_in_pairs(tmp_path: Path) -> None:
+    """32 servers and five machines have a port of 200G on either of two leaves: 37 down, 19 up of 400G, one spine."""
+    made = planned(tmp_path, cluster={"gpu": "h20", "servers": 32}, fabrics={"storage": "default"})
+    reason = why(made, "fabrics.storage.ports.leaf.up")
+    assert reason.chosen == "37 ports down and 19 up: 3 switches and 38 links between them"
+    assert [other.reason.split()[:4] for other in reason.others[:2]] == [
+        ["2", "switches", "more:", "4"],
+        ["4", "switches", "more:", "6"],
+    ]
+    assert [other.name for other in why(made, "fabrics.storage.tiers").others] == ["three tiers"]
+
+
+PRICES = {"qm9700": 25000, "qm9790": 20000, "mma4z00-ns": 879, "mma4z00-ns-flt": 800, "mfp7e10-n030": 138}
+
+
+def test_other_switches_are_named_with_what_they_cost(tmp_path: Path) -> None:
+    """Those of a tier are changed with the tiers above it, whose switches are the same, and not with those below."""
+    book = {"bomgen_prices": 1, "name": "book", "currency": "USD", "date": "2026-10-01", "source": "a test"}
+    prices = [{"part": part, "price": price} for part, price in PRICES.items()]
+    (tmp_path / "book.yaml").write_text(json.dumps({**book, "prices": prices}))
+    made = planned(
+        tmp_path,
+        cluster={"gpu": "h100-sxm", "server": "dgx-h100", "servers": 64},
+        fabrics={"compute": {"switch": "qm9700"}},
+        quote={"currency": "USD", "price_book": "book.yaml"},
+    )
+    for tier, saved in (("leaf", "120,000.00"), ("spine", "40,000.00")):
+        [other] = why(made, f"fabrics.compute.{tier}.switch").others
+        assert other.name == "qm9790 (QM9790)"
+        assert other.reason == f"it would take 16 + 8 switches: {saved} USD less"
+
+
+def test_a_rate_without_known_parts_saves_no_modules(tmp_path: Path) -> None:
+    """No module joins two SN5600 at 200G: that its links have no modules is no saving. A pair has links of one rate."""
+    for topology, kind in (("fat-tree", "leaf-spine"), ("mesh", "leaf-leaf")):
+        made = planned(
+            tmp_path,
+            cluster={"gpu": "h100-sxm", "server": "dgx-h100", "servers": 17 if topology == "fat-tree" else 8},
+            fabrics={"compute": {"topology": topology, "switch": "sn5600"}},
+        )
+        others = {other.name: other.reason for other in why(made, f"fabrics.compute.links.{kind}").others}
+        assert others["200G"] == "cannot be built, or has no known parts"
+        assert others["800G"].startswith("it would take ")
+
+
 def test_tiers_that_no_switch_has_ports_for_are_told(tmp_path: Path) -> None:
     """A fabric of one switch may say how fast links are that only more tiers would have: 800G is beyond a QM9700."""
     links = {"spine-core": {"rate": "800G"}}
     made = planned(tmp_path, cluster={**TREE, "servers": 4}, fabrics={"compute": {"switch": "qm9700", "links": links}})
     two, three = why(made, "fabrics.compute.tiers").others
-    assert two.reason.startswith("would do as well")
+    assert two.reason.startswith("would fit as well")
     assert three.reason == ("cannot be built: QM9700 has no port for links of 800 Gb/s; its fastest carry 400 Gb/s")
 
 

@@ -274,7 +274,7 @@ def _leaves_by_pod(occupancy: Occupancy, down_gbps: int, up_gbps: int, pods: int
 
 
 def _halves_by_rail(occupancy: Occupancy, down_gbps: int, up_gbps: int) -> Iterator[list[Halves]]:
-    """The leaves of each rail with what is plugged into them, first half and second half apart."""
+    """The leaves of each rail with what is plugged into them, the first half and the second half for themselves."""
     rails, each = len(occupancy.rails), occupancy.ports_of_rail
     nic_ports = sum(group.leaves * group.nic_ports for group in occupancy.groups())
     host_ports = sum(group.leaves * group.host_ports for group in occupancy.groups())

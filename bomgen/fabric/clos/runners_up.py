@@ -24,7 +24,7 @@ class Tried(NamedTuple):
     reach: int
     """Endpoints at most; 0: nothing limits them, or no fabric at all keeps what the plan fixes."""
     lacks: str = ""
-    """What its switches lack, which no other shape of so many tiers can mend."""
+    """What its switches lack, which no other shape of so many tiers fixes."""
 
 
 def runners_up_by_tiers(demand: Demand, rails: Figure | None = None) -> list[Tried]:

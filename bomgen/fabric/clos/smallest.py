@@ -138,14 +138,14 @@ def _only_fixed_counts_refuse(demand: Demand, numbers: Numbers) -> bool:
 def _explain_refusal(demand: Demand, asked: Sequence[int], rails: Figure | None) -> Infeasible:
     """Why no fabric fits: too many endpoints, or numbers fixed by the plan that do not spread evenly.
 
-    It speaks of the fewest tiers that would do if nothing were fixed, else of the most.
+    It speaks of the fewest tiers that fit if nothing were fixed, else of the most.
     """
-    would_do = (
+    would_fit = (
         each
         for each in asked
         if each > 1 and find_smallest(_without_fixed_counts(search_numbers(search_figures(demand, each, rails))))
     )
-    tiers = next(would_do, asked[-1])
+    tiers = next(would_fit, asked[-1])
     because = all_endpoints(demand)
     choices = (demand.leaf, demand.spine, demand.core)[:tiers]
     switches = " and ".join(dict.fromkeys(choice.switch.identity.name for choice in choices))

@@ -109,7 +109,7 @@ def endpoints_left(endpoints: int, held: int) -> int:
 
 
 @formula("Gb/s")
-def no_bound() -> int:
+def unknown_bound() -> int:
     """No bound is known where servers are on groups of unequal size."""
     return 0
 

@@ -2,7 +2,7 @@
 
 Whatever cut separates the first half of the endpoints from the second carries at least the flow between them (max-flow
 min-cut, Ford and Fulkerson 1956). So a stated bisection that is larger than the cut found here is wrong, whatever the
-topology. The cut is found by sweeps: every switch joins the half that it has more bandwidth to.
+topology. The cut is found by sweeps: every switch goes to the half that it has more bandwidth to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which leaf every endpoint of a plane hangs on, and at which of its ports."""
+"""Which leaf every endpoint of a plane is attached to, and at which of its ports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Seats(NamedTuple):
 
 
 def seat_plane(plane: Fabric, servers: int, ports: int) -> Seats:
-    """The seats of a plane that joins so many servers with so many ports each."""
+    """The seats of a plane that connects so many servers with so many ports each."""
     if plane.seats is None:
         raise ValueError("a fabric without switches seats nobody")
     return _seats_of_groups(plane.seats.value, servers, ports)

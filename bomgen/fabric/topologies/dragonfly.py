@@ -353,7 +353,7 @@ def _bisection(
 ) -> Figure:
     """The bound on the flow over the large groups; nothing is claimed where servers are on small ones."""
     if len(kinds) > 1 and kinds[0].endpoints.value < attached.value:
-        return formulas.no_bound()
+        return formulas.unknown_bound()
     rates = (demand.rates[kind.name] for kind in (SERVER_LEAF, LOCAL, GLOBAL))
     return formulas.bisection_at_least(attached, shape.p, shape.a, outer, between, *rates)
 

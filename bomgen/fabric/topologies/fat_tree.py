@@ -8,7 +8,7 @@ in pods with spines of their own. Machines that are dual-homed end on two leaves
 from __future__ import annotations
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import formula
+from bomgen.core.provenance import Figure, formula
 from bomgen.fabric.clos.link_kinds import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
 from bomgen.fabric.declaration import Topology
@@ -37,30 +37,38 @@ def half_of_ports(ports_per_server: int) -> int:
     return ports_per_server // HOMES
 
 
-def build(demand: Demand) -> Fabric:
-    """The smallest folded Clos that serves every endpoint.
+def deal_ports(demand: Demand) -> tuple[Demand, Figure | None]:
+    """The demand with half of a machine's ports a leaf, and these ports, where it is dual-homed; else as it is.
 
-    With `homing: dual` the ports of a machine end on two leaves, as two rails would that share all spines. Raises
-    Infeasible, with the largest demand that would fit, when there is none.
+    Raises Infeasible for an odd number of ports.
     """
     homing, ports = demand.homing, demand.ports_per_server
     if homing is None or homing.value != "dual":
-        return folded_clos(NAME, demand)._replace(homing=homing)
+        return demand, None
     if ports.value % HOMES:
         message = (
             f"homing: dual deals the ports of a server out to {HOMES} leaves in equal shares; it has {ports.value} "
             "here; give it an even number with `ports_per_server:`, or write `homing: single`"
         )
         raise Infeasible(message, because=ports, rule="homing")
-    dealt = demand._replace(rails_per_leaf=half_of_ports(ports))
-    built = folded_clos(NAME, dealt, rails=ports)
-    if built.tiers[0].count.value < HOMES:
+    return demand._replace(rails_per_leaf=half_of_ports(ports)), ports
+
+
+def build(demand: Demand) -> Fabric:
+    """The smallest folded Clos that serves every endpoint.
+
+    With `homing: dual` the ports of a machine end on two leaves, as two rails would that share all spines. Raises
+    Infeasible, with the largest demand that would fit, when there is none.
+    """
+    dealt, rails = deal_ports(demand)
+    built = folded_clos(NAME, dealt, rails)
+    if rails and demand.homing and built.tiers[0].count.value < HOMES:
         message = (
             f"homing: dual deals the ports of a machine out to {HOMES} leaves; one tier is a single switch; ask for "
             "`tiers: 2`, or write `homing: single`"
         )
-        raise Infeasible(message, because=homing, rule="homing")
-    return built._replace(homing=homing)
+        raise Infeasible(message, because=demand.homing, rule="homing")
+    return built._replace(homing=demand.homing)
 
 
 TOPOLOGY = Topology(
@@ -72,5 +80,5 @@ TOPOLOGY = Topology(
     build=build,
     connect=connect,
     homings=("single", "dual"),
-    searched=True,
+    deal_ports=deal_ports,
 )

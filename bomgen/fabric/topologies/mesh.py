@@ -1,8 +1,8 @@
 """A few switches that are all linked with each other: the pair of a small cluster, or a collapsed core.
 
 Peer links carry what does not meet in one switch: at the ratio asked, as many between every two switches as the others
-share of a switch's links down. NVIDIA's DGX BasePOD joins four or eight systems over a pair so (RA-11127), and the Open
-Compute Project's pods of 64 and 128 GPUs.
+share of a switch's links down. NVIDIA's DGX BasePOD connects four or eight systems over a pair so (RA-11127), and so do
+the Open Compute Project's pods of 64 and 128 GPUs.
 
 `homing` says where the ports of a machine go: all to one switch (`single`), in equal shares to two (`dual`) or to all
 (`rails`). The bisection is the smallest cut of the complete graph, exact for equal peer links.

@@ -2,12 +2,13 @@
 
 A leaf serves as many rails of a unit as need the fewest switches, unless the plan says how many.
 
-One layer of spines joins all leaves while it can reach them; beyond, each rail's leaves stand in groups with spines of
-their own, and cores join the groups.
+One layer of spines connects all leaves while it can reach them; beyond, each rail's leaves stand in groups with spines
+of their own, and cores connect the groups.
 """
 
 from __future__ import annotations
 
+from bomgen.core.provenance import Figure
 from bomgen.fabric.clos.link_kinds import LINK_KINDS, TIERS, connect
 from bomgen.fabric.clos.smallest import folded_clos
 from bomgen.fabric.declaration import TierRows, Topology
@@ -25,12 +26,17 @@ DRAWING = """\
 """
 
 
+def deal_ports(demand: Demand) -> tuple[Demand, Figure | None]:
+    """The demand, and the ports of a server: each is a rail."""
+    return demand, demand.ports_per_server
+
+
 def build(demand: Demand) -> Fabric:
     """The smallest fabric whose leaves serve rails of one scalable unit each.
 
     Raises Infeasible, with the largest demand that would fit, when there is none.
     """
-    return folded_clos(NAME, demand, rails=demand.ports_per_server)
+    return folded_clos(NAME, *deal_ports(demand))
 
 
 TOPOLOGY = Topology(
@@ -44,5 +50,5 @@ TOPOLOGY = Topology(
     arrangement=TierRows(pod="rail-group"),
     has_rails=True,
     scalable_units=True,
-    searched=True,
+    deal_ports=deal_ports,
 )

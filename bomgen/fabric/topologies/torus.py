@@ -9,7 +9,7 @@ With the longest dimension outermost the bisection is the one that data sheets p
 v6e and v3).
 
 A torus may be made of cubes whose faces are joined by optical circuit switches, as that of TPU v4 (Jouppi et al., "TPU
-v4: An Optically Reconfigurable Supercomputer", ISCA 2023, arXiv 2304.01433): one switch joins the same place on two
+v4: An Optically Reconfigurable Supercomputer", ISCA 2023, arXiv 2304.01433): one switch connects the same place on two
 opposite faces of all cubes. The circuit switches, and the module and the fibre at each optical end, are bought.
 """
 
@@ -328,7 +328,8 @@ def _circuits(demand: DirectDemand, dimensions: tuple[Figure, ...], nodes: Figur
     if used.value > ports.value:
         most = int(ports.value) // 2
         message = (
-            f"{used.value // 2} cubes; a circuit switch of {ports.value} ports joins at most {most}: take larger ones"
+            f"{used.value // 2} cubes; a circuit switch of {ports.value} ports connects at most {most}: "
+            "take larger ones"
         )
         raise Infeasible(message, because=cube[0], rule="dimensions")
     return {"switches": switches, "ports": used, "ends": optical_ends(switches, used)}

@@ -30,7 +30,7 @@ class LeafFilling(NamedTuple):
     cables: bool
     """Whether cables are counted, else modules."""
     only: frozenset[int] | None = None
-    """The cages that are looked at; None: all."""
+    """The cages that are looked at, in which what all groups with the same part have is counted; None: all."""
 
     def __str__(self) -> str:
         sockets = self.shares.sockets[: self.shares.down]
@@ -106,7 +106,8 @@ def _count_on_leaf(leaf: Leaf, filling: LeafFilling) -> int:
         loose = _ports_without_links(leaf, filling, used)
         used[0] = (*used[0], *(socket for socket in loose if plugs[0].links == 1 or socket.cage not in others))
     if filling.only is not None:
-        return len(filling.only & {socket.cage for socket in used[counted]})
+        alike = (each for plug, each in zip(plugs, used, strict=True) if plug == plugs[counted])
+        return len(filling.only & {socket.cage for group in alike for socket in group})
     pieces = count_pieces(plugs[counted], used[counted])
     before = {
         socket.cage

@@ -43,6 +43,7 @@ from bomgen.optics.counting.cages import cage_of, parallel_links
 from bomgen.optics.counting.formulas import (
     BOTH_ENDS,
     cables_of_links,
+    cables_of_plugs,
     ends_of_links,
     links_left,
     modules_in_cages,
@@ -68,8 +69,6 @@ from bomgen.optics.counting.shares import (
     same_parts,
 )
 from bomgen.optics.counting.uses import (
-    JUMPER,
-    TRUNKED,
     AdapterUse,
     AttachedHosts,
     CableUse,
@@ -77,8 +76,8 @@ from bomgen.optics.counting.uses import (
     Interconnect,
     LinkGroup,
     ModuleUse,
-    PanelUse,
 )
+from bomgen.optics.options import cables, transceivers
 from bomgen.optics.plugs import (
     FIXED_FORMS,
     UNKNOWN,
@@ -89,7 +88,8 @@ from bomgen.optics.plugs import (
     without_fixed_modules,
 )
 from bomgen.optics.port_map import PortMap, map_fabric_ports
-from bomgen.optics.selection import (
+from bomgen.optics.selection import choose
+from bomgen.optics.types import (
     AOC,
     AUTO,
     COPPER,
@@ -101,25 +101,8 @@ from bomgen.optics.selection import (
     Medium,
     PartsLookup,
     Span,
-    cables,
-    choose,
     metres,
-    transceivers,
 )
-
-__all__ = [
-    "JUMPER",
-    "TRUNKED",
-    "AdapterUse",
-    "AttachedHosts",
-    "CableUse",
-    "Chosen",
-    "Interconnect",
-    "LinkGroup",
-    "ModuleUse",
-    "PanelUse",
-    "connect",
-]
 
 
 def connect(
@@ -131,25 +114,26 @@ def connect(
     fitted: Sequence[FittedTier],
     specs: Mapping[str, LinkSpec],
     parts: PartsLookup,
+    populate_all: bool,
 ) -> Interconnect:
     """The modules and cables of a fabric whose servers connect with `server_cage`.
 
     `others` are the other machines on the fabric; their links are distributed over `rows` of leaves: planes, or rails.
-    `fitted` are the line cards of its modular switches.
+    `fitted` are the line cards of its modular switches; `populate_all` gives ports that nobody uses modules, too.
     What cannot be built is among the problems of the result.
     """
 
-    def built(wanted: Mapping[str, LinkSpec]) -> Interconnect:
-        builder = _Builder(fabric, servers, server_cage, others, rows, fitted, parts)
+    def count_parts(wanted: Mapping[str, LinkSpec]) -> Interconnect:
+        builder = _Builder(fabric, servers, server_cage, others, rows, fitted, parts, populate_all)
         for links in fabric.links:
             builder.choose(links, wanted[links.kind])
         return builder.count()
 
-    found = built(specs)
+    found = count_parts(specs)
     if not _lacks_cages(found):
         return found
     for options in SHARING:
-        again = built(
+        again = count_parts(
             {kind: spec._replace(allowed_options=options if _is_open(spec) else ()) for kind, spec in specs.items()}
         )
         if not _lacks_cages(again) and all(each.option for each in again.choices):
@@ -187,10 +171,10 @@ class _Kind(NamedTuple):
         """All groups, that of the servers first."""
         return (self.main, *self.separate)
 
-    def plug(self, device: str) -> Plug:
-        """What the links of the main group have in the cages of a device at an end."""
-        upper = self.links.ends[1] == device
-        return plug_at(self.main.medium, self.upper if upper else self.main.lower, upper)
+    def plug(self, device: str, group: EndpointGroup | None = None) -> Plug:
+        """What the links of a group, by default the main one, have in the cages of a device at an end."""
+        group, upper = group or self.main, self.links.ends[1] == device
+        return plug_at(group.medium, self.upper if upper else group.lower, upper)
 
 
 class _Builder:
@@ -205,9 +189,10 @@ class _Builder:
         rows: Figure,
         fitted: Sequence[FittedTier],
         parts: PartsLookup,
+        populate_all: bool,
     ) -> None:
         self.fabric, self.servers, self.server_cage, self.parts = fabric, servers, server_cage, parts
-        self.others, self.rows, self.fitted = others, rows, fitted
+        self.others, self.rows, self.fitted, self.populate_all = others, rows, fitted, populate_all
         self.modules: list[ModuleUse] = []
         self.cables: list[CableUse] = []
         self.problems: list[Problem] = []
@@ -271,9 +256,7 @@ class _Builder:
         if kind is None:
             return UNKNOWN
         upper = links.ends[1] == device
-        plugs = [kind.plug(device)]
-        if upper:
-            plugs += [plug_at(group.medium, kind.upper, upper) for group in kind.separate]
+        plugs = [kind.plug(device, group) for group in (kind.groups if upper else (kind.main,))]
         return next((plug for plug in plugs if plug.part is not None), UNKNOWN)
 
     def _count_kind(self, kind: _Kind) -> None:
@@ -301,9 +284,8 @@ class _Builder:
         if lower.device == SERVER and leaf is not None and self.rows.value == 1:
             ports = (self.fabric.ports_per_server, *(each.ports for each in self.others))
             together = gcd(leaf.down.value, *(each.value for each in ports))
-        return Span(
-            lower, upper, links.rate_gbps, Fraction(spec.length_m.value), together, links.within_tier, bool(spec.panels)
-        )
+        single = links.within_tier and links.parallel is None
+        return Span(lower, upper, links.rate_gbps, Fraction(spec.length_m.value), together, single, bool(spec.panels))
 
     def _has_own_plug(self, machines: AttachedHosts, links: Links) -> bool:
         """Whether machines have another cage or a slower rate than the servers."""
@@ -373,7 +355,7 @@ class _Builder:
         for number, group in enumerate(kind.separate, start=1):
             for index in group.others or ():
                 groups[index] = number
-        plugs = (plug_at(group.medium, kind.upper, upper=True) for group in kind.groups)
+        plugs = (kind.plug(device, group) for group in kind.groups)
         return LeafShares(tuple(plugs), tuple(groups), sockets, closed, len(own.sockets))
 
     def _pieces_by_leaf(
@@ -389,7 +371,7 @@ class _Builder:
             plugs[number] = plugs[number]._replace(part=module.identity.id, links=int(module.ports.value))
             shares = shares._replace(plugs=tuple(plugs))
         tier = require(self.fabric.tier(device), f"{kind.links.kind} links end at no switch")
-        full = all(fitted.down.value == tier.down.value for fitted in tier.fitted)
+        full = self.populate_all and all(fitted.down.value == tier.down.value for fitted in tier.fitted)
         seats = require((self.fabric.plane or self.fabric).seats, "a fabric without switches seats nobody")
         ports = EMPTY_PORTS
         for each in self.others:
@@ -436,7 +418,8 @@ class _Builder:
             )
         if lower == SERVER:
             return self._pieces_by_leaf(kind, kind.groups.index(group))
-        return self._pieces_of_tier(kind, upper, cable.links, modules=False)
+        pieces = self._pieces_of_tier(kind, upper, cable.links, modules=False)
+        return cables_of_plugs(pieces, BOTH_ENDS) if kind.links.within_tier else pieces
 
     def _cage(self, device: str, rate: Figure) -> Cage:
         tier = self.fabric.tier(device)
@@ -462,15 +445,16 @@ class _Builder:
 
     def _without_shared(self, kind: _Kind, device: str, total: Figure) -> Figure:
         """Modules of a kind of link without those that links of servers beside other machines have brought."""
+        plug, sockets = kind.plug(device), self.port_maps[device, kind.links.kind].sockets
         for name, other in self.kinds.items():
-            module = other.main.medium and other.main.medium.upper
-            if name == kind.links.kind or module is None or device != other.upper.device:
+            if name == kind.links.kind or device != other.upper.device or not self._differs_by_leaf(other):
                 continue
-            if not self._differs_by_leaf(other):
-                continue
-            if other.plug(device) == kind.plug(device) and module.ports.value > 1:
-                own = frozenset(socket.cage for socket in self.port_maps[device, kind.links.kind].sockets)
-                total = modules_without_shared(total, self._pieces_by_leaf(other, 0, module, own))
+            for number, group in enumerate(other.groups):
+                module = group.medium and group.medium.upper
+                if module and module.ports.value > 1 and other.plug(device, group) == plug:
+                    own = frozenset(socket.cage for socket in sockets)
+                    total = modules_without_shared(total, self._pieces_by_leaf(other, number, module, own))
+                    break
         return total
 
     def _differs_by_leaf(self, kind: _Kind) -> bool:
@@ -591,7 +575,10 @@ class _Builder:
         """The real modules for the cages of a link with generic modules, with their quantities."""
         links, upper, spec = kind.links, kind.upper, kind.spec
         lower, span = group.lower, Span(group.lower, upper, group.rate, Fraction(spec.length_m.value))
-        real = next(transceivers(span, self.parts), None)
+        orderable = (
+            each for each in transceivers(span, self.parts) if not any(part.identity.generic for part in each.modules)
+        )
+        real = next(orderable, None)
         planned, place = module.identity.id, message("cage" if module.ports.value > 1 else "port")
         if real is None or real.lower is None or real.upper is None:
             return message("generic-module-none", part=planned, place=place, kind=links.kind)

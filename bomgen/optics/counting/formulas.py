@@ -103,6 +103,12 @@ def cables_of_links(links: int) -> int:
     return links
 
 
+@formula("pieces")
+def cables_of_plugs(plugs: int, ends: int) -> int:
+    """Cables with both ends in switches of one tier."""
+    return plugs // ends
+
+
 @formula("ends")
 def both_ends() -> int:
     """Ends that a link between two switches of one tier has in that tier."""

@@ -13,7 +13,8 @@ from bomgen.fabric.types import Links
 from bomgen.optics.compatibility import Cage, Unbuildable
 from bomgen.optics.counting.formulas import modules_of_servers, sum_of_modules
 from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.selection import AUTO, Choice, LinkSpec, Medium, PartsLookup, Span, choose
+from bomgen.optics.selection import choose
+from bomgen.optics.types import AUTO, Choice, LinkSpec, Medium, PartsLookup, Span
 
 
 class EndpointGroup(NamedTuple):
@@ -108,7 +109,7 @@ def distinct_ends(links: Links, lower: End, upper: End) -> tuple[End, ...]:
 
 def refuse_several_links(links: Links, medium: Medium | None) -> None:
     """Raise Unbuildable for a cable of several links between switches that have only one link to each other."""
-    if links.within_tier and medium and medium.cable and medium.cable.links.value > 1:
+    if links.within_tier and links.parallel is None and medium and medium.cable and medium.cable.links.value > 1:
         name, count = medium.cable.identity.id, medium.cable.links.value
         message = (
             f"{name} carries {count} links between two devices, {links.kind} links connect every two switches once"

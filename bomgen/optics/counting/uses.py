@@ -14,7 +14,7 @@ from bomgen.optics.compatibility import Adapter, Cage
 from bomgen.optics.counting.formulas import sum_of_links
 from bomgen.optics.plugs import LeafShares
 from bomgen.optics.port_map import PortMap
-from bomgen.optics.selection import Medium, MediumOption, Patch, Span
+from bomgen.optics.types import Medium, MediumOption, Patch, Span
 
 
 class AttachedHosts(NamedTuple):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bomgen.cabling.types import NOWHERE, Changes, Column, Wiring
 from bomgen.catalog.parts import Module
 from bomgen.fabric.registry import link_kinds
-from bomgen.optics.selection import TRANSCEIVER, Medium
+from bomgen.optics.types import TRANSCEIVER, Medium
 from bomgen.pricing.bill import cable_id, cable_sku
 
 BATCH = 131_072

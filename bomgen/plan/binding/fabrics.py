@@ -10,7 +10,7 @@ from bomgen.core.provenance import Assumed, Figure, Mark, first_given, formula
 from bomgen.fabric.declaration import SERVER_LEAF, LinkKind, Topology
 from bomgen.fabric.registry import described, link_kinds
 from bomgen.fabric.types import TierChoice
-from bomgen.optics.selection import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
+from bomgen.optics.types import AOC, COPPER, OPTICS_ONLY, PREFER_COPPER, TRANSCEIVER, LinkSpec, PanelSpec
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, REDUNDANT, ROLES, STORAGE, FabricPlan, Hosts, Plug, Uplink
 from bomgen.plan.unknown_parts import unknown_part
@@ -101,7 +101,7 @@ def fabric(fabrics: PlanSection, name: str, shared: tuple[str, ...] = ()) -> Fab
         switch_ports=_management_ports(section, role, "switch"),
         pdu_ports=_management_ports(section, role, "pdu"),
         machine_ports=_management_ports(section, role, "machine"),
-        uplink=_uplink(section, fabrics, kind),
+        uplink=_uplink(section, fabrics, kind, shared),
         links={kind.name: _link(section.below("links"), kind, mark) for kind in link_kinds().values()},
         declared=kind,
         options=_options(section, kind),
@@ -220,8 +220,8 @@ def _management_ports(section: PlanSection, role: str, device: str) -> Figure | 
     return ports if ports.value else None
 
 
-def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology) -> Uplink | None:
-    """The fabric that the leaves are linked into."""
+def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology, shared: tuple[str, ...]) -> Uplink | None:
+    """The fabric that the leaves are linked into; of those that are one, `shared`, the one that is built."""
     below = section.below("uplink")
     name = below.text("fabric")
     if name is None:
@@ -238,6 +238,7 @@ def _uplink(section: PlanSection, fabrics: PlanSection, topology: Topology) -> U
     known = [each for each in fabrics.data if each != ".".join(str(step) for step in section.path[1:])]
     if name not in known:
         below.problem("fabric", f"the plan has no other fabric {name}; it has {', '.join(known) or 'none'}", "uplink")
+    name = shared[0] if name in shared else name
     return Uplink(name, below.quantity("ports", "count", "uplink-ports"), below.mark)
 
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from bomgen.core.document import Cell, Column, Row, Table
 from bomgen.core.money import rounded
 from bomgen.design.assembly import BuiltFabric
-from bomgen.optics.counting.connect import Chosen
-from bomgen.optics.selection import MediumOption
+from bomgen.optics.counting.uses import Chosen
+from bomgen.optics.types import MediumOption
 from bomgen.report.chapters.writer import Writer
 
 

@@ -52,17 +52,14 @@ def topics(asked: Asked) -> Iterator[Topic]:
                 above_leaves = built.fabric.links[1].kind
                 covers = tuple(f"{base}.{key}" for key in ("ports.leaf", "switches", f"links.{above_leaves}", "pods"))
                 yield Topic(f"{base}.ports.leaf.up", covers, partial(_division, asked, built))
-                for links in built.fabric.links[1:]:
-                    yield Topic(
-                        f"{base}.links.{links.kind}",
-                        (f"{base}.links.{links.kind}",),
-                        partial(_rate, asked, built, links),
-                    )
             if built.plan.declared.scalable_units:
                 yield Topic(
                     f"{base}.rails_per_leaf", (f"{base}.rails_per_leaf",), partial(_rails_per_leaf, asked, built)
                 )
             yield Topic(f"{base}.build_out", (), partial(_build_out, asked, built))
+        for links in built.fabric.links[1:] if built.attachment else ():
+            subject = f"{base}.links.{links.kind}"
+            yield Topic(subject, (subject,), partial(_rate, asked, built, links))
         for tier in built.fabric.tiers:
             covers = (f"{of}.switch.{tier.name}", f"{base}.switches.{tier.name}")
             yield Topic(f"{base}.{tier.name}.switch", covers, partial(_switch, asked, built, tier))
@@ -74,29 +71,23 @@ def _topology(asked: Asked, built: BuiltFabric) -> Reason:
     return Reason(f"fabrics.{built.plan.name}.topology", name, by, because, place)
 
 
-def _demand(asked: Asked, built: BuiltFabric) -> Demand | None:
-    """What one plane of a fabric must carry."""
-    servers = asked.report.design.sizing.servers
-    if built.attachment is None or servers is None:
+def _dealt(asked: Asked, built: BuiltFabric) -> tuple[Demand, Figure | None] | None:
+    """What one plane of a fabric must carry, homed as it is built, and the ports that have leaves of their own."""
+    servers, deal_ports = asked.report.design.sizing.servers, built.plan.declared.deal_ports
+    if built.attachment is None or servers is None or deal_ports is None:
         return None
     whole = fabric_demand.demand(built.plan, built.attachment, servers, built.hosts)
-    return (
-        demand_of_one_plane(whole, built.plan.planes, built.attachment.ports_per_plane)
-        if built.plan.planes.value > 1
-        else whole
-    )
-
-
-def _rails(built: BuiltFabric, demand: Demand) -> Figure | None:
-    return demand.ports_per_server if built.plan.declared.has_rails else None
+    if built.plan.planes.value > 1:
+        whole = demand_of_one_plane(whole, built.plan.planes, built.attachment.ports_per_plane)
+    return deal_ports(whole._replace(homing=(built.fabric.plane or built.fabric).homing))
 
 
 def _tiers(asked: Asked, built: BuiltFabric) -> Reason | None:
-    demand = _demand(asked, built)
-    if demand is None:
+    dealt = _dealt(asked, built)
+    if dealt is None:
         return None
-    taken, wanted = len(built.fabric.tiers), count_endpoints(demand)
-    tried = runners_up_by_tiers(demand, _rails(built, demand))
+    taken, wanted = len(built.fabric.tiers), count_endpoints(dealt[0])
+    tried = runners_up_by_tiers(*dealt)
     place = asked.given("fabrics", built.plan.name, "tiers")
     by_plan = built.plan.tiers is not None
     switches = sum(tier.count.value for tier in built.fabric.tiers)
@@ -119,7 +110,7 @@ def _other_tiers(tried: Tried, wanted: int) -> Other:
     if tried.lacks:
         return Other(name, f"cannot be built: {tried.lacks}")
     if tried.shape:
-        return Other(name, f"would do as well, with {_size(tried.shape)}: {tried.shape}")
+        return Other(name, f"would fit as well, with {_size(tried.shape)}: {tried.shape}")
     if tried.tiers == 1 and tried.reach >= wanted:
         return Other(name, f"one switch has {tried.reach} ports for {wanted} endpoints; the plan asks for more tiers")
     if tried.reach:
@@ -128,11 +119,12 @@ def _other_tiers(tried: Tried, wanted: int) -> Other:
 
 
 def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
-    demand = _demand(asked, built)
+    dealt = _dealt(asked, built)
     leaf = built.fabric.tier("leaf")
-    if demand is None or leaf is None or leaf.up is None:
+    if dealt is None or leaf is None or leaf.up is None:
         return None
-    shapes = runners_up_by_division(demand, len(built.fabric.tiers), _rails(built, demand))
+    demand, rails = dealt
+    shapes = runners_up_by_division(demand, len(built.fabric.tiers), rails)
     if not shapes:
         return None
     best, *others = shapes
@@ -248,37 +240,46 @@ def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:
 
 
 def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
-    """Switches of the catalogue with ports as fast and of one protocol: what the fabric would be with them."""
-    if not built.plan.declared.searched or built.attachment is None:
+    """What the fabric would take with other switches of one protocol whose ports are as fast.
+
+    Those first that change the number of switches least, of the same vendor, by id; then those that are impossible.
+    """
+    servers, attached = asked.report.design.sizing.servers, built.attachment
+    if servers is None or attached is None:
         return
-    found = []
-    rate = max(group.port_gbps.value for group in tier.switch.groups)
+    found, refused = list[tuple[int, bool, str, FabricPlan]](), list[Other]()
+    for switch in _alike(asked, tier.switch):
+        name, wanted = named(switch.identity), _with_switch(built.plan, tier, switch)
+        try:
+            other = fabric_demand.build(wanted, attached, servers, built.hosts, built.fabric.uplink_gbps)
+        except Infeasible as error:
+            refused.append(Other(name, f"cannot be built: {error.message}"))
+        else:
+            more = abs(int(other.switches.value - built.fabric.switches.value))
+            found.append((more, switch.identity.vendor != tier.switch.identity.vendor, name, wanted))
+    nearest = sorted(found, key=lambda each: each[:3])[:SHOWN]
+    yield from (_other(asked, built, name, wanted) for *_, name, wanted in nearest)
+    yield from refused[: SHOWN - len(nearest)]
+
+
+def _alike(asked: Asked, switch: Switch) -> Iterator[Switch]:
+    """The other switches of the catalogue of one protocol whose fastest ports are as fast."""
+    rate = max(group.port_gbps.value for group in switch.groups)
     for record in asked.catalog.all("switch"):
-        if record.id == tier.switch.identity.id:
+        if record.id == switch.identity.id:
             continue
         try:
             other = part_records.switch(record)
         except PlanErrors:
             continue
-        if other.protocol == tier.switch.protocol and max(g.port_gbps.value for g in other.groups) == rate:
-            found.append(_try_switch(asked, built, tier, other))
-    yield from (other for _, other in sorted(found)[:SHOWN])
+        if other.protocol == switch.protocol and max(group.port_gbps.value for group in other.groups) == rate:
+            yield other
 
 
-def _try_switch(asked: Asked, built: BuiltFabric, tier: Tier, switch: Switch) -> tuple[int, Other]:
-    """What a fabric would be with another switch in a tier, and in those above that have the same."""
-    taken, servers = tier.switch.identity.id, asked.report.design.sizing.servers
-    plans: dict[str, TierChoice] = {
-        name: replace(choice, switch=switch) if choice.switch.identity.id == taken else choice
-        for name, choice in built.plan.tier_plans.items()
-    }
-    before, name = int(built.fabric.switches.value), named(switch.identity)
-    if servers is None or built.attachment is None:
-        raise ValueError("a fabric of switches hangs on servers")
-    try:
-        other = fabric_demand.build(built.plan._replace(tier_plans=plans), built.attachment, servers, built.hosts)
-    except Infeasible as error:
-        return before * before, Other(name, f"cannot be built: {error.message}")
-    tiers = " + ".join(f"{each.count.value} {each.name}" for each in other.tiers)
-    count = int(other.switches.value)
-    return count, Other(name, f"it would take {tiers}: {counted(count, 'switch')} in place of {before}")
+def _with_switch(plan: FabricPlan, tier: Tier, switch: Switch) -> FabricPlan:
+    """A fabric with another switch in a tier, and in those above that have the same."""
+    plans = dict[str, TierChoice]()
+    for name, choice in plan.tier_plans.items():
+        changes = (tier.name in plans or name == tier.name) and choice.switch.identity.id == tier.switch.identity.id
+        plans[name] = replace(choice, switch=switch) if changes else choice
+    return plan._replace(tier_plans=plans)

@@ -7,8 +7,8 @@ from functools import partial
 
 from bomgen.core.money import rounded
 from bomgen.design.assembly import BuiltFabric
-from bomgen.optics.counting.connect import Chosen
-from bomgen.optics.selection import MediumOption
+from bomgen.optics.counting.uses import Chosen
+from bomgen.optics.types import MediumOption
 from bomgen.report.reasons.types import PLAN, RULE, Asked, Other, Reason, Topic
 
 BY_PLAN = ("named", "asked", "copper")
