@@ -178,7 +178,7 @@ def _texts(value: Any, mark: Mark, problems: list[Problem]) -> Iterator[str]:
         return
     first, last = int(found[1]), int(found[2])
     if first > last:
-        problems.append(Problem(mark, "error", f"{value} has no number in it; write the smaller one first", _RULE))
+        problems.append(Problem(mark, "error", f"{value} is an empty range; write the smaller number first", _RULE))
     yield from map(str, islice(range(first, last + 1, int(found[3] or 1)), MAX_DESIGNS + 1))
 
 
