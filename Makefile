@@ -79,8 +79,9 @@ bench: $(INSTALLED) $(if $(PEERS),peers) ## time bomgen into benchmarks/results/
 peers: ## install the programs that bomgen is run beside, each by itself
 	-@$(MAKE) --no-print-directory --keep-going $(PEERS_INSTALLED)
 
-docs: $(INSTALLED_DEV) ## write docs/reference-designs.md from the tables of the tests, and the schema for editors
+docs: $(INSTALLED_DEV) ## write the reference designs, the price indications and the schema for editors
 	$(BIN)/python tests/reference/designs.py
+	$(BIN)/python tests/catalog/indicative_prices.py
 	$(BIN)/bomgen schema plan --with-catalog > schemas/plan.catalog.schema.json
 
 site: $(INSTALLED_SITE) ## build the documentation into build/site/

@@ -23,6 +23,7 @@ from bomgen.cli.margin import margin
 from bomgen.cli.messages import colour
 from bomgen.cli.prices import prices
 from bomgen.cli.schema import schema
+from bomgen.cli.search import search
 from bomgen.cli.wiring import wiring
 
 HELP_WIDTH = 100
@@ -65,6 +66,7 @@ def main() -> None:
       bomgen check plans/*.yaml                        only say what is wrong
       bomgen explain plans/llama65b.yaml fabrics.compute.switches.spine
       bomgen compare plans/llama65b*.yaml              plans side by side
+      bomgen search plans/search-30b.yaml              the best designs over many values
       bomgen diff main:plans/x.yaml plans/x.yaml       what changed since a git revision
       bomgen catalog switch qm9700                     what is known of a part, with sources
 
@@ -74,7 +76,7 @@ def main() -> None:
 
 
 for _command in (
-    *(init, build, check, explain, compare, diff, wiring, prices, margin, lock, catalog, schema, completion),
+    *(init, build, check, explain, compare, search, diff, wiring, prices, margin, lock, catalog, schema, completion),
 ):
     main.add_command(_command)
 

@@ -22,7 +22,7 @@ from bomgen.plan.attachment import attachments
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.types import COMPUTE, Plan
-from bomgen.pricing.alternatives import alternative_problems, substitutes, unused, varied, warnings_of
+from bomgen.pricing.alternatives import ALTERNATIVES, alternative_problems, substitutes, unused, varied, warnings_of
 from bomgen.pricing.bill import Line, cluster_path
 from bomgen.pricing.quote import missing_rates, net_price
 from bomgen.report.result import Report
@@ -51,6 +51,7 @@ __all__ = [
     "require_lock",
     "size_plan",
     "work_out",
+    "work_out_variant",
 ]
 
 
@@ -118,6 +119,18 @@ def work_out(file: PlanFile, settings: Sequence[str] = (), templates: Sequence[s
     source = source_of(file, settings)
     with _limited(source):
         return _work_out(file, source, settings, templates)
+
+
+def work_out_variant(file: PlanFile, settings: Sequence[str]) -> Report:
+    """The result for a plan as a design among others: without its alternatives, lock, logo and templates.
+
+    Raises as `work_out`.
+    """
+    source = source_of(file, settings)
+    if ALTERNATIVES[1] in (source.data.get(ALTERNATIVES[0]) or {}):
+        del source.data[ALTERNATIVES[0]][ALTERNATIVES[1]]
+    with _limited(source):
+        return build_report(file, source, catalog_of(file, source), settings, None)[0]
 
 
 @contextmanager

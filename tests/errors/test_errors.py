@@ -12,7 +12,7 @@ import pytest
 from transcripts import HERE, OUT, PLANS, said_of
 
 FIRST_LINE = re.compile(r"(?P<place>[^:]+:[0-9]+:[0-9]+): error: (?P<message>.+) \[(?P<rule>[a-z0-9-]+)\]")
-FOUND_IN = ("<set>",)
+FOUND_IN = ("<set>", "<over>", "<minimise>", "<within>")
 """Places outside files: what `--set` gives."""
 
 

@@ -40,7 +40,7 @@ THIRD_PARTY = {
         *("fabric.links.*", "site.floor_plan", "cabling.*", "report.elevations.placement"),
         "output.wiring.*",
     ),
-    "pyarrow": ("output.wiring.parquet",),
+    "pyarrow": ("output.wiring.parquet", "output.search"),
     "rich": ("cli.tables",),
     "weasyprint": ("output.pdf",),
 }

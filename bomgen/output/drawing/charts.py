@@ -8,7 +8,8 @@ from bomgen.output.drawing.canvas import MARGIN, NARROW, Canvas
 from bomgen.output.drawing.heat_map import draw_heat_map
 from bomgen.output.drawing.matrix import draw_matrix
 from bomgen.output.drawing.one_line import draw_one_line
-from bomgen.report.charts.types import Bars, Chart, HeatMap, Matrix
+from bomgen.output.drawing.points import draw_points
+from bomgen.report.charts.types import Bars, Chart, HeatMap, Matrix, Points
 
 _BELOW = 4
 """What is left free below a chart."""
@@ -23,6 +24,8 @@ def chart_svg(chart: Chart, name: str, language: Language) -> str:
         draw_matrix(canvas, shape)
     elif isinstance(shape, HeatMap):
         draw_heat_map(canvas, shape.found, language)
+    elif isinstance(shape, Points):
+        draw_points(canvas, shape)
     else:
         draw_one_line(canvas, shape)
     canvas.bottom += _BELOW - MARGIN

@@ -73,11 +73,30 @@ class HeatMap(NamedTuple):
     found: Elevations
 
 
+class Point(NamedTuple):
+    """A point with its number, and what it stands for, as text."""
+
+    name: str
+    x: Length
+    y: Length
+    text: str
+
+
+class Points(NamedTuple):
+    """Points by two values."""
+
+    points: tuple[Point, ...]
+    names: tuple[str, str]
+    """Of the axis to the right, and of the axis upwards."""
+    ends: tuple[tuple[str, str], tuple[str, str]]
+    """The least and the largest value on each axis, as text."""
+
+
 class Chart(NamedTuple):
     """Something to draw with its title, what it shows in a sentence, and its numbers where no other table has them."""
 
     id: str
     title: str
     text: str
-    shape: Bars | Matrix | OneLine | HeatMap
+    shape: Bars | Matrix | OneLine | HeatMap | Points
     data: Table | None = None

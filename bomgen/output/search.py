@@ -1,0 +1,136 @@
+"""What a search found in a format: text, md, html, xlsx, csv, parquet or json."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from io import BytesIO, StringIO
+from typing import Any
+
+from bomgen import __version__
+from bomgen.core.csv_fields import escape_formula
+from bomgen.core.document import Document, Drawing
+from bomgen.core.language import Language
+from bomgen.output.drawing.charts import chart_svg
+from bomgen.output.writer import OutputError, render_page
+from bomgen.plan.search_space import MEASURES
+from bomgen.report.result import plain
+from bomgen.report.search.candidates import Candidate, Measured
+from bomgen.report.search.contents import front_chart, search_document
+from bomgen.report.search.front import Excess, Front
+
+FORMAT = 1
+"""Version of the format of a search as JSON."""
+
+
+def render_search(front: Front, name: str, language: Language, form: str) -> bytes:
+    """A search in a format; `name` is that of its plan. Raises OutputError where pyarrow is not installed."""
+    if form == "json":
+        return (json.dumps(_data(front, name), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
+    if form == "csv":
+        return _csv(front)
+    if form == "parquet":
+        return _parquet(front)
+    if form == "text":
+        from bomgen.output.terminal import text
+
+        return text(search_document(front, name, language), language, every=True)
+    return render_page(_page(front, name, language, form), language, form)
+
+
+def _page(front: Front, name: str, language: Language, form: str) -> Document:
+    chart = front_chart(front, language) if form == "html" else None
+    drawing = Drawing(chart.id, chart.title, chart_svg(chart, chart.id, language), chart.text) if chart else None
+    return search_document(front, name, language, drawing)
+
+
+def _columns(front: Front) -> list[str]:
+    keys = [axis.key for axis in front.space.axes]
+    return [*keys, *MEASURES, "cost_low", "cost_high", "currency", "equal_designs"]
+
+
+def _records(front: Front) -> list[list[Any]]:
+    """A row for each design of the front: values of the axes as YAML, measures exactly."""
+    return [
+        [
+            *front.space.values(row.candidate.place),
+            *(row.candidate.measures[name] for name in MEASURES),
+            row.candidate.low,
+            row.candidate.high,
+            row.candidate.currency,
+            row.equals,
+        ]
+        for row in front.rows
+    ]
+
+
+def _csv(front: Front) -> bytes:
+    out = StringIO()
+    writer = csv.writer(out)
+    writer.writerow(_columns(front))
+    for record in _records(front):
+        values = (_exact(value) if not isinstance(value, str) else escape_formula(value) for value in record)
+        writer.writerow("" if value is None else value for value in values)
+    return out.getvalue().encode("utf-8")
+
+
+def _parquet(front: Front) -> bytes:
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import write_table
+    except ImportError:
+        raise OutputError("pyarrow is not installed; install the extra bomgen[parquet], or take csv") from None
+    records = _records(front)
+    columns = {name: [_exact(record[at]) for record in records] for at, name in enumerate(_columns(front))}
+    out = BytesIO()
+    write_table(pa.table(columns), out)
+    return out.getvalue()
+
+
+def _exact(value: Measured | str) -> Any:
+    """A value as programs read it: amounts are decimal strings, as in bom.json."""
+    return f"{value:f}" if isinstance(value, Decimal) else plain(value)
+
+
+def _data(front: Front, name: str) -> dict[str, Any]:
+    space = front.space
+    return {
+        "search": FORMAT,
+        "version": __version__,
+        "plan": name,
+        "over": {axis.key: list(axis.values) for axis in space.axes},
+        "minimise": list(front.minimised),
+        "within": {bound.measure: plain(bound.most) for bound in space.within},
+        "designs": space.size,
+        "tried": front.tried,
+        "beyond": front.beyond,
+        "refused": [{"reason": reason, "designs": count} for reason, count in front.refused],
+        "unknown": [{"measure": measure, "designs": count} for measure, count in front.unknown],
+        "unpriced": [{"part": part, "designs": count} for part, count in front.unpriced],
+        "front": [
+            _design(front, row.candidate) | {"equal_designs": row.equals, "next": _beyond(front, row.next_better)}
+            for row in front.rows
+        ],
+        "nearest": _beyond(front, front.nearest),
+    }
+
+
+def _design(front: Front, found: Candidate) -> dict[str, Any]:
+    keys = (axis.key for axis in front.space.axes)
+    return {
+        "set": dict(zip(keys, front.space.values(found.place), strict=True)),
+        "measures": {name: _exact(value) for name, value in found.measures.items()},
+        "currency": found.currency,
+        "cost_low": _exact(found.low),
+        "cost_high": _exact(found.high),
+    }
+
+
+def _beyond(front: Front, found: tuple[Candidate, Sequence[Excess]] | None) -> dict[str, Any] | None:
+    """A design beyond the bounds, with what it comes to where it breaks them."""
+    if found is None:
+        return None
+    broken = {each.bound.measure: plain(each.value) for each in found[1]}
+    return _design(front, found[0]) | {"breaks": broken}

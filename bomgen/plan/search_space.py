@@ -1,0 +1,223 @@
+"""What `bomgen search` varies, what it minimises and what it keeps within bounds, from the plan and from options.
+
+A value of a key is kept as the YAML text of a `--set` setting, so that a design of a search is the plan with settings
+laid over it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import islice
+from math import prod
+from typing import Any, NamedTuple
+
+from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
+from bomgen.core.money import MONEY, decimal
+from bomgen.core.provenance import Mark
+from bomgen.core.units import parse
+from bomgen.core.yaml_source import Source, encoded, read
+
+KEY = "search"
+OVER, MINIMISE, WITHIN = "over", "minimise", "within"
+MEASURES: Mapping[str, str] = {
+    "cost": MONEY,
+    "days": "days",
+    "power": "W",
+    "gpus": "count",
+    "servers": "count",
+    "switches": "count",
+    "modules": "count",
+    "racks": "count",
+}
+"""What may be minimised or kept within a bound, with its unit: the cost of the quote, the days of the run ..."""
+DEFAULT_MINIMISE = ("cost", "days", "power")
+MAX_DESIGNS = 100_000
+"""A search works every design out; more than so many are a mistake, or a night's work."""
+_RANGE = re.compile(r"([0-9]+)\s*\.\.\s*([0-9]+)(?:\s+step\s+([1-9][0-9]*))?")
+_RULE = "search"
+_OPTIONS = {OVER: "<over>", MINIMISE: "<minimise>", WITHIN: "<within>"}
+"""What marks call the options, as `<set>` is what they call settings."""
+
+
+class Axis(NamedTuple):
+    """A key of the plan with the values that are tried."""
+
+    key: str
+    values: tuple[str, ...]
+    """As YAML texts."""
+    mark: Mark
+
+
+class Bound(NamedTuple):
+    """The most that a measure may come to."""
+
+    measure: str
+    most: Fraction
+
+
+class SearchSpace(NamedTuple):
+    """All designs of a search: every combination of the values of its axes, the last axis varying fastest."""
+
+    axes: tuple[Axis, ...]
+    minimise: tuple[str, ...]
+    within: tuple[Bound, ...]
+    chosen: bool
+    """Whether the plan or an option says what is minimised."""
+
+    @property
+    def size(self) -> int:
+        """How many designs there are."""
+        return prod(len(axis.values) for axis in self.axes)
+
+    def values(self, index: int) -> tuple[str, ...]:
+        """The values of a design, axis by axis; `index` counts from 0."""
+        found = list[str]()
+        for axis in reversed(self.axes):
+            index, place = divmod(index, len(axis.values))
+            found.append(axis.values[place])
+        return tuple(reversed(found))
+
+    def settings(self, index: int) -> tuple[str, ...]:
+        """A design as settings that are laid over the plan."""
+        return tuple(f"{axis.key}={value}" for axis, value in zip(self.axes, self.values(index), strict=True))
+
+
+def search_space(
+    source: Source, over: Sequence[str] = (), minimise: Sequence[str] = (), within: Sequence[str] = ()
+) -> SearchSpace:
+    """The search that a plan describes; options win over it, key by key.
+
+    `over` are `KEY=VALUE,VALUE`, `minimise` are `NAME,NAME`, `within` are `NAME=MOST,NAME=MOST`.
+
+    Raises PlanErrors for a key that is none, a measure that nobody knows, a range without an end, too many designs.
+    """
+    given: Mapping[str, Any] = source.data.get(KEY) or {}
+    problems = list[Problem]()
+    axes = {
+        key: _axis(key, value, source.mark((KEY, OVER, key)), problems)
+        for key, value in (given.get(OVER) or {}).items()
+    }
+    for key, text, mark in _pairs(over, OVER, problems):
+        if (values := _read(f"[{text}]", mark, problems)) is not None:
+            axes[key] = _axis(key, values, mark, problems)
+    named = [(name, source.mark((KEY, MINIMISE, at))) for at, name in enumerate(given.get(MINIMISE) or ())]
+    if minimise:
+        options = enumerate(minimise, start=1)
+        named = [(name.strip(), Mark(_OPTIONS[MINIMISE], at, 1)) for at, text in options for name in text.split(",")]
+    bounds = {name: (value, source.mark((KEY, WITHIN, name))) for name, value in (given.get(WITHIN) or {}).items()}
+    for at, text in enumerate(within, start=1):
+        mark = Mark(_OPTIONS[WITHIN], at, 1)
+        for name, most, _ in _pairs(text.split(","), WITHIN, problems, mark):
+            bounds[name] = (most.strip(), mark)
+    measures = dict.fromkeys(name for name, mark in named if _is_known(name, mark, problems))
+    found = [_bound(name, value, mark, problems) for name, (value, mark) in bounds.items()]
+    space = SearchSpace(
+        tuple(axis for axis in axes.values() if axis is not None),
+        tuple(measures) or DEFAULT_MINIMISE,
+        tuple(bound for bound in found if bound is not None),
+        bool(measures),
+    )
+    mark = source.mark((KEY,))
+    if not axes and not problems:
+        message = "nothing to search over; give keys with values under `search.over`, or with --over KEY=VALUE,VALUE"
+        problems.append(Problem(mark, "error", message, _RULE, KEY))
+    elif space.size > MAX_DESIGNS:
+        message = f"{space.size} designs; at most {MAX_DESIGNS} are worked out, give fewer values or ranges with a step"
+        problems.append(Problem(mark, "error", message, _RULE, KEY))
+    if problems:
+        raise PlanErrors(problems)
+    return space
+
+
+def _pairs(
+    texts: Sequence[str], option: str, problems: list[Problem], at: Mark | None = None
+) -> Iterator[tuple[str, str, Mark]]:
+    """The key, value and mark of each `KEY=VALUE`; a problem for each that is none."""
+    for number, text in enumerate(texts, start=1):
+        mark = at or Mark(_OPTIONS[option], number, 1)
+        encoded(text, mark.file, mark.line)
+        key, equals, value = text.partition("=")
+        if equals and all(key.strip().split(".")) and value.strip():
+            yield key.strip(), value, mark
+        else:
+            message = f"'{text}' is not a {'key with values' if option == OVER else 'bound'}; write {_EXAMPLES[option]}"
+            problems.append(Problem(mark, "error", message, _RULE))
+
+
+_EXAMPLES = {OVER: "cluster.gpu=h100-sxm,b200-sxm", WITHIN: "power=5MW,days=30"}
+
+
+def _read(text: str, mark: Mark, problems: list[Problem]) -> Any:
+    """The value of YAML text; None, and a problem, where it is none."""
+    try:
+        return read(text, mark.file).data
+    except PlanErrors as errors:
+        problems += [problem._replace(mark=mark) for problem in errors.problems]
+        return None
+
+
+def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | None:
+    """The values of a key: a list, a range `8..512`, a range `8..512 step 8`, or one value."""
+    values = dict.fromkeys(
+        text for each in (value if isinstance(value, list) else [value]) for text in _texts(each, mark, problems)
+    )
+    if key.partition(".")[0] == KEY:
+        problems.append(Problem(mark, "error", f"{key} is not a key that a design has; name another", _RULE, key))
+        return None
+    return Axis(key, tuple(values), mark)
+
+
+def _texts(value: Any, mark: Mark, problems: list[Problem]) -> Iterator[str]:
+    """A value as YAML texts; of a range every number in it, of a range that is too long the first ones."""
+    found = _RANGE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        yield _text(value)
+        return
+    first, last = int(found[1]), int(found[2])
+    if first > last:
+        problems.append(Problem(mark, "error", f"{value} is an empty range; write the smaller number first", _RULE))
+    yield from map(str, islice(range(first, last + 1, int(found[3] or 1)), MAX_DESIGNS + 1))
+
+
+def _text(value: Any) -> str:
+    """Plain data as YAML in one line, which reads as the same data."""
+    if isinstance(value, str):
+        return value if _reads_back(value) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(str(key))}: {_text(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, Fraction):
+        return f"{decimal(value):f}"
+    return json.dumps(value)
+
+
+def _reads_back(text: str) -> bool:
+    """Whether a text needs no quotes."""
+    try:
+        return bool(read(text, "").data == text)
+    except PlanErrors:
+        return False
+
+
+def _is_known(name: str, mark: Mark, problems: list[Problem]) -> bool:
+    if name in MEASURES:
+        return True
+    hint = suggestion(name, MEASURES, f"there are {', '.join(MEASURES)}")
+    message = f"unknown measure '{name}'; {hint}"
+    problems.append(Problem(mark, "error", message, _RULE))
+    return False
+
+
+def _bound(name: str, value: Any, mark: Mark, problems: list[Problem]) -> Bound | None:
+    if not _is_known(name, mark, problems):
+        return None
+    unit = MEASURES[name]
+    try:
+        return Bound(name, Fraction(parse(value, "count" if unit == MONEY else unit)))
+    except ValueError as error:
+        problems.append(Problem(mark, "error", str(error), "unit"))
+        return None

@@ -1,0 +1,65 @@
+"""What a design of a search comes to: the measures that designs are compared by, or why it cannot be built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import Problem
+from bomgen.core.provenance import Figure
+from bomgen.report.result import Report
+
+Measured = int | Fraction | Decimal | None
+POWER = "power_w"
+
+
+class Candidate(NamedTuple):
+    """One design of a search."""
+
+    place: int
+    """In the search space, from 0 on."""
+    measures: Mapping[str, Measured]
+    """By name (plan/search_space.py); None is what nobody knows: a cost where a line has no price."""
+    currency: str = ""
+    low: Decimal | None = None
+    high: Decimal | None = None
+    """What it costs at the lowest and at the highest prices."""
+    unpriced: tuple[str, ...] = ()
+    """Parts without a price."""
+    problem: Problem | None = None
+    """Why it cannot be built; then it has no measures."""
+
+
+def candidate(place: int, report: Report) -> Candidate:
+    """What a design comes to, by its whole result. A power that leaves something out is none."""
+    designs = [each.design for each in report.each_cluster]
+    fabrics = [built for design in designs for built in design.fabrics]
+    totals, sites = report.quote.totals, [design.facility for design in designs]
+    days = [design.sizing.days for design in designs]
+    partial = any(POWER in site.lower_bounds for site in sites)
+    unpriced = [each.line for each in report.quote.lines if each.amount is None]
+    return Candidate(
+        place,
+        {
+            "cost": totals.amount if totals.complete else None,
+            "days": max((each.value for each in days if each), default=None) if all(days) else None,
+            "power": None if partial else _sum(site.power_w for site in sites),
+            "gpus": _sum(design.sizing.gpus for design in designs),
+            "servers": _sum(design.sizing.servers for design in designs),
+            "switches": _sum(built.fabric.switches for built in fabrics),
+            "modules": _sum(use.quantity for built in fabrics for use in built.interconnect.modules),
+            "racks": _sum(site.racks for site in sites),
+        },
+        totals.currency,
+        totals.low,
+        totals.high,
+        tuple(dict.fromkeys(line.part or line.description for line in unpriced)),
+    )
+
+
+def _sum(figures: Iterable[Figure | None]) -> Measured:
+    """The sum of figures; None where one of them is not known."""
+    known = list(figures)
+    return None if None in known else sum(figure.value for figure in known if figure)
