@@ -79,15 +79,13 @@ def _cover(sheet: Sheet, document: Document, live: Bill) -> None:
 def _alternatives(sheet: Sheet, section: Section) -> None:
     """Each alternative in a row: the cover has no room for a column each."""
     [table] = section.tables
-    whole = [row for row in table.rows if row.id]
+    total = next(row for row in table.rows if row.id)
     sheet.subheading(section.title)
     sheet.across(1, section.text[0], PARAGRAPH)
-    titles = [Column("amount", str(row.cells[0].value), "money") for row in whole]
-    sheet.header((Column("name", table.columns[0].title), *titles))
-    for index, column in enumerate(table.columns[1:], 1):
+    sheet.header((Column("name", table.columns[0].title), Column("amount", str(total.cells[0].value), "money")))
+    for column, cell in zip(table.columns[1:], total.cells[1:], strict=True):
         sheet.put(1, column.title, LABEL)
-        for position, row in enumerate(whole, 2):
-            sheet.value(position, column, row.cells[index])
+        sheet.value(2, column, cell)
         sheet.row += 1
 
 

@@ -230,7 +230,7 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
     """Every line of the bill, by category."""
     word, currency = language.word, quote.totals.currency
     columns = (
-        Column("sku", word("column-sku"), "text", 34),
+        Column("sku", word("column-sku"), "text", 36),
         Column("description", word("column-description"), "text", 40),
         Column("place", word("quote-place"), "text", 28),
         Column("quantity", word("column-quantity"), "number", 9),
@@ -382,7 +382,7 @@ def _networks(cluster: QuotedCluster, language: Language) -> Table:
         Column("topology", word("compare-topology"), "text", 20),
         Column("rate", word("quote-rate"), "number", 12),
         Column("endpoints", word("quote-endpoints"), "number", 10),
-        Column("oversubscription", word("quote-oversubscription"), "text", 16),
+        Column("oversubscription", word("quote-oversubscription"), "text", 20),
         Column("switches", word("compare-switches"), "text", 44),
     )
     rows = tuple(
