@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, lcm
 from typing import Any, NamedTuple
@@ -60,6 +60,8 @@ _CHOSEN: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "min": ("formula-smallest", min),
     "lcm": ("formula-common-multiple", lcm),
 }
+_NAMED: Mapping[str, str] = {"round_up_to_divisor": "formula-divisor", "square_root": "formula-square-root"}
+"""Functions of formulas that have words of their own."""
 
 
 class Described(NamedTuple):
@@ -127,6 +129,8 @@ class _Words:
             case ast.Call(func=ast.Name(id=name), args=[only]) if name in _ROUNDED:
                 key, rounding = _ROUNDED[name]
                 return self._rounded(key, self.term(only), rounding)
+            case ast.Call(func=ast.Name(id=name), args=[first, *others]) if name in _NAMED:
+                return self._named(name, self.term(first), [self.term(each) for each in others])
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if (
                 name in _CHOSEN and len(arguments) > 1
             ):
@@ -170,6 +174,14 @@ class _Words:
         """A part that is rounded, which is said where it changes the number."""
         whole = rounding(part.value)
         return part if part.value == whole else self._worded(key, part.text, whole)
+
+    def _named(self, name: str, part: _Term, others: Sequence[_Term]) -> _Term:
+        """What a function of the formula's module makes of a part, which is said where it changes the number."""
+        value = self.constants[name](part.value, *(each.value for each in others))
+        if value == part.value:
+            return part
+        numbers = self.language.word("formula-and").join(each.text for each in others)
+        return _Term(self.language.word(_NAMED[name], items=part.text, numbers=numbers), LOOSE, value)
 
     def _worded(self, key: str, items: str, value: Any) -> _Term:
         """Parts with words around them."""

@@ -67,6 +67,8 @@ class Language(NamedTuple):
     """What the inputs of formulas and their constants are called."""
     font: str | None = None
     """For workbooks, where a language needs one of its own."""
+    one: Mapping[str, str] = MappingProxyType({})
+    """What a unit is called where the number before it is 1."""
 
     def word(self, key: str, **values: object) -> str:
         """The text of a key with `values` put in. Raises KeyError for a key that the language file lacks."""
@@ -90,8 +92,10 @@ class Language(NamedTuple):
             return self.message(text)
         return text if place in _KEPT else str(self.words.get(f"value-{text}", text))
 
-    def unit(self, unit: str) -> str:
-        """What a unit is called."""
+    def unit(self, unit: str, value: Value = None) -> str:
+        """What a unit is called behind a value."""
+        if value == 1 and unit in self.one:
+            return self.one[unit]
         return self.units.get(unit, unit)
 
     def integer(self, number: int) -> str:
@@ -163,7 +167,7 @@ class Language(NamedTuple):
             return self._part_of_a_day(value)
         if unit in COUNTED and value >= _STEP**2:
             return f"{self._short(value)} {self.unit(unit)}".rstrip()
-        return f"{self.number(value)} {self.unit(unit)}".rstrip()
+        return f"{self.number(value)} {self.unit(unit, value)}".rstrip()
 
     def shown(self, figure: Figure) -> str:
         """A figure's value with its unit; words and shapes as they are."""
@@ -237,4 +241,5 @@ def language(code: str) -> Language:
         records=data.get("records", {}),
         inputs=data["inputs"],
         font=data.get("font"),
+        one=data.get("one", {}),
     )

@@ -27,6 +27,12 @@ def everything() -> str:
     return "full"
 
 
+@formula("ratio")
+def half_the_bandwidth_up() -> int:
+    """Twice as much bandwidth down as up: the ratio that is asked about first."""
+    return 2
+
+
 class OtherDesign(NamedTuple):
     """Another design of a fabric, and how many more pieces than the one that is built it takes; fewer are negative."""
 
@@ -58,6 +64,13 @@ def with_split_servers(report: Report, built: BuiltFabric) -> OtherDesign | None
         return None
     found = compare_design(report, built, built.plan._replace(split_servers=True))
     return found if found and found.switches < 0 else None
+
+
+def with_oversubscription(report: Report, built: BuiltFabric) -> OtherDesign | None:
+    """What a fabric takes whose leaves are oversubscribed 2:1; None where they are, or where there is nothing above."""
+    if not built.plan.declared.searched or len(built.fabric.tiers) == 1 or built.plan.oversubscription.value > 1:
+        return None
+    return compare_design(report, built, built.plan._replace(oversubscription=half_the_bandwidth_up()))
 
 
 def compare_design(report: Report, built: BuiltFabric, wanted: FabricPlan) -> OtherDesign | None:

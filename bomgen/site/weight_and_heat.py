@@ -56,6 +56,8 @@ class Load(NamedTuple):
     heat: Figure | None
     lower_bounds: frozenset[str] = frozenset()
     """Names of the weights that are lower bounds."""
+    unweighed: tuple[str, ...] = ()
+    """Names of what stands on the floor and has no known weight."""
     warnings: tuple[tuple[str, str], ...] = ()
     """Message and rule."""
 
@@ -181,6 +183,7 @@ def site_load(site: Site, contents: SiteContents, machines: Iterable[Equipment],
         heat=heat_of(power_w) if power_w else None,
         lower_bounds=frozenset(lower_bounds),
         warnings=tuple(warnings),
+        unweighed=whole.unknown,
     )
 
 

@@ -12,7 +12,9 @@ from bomgen.core import resources
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import language
 from bomgen.core.provenance import Assumed, Derived, Figure, formula, walk
+from bomgen.fabric.clos.formulas import even_spread
 from bomgen.report.result import Report, numbers_of
+from bomgen.sizing.training.interruptions import young_interval
 from bomgen.workflow.inputs import open_plan
 from bomgen.workflow.pipeline import work_out
 
@@ -112,3 +114,21 @@ def test_a_search_is_described_by_its_inputs() -> None:
     assert said(servers(counted(20), counted(8), counted(1))) == (
         "calculated from 20 GPUs, 8 GPUs per server, at least 1"
     )
+
+
+def test_functions_with_words_of_their_own_are_followed() -> None:
+    """A divisor is named where it changes the number, and a square root always."""
+    assert said(even_spread(counted(32), counted(32), counted(64))) == "32 switches below × 32 uplinks / 64 ports"
+    found = even_spread(counted(6), counted(51), counted(128))
+    assert found.value == 3
+    assert said(found) == "6 switches below × 51 uplinks / 128 ports, rounded up to a divisor of 51 uplinks"
+    interval = young_interval(counted(60, "s"), counted(2, "days"))
+    assert said(interval).startswith("the square root of 2 × 60 s per checkpoint")
+    assert isclose(interval.value, (2 * 60 / 86400 * 2) ** 0.5)
+
+
+def test_units_are_singular_behind_one() -> None:
+    """In English; a language without plurals has one form."""
+    assert [ENGLISH.value(count, "pieces") for count in (0, 1, 2)] == ["0 pieces", "1 piece", "2 pieces"]
+    assert ENGLISH.value(Fraction(1), "switches") == "1 switch"
+    assert language("zh").value(1, "switches") == "1 台交换机"

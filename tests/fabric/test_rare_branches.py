@@ -144,7 +144,7 @@ def test_a_prompt_costs_its_attention_where_heads_are_known(built: Built) -> Non
 
 @formula("switches")
 def _too_many(below: int, uplinks: int, ports: int) -> int:
-    return 2 * formulas.smallest_spread(below, uplinks, ports)
+    return 2 * formulas.round_up_to_divisor(Fraction(below * uplinks) / ports, uplinks)
 
 
 @formula("switches")

@@ -38,6 +38,10 @@ COLUMNS = {
     "discount": "bom_discounts",
     "amount": "bom_amounts",
 }
+PRINTED = ("llama65b-quote", "superpod-b200-16su", "training-and-serving", "gb300-nvl72-xdr", "deepseek-r1-h20-zh")
+"""The plans whose workbooks for the customer are printed."""
+MOST_PRINTED = 8
+"""Pages of each."""
 CENT = Decimal("0.01")
 ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
@@ -357,6 +361,25 @@ def test_the_logo_is_printed(judge, run, tmp_path):
     assert printed.returncode == 0, printed.stderr
     listed = run(pdfimages, "-list", tmp_path / "report.pdf").stdout.splitlines()[2:]
     assert [line.split()[:5] for line in listed] == [["1", "0", "image", str(width), str(height)]]
+
+
+def test_the_workbook_of_a_quote_prints_in_few_pages(quotes, judge, run, tmp_path):
+    """The workbook for the customer: at most 8 pages, with alternatives, several clusters, whole racks, in Chinese."""
+    soffice, pdfinfo = judge("soffice"), judge("pdfinfo")
+    for name in PRINTED:
+        shutil.copy(quotes[name] / "quote.xlsx", tmp_path / f"{name}.xlsx")
+    profile = f"-env:UserInstallation=file://{tmp_path / 'profile'}"
+    printed = run(
+        soffice,
+        *(profile, "--headless", "--norestore", "--convert-to", "pdf", "--outdir", tmp_path),
+        *sorted(tmp_path.glob("*.xlsx")),
+        environment={"HOME": str(tmp_path)},
+    )
+    assert printed.returncode == 0, printed.stderr
+    pages = {
+        name: int(re.search(r"Pages: *([0-9]+)", run(pdfinfo, tmp_path / f"{name}.pdf").stdout)[1]) for name in PRINTED
+    }
+    assert max(pages.values()) <= MOST_PRINTED, pages
 
 
 def test_the_chart_shows_what_the_cells_beside_it_do(plan, quotes):

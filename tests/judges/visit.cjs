@@ -37,6 +37,12 @@ function misfits() {
   return found;
 }
 
+// What a reader would have to scroll sideways for; drawings may be wider than a telephone.
+function clipped(kind) {
+  const boxes = [...document.querySelectorAll(`.scroll:has(> ${kind})`)];
+  return boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => `${box.getAttribute("aria-labelledby") || box.getAttribute("aria-label")}: ${box.scrollWidth} in ${box.clientWidth}`);
+}
+
 async function visit(browser, file, coloured) {
   const seen = { requests: [], errors: [] };
   // The page's own policy forbids foreign scripts; axe is let in, the page's requests are still all recorded.
@@ -56,7 +62,9 @@ async function visit(browser, file, coloured) {
       seen[colorScheme] = await judged(page, { runOnly: { type: "rule", values: [contrast] } });
     }
   }
+  seen.clipped = [...await page.evaluate(clipped, "table"), ...await page.evaluate(clipped, "svg")];
   await page.setViewportSize({ width: 390, height: 844 });
+  seen.clipped.push(...await page.evaluate(clipped, "table"));
   seen.overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   await page.setViewportSize({ width: a4, height: 1000 });
   await page.emulateMedia({ media: "print", colorScheme: "light" });

@@ -37,7 +37,7 @@ SHORT = ("llama65b-quote", "a100-32-zh", "superpod-b200-16su", "training-and-ser
 MOST_LINES = 150
 PLACE = re.compile(r"\.(yaml|yml|csv):\d+|\bplan\.yaml\b|\[[a-z]+-[a-z-]+\]\s*$", re.MULTILINE)
 """A place in a file, or the rule at the end of a warning."""
-INTERNAL = re.compile(r"\b(confidence|derivation|unverified|margin|assumed|ceil\()", re.IGNORECASE)
+INTERNAL = re.compile(r"\b(bomgen|confidence|derivation|unverified|margin|assumed|ceil\()", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
@@ -203,3 +203,73 @@ def test_the_longest_lead_time_stands_on_the_cover(tmp_path: Path) -> None:
     text = build(tmp_path / "plan.yaml").files("quote.md")["quote.md"].decode("utf-8")
     assert "**Longest lead time:** 16 weeks" in text
     assert "The longest lead time is 16 weeks, of NVIDIA QM9700." in text
+
+
+def quoted(plan: str, **settings: Any) -> str:
+    """The quote of a plan in Markdown."""
+    return build(f"plans/{plan}.yaml", set=settings).files("quote.md")["quote.md"].decode("utf-8")
+
+
+def test_pieces_of_a_service_say_what_they_are_per() -> None:
+    """Three years of support are 3 pieces, and licences of 2048 GPUs for three years are 6144."""
+    text = quoted("llama65b-quote")
+    assert "| Support with parts on site (per year) | 3 |" in text
+    assert "| Cluster manager (per GPU, per year) | 6144 |" in text
+    assert "| Installation (per rack) | 67 |" in text
+    assert "| Freight | 1 |" in text
+    assert "Support with parts on site（每年）" in quoted("llama65b-quote", **{"quote.language": "zh"})
+
+
+def test_the_cover_says_that_required_parts_have_no_price() -> None:
+    """What the total leaves out is said beside it, also where every line of the bill has a price."""
+    cover = quoted("llama65b-quote").partition("## ")[0]
+    assert "Covers all 20 lines" in cover
+    assert "Required parts that have no price yet: 2." in cover
+
+
+def test_nothing_priced_is_said_once() -> None:
+    """Without any price there is no total, and no list of what has none."""
+    cover = quoted("gb300-nvl72-xdr").partition("## ")[0]
+    assert "No total yet" in cover
+    assert "None of the 26 lines has a price yet." in cover
+    assert "Not priced:" not in cover
+
+
+def test_weights_name_what_they_leave_out() -> None:
+    """And there is none where the servers have none: the rest is next to nothing."""
+    assert "| Weight, without cables, modules, rack, rack PDU | 32,239 kg |" in quoted("llama65b-quote")
+    assert "Weight" not in quoted("gb300-nvl72-xdr")
+
+
+def test_delivery_is_said_once() -> None:
+    """The plan's own terms say when, and nothing beside them says that it is open."""
+    text = quoted("llama65b-quote")
+    assert "Delivery within 16 weeks of the order." in text
+    assert "confirmed with the order" not in text
+    assert "Delivery times are confirmed with the order." in quoted("meta-24k")
+
+
+def test_alternatives_say_what_they_save() -> None:
+    """The difference of the totals, which the first column does not have."""
+    text = quoted("llama65b-quote")
+    totals = [Decimal(each) for each in ("76238178.74", "74350903.12", "75077594.04")]
+    saved = [f"{total - totals[0]:,.2f}" for total in totals]
+    assert f"| Difference from as planned | {' | '.join(saved)} |" in text
+
+
+def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
+    """A signature promises no days, and a rack-scale system is racks."""
+    assert "is estimated to take 19.78 days" in quoted("llama65b-quote")
+    assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays)." in quoted("gb300-nvl72-xdr")
+    assert "7 replicas, each on 8 GPUs." in quoted("training-and-serving")
+
+
+def test_parts_without_a_price_are_no_zero_in_the_workbook() -> None:
+    """The list by part number says that a part has no price, and sums up those that have one."""
+    book = load_workbook(
+        BytesIO(build("plans/superpod-b200-16su.yaml").files("quote.xlsx")["quote.xlsx"]), data_only=True
+    )
+    amounts = {row[1].value: row[3].value for row in book["By part number"].iter_rows() if row[1].value}
+    assert amounts["NVIDIA DGX B200"] == "No price"
+    assert amounts["NVIDIA QM9700"] == 9700000
+    assert 0 not in amounts.values()

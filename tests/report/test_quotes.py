@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bomgen.output.writer import render
+from bomgen.report.other_designs import with_oversubscription
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import work_out
@@ -72,3 +73,29 @@ def test_shares_of_hardware_without_all_prices_are_lower_bounds() -> None:
     assert charges == wanted
     page = shown(report, "md")
     assert "at least 35,032.50" in page
+
+
+def test_what_an_oversubscription_would_save_is_that_of_the_plan_with_it(worked: Worked) -> None:
+    """The report of a fabric at 1:1 says what 2:1 would take: the difference to the design of that plan."""
+    plan = {
+        "bomgen": 1,
+        "name": "ratio",
+        "cluster": {"gpu": "h100-sxm", "server": "dgx-h100", "servers": 64},
+        "fabrics": {"compute": {"switch": "qm9700"}},
+    }
+    half = {**plan, "fabrics": {"compute": {"switch": "qm9700", "oversubscription": 2}}}
+    switches, links = (
+        [
+            sum(tier.count.value for tier in fabric.tiers) if count == "switches" else fabric.links[1].count.value
+            for fabric in (worked(each).design.fabrics[0].fabric for each in (plan, half))
+        ]
+        for count in ("switches", "links")
+    )
+    report = worked(plan)
+    other = with_oversubscription(report, report.design.fabrics[0])
+    assert other is not None
+    assert (other.switches, other.links) == (switches[1] - switches[0], links[1] - links[0])
+    assert other.switches < 0
+    text = render(report, ("report.md",))["report.md"].decode("utf-8")
+    assert f"it would take: switches {other.switches}, links between switches {other.links}, " in text
+    assert with_oversubscription(worked(half), worked(half).design.fabrics[0]) is None

@@ -132,12 +132,12 @@ def groups_of_rails(units: int, group_leaves: int, rails: int) -> int:
 @formula("switches", source="even spread: smallest divisor of the uplinks that reaches every switch below")
 def even_spread(below: int, uplinks: int, ports: int) -> int:
     """The fewest switches above `below` switches of `uplinks` each, with `ports` of their own facing down."""
-    return smallest_spread(below, uplinks, ports)
+    return round_up_to_divisor(Fraction(below * uplinks) / ports, uplinks)
 
 
-def smallest_spread(below: int, uplinks: int, ports: int) -> int:
-    """The smallest divisor s of `uplinks` with below (uplinks / s) <= ports; 0 when there is none."""
-    return next((s for s in divisors(uplinks) if below * (uplinks // s) <= ports), 0)
+def round_up_to_divisor(quotient: Fraction, number: int) -> int:
+    """The smallest divisor of `number` that is at least `quotient`; 0 when there is none."""
+    return next((divisor for divisor in divisors(number) if divisor >= quotient), 0)
 
 
 @cache

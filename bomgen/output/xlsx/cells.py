@@ -90,7 +90,7 @@ def number_format(value: Value, unit: str, language: Language, named: bool = Tru
     if is_prefixed(value, unit):
         steps = _steps(value)
         return fixed(_PREFIXED_PLACES) + _STEP * steps + _suffix(f"{PREFIXES[steps]}{PREFIXED[unit]}")
-    suffix = _suffix(language.unit(unit)) if named else ""
+    suffix = _suffix(language.unit(unit, value)) if named else ""
     return (fixed(_DAYS_PLACES) if unit == _DAYS and abs(float(value)) >= 1 else _plain_format(value)) + suffix
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
-from bomgen.core.document import Cell, Column, Document, Row, Section
+from bomgen.core.document import Column, Document, Row, Section
 from bomgen.core.language import Language
 from bomgen.output.xlsx.bill import Bill, bill, results_of
-from bomgen.output.xlsx.cells import WHOLE, decimals_of, fixed
+from bomgen.output.xlsx.cells import WHOLE, decimals_of, fixed, literal, storable
 from bomgen.output.xlsx.cover import categories, totals
 from bomgen.output.xlsx.logo import logo
 from bomgen.output.xlsx.package import package
@@ -26,7 +27,7 @@ _TEXTS = ("changes", "not-included", _TERMS)
 _PIECES, _AMOUNT = 3, 4
 """The columns of the order list that are formulas."""
 _OTHER_SIDE = 3
-"""The column of the customer's signature, beside the seller's."""
+"""The column of the customer's signature, beside the seller's; it takes the next one as well."""
 
 
 def quote_workbook(document: Document, language: Language) -> bytes:
@@ -66,6 +67,9 @@ def _cover(sheet: Sheet, document: Document, live: Bill) -> None:
         sheet.across(1, text, PARAGRAPH)
     sheet.row += 1
     totals(sheet, live)
+    for text in document.cover.notes if document.cover else ():
+        sheet.across(1, text, PARAGRAPH)
+    sheet.row += 1
     categories(sheet, live)
     for section in document.sections:
         if section.id == "alternatives":
@@ -75,12 +79,11 @@ def _cover(sheet: Sheet, document: Document, live: Bill) -> None:
 def _alternatives(sheet: Sheet, section: Section) -> None:
     """Each alternative in a row: the cover has no room for a column each."""
     [table] = section.tables
+    total = next(row for row in table.rows if row.id)
     sheet.subheading(section.title)
     sheet.across(1, section.text[0], PARAGRAPH)
-    sheet.header(
-        (Column("name", table.columns[0].title), Column("amount", str(table.rows[-1].cells[0].value), "money"))
-    )
-    for column, cell in zip(table.columns[1:], table.rows[-1].cells[1:], strict=True):
+    sheet.header((Column("name", table.columns[0].title), Column("amount", str(total.cells[0].value), "money")))
+    for column, cell in zip(table.columns[1:], total.cells[1:], strict=True):
         sheet.put(1, column.title, LABEL)
         sheet.value(2, column, cell)
         sheet.row += 1
@@ -115,17 +118,20 @@ def _order_list(sheet: Sheet, section: Section) -> None:
 
 def _order_line(sheet: Sheet, row: Row, money: str) -> None:
     number, description, pieces, amount = row.cells
+    count = storable(pieces.value) if isinstance(pieces.value, int | Fraction) else 0
     sheet.put(1, number.value, TEXT)
     sheet.put(2, description.value, TEXT)
     its = f"EXACT(bom_part_numbers,$A{sheet.row})*EXACT(bom_descriptions,$B{sheet.row})"
-    sheet.calculate(_PIECES, f"SUMPRODUCT({its}*(bom_quantities+bom_spares))", _number(pieces), NUMBER, WHOLE)
-    sheet.calculate(_AMOUNT, f"SUMPRODUCT({its},bom_amounts)", _number(amount), NUMBER, money)
+    sheet.calculate(_PIECES, f"SUMPRODUCT({its}*(bom_quantities+bom_spares))", count, NUMBER, WHOLE)
+    without = sheet.book.language.word("xlsx-no-price")
+    sheet.calculate(
+        _AMOUNT,
+        f"IF(SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0,{literal(without)},SUMPRODUCT({its},bom_amounts))",
+        amount.value if isinstance(amount.value, Decimal) else without,
+        NUMBER,
+        money,
+    )
     sheet.row += 1
-
-
-def _number(cell: Cell) -> Decimal | int:
-    """What a formula that sums up comes to: 0 where there is nothing to sum up."""
-    return cell.value if isinstance(cell.value, Decimal | int) else 0
 
 
 def _terms(sheet: Sheet, sections: Sequence[Section]) -> None:
@@ -140,9 +146,9 @@ def _terms(sheet: Sheet, sections: Sequence[Section]) -> None:
             sheet.across(1, text, PARAGRAPH)
         sheet.row += 1
     sheet.put(1, word("quote-for-seller"), LABEL)
-    sheet.put(_OTHER_SIDE, word("quote-for-customer"), LABEL)
-    sheet.row += 2
+    sheet.across(_OTHER_SIDE, word("quote-for-customer"), LABEL)
+    sheet.row += 1
     for line in ("quote-name", "quote-signature", "quote-signed-on"):
         sheet.put(1, word(line), TEXT)
-        sheet.put(_OTHER_SIDE, word(line), TEXT)
-        sheet.row += 2
+        sheet.across(_OTHER_SIDE, word(line), TEXT)
+        sheet.row += 1

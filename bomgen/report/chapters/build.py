@@ -17,7 +17,7 @@ from bomgen.report.chapters.links import links_table
 from bomgen.report.chapters.money import price_note
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.metrics import Path
-from bomgen.report.other_designs import full_build_out, with_split_servers
+from bomgen.report.other_designs import OtherDesign, full_build_out, with_oversubscription, with_split_servers
 
 
 def network(writer: Writer, drawings: tuple[Drawing, ...]) -> Section | None:
@@ -50,21 +50,30 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
 
 
 def _other_designs(writer: Writer, built: BuiltFabric) -> Iterator[str]:
-    """What a full build-out would add, and how many switches split servers would save."""
+    """What a full build-out would add, how many switches split servers would save, and what 2:1 would."""
     report = writer.report
     if (full := full_build_out(report, built)) and not full.is_equal:
-        pieces = {"switches": full.switches, "links": full.links, "modules": full.modules, "cables": full.cables}
-        adds = min(pieces.values()) >= 0
-        shown = "{}" if adds else "{:+}"
-        named = [writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in pieces.items() if count]
-        if full.amount is not None:
-            currency = report.quote.totals.currency
-            named.append(writer.language.money(full.amount, currency))
-        sentence = "full-would-add" if adds else "full-would-change"
-        yield writer.word(sentence, pieces=writer.word("list-comma").join(named))
+        adds = min(_pieces(full).values()) >= 0
+        yield writer.word("full-would-add" if adds else "full-would-change", pieces=_name_pieces(writer, full, adds))
+    if (other := with_oversubscription(report, built)) and not other.is_equal:
+        yield writer.word("oversubscribed-would-change", pieces=_name_pieces(writer, other, False))
     if split := with_split_servers(report, built):
         numbers = {"switches": tiers_in_words(split.fabric), "built": tiers_in_words(built.fabric)}
         yield writer.word("split-would-take", **numbers)
+
+
+def _pieces(other: OtherDesign) -> dict[str, int]:
+    """How many more pieces another design takes, by kind."""
+    return {"switches": other.switches, "links": other.links, "modules": other.modules, "cables": other.cables}
+
+
+def _name_pieces(writer: Writer, other: OtherDesign, adds: bool) -> str:
+    """The difference of another design in pieces and money; without signs where it only `adds`."""
+    shown = "{}" if adds else "{:+}"
+    named = [writer.word(f"more-{kind}", count=shown.format(count)) for kind, count in _pieces(other).items() if count]
+    if other.amount is not None:
+        named.append(writer.language.money(other.amount, writer.report.quote.totals.currency))
+    return writer.word("list-comma").join(named)
 
 
 def _label(writer: Writer, built: BuiltFabric, path: Path) -> str:

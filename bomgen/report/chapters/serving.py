@@ -139,8 +139,8 @@ def sentences(writer: Writer) -> Iterator[str]:
         model=inference.model.identity.name,
         parameters=writer.shown(inference.model.parameters),
         precision=inference.precision.value,
-        replicas=number(served.replicas.value),
-        gpus=number(found.gpus.value),
+        replicas=writer.language.value(served.replicas.value, "replicas"),
+        gpus=writer.language.value(found.gpus.value, "GPUs"),
     )
     if found.held and inference.context:
         context = writer.language.value(inference.context.value, "tokens")

@@ -12,7 +12,7 @@ from bomgen.core.document import Cell, Column, Row, Table
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import Language, is_prefixed
 from bomgen.core.money import MONEY, rounded
-from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Reference, origin_text
+from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Reference, origin_text
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill import Line, cluster_path
@@ -61,6 +61,8 @@ class Writer:
     def origin(self, figure: Figure) -> str:
         """Where a figure comes from, in one line: its formula in words, its place in the plan, or its document."""
         match figure.origin:
+            case Given(mark=mark):
+                return self.word("origin-given", place=mark)
             case Derived():
                 return describe_formula(figure, self.language, self.shown).text
             case Assumed() as assumed if assumed.chosen:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
-from bomgen import __version__
 from bomgen.core import chinese_amount
 from bomgen.core.document import Cell, Column, Cover, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language
@@ -27,6 +26,8 @@ CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
 """Categories that a cluster is often ordered with; those that a quote has no line of are said not to be included."""
 DAYS_A_WEEK = 7
+TOTAL = "total"
+"""The id of the rows of the alternatives that are of the whole order rather than of a category."""
 CHANGES = "changes"
 """The section of an expansion that says what is re-plugged and what is left over."""
 Drawings = Mapping[str, tuple[Drawing, ...]]
@@ -57,7 +58,7 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         headline=(),
         sections=tuple(section for section in sections if section),
         totals=quote.totals,
-        footer=language.word("quote-footer", name=_number(quote, language), version=__version__),
+        footer=_number(quote, language),
         parties=quote.parties,
         logo=quote.logo,
         protected=quote.protected,
@@ -106,17 +107,19 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     """The total with what it covers."""
     totals, word = quote.totals, language.word
     if not totals.priced_lines:
-        return Cover(word("quote-no-total"), (_unpriced(quote, language),) if totals.lines else ())
+        none = word("quote-none-priced", lines=language.integer(totals.lines))
+        return Cover(word("quote-no-total"), (none,) if totals.lines else ())
     amount = language.money(totals.amount, totals.currency)
     notes = [
         word("quote-covers-tax", share=language.share(totals.tax_share)) if totals.tax_share else word("quote-no-tax")
     ]
     if language.code == CHINESE and totals.currency == chinese_amount.CURRENCY:
         notes.insert(0, word("quote-in-capitals", amount=chinese_amount.write_in_capitals(totals.amount)))
-    if totals.complete:
-        notes.append(word("quote-covers-all", lines=language.integer(totals.lines)))
-        return Cover(amount, tuple(notes))
-    return Cover(word("ui-at-least", amount=amount), (*notes, _unpriced(quote, language)))
+    covers_all = word("quote-covers-all", lines=language.integer(totals.lines))
+    notes.append(covers_all if totals.complete else _unpriced(quote, language))
+    if required := _by_part(line for line in quote.lines if not line.counted):
+        notes.append(word("quote-required-left-out", count=language.integer(len(required))))
+    return Cover(amount if totals.complete else word("ui-at-least", amount=amount), tuple(notes))
 
 
 def _unpriced(quote: CustomerQuote, language: Language) -> str:
@@ -140,20 +143,20 @@ def _unpriced(quote: CustomerQuote, language: Language) -> str:
 
 
 def _offer(quote: CustomerQuote, language: Language, networks: Drawings) -> Section:
-    """What is offered, in at most three sentences and one drawing a cluster."""
-    text = [sentence for cluster in quote.clusters for sentence in cluster.sentences]
+    """What is offered, in at most three sentences and one drawing per cluster."""
+    text = tuple(sentence for cluster in quote.clusters for sentence in cluster.sentences)
     drawings = [
         replace(drawing, title=_name(cluster, language))
         for cluster in quote.clusters
         for drawing in networks.get(cluster.name, ())[:1]
         if cluster.fabrics
     ]
-    return Section("offer", language.word("quote-offer"), text=(" ".join(text),), drawings=tuple(drawings))
+    return Section("offer", language.word("quote-offer"), text=text, drawings=tuple(drawings))
 
 
 def _name(cluster: QuotedCluster, language: Language) -> str:
     """What the network that is drawn is called."""
-    return language.word("name-in").join(name for name in (cluster.name, cluster.fabrics[0].name) if name)
+    return _in_cluster(cluster, language, cluster.fabrics[0].name)
 
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
@@ -227,7 +230,7 @@ def _bill(quote: CustomerQuote, language: Language) -> Section:
     """Every line of the bill, by category."""
     word, currency = language.word, quote.totals.currency
     columns = (
-        Column("sku", word("column-sku"), "text", 34),
+        Column("sku", word("column-sku"), "text", 36),
         Column("description", word("column-description"), "text", 40),
         Column("place", word("quote-place"), "text", 28),
         Column("quantity", word("column-quantity"), "number", 9),
@@ -275,8 +278,12 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
         for category in CATEGORIES
         if any(category in each.amounts for each in quote.alternatives)
     ]
-    totals = (Cell(each.totals.amount, currency, least=not each.totals.complete) for each in quote.alternatives)
-    rows.append(Row((Cell(_total_label(quote.totals, language)), *totals)))
+    totals = [each.totals for each in quote.alternatives]
+    amounts = (Cell(each.amount, currency, least=not each.complete) for each in totals)
+    rows.append(Row((Cell(_total_label(quote.totals, language)), *amounts), id=TOTAL))
+    if all(each.complete for each in totals):
+        differences = (Cell(each.amount - totals[0].amount, currency) for each in totals)
+        rows.append(Row((Cell(word("quote-difference")), *differences), id=TOTAL))
     table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
     return Section("alternatives", word("section-alternatives"), text=(word("quote-alternatives"),), tables=(table,))
 
@@ -310,7 +317,11 @@ def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section
         for table in (_networks(cluster, language), _site_numbers(cluster, language))
         if table.rows
     )
-    drawings = tuple(drawing for cluster in quote.clusters for drawing in floors.get(cluster.name, ())[:1])
+    drawings = tuple(
+        replace(drawing, title=_in_cluster(cluster, language, drawing.title))
+        for cluster in quote.clusters
+        for drawing in floors.get(cluster.name, ())[:1]
+    )
     if not tables:
         return None
     title = language.word("expansion-site" if quote.expansion else "quote-site")
@@ -371,6 +382,7 @@ def _networks(cluster: QuotedCluster, language: Language) -> Table:
         Column("topology", word("compare-topology"), "text", 20),
         Column("rate", word("quote-rate"), "number", 12),
         Column("endpoints", word("quote-endpoints"), "number", 10),
+        Column("oversubscription", word("quote-oversubscription"), "text", 20),
         Column("switches", word("compare-switches"), "text", 44),
     )
     rows = tuple(
@@ -380,12 +392,15 @@ def _networks(cluster: QuotedCluster, language: Language) -> Table:
                 Cell(each.topology),
                 Cell(each.rate_gbps, "Gb/s"),
                 Cell(each.endpoints),
+                Cell(each.oversubscription),
                 Cell(each.switches),
             )
         )
         for each in cluster.fabrics
     )
-    return Table(f"networks-{cluster.name}", _title(cluster, language, "section-network"), columns, rows, open=True)
+    return Table(
+        f"networks-{cluster.name}", _in_cluster(cluster, language, word("section-network")), columns, rows, open=True
+    )
 
 
 def _site_numbers(cluster: QuotedCluster, language: Language) -> Table:
@@ -394,21 +409,25 @@ def _site_numbers(cluster: QuotedCluster, language: Language) -> Table:
         Column("value", language.word("column-value"), "number", 20),
     )
     rows = tuple(Row((Cell(label), cell)) for label, cell in cluster.site)
-    return Table(f"site-{cluster.name}", _title(cluster, language, "section-site"), columns, rows, open=True)
+    return Table(
+        f"site-{cluster.name}", _in_cluster(cluster, language, language.word("section-site")), columns, rows, open=True
+    )
 
 
-def _title(cluster: QuotedCluster, language: Language, word: str) -> str:
+def _in_cluster(cluster: QuotedCluster, language: Language, title: str) -> str:
     """A title, behind the name of the cluster where the plan has several."""
-    return language.word("name-in").join(name for name in (cluster.name, language.word(word)) if name)
+    return language.word("name-in").join(name for name in (cluster.name, title) if name)
 
 
 def _terms(quote: CustomerQuote, language: Language) -> Section:
-    """Delivery, prices, payment and validity, and what the vendor says beside."""
+    """Delivery, prices, payment and validity, and what the vendor says beside, which may set the delivery."""
     word, totals = language.word, quote.totals
-    text = [word("quote-delivery")]
+    text = []
     if quote.lead_time:
         days, part = quote.lead_time
-        text.insert(0, word("quote-longest", time=_duration(days, language), part=part))
+        text.append(word("quote-longest", time=_duration(days, language), part=part))
+    if not quote.terms:
+        text.append(word("quote-delivery"))
     text.append(word("terms-rounding", unit=f"{minor_unit(totals.currency):f}", currency=totals.currency))
     text.append(word("terms-tax" if totals.tax_share else "terms-no-tax"))
     if quote.status:

@@ -78,7 +78,13 @@ def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, c
                 quantity=pieces, spare=0, unit_price=unit, amount=amount, share_of_hardware=of_hardware
             )
     return known._replace(
-        quantity=1, spare=0, unit_price=amount, discount=Fraction(0), amount=amount, share_of_hardware=None
+        description=item.description,
+        quantity=1,
+        spare=0,
+        unit_price=amount,
+        discount=Fraction(0),
+        amount=amount,
+        share_of_hardware=None,
     )
 
 

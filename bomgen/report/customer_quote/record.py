@@ -17,8 +17,8 @@ from bomgen.core.document import Cell, Party
 from bomgen.core.money import Totals
 from bomgen.core.picture import Logo
 from bomgen.design.assembly import BuiltFabric
+from bomgen.plan.commercial_terms import ORDER, QuotePlan
 from bomgen.plan.commercial_terms import Party as Side
-from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.bill import CATEGORIES, Line
 from bomgen.pricing.breakdown import category_amounts
 from bomgen.pricing.quote import QuoteLine
@@ -26,6 +26,7 @@ from bomgen.report.chapters.money import parties
 from bomgen.report.chapters.summary import summarize_cluster
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.metrics import Path
+from bomgen.site.weight_and_heat import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
 RACKS = "racks"
 PROTECTED = "protected"
@@ -33,9 +34,11 @@ PROTECTED = "protected"
 SITE_NUMBERS: tuple[Path, ...] = (
     *(("site", key) for key in ("racks", "compute_racks", "management_racks", "compute_rack_power_w")),
     *(("site", key) for key in ("power_w", "facility_power_w", "heat_btu_per_hour")),
-    *(("site", key) for key in ("weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2")),
+    *(("site", key) for key in (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)),
 )
 """What a customer has to provide: room, power and cooling, by their paths in bom.json."""
+WEIGHTS = (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)
+YEAR = "year"
 
 
 class QuotedLine(NamedTuple):
@@ -77,6 +80,7 @@ class QuotedFabric(NamedTuple):
     endpoints: int
     switches: str
     oversubscription: str
+    """Of a leaf, as `2:1`, or a word where there is none; empty where the fabric has no leaves."""
 
 
 class QuotedCluster(NamedTuple):
@@ -222,7 +226,7 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         place=writer.joined(*(name for name in (line.cluster, *_places(writer, line)) if name)),
         part_number=line.sku,
         charge=line.charge.kind if line.charge else None,
-        description=writer.described(line),
+        description=_describe(writer, line),
         quantity=line.quantity.value,
         spare=int(line.spare.value) if line.spare else 0,
         unit_price=priced.unit.amount,
@@ -235,15 +239,28 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
     )
 
 
+def _describe(writer: Writer, line: Line) -> str:
+    """What a line is called; a charge with what a piece of it is, such as `Support (per year)`."""
+    name, charge = writer.described(line), line.charge
+    if charge is None:
+        return name
+    units = [charge.per] if charge.per != ORDER else []
+    units += [YEAR] if charge.years else []
+    if not units:
+        return name
+    per = writer.word("list-comma").join(writer.word(f"quote-per-{unit}") for unit in units)
+    return writer.word("quote-charged", name=name, units=per)
+
+
 def _places(writer: Writer, line: Line) -> Iterator[str]:
     """Where the pieces of a line go: a network, and in it a tier, links, or the end of links."""
     if line.fabric:
         yield writer.fabric_name(line.fabric)
     kind, _, end = ("" if line.charge else line.role or "").partition("/")
     if kind:
-        yield name_links(writer, kind) if line.fabric else writer.language.value(kind, "word")
-        if end and line.fabric and _joins_tiers(kind):
-            yield writer.word("quote-end", end=writer.label((end,)))
+        links = name_links(writer, kind) if line.fabric else writer.language.value(kind, "word")
+        has_end = end and line.fabric and _joins_tiers(kind)
+        yield writer.word("quote-end", links=links, end=writer.label((end,))) if has_end else links
 
 
 def _joins_tiers(kind: str) -> bool:
@@ -263,10 +280,32 @@ def name_links(writer: Writer, kind: str) -> str:
 def _cluster(writer: Writer) -> QuotedCluster:
     return QuotedCluster(
         name=writer.report.plan.cluster_name,
-        sentences=tuple(summarize_cluster(writer)),
+        sentences=tuple(_sentences(writer)),
         fabrics=tuple(_fabric(writer, built) for built in writer.report.design.fabrics if built.fabric.tiers),
-        site=tuple((writer.label(path), _number(writer, path)) for path in SITE_NUMBERS if path in writer.numbers),
+        site=tuple(_site(writer)),
     )
+
+
+def _sentences(writer: Writer) -> Iterator[str]:
+    """A cluster in sentences, the first of which names it where the plan has several."""
+    first, *others = summarize_cluster(writer)
+    yield writer.named(first)
+    yield from others
+
+
+def _site(writer: Writer) -> Iterator[tuple[str, Cell]]:
+    """Label and number of what the customer provides. No weight without that of the servers, which is most of it."""
+    facility = writer.report.design.facility
+    unknown, server = facility.load.unweighed, facility.server
+    for path in SITE_NUMBERS:
+        if path not in writer.numbers or (path[-1] in WEIGHTS and (server is None or server.weight_kg is None)):
+            continue
+        label = writer.label(path)
+        if path[-1] == TOTAL_WEIGHT and unknown:
+            label = writer.word(
+                "quote-weight", names=writer.word("list-comma").join(map(writer.language.message, unknown))
+            )
+        yield label, _number(writer, path)
 
 
 def _number(writer: Writer, path: Path) -> Cell:
@@ -276,15 +315,22 @@ def _number(writer: Writer, path: Path) -> Cell:
 
 
 def _fabric(writer: Writer, built: BuiltFabric) -> QuotedFabric:
-    path: Path = ("fabrics", built.plan.name, "oversubscription", "leaf")
     return QuotedFabric(
         name=writer.fabric_name(built.plan.name),
         topology=writer.language.value(built.fabric.topology, "word"),
         rate_gbps=int(built.fabric.links[0].rate_gbps.value),
         endpoints=int(built.fabric.endpoints.value),
         switches=writer.describe_switches(built),
-        oversubscription=writer.language.cell(writer.number(path)) if path in writer.numbers else "",
+        oversubscription=_oversubscription(writer, ("fabrics", built.plan.name, "oversubscription", "leaf")),
     )
+
+
+def _oversubscription(writer: Writer, path: Path) -> str:
+    """The ratio of a leaf in words; empty where the fabric has none."""
+    figure = writer.numbers.get(path)
+    if figure is None:
+        return ""
+    return f"{writer.language.number(figure.value)}:1" if figure.value > 1 else writer.word("quote-non-blocking")
 
 
 def _alternatives(writer: Writer) -> Iterator[QuotedAlternative]:
