@@ -42,7 +42,7 @@ def switch(record: Record) -> parts.Switch:
     shared = record.figure_or_one("switches_per_unit")
     if built and built.ports_per_card:
         _check_chassis(record, built, groups, shared)
-    power, power_range = _maximum_power(record, groups)
+    power, power_range = _maximum_power(record, groups, shared)
     return parts.Switch(
         identity=name_part(identity(record), f"switch {description}"),
         protocol=record.value("protocol"),
@@ -77,14 +77,22 @@ def sum_of_capacity(capacity_gbps: int, more_gbps: int) -> int:
     return capacity_gbps + more_gbps
 
 
+@formula("Gb/s")
+def capacity_of_box(capacity_gbps: int, switches_per_unit: int) -> int:
+    """What the ports of the switches in one box carry together, one way."""
+    return capacity_gbps * switches_per_unit
+
+
 @formula("W")
 def power_from_capacity(capacity_gbps: int, per_tbps: int) -> int:
     """Maximum power of a switch, estimated from what its ports carry."""
     return ceil(Fraction(capacity_gbps, GBPS_PER_TBPS) * per_tbps)
 
 
-def _maximum_power(record: Record, groups: tuple[parts.PortGroup, ...]) -> tuple[Figure, tuple[Figure, Figure] | None]:
-    """The maximum power of a switch, and the range of an estimate; None where the maximum is published."""
+def _maximum_power(
+    record: Record, groups: tuple[parts.PortGroup, ...], switches_per_unit: Figure
+) -> tuple[Figure, tuple[Figure, Figure] | None]:
+    """The maximum power of a box, and the range of an estimate; None where the maximum is published."""
     published, typical = record.figure("power", "W"), record.figure("power_typical", "W")
     if published:
         return published, None
@@ -92,6 +100,8 @@ def _maximum_power(record: Record, groups: tuple[parts.PortGroup, ...]) -> tuple
         ratio, highest = _assumption("switch-power-to-typical"), _assumption("switch-power-to-typical-high")
         return power_from_typical(typical, ratio), (typical, power_from_typical(typical, highest))
     carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
+    if switches_per_unit.value > 1:
+        carried = capacity_of_box(carried, switches_per_unit)
     usual, low, high = (
         power_from_capacity(carried, _assumption(f"switch-power-per-tbps{end}")) for end in ("", "-low", "-high")
     )

@@ -14,6 +14,7 @@ import pytest
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.parts import GENERIC
+from bomgen.core.yaml_source import Source
 
 CATALOG = Catalog()
 KINDS = (
@@ -125,7 +126,7 @@ def test_estimates_of_power_are_medians_of_the_catalogue() -> None:
         if typical:
             of_typical.append(switch.power_w.value / typical.value)
         gbps = sum(group.ports.value * group.port_gbps.value for group in switch.groups)
-        per_tbps.append(1000 * switch.power_w.value / gbps)
+        per_tbps.append(1000 * switch.power_w.value / gbps / switch.switches_per_unit.value)
         if "liquid" not in str(record.value("cooling")):
             air.append(per_tbps[-1])
     stated = {
@@ -155,3 +156,24 @@ def test_every_gpu_that_is_sold_in_servers_has_a_default(record: Record) -> None
         assert server.value("gpus")
         assert server.value("nics")
         assert server.value("port_gbps")
+
+
+def test_most_sold_switches_publish_their_maximum_power_and_an_order_number() -> None:
+    """What a quote of power and an order rest on: a maximum that a source states for 45 switches, a number for 50."""
+    sold = [record for record in CATALOG.all("switch") if record.value("vendor") != GENERIC]
+    stated = [
+        record.id for record in sold if record.value("power") and record.data["power"]["source"] != ["unverified"]
+    ]
+    assert len(stated) >= 45
+    assert sum(bool(record.value("part_number")) for record in sold) >= 50
+
+
+def test_power_of_a_box_is_estimated_for_all_its_switches() -> None:
+    """Two switches of 36 x 800G in one box carry 57.6 Tb/s, and take what 57.6 Tb/s take."""
+    ports = {"protocol": "infiniband", "ports": 36, "port_gbps": 800, "ports_per_cage": 2, "cage": "osfp"}
+    box, one = (
+        part_records.switch(Record("switch", "box", Source("box", "", {**ports, "switches_per_unit": count}, {}, {})))
+        for count in (2, 1)
+    )
+    per_tbps = CATALOG.assumption("switch-power-per-tbps").value
+    assert (box.power_w.value, one.power_w.value) == (3456, 1728) == (per_tbps * 57.6, per_tbps * 28.8)
