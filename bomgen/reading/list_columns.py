@@ -180,7 +180,7 @@ def _headings(table: RawTable, at: int) -> list[Heading]:
         joined = f"{_text(_first(table, top))} {text}" if top and text else text
         heading = read_heading(joined)
         if not heading.roles and joined != text:
-            heading = read_heading(text)._replace(text=joined, currency=heading.currency)
+            heading = read_heading(text)._replace(currency=heading.currency)
         found.append(heading)
     return found
 
