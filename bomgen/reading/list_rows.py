@@ -38,7 +38,7 @@ from bomgen.reading.list_columns import (
     Layout,
     mentions,
 )
-from bomgen.reading.list_words import YEN, decimal_of, find_currency, normalize, words, yen_of
+from bomgen.reading.list_words import YEN, decimal_of, find_currencies, find_currency, normalize, words, yen_of
 from bomgen.reading.price_table import MAX_ROWS, read_value
 from bomgen.reading.sheet_scan import MAX_COLUMNS
 
@@ -339,10 +339,10 @@ class _Reader:
             named, where = (codes, "by some of the prices") if codes else (named, where)
         if not named:
             above = self.layout.table.rows[: max(self.layout.start - 1, 0)]
-            named = {code for text in mentions(above) if (code := find_currency(text))}
+            named = {code for text in mentions(above) for code in find_currencies(text)}
             where = "by the text above the header"
         if not named:
-            named = {code for text in mentions(self.rows) if len(text) > 1 and (code := self._named_in_note(text))}
+            named = {code for text in mentions(self.rows) for code in self._named_in_note(text)}
             where = "by a note"
         if YEN in named:
             named = {yen_of(self.layout.language) or YEN} | (named - {YEN})
@@ -358,14 +358,11 @@ class _Reader:
             return None
         raise PlanErrors([Problem(self.layout.header, "error", message, QUESTION)])
 
-    def _named_in_note(self, text: str) -> str | None:
-        """The currency that a note names in words, such as "all prices in EUR"."""
+    @staticmethod
+    def _named_in_note(text: str) -> frozenset[str]:
+        """The currencies that a note names in words, such as "all prices in EUR"."""
         said = normalize(text)
-        about = any(
-            word in said
-            for word in ("price", "prices", "currency", "价格", "币种", "货币", "单价", "preise", "währung")
-        )
-        return find_currency(text) if about else None
+        return find_currencies(text) if any(word in said for word in words("about_prices")) else frozenset()
 
     def _any_prices(self) -> bool:
         return any(self._cell(row, PART) and any(self._cell(row, role) for role in PRICES) for row in self.rows)
@@ -427,7 +424,7 @@ class _Reader:
                 return None
             value, near = share_of(share)
             if value > 1:
-                self._wrong(cell, f"a discount of {value * PERCENT:f} %; at most 100 %")  # type: ignore[arg-type]
+                self._wrong(cell, f"a discount of {(value * PERCENT).normalize():f} %; at most 100 %")  # type: ignore[arg-type]
                 return None
             return (1 - value if paid or share.paid else value), near
 
