@@ -23,7 +23,8 @@ NO_VALUE = Broken("a formula without a value; save the workbook in a spreadsheet
 ERROR = "the cell shows {}; fix its formula, or write the value"
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _STRING = re.compile(rb"<(?:\w+:)?si[\s>/]")
-_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
+_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"(?: (?:s|t|cm|vm|ph)="[^"<>&]*")* ?/?>')
+"""A cell as all programs write it; one with a second `r` is no XML, and the library takes that one."""
 _BEGINNINGS = (b"<c ", b"<c>", b"<c/")
 """How cells begin where names have no prefix."""
 _OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', b"<c\t", b"<c\r", b"<c\n")

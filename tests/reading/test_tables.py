@@ -153,6 +153,7 @@ SHARED = b"".join(b'<row r="%d"><c r="A%d" t="s"><v>0</v></c></row>' % (n, n) fo
         (FAR.replace(b'<c r="XFD1048576">', b"<c/>" * 60 + b"<c>"), "a cell beyond column 50"),
         (LOST, "a sheet that spans 1048576 rows and 42 columns"),
         (FAR.replace(b"<v>", b"<v><!-- "), "cannot be read"),
+        (FAR.replace(b"<c r", b'<c r="A1048576" r'), "cannot be read"),
     ],
 )
 def test_cells_far_away_take_no_room(cells: bytes, said: str) -> None:
