@@ -20,7 +20,7 @@ SIGNS = {
 }
 """Currencies by their signs, longer ones first. A dollar that names no country is that of the USA."""
 WORDS = frozenset(("ALL", "BOB", "COP", "CUP", "GEL", "MAD", "MOP", "PEN", "SOS", "TOP", "TRY"))
-"""Codes that are words, too: in capital letters ("ALL PRICES IN USD") they are currencies only where they stand alone."""
+"""Codes that are words, too: they are currencies only where they stand alone ("ALL PRICES IN USD")."""
 KEPT = 4096
 """Texts that are remembered."""
 YEN = "¥"
