@@ -26,6 +26,8 @@ SECTORS, TABLES, FOLDER, SMALL_TABLE, MORE = (0x1E, 0x4C, 0x30, 0x3C, 0x44)
 NAME_LENGTH, START = 0x40, 0x74
 """Where an entry of the folder says the length of its name, and where its stream begins."""
 SHEET, BEGIN, MANY, TRUTH = 0x85, 0x809, 0xBD, 0x205
+SIZE, WIDE, LAST_ROW, LAST_COLUMN = 0x200, 12, 65536, 256
+"""The record of the size of a sheet, its least length in Excel 97, and the largest size."""
 FORMULAS = (0x06, 0x206, 0x406)
 CELLS = (0x203, 0x27E, MANY, 0x204, 0xFD, TRUTH, 0xD6, *FORMULAS)
 """Records of cells: numbers, texts, truths and formulas."""
@@ -57,6 +59,11 @@ def _scan(stream: bytes) -> list[Found]:
     for at, kind, data in _records(stream):
         if kind == SHEET and len(data) >= INT:
             order.append(struct.unpack_from("<I", data)[0])
+        elif kind == SIZE and len(data) >= WIDE:
+            # The library reserves memory for what a sheet says of itself.
+            first, rows, left, columns = struct.unpack_from("<IIHH", data)
+            if rows > LAST_ROW or columns > LAST_COLUMN or first > rows or left > columns:
+                raise ValueError("a sheet larger than any")
         elif kind == BEGIN:
             begin = at
             found[begin] = Found()
@@ -107,6 +114,8 @@ def _streams(content: bytes) -> Iterator[tuple[str, bytes]]:
         if sector < LAST_SECTOR and size + (sector + 1) * size <= len(content):
             table += struct.unpack_from(f"<{size // INT}I", content, size + sector * size)
     folder = _chain(content, size, size, table, struct.unpack_from("<I", content, FOLDER)[0])
+    if len(content) % size or len(folder) % ENTRY:
+        raise ValueError("a sector that is cut short")
     small_bytes = _chain(content, size, size, table, struct.unpack_from("<I", content, SMALL_TABLE)[0])
     small = [*struct.unpack(f"<{len(small_bytes) // INT}I", small_bytes[: len(small_bytes) // INT * INT])]
     root = _chain(content, size, size, table, struct.unpack_from("<I", folder, START)[0])
