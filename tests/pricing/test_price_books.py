@@ -26,11 +26,10 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Mark
 from bomgen.output.price_lists.forms import written
 from bomgen.output.xlsx.package import package
-from bomgen.pricing.books import csv as separated
-from bomgen.pricing.books import xlsx
 from bomgen.pricing.books.book import PriceBook, check, entries, price_book
-from bomgen.pricing.books.files import open_book
-from bomgen.pricing.books.xlsx import MAX_ENTRIES, MAX_EXPANDED
+from bomgen.reading import separated, workbooks
+from bomgen.reading.price_lists import open_book
+from bomgen.reading.workbooks import MAX_ENTRIES, MAX_EXPANDED
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import PlanFile, open_plan, price_books_of
 from bomgen.workflow.pipeline import work_out
@@ -121,23 +120,48 @@ def test_csv_is_split_as_python_splits_it(rows: list[list[str]]) -> None:
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ('"1,234.50"', "'1,234.50' has a thousands separator; write 1234.50"),
-        ('"1,234"', "'1,234' has a thousands separator; write 1234, or 1.234 where the comma is a point"),
-        ("1 234", "'1 234' has a thousands separator; write 1234"),
-        ("1'234'567.5", "has a thousands separator; write 1234567.5"),
-        ('"449,50"', "'449,50' has a decimal comma; write 449.50"),
-        ('"1.234,50"', "'1.234,50' has a decimal comma; write 1234.50"),
+        ('"1,234"', "'1,234' may have a decimal separator or one of thousands"),
         ("1.2E+06", "is a truncated number"),
-        ("$5", "'$5' is text"),
         ("tba", "'tba' is text"),
         ("1" * 41, "at most 40 are read"),
         ("1" * 13, "looks wrong"),
     ],
 )
-def test_a_price_that_is_no_plain_number_is_refused(cell: str, said: str) -> None:
-    """What may be read in two ways is not guessed at; the message says what to write."""
+def test_a_price_that_is_no_number_is_refused(cell: str, said: str) -> None:
+    """What may be read in two ways is not guessed at; the message says what to write or to choose."""
     found = refused(f"part,price,currency\nx,{cell},USD\n")
     assert [True] == [said in line and line.startswith("book.csv:2:3: error: ") for line in found]
+
+
+@pytest.mark.parametrize(
+    ("cell", "price"),
+    [
+        ('"1,234.50"', "1234.50"),
+        ("1 234", "1234"),
+        ("1'234'567.5", "1234567.5"),
+        ('"449,50"', "449.50"),
+        ('"1.234,50"', "1234.50"),
+        ("$5", "5"),
+        ('"5,00 €"', "5"),
+    ],
+)
+def test_a_price_as_people_write_it_is_read(cell: str, price: str) -> None:
+    """Separators that can be read in one way alone are no obstacle, nor are signs of currencies."""
+    assert Decimal(price) == book_of(f"part,price,currency\nx,{cell},USD\n").prices[0].amount
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ('"1,000"', "'1,000' has a thousands separator; write 1000, or 1.000 where the comma is a point"),
+        ('"1,000.5"', "'1,000.5' has a thousands separator; write 1000.5"),
+        ('"4,50"', "'4,50' has a decimal comma; write 4.50"),
+    ],
+)
+def test_a_quantity_that_is_no_plain_number_is_refused(cell: str, said: str) -> None:
+    """Quantities are written without separators; the message says how."""
+    found = refused(f"part,price,currency,from_quantity\nx,1,USD,{cell}\n")
+    assert [True] == [said in line and line.startswith("book.csv:2:9: error: ") for line in found]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +171,7 @@ def test_a_price_that_is_no_plain_number_is_refused(cell: str, said: str) -> Non
         ("\n,,\n", "1:1", "empty"),
         ("part,price,currency,prize\n", "1:21", "unknown-column"),
         ("part,price,currency,Price\n", "1:21", "duplicate-column"),
-        ("part,price\nx,1\n", "1:1", "missing-column"),
+        ("part,price\nx,1\n", "1:1", "columns"),
         ("part,price,currency\nx,1,\n", "2:5", "missing-key"),
         ("part,price,currency\n,1,USD\n", "2:1", "missing-key"),
         ("part,price,currency\nx,1,USD,more\n", "2:9", "no-column"),
@@ -174,10 +198,10 @@ def test_what_no_price_book_is(text: str, place: str, rule: str) -> None:
 
 
 def test_other_kinds_of_file_are_refused() -> None:
-    """A kind that is not read is said to be so; text of another encoding as well."""
-    assert "is not a format of price books" in refused(b"", "book.ods")[0]
-    assert "not UTF-8" in refused("part,price,currency\n".encode("utf-16"))[0]
-    assert "at most" in refused("a" * (1 << 21))[0]
+    """A kind that is not read is said to be so, and a file that is too large; any encoding of Unicode is read."""
+    assert "is not a format of tables" in refused(b"", "book.numbers")[0]
+    assert "x" == book_of("part,price,currency\nx,1,USD\n".encode("utf-16")).prices[0].part
+    assert "at most" in refused("a" * (5 * 10**6 + 1))[0]
 
 
 def test_a_yaml_book_may_leave_the_currency_to_its_prices() -> None:
@@ -241,7 +265,7 @@ def test_the_sheet_of_prices_is_found() -> None:
     ("row", "column", "said"),
     [
         (("x", "#REF!", "USD"), 2, "the cell shows #REF!"),
-        (("x", "1,234.50", "USD"), 2, "has a thousands separator; write 1234.50"),
+        (("x", "1,234", "USD"), 2, "may have a decimal separator or one of thousands"),
         (("x", date(2026, 1, 2), "USD"), 2, "is a date; a spreadsheet made it one"),
         ((date(2026, 1, 2), 1, "USD"), 1, "is a date; a spreadsheet made it one"),
         (("x", True, "USD"), 2, "is not a number"),
@@ -288,15 +312,15 @@ def test_a_package_that_means_harm_is_refused(content: bytes) -> None:
 
 
 def test_a_workbook_is_unpacked_once_to_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its steps of work are known from the same look at its parts, however many alternatives ask for its prices."""
+    """It is judged and searched once, however many alternatives ask for its prices."""
     looked: list[object] = []
-    monkeypatch.setattr(xlsx, "ZipFile", lambda stream: looked.append(stream) or ZipFile(stream))
+    monkeypatch.setattr(workbooks, "ZipFile", lambda stream: looked.append(stream) or ZipFile(stream))
     (tmp_path / "book.xlsx").write_bytes(sheet(HEADER, ("qm9700", 1, "USD")))
     file = PlanFile("plan.yaml", b"", tmp_path, tmp_path)
     found = [price_books_of(file, [("book.xlsx", Mark("plan.yaml", 1, 1))], "quote.price_book")[0] for _ in range(3)]
     assert found[0] == found[2]
     assert ["qm9700"] == [price.part for price in found[0][0].prices]
-    assert 1 == len(looked)
+    assert 2 == len(looked)
 
 
 def test_rows_far_down_are_found_and_bounded() -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from bomgen.output.price_lists.entries import Entry
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
-from bomgen.pricing.books.table import DESCRIPTION
+from bomgen.reading.price_table import DESCRIPTION
 
 SUFFIXES = (".yaml", ".yml")
 BINARY = False

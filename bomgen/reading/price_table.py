@@ -11,19 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
+from bomgen.core.diagnostics import PlanErrors, Problem, nearest, suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number
-from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
+from bomgen.pricing.books.book import AMOUNTS, FORMAT, FORMAT_KEY
+from bomgen.reading.amounts import read_amount
+from bomgen.reading.cells import Broken, Cell, Value
 
 DESCRIPTION = "description"
 """A column for whoever reads the table."""
 NEEDED = ("part", "currency")
 DATES = ("valid_until", "date")
-MAX_ROWS, MAX_COLUMNS = 20_000, 50
+MAX_ROWS = 20_000
 """What a price list needs at most; more is another table, or an attack."""
 MAX_SHOWN = 40
 """Characters of a cell that a message repeats."""
@@ -35,26 +37,32 @@ _COMMA = re.compile(r"-?[0-9]{1,3}(?:[.'\u2019 \u00a0\u202f]?[0-9]{3})*,[0-9]+|-
 _EXPONENT = re.compile(r"-?[0-9.]+[eE][-+]?[0-9]+")
 
 
-class Broken(NamedTuple):
-    """What stands in a cell and is no value: a formula without one, an error."""
-
-    message: str
-
-
-Value = str | Decimal | bool | date | time | Broken | None
-
-
-class Cell(NamedTuple):
-    """A value of a table and its place; an empty cell has None or an empty text."""
-
-    value: Value
-    mark: Mark
-
-
 def columns() -> dict[str, Any]:
     """The columns of a table by name, each with its schema; they are the keys of a price in a book."""
     found: dict[str, Any] = document("prices")["properties"]["prices"]["items"]["properties"]
     return found
+
+
+def has_own_columns(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether a table is a price book of bomgen's own: by its header, and by amounts that are plain numbers.
+
+    A header is one when it has the columns that each row needs, and no other but those of a price book, mistyped ones
+    among them. Amounts as people write them ("1.234,50 €") are those of a list.
+    """
+    header = next((row for row in rows if any(cell.filled for cell in row)), ())
+    known = [*columns(), DESCRIPTION]
+    names = [_name(cell) for cell in header]
+    if not header:
+        return True
+    if not {*NEEDED} <= {*names} or any(name and name not in known and not nearest(name, known) for name in names):
+        return False
+    amounts = [at for at, name in enumerate(names) if name in AMOUNTS]
+    cells = (row[at].value for row in rows for at in amounts if row is not header and at < len(row))
+    return not any(isinstance(value, str) and not _NUMBER.fullmatch(value) and read_amount(value) for value in cells)
+
+
+def _name(cell: Cell) -> str:
+    return str(cell.value or "").strip().lower().replace(" ", "_")
 
 
 def source_of(rows: Iterable[Sequence[Cell]], file: str, text: str = "") -> Source:
@@ -93,7 +101,7 @@ def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
     known = [*columns(), DESCRIPTION]
     names: list[str | None] = []
     for cell in header:
-        name = str(cell.value or "").strip().lower().replace(" ", "_")
+        name = _name(cell)
         if isinstance(cell.value, Broken):
             problems.append(Problem(cell.mark, "error", cell.value.message, "cell"))
         elif name and name not in known:
@@ -104,10 +112,6 @@ def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
             message = f"the column '{name}' is duplicated; keep one"
             problems.append(Problem(cell.mark, "error", message, "duplicate-column"))
         names.append(name or None)
-    for name in NEEDED:
-        if name not in names and not problems:
-            message = f"the column '{name}' is missing; each row needs one, and the first row must name it"
-            problems.append(Problem(header[0].mark, "error", message, "missing-column"))
     return names
 
 
@@ -127,7 +131,7 @@ def _entry(
             problems.append(Problem(cell.mark, "error", message, "no-column"))
             continue
         try:
-            entry[name] = _value(cell.value, name)
+            entry[name] = read_value(cell.value, name)
         except ValueError as error:
             rule = "cell" if isinstance(cell.value, Broken) else "type"
             problems.append(Problem(cell.mark, "error", str(error), rule, dotted))
@@ -150,10 +154,12 @@ def _missing(
             yield Problem(mark, "error", message, "missing-key", ".".join(str(step) for step in path))
 
 
-def _value(value: str | Decimal | bool | date | time | Broken, name: str) -> Any:
+def read_value(value: Value, name: str) -> Any:
     """What a cell of a column holds, as a YAML price book has it. Raises ValueError where that is nothing."""
     if isinstance(value, Broken):
         raise ValueError(value.message)
+    if value is None:
+        raise ValueError("an empty cell")
     if isinstance(value, time):
         raise ValueError(f"{value} is a time of day; write what the column '{name}' asks for")
     kinds = columns()[name]["type"]
