@@ -72,7 +72,7 @@ def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
     """The name of a price book and its prices; one that is wrong ends the command."""
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.pricing.books.book import check, entries
-    from bomgen.pricing.books.files import XLSX, open_book
+    from bomgen.reading.price_lists import is_text, open_book
 
     try:
         refuse_git_files(Path(book))
@@ -83,7 +83,7 @@ def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
         source = open_book(content, book)
         check(source)
     except PlanErrors as errors:
-        text = "" if Path(book).suffix.lower() == XLSX else content.decode("utf-8", "replace")
+        text = content.decode("utf-8", "replace") if is_text(book) else ""
         print_problems(errors.problems, lambda _: text)
         sys.exit(WRONG_PLAN)
     return source.data.get("name"), entries(source)

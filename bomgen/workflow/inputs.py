@@ -24,6 +24,7 @@ from bomgen.plan.types import Plan
 from bomgen.plan.unknown_parts import unknown_parts
 from bomgen.pricing.books import book
 from bomgen.pricing.books.book import KEPT, PriceBook, price_book
+from bomgen.reading.tables import PACKAGE
 from bomgen.report.result import Input
 from bomgen.report.user_template import Template
 from bomgen.workflow.base_plans import extended
@@ -173,8 +174,8 @@ def _steps(content: bytes, given: str) -> int:
 
     Raises PlanErrors for a workbook that is none.
     """
-    if _is_workbook(given):
-        from bomgen.pricing.books.xlsx import unpacked
+    if content.startswith(PACKAGE):
+        from bomgen.reading.workbooks import unpacked
 
         return unpacked(content, given) // BYTES_A_STEP
     return OF_PRICE * max(content.count(b"\n") + content.count(b"\r"), content.count(b"{"))
@@ -183,22 +184,9 @@ def _steps(content: bytes, given: str) -> int:
 @lru_cache(maxsize=KEPT)
 def _book(content: bytes, given: str) -> PriceBook:
     """The price book in the bytes of a file; kept, because every alternative of a plan asks for it."""
-    from bomgen.pricing.books.files import open_book
+    from bomgen.reading.price_lists import hidden_sheets, open_book
 
-    book = price_book(open_book(content, given))
-    return book._replace(hidden=_hidden_sheets(content)) if _is_workbook(given) else book
-
-
-def _hidden_sheets(content: bytes) -> tuple[str, ...]:
-    from bomgen.pricing.books.xlsx import hidden_sheets
-
-    return hidden_sheets(content)
-
-
-def _is_workbook(given: str) -> bool:
-    from bomgen.pricing.books.files import XLSX
-
-    return FilePath(given).suffix.lower() == XLSX
+    return price_book(open_book(content, given))._replace(hidden=hidden_sheets(content, given))
 
 
 def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
@@ -213,7 +201,7 @@ def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> by
 
 def text_of(file: PlanFile, name: str) -> str:
     """The text of a file that marks name: the plan's own, of a price book or a plan beside it; empty where none is."""
-    from bomgen.pricing.books.files import XLSX
+    from bomgen.reading.price_lists import is_text
 
     if name == file.name:
         return file.content.decode("utf-8", "replace")
@@ -222,7 +210,7 @@ def text_of(file: PlanFile, name: str) -> str:
     for given in (name, file.given(name)):
         place = real(file.folder / given)
         with suppress(OSError):  # gone since it was read
-            if place.suffix.lower() != XLSX and place.is_relative_to(file.root) and place.is_file():
+            if is_text(place.name) and place.is_relative_to(file.root) and place.is_file():
                 return place.read_bytes().decode("utf-8", "replace")
     return ""
 

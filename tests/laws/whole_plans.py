@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bomgen.output.price_lists.forms import written
 from bomgen.pricing.books.book import entries
-from bomgen.pricing.books.files import open_book
+from bomgen.reading.price_lists import open_book
 from bomgen.workflow.inputs import PlanFile
 
 MACHINES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (

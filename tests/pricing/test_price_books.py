@@ -26,11 +26,10 @@ from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.provenance import Mark
 from bomgen.output.price_lists.forms import written
 from bomgen.output.xlsx.package import package
-from bomgen.pricing.books import csv as separated
-from bomgen.pricing.books import xlsx
 from bomgen.pricing.books.book import PriceBook, check, entries, price_book
-from bomgen.pricing.books.files import open_book
-from bomgen.pricing.books.xlsx import MAX_ENTRIES, MAX_EXPANDED
+from bomgen.reading import separated, workbooks
+from bomgen.reading.price_lists import open_book
+from bomgen.reading.workbooks import MAX_ENTRIES, MAX_EXPANDED
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import PlanFile, open_plan, price_books_of
 from bomgen.workflow.pipeline import work_out
@@ -174,10 +173,10 @@ def test_what_no_price_book_is(text: str, place: str, rule: str) -> None:
 
 
 def test_other_kinds_of_file_are_refused() -> None:
-    """A kind that is not read is said to be so; text of another encoding as well."""
-    assert "is not a format of price books" in refused(b"", "book.ods")[0]
-    assert "not UTF-8" in refused("part,price,currency\n".encode("utf-16"))[0]
-    assert "at most" in refused("a" * (1 << 21))[0]
+    """A kind that is not read is said to be so, and a file that is too large; any encoding of Unicode is read."""
+    assert "is not a format of tables" in refused(b"", "book.numbers")[0]
+    assert "x" == book_of("part,price,currency\nx,1,USD\n".encode("utf-16")).prices[0].part
+    assert "at most" in refused("a" * (5 * 10**6 + 1))[0]
 
 
 def test_a_yaml_book_may_leave_the_currency_to_its_prices() -> None:
@@ -288,15 +287,15 @@ def test_a_package_that_means_harm_is_refused(content: bytes) -> None:
 
 
 def test_a_workbook_is_unpacked_once_to_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its steps of work are known from the same look at its parts, however many alternatives ask for its prices."""
+    """It is judged and searched once, however many alternatives ask for its prices."""
     looked: list[object] = []
-    monkeypatch.setattr(xlsx, "ZipFile", lambda stream: looked.append(stream) or ZipFile(stream))
+    monkeypatch.setattr(workbooks, "ZipFile", lambda stream: looked.append(stream) or ZipFile(stream))
     (tmp_path / "book.xlsx").write_bytes(sheet(HEADER, ("qm9700", 1, "USD")))
     file = PlanFile("plan.yaml", b"", tmp_path, tmp_path)
     found = [price_books_of(file, [("book.xlsx", Mark("plan.yaml", 1, 1))], "quote.price_book")[0] for _ in range(3)]
     assert found[0] == found[2]
     assert ["qm9700"] == [price.part for price in found[0][0].prices]
-    assert 1 == len(looked)
+    assert 2 == len(looked)
 
 
 def test_rows_far_down_are_found_and_bounded() -> None:

@@ -26,7 +26,7 @@ PACKAGE = ROOT / "bomgen"
 DATA = PACKAGE / "data"
 ROOMS = (
     *("core", "catalog", "fabric", "optics", "plan", "sizing", "site", "design", "cabling", "pricing"),
-    *("report", "output", "workflow", "cli"),
+    *("reading", "report", "output", "workflow", "cli"),
 )
 """From the ground up: a room imports those before it. The package itself and `__main__` may import any."""
 THIRD_PARTY = {
@@ -34,7 +34,8 @@ THIRD_PARTY = {
     "jsonschema": ("core.schema",),
     "jinja2": ("output.markdown_html", "output.user_templates.sandbox"),
     "markupsafe": ("output.markdown_html",),
-    "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.price_lists.xlsx", "pricing.books.xlsx"),
+    "openpyxl": ("output.xlsx.*", "output.wiring.xlsx", "output.price_lists.xlsx"),
+    "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
         *("fabric.links.*", "site.floor_plan", "cabling.*", "report.elevations.placement"),

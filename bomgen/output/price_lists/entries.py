@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bomgen.pricing.books.table import DESCRIPTION, columns
 from bomgen.pricing.quote import QuoteLine
+from bomgen.reading.price_table import DESCRIPTION, columns
 
 Entry = Mapping[str, Any]
 """A price by the keys of price books."""

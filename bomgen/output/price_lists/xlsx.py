@@ -14,7 +14,7 @@ from openpyxl.utils import get_column_letter
 
 from bomgen.output.price_lists.entries import Entry, column_names
 from bomgen.output.xlsx.package import package
-from bomgen.pricing.books.table import DATES, DESCRIPTION
+from bomgen.reading.price_table import DATES, DESCRIPTION
 
 SUFFIXES = (".xlsx",)
 BINARY = True

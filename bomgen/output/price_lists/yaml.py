@@ -9,7 +9,7 @@ from decimal import Decimal
 from bomgen.core.yaml_edit import quote_double
 from bomgen.output.price_lists.entries import Entry
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
-from bomgen.pricing.books.table import DESCRIPTION
+from bomgen.reading.price_table import DESCRIPTION
 
 SUFFIXES = (".yaml", ".yml")
 BINARY = False

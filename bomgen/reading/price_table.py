@@ -11,19 +11,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
+from bomgen.reading.cells import Broken, Cell
 
 DESCRIPTION = "description"
 """A column for whoever reads the table."""
 NEEDED = ("part", "currency")
 DATES = ("valid_until", "date")
-MAX_ROWS, MAX_COLUMNS = 20_000, 50
+MAX_ROWS = 20_000
 """What a price list needs at most; more is another table, or an attack."""
 MAX_SHOWN = 40
 """Characters of a cell that a message repeats."""
@@ -33,22 +34,6 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _GROUPED = re.compile(r"-?[0-9]{1,3}(?:[,'\u2019 \u00a0\u202f][0-9]{3})+(\.[0-9]+)?")
 _COMMA = re.compile(r"-?[0-9]{1,3}(?:[.'\u2019 \u00a0\u202f]?[0-9]{3})*,[0-9]+|-?[0-9]+,[0-9]+")
 _EXPONENT = re.compile(r"-?[0-9.]+[eE][-+]?[0-9]+")
-
-
-class Broken(NamedTuple):
-    """What stands in a cell and is no value: a formula without one, an error."""
-
-    message: str
-
-
-Value = str | Decimal | bool | date | time | Broken | None
-
-
-class Cell(NamedTuple):
-    """A value of a table and its place; an empty cell has None or an empty text."""
-
-    value: Value
-    mark: Mark
 
 
 def columns() -> dict[str, Any]:

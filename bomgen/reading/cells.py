@@ -1,0 +1,80 @@
+"""A table as somebody sent it: rows of cells, each with its place."""
+
+from __future__ import annotations
+
+from datetime import date, time
+from decimal import Decimal
+from typing import NamedTuple
+
+from bomgen.core.provenance import Mark
+
+
+class Broken(NamedTuple):
+    """What stands in a cell and is no value: a formula without one, an error."""
+
+    message: str
+
+
+Value = str | Decimal | bool | date | time | Broken | None
+
+
+class Cell(NamedTuple):
+    """A value of a table and its place; an empty cell has None or an empty text."""
+
+    value: Value
+    mark: Mark
+
+    @property
+    def filled(self) -> bool:
+        """Whether anything stands in it."""
+        return self.value is not None and self.value != ""
+
+
+class Area(NamedTuple):
+    """Cells that were merged into one, from the first row and column to the last; they count from 1."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+
+class RawTable(NamedTuple):
+    """A sheet of a workbook, or the one table of a text with separators."""
+
+    name: str
+    """The title of the sheet; empty for text."""
+    rows: tuple[tuple[Cell, ...], ...]
+    """Every row from the first on, in a workbook up to its last cell with a value: the row of line n is `rows[n - 1]`,
+    and an empty one is `()`. Rows of text follow each other, wherever their lines begin."""
+    hidden: bool = False
+    """Whether whoever opens the workbook does not see the sheet."""
+    merged: tuple[Area, ...] = ()
+    """Merged cells; their value stands in the first cell alone."""
+
+
+def fill_merged(table: RawTable) -> RawTable:
+    """The table with the value of cells that were merged down a column in every row of them.
+
+    Cells that were merged across columns are titles, whose value stays where it is.
+    """
+    tall = [area for area in table.merged if area.bottom > area.top and area.left == area.right]
+    if not tall:
+        return table
+    rows = [list(row) for row in table.rows]
+    for area in tall:
+        first = cell_at(table, area.top, area.left)
+        if first is None or not first.filled:
+            continue
+        for line in range(area.top + 1, min(area.bottom, len(rows)) + 1):
+            row = rows[line - 1]
+            row += [Cell(None, Mark(first.mark.file, line, at)) for at in range(len(row) + 1, area.left + 1)]
+            if not row[area.left - 1].filled:
+                row[area.left - 1] = Cell(first.value, row[area.left - 1].mark)
+    return table._replace(rows=tuple(map(tuple, rows)))
+
+
+def cell_at(table: RawTable, line: int, column: int) -> Cell | None:
+    """The cell at a line and column of a sheet, both from 1; None beyond the last one of its row."""
+    row = table.rows[line - 1] if line <= len(table.rows) else ()
+    return row[column - 1] if column <= len(row) else None

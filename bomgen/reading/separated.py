@@ -1,0 +1,141 @@
+"""Text with separators, in whatever encoding, as rows of cells, each with the line and column that it begins at."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from bomgen.core.csv_fields import FORMULA_STARTS
+from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
+from bomgen.core.provenance import Mark
+from bomgen.reading.cells import Cell
+
+SEPARATORS = (",", ";", "\t", "|")
+MAX_BYTES = 5 * 10**6
+"""20 000 rows of 250 bytes."""
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""What files begin with, and the encoding that it says; the mark of UTF-32 begins with that of UTF-16."""
+CHINESE, WESTERN = "gb18030", "cp1252"
+JUDGED = 100
+"""Lines that the separator is judged by."""
+_HIGH = re.compile(rb"[\x80-\xff]+")
+_QUOTED = re.compile(r'"([^"]*(?:""[^"]*)*)"')
+_QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|\r\n])) *"[^"]*(?:""[^"]*)*"')
+_BLANKS = re.compile(" *")
+_NAMED = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
+"""The first line by which Excel is told the separator."""
+
+
+def decode_text(content: bytes, file: str) -> tuple[str, str]:
+    """The text of a file, and its encoding: what its mark says, UTF-16 without a mark, UTF-8, GB18030 or Windows-1252.
+
+    Text that is not UTF-8 is taken for Chinese where its bytes beyond ASCII come in pairs, as those of GB 2312 do.
+    Raises PlanErrors for too many bytes, and for what is no text.
+    """
+    if len(content) > MAX_BYTES:
+        raise _wrong(Mark(file, 1, 1), f"{len(content)} bytes; a table of at most {MAX_BYTES} is read", "table-limit")
+    encoding = next((encoding for mark, encoding in MARKS if content.startswith(mark)), None) or _guess(content)
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        message = f"not text in {encoding}: byte {content[error.start]:#04x}; save the file as UTF-8"
+        raise _wrong(Mark(file, 1, 1), message, "encoding") from None
+    if "\0" in text:
+        raise _wrong(Mark(file, 1, 1), "this is no text; save the table as .csv or .xlsx", "encoding")
+    return text.removeprefix("\ufeff"), encoding.removesuffix("-sig")
+
+
+def _guess(content: bytes) -> str:
+    """The encoding of bytes without a mark."""
+    low, high = content[0 : JUDGED**2 : 2].count(0), content[1 : JUDGED**2 : 2].count(0)
+    if low or high:  # separators and digits of UTF-16 have one byte that is zero
+        return "utf-16-be" if low > high else "utf-16-le"
+    for encoding in ("utf-8", CHINESE):
+        try:
+            content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        runs = [len(found[0]) for found in _HIGH.finditer(content)]
+        if encoding != CHINESE or sum(length % 2 for length in runs) < len(runs) / 2:
+            return encoding
+    return WESTERN
+
+
+def rows(text: str, file: str) -> Iterator[tuple[Cell, ...]]:
+    """The rows of CSV (RFC 4180), separated by a comma, a semicolon, a tab or a bar: what divides most rows alike.
+
+    Blanks around a field are left out, and the apostrophe that keeps a text from being run as a formula. Raises
+    PlanErrors for quotes that do not match.
+    """
+    named = _NAMED.match(text)
+    at, line, start = (named.end(), 2, named.end()) if named else (0, 1, 0)
+    separator = named[1] if named else find_separator(text)
+    plain = re.compile(rf"[^{re.escape(separator)}\r\n]*")
+    row: list[Cell] = []
+    while at < len(text):
+        at = _end(_BLANKS, text, at)
+        mark = Mark(file, line, at - start + 1)
+        if text[at : at + 1] == '"':
+            found = _QUOTED.match(text, at)
+            if found is None:
+                raise _wrong(mark, 'an unclosed quote "; close it, or write it twice to mean itself', "csv")
+            value = found[1].replace('""', '"')
+            for end in LINE_END.finditer(text, at, found.end()):
+                line, start = line + 1, end.end()
+            at = _end(_BLANKS, text, found.end())
+        else:
+            end_of_field = _end(plain, text, at)
+            value, at = text[at:end_of_field], end_of_field
+        row.append(Cell(_unescape_formula(value.replace("\r\n", "\n").strip()), mark))
+        if text[at : at + 1] == separator:
+            at += 1
+            if at < len(text):
+                continue
+        end_of_line = LINE_END.match(text, at)
+        if end_of_line is None and at < len(text):
+            message = 'text after a closing quote "; write a quote within quotes twice'
+            raise _wrong(Mark(file, line, at - start + 1), message, "csv")
+        yield tuple(row)
+        row = []
+        if end_of_line:
+            at = end_of_line.end()
+            line, start = line + 1, at
+
+
+def find_separator(text: str) -> str:
+    """What divides most of the first lines into the same number of fields; of several the one with most fields.
+
+    Titles above a table have none, prices with a decimal comma have commas that its header lacks.
+    """
+    lines = [line for line in _QUOTED_FIELD.sub("", text[: JUDGED**2]).splitlines() if line.strip()][:JUDGED]
+
+    def score(separator: str) -> tuple[int, int]:
+        counts = Counter(line.count(separator) for line in lines)
+        del counts[0]
+        fields, alike = max(counts.items(), key=lambda found: (found[1], found[0]), default=(0, 0))
+        return alike, fields
+
+    return max(SEPARATORS, key=score)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where what a pattern finds at a place ends."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _unescape_formula(text: str) -> str:
+    """A text without the apostrophe that keeps it text in a spreadsheet."""
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) else text
+
+
+def _wrong(mark: Mark, message: str, rule: str) -> PlanErrors:
+    return PlanErrors([Problem(mark, "error", message, rule)])
