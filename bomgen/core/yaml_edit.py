@@ -49,7 +49,7 @@ def append_item(text: str, path: Path, value: Any) -> str:
     def append(data: Any) -> None:
         _find(data, path).append(value)
 
-    return _edit(text, path, append, lambda body, root: _insert(body, root, _node(root, path), None, value))
+    return _edit(text, path, append, lambda body, root: _insert(body, _node(root, path), None, value))
 
 
 def remove_item(text: str, path: Path) -> str:
@@ -111,7 +111,8 @@ def _edit(text: str, path: Path, change: Callable[[Any], None], write: Callable[
     try:
         wanted = deepcopy(read(body, "").data)
         change(wanted)
-        edited = write(body, yaml.compose(body, Loader=Loader))
+        root = yaml.compose(body, Loader=Loader)
+        edited = write(body, root) if root else body
         same = read(edited, "").data == deepcopy(_exact(wanted))
     except (PlanErrors, LookupError, AttributeError, TypeError) as error:
         raise NotEditable(dotted) from error
@@ -172,7 +173,7 @@ def _set(text: str, root: yaml.Node, path: Path, value: Any) -> str:
         if child is None:
             if not isinstance(node, yaml.MappingNode):
                 return _replace(text, root, path[:depth], _nested(path[depth:], value))
-            return _insert(text, root, node, str(step), _nested(path[depth + 1 :], value))
+            return _insert(text, node, str(step), _nested(path[depth + 1 :], value))
         node = child
     return _replace(text, root, path, value)
 
@@ -224,7 +225,7 @@ def _in_flow(root: yaml.Node, path: Path) -> bool:
     return any(getattr(_node(root, path[:depth]), "flow_style", False) for depth in range(len(path)))
 
 
-def _insert(text: str, root: yaml.Node, node: yaml.Node, key: str | None, value: Any) -> str:
+def _insert(text: str, node: yaml.Node, key: str | None, value: Any) -> str:
     """The text with a key of a mapping, or with an item of a list, behind the last one."""
     if not isinstance(node, yaml.CollectionNode):
         raise TypeError("nothing can be inserted into a plain value")

@@ -68,6 +68,7 @@ class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mis
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     def resolve(self, kind: type[yaml.Node], _value: Any, _implicit: Any) -> str:
+        """The tag of a node: that of its kind."""
         return _TAGS[kind]
 
 

@@ -80,9 +80,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         elif cells["discount"].filled:
             below.append((cells["discount"], cells["amount"]))
     others = {each.name: each.rows for each in tables if each is not table}
-    return ReturnedQuote(
-        name, fingerprint, table.name, mark.mark, tuple(lines), tuple(added), tuple(below), others
-    )
+    return ReturnedQuote(name, fingerprint, table.name, mark.mark, tuple(lines), tuple(added), tuple(below), others)
 
 
 def name_cell(sheet: str, mark: Mark) -> str:

@@ -155,8 +155,7 @@ class CustomerQuote(NamedTuple):
     """The plan first; empty where there are none."""
     protected: bool
     id: str | None
-    """The name of the plan and a fingerprint of what the quote says, by which an edited workbook is recognised; None: it
-    is not."""
+    """The plan's name and a fingerprint of what is said, by which an edited workbook is recognised; None: it is not."""
     expansion: QuotedExpansion | None = None
     """Of a quote for what is added to a cluster that stands."""
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Context, Decimal
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
-from bomgen.reading.cells import Broken, Cell
+from bomgen.reading.cells import Cell, Value
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, name_cell
 
 RULE = "apply-conflict"
 DERIVED = ("amount",)
 """Columns of the bill that are formulas: they are judged by what the others come to."""
+SURE_DIGITS = Context(prec=13)
+"""Of 15 that a sheet has, the last ones are those of binary fractions."""
 Rows = Sequence[tuple[Cell, ...]]
 
 
@@ -31,6 +34,9 @@ class TextChange(NamedTuple):
     """A row of another sheet, or of the totals: what it was, and what it is."""
 
     sheet: str
+    """The title of the sheet as it came back."""
+    base: str
+    """That of today."""
     before: tuple[Cell, ...]
     """Empty where the row was added."""
     after: tuple[Cell, ...]
@@ -50,20 +56,13 @@ class Changes(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def find_changes(base: ReturnedQuote, returned: ReturnedQuote, names: Mapping[str, str]) -> Changes:
-    """What differs between the workbook of today and the one that came back; `names` are the titles of columns."""
+def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
+    """What differs between the workbook of today and the one that came back."""
     problems = list[Problem]()
     lines = list(_line_changes(base, returned, problems))
     rates = list(_rate_changes(base, returned, problems))
     texts = list(_text_changes(base, returned, problems))
-    _judge_broken(lines, names, returned.bill, problems)
-    return Changes(
-        tuple(change for change in lines if not isinstance(change.after.value, Broken)),
-        tuple(rates),
-        tuple(texts),
-        returned.added,
-        tuple(problems),
-    )
+    return Changes(tuple(lines), tuple(rates), tuple(texts), returned.added, tuple(problems))
 
 
 def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
@@ -72,8 +71,13 @@ def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
 
 
 def is_same(before: Cell, after: Cell) -> bool:
-    """Whether two cells say the same; nothing and an empty text do."""
-    return before.value == after.value or not (before.filled or after.filled)
+    """Whether two cells say the same, but for what programs disagree on in the last digits; nothing is an empty text."""
+    return simplify(before.value) == simplify(after.value) or not (before.filled or after.filled)
+
+
+def simplify(value: Value) -> Value:
+    """A value without the digits that programs disagree on."""
+    return SURE_DIGITS.create_decimal(value).normalize() if isinstance(value, Decimal) else value
 
 
 def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[LineChange]:
@@ -108,13 +112,6 @@ def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
                     yield LineChange(line.id, key, before, row.cells[key])
 
 
-def _judge_broken(lines: Sequence[LineChange], names: Mapping[str, str], bill: str, problems: list[Problem]) -> None:
-    """Note inputs that have no value; the price of a charge that is a share of the hardware is none."""
-    for change in lines:
-        if isinstance(change.after.value, Broken) and not isinstance(change.before.value, Broken):
-            problems.append(conflict(change.after, bill, f"{names[change.key]}: {change.after.value.message}"))
-
-
 def _rate_changes(
     base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]
 ) -> Iterator[tuple[Cell, Cell, Cell]]:
@@ -140,11 +137,12 @@ def _text_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[P
             message = f"the sheet '{name}' was deleted or renamed; give it back its name"
             problems.append(Problem(returned.mark, "error", message, RULE))
             continue
-        yield from _row_changes(names[name], _filled(rows), _filled(returned.sheets[names[name]]))
-    for name in returned.sheets.keys() - set(names.values()):
-        if rows := _filled(returned.sheets[name]):
+        yield from _row_changes((names[name], name), _filled(rows), _filled(returned.sheets[names[name]]))
+    for name, added in returned.sheets.items():
+        filled = _filled(added)
+        if name not in names.values() and filled:
             message = f"the sheet '{name}' was added; nothing of it can go into the plan: delete it"
-            problems.append(conflict(_first(rows[0]), name, message))
+            problems.append(conflict(_first(filled[0]), name, message))
 
 
 def _pair_sheets(base: ReturnedQuote, returned: ReturnedQuote) -> dict[str, str]:
@@ -164,7 +162,7 @@ def _first(row: tuple[Cell, ...]) -> Cell:
     return next(cell for cell in row if cell.filled)
 
 
-def _row_changes(sheet: str, before: Rows, after: Rows) -> Iterator[TextChange]:
+def _row_changes(sheet: tuple[str, str], before: Rows, after: Rows) -> Iterator[TextChange]:
     """Rows that differ, in pairs where as many stand in their place."""
     matcher = SequenceMatcher(None, [_key(row) for row in before], [_key(row) for row in after], autojunk=False)
     for kind, start, end, new_start, new_end in matcher.get_opcodes():
@@ -172,12 +170,12 @@ def _row_changes(sheet: str, before: Rows, after: Rows) -> Iterator[TextChange]:
         paired = min(len(old), len(new)) if kind == "equal" or len(old) == len(new) else 0
         for was, now in zip(old[:paired], new[:paired], strict=True):
             if any(not is_same(*cells) for cells in _side_by_side(was, now)):
-                yield TextChange(sheet, was, now, _first(now))
+                yield TextChange(*sheet, was, now, _first(now))
         here = after[min(new_start, len(after) - 1)] if after else before[start]
         for was in old[paired:]:
-            yield TextChange(sheet, was, (), _first(here))
+            yield TextChange(*sheet, was, (), _first(here))
         for now in new[paired:]:
-            yield TextChange(sheet, (), now, _first(now))
+            yield TextChange(*sheet, (), now, _first(now))
 
 
 def _key(row: tuple[Cell, ...]) -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from bomgen.catalog.part_records import slug
+from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Document
 from bomgen.core.language import Language
@@ -87,9 +88,9 @@ def value_at(data: Any, path: Path) -> Any:
     return data
 
 
-def propose_edits(base: Base, changes: Changes) -> Proposal:
-    """The edits that give what was changed, as far as the plan can say it."""
-    editor = _Editor(base)
+def propose_edits(base: Base, changes: Changes, bill: str) -> Proposal:
+    """The edits that give what was changed, as far as the plan can say it; `bill` is the sheet of the bill."""
+    editor = _Editor(base, bill)
     for change in changes.lines:
         editor.change_line(change)
     editor.set_prices()
@@ -114,8 +115,9 @@ def propose_edits(base: Base, changes: Changes) -> Proposal:
 class _Editor:
     """Collects edits and problems, change after change."""
 
-    def __init__(self, base: Base) -> None:
+    def __init__(self, base: Base, bill: str) -> None:
         self.base = base
+        self.bill = bill
         self.edits: list[Edit] = []
         self.prices: dict[str, Decimal] = {}
         self.counted: dict[tuple[str, str], LineChange] = {}
@@ -134,11 +136,11 @@ class _Editor:
 
     def refuse(self, cell: Cell, message: str, sheet: str | None = None, path: str = "") -> None:
         """Note a change that the plan cannot take."""
-        self.problems.append(conflict(cell, sheet or self.base.returned.bill, message, path))
+        self.problems.append(conflict(cell, sheet or self.bill, message, path))
 
     def tell(self, cell: Cell, what: str, before: Value, after: Value, sheet: str | None = None) -> None:
         """Note a change in words."""
-        place = name_cell(sheet or self.base.returned.bill, cell.mark)
+        place = name_cell(sheet or self.bill, cell.mark)
         self.differences.append(f"{place}  {what}: {show(before)} -> {show(after)}")
 
     # lines ----------------------------------------------------------------------------------------------------------
@@ -147,6 +149,10 @@ class _Editor:
         """Take a change of a line of the bill."""
         line = self._lines[change.line]
         title = self.base.titles[change.key]
+        if isinstance(change.after.value, Broken):
+            if change.key != PRICE or line.line.charge is None or line.line.charge.share is None:
+                self.refuse(change.after, f"{title}: {change.after.value.message}")
+            return
         if change.key in NAMES:
             self._rename(change, line.line)
             return
@@ -236,9 +242,7 @@ class _Editor:
     def set_discounts(self) -> None:
         """A discount for a category whose lines all have it and none of its own, else for the line."""
         for category in dict.fromkeys(self._lines[line].line.category for line in self._discounts):
-            lines = [
-                line for line in self._lines.values() if line.line.category == category and not line.line.in_stock
-            ]
+            lines = [line for line in self._lines.values() if line.line.category == category and not line.line.in_stock]
             shares = {line.line.id: line.discount for line in lines}
             shares |= {line: share for line, (share, _) in self._discounts.items() if line in shares}
             given = self.base.report.plan.quote.discounts
@@ -276,9 +280,9 @@ class _Editor:
         design, data = cluster.design, value_at(self.base.source.data, base) or {}
         server = cluster.plan.cluster.server
         if alone.id == "server" and server and design.sizing.servers:
-            unit = server.trays or 1
+            unit = unit_of(server)
             servers = int(design.sizing.servers.value) + more * unit
-            counts = {"racks": servers // unit, "gpus": servers * server.gpus, "servers": servers}
+            counts = {"racks": servers // unit, "gpus": servers * int(server.gpus.value), "servers": servers}
             key = next((key for key in counts if data.get(key) is not None), "servers")
             return Edit((*base, key), "set", counts[key])
         if alone.id == "gpu" and server is None and data.get("servers") is None:
@@ -300,7 +304,7 @@ class _Editor:
         cluster, base = self._cluster(line)
         server = cluster.plan.cluster.server
         if line.alone().id == "server" and line.category not in cluster.plan.spares:
-            return Edit((*base, "spare_servers"), "set", wanted * ((server.trays if server else 0) or 1))
+            return Edit((*base, "spare_servers"), "set", wanted * unit_of(server))
         return Edit(("spares", line.category), "set", wanted)
 
     def _cluster(self, line: Line) -> tuple[Report, Path]:
@@ -315,7 +319,7 @@ class _Editor:
         """Take another tax rate, or another share of the hardware."""
         path = self._rate_path(str(label.value))
         if path is None:
-            self.loose.append((self.base.returned.bill, after))
+            self.loose.append((self.bill, after))
             return
         share = _number(after) if after.filled else Decimal(0)
         if share is None or not 0 <= share <= 1:
@@ -346,7 +350,9 @@ class _Editor:
             text = next(cell.value for cell in row if cell.filled)
             if any(isinstance(cell.value, str) and cell.filled for cell in row):
                 what = "deleted" if change.before else "added"
-                message = f"the row {show(text)} was {what}, which no key of the plan says; put the sheet back as it was"
+                message = (
+                    f"the row {show(text)} was {what}, which no key of the plan says; put the sheet back as it was"
+                )
                 self.refuse(change.at, message, change.sheet)
             else:
                 self.loose += [(change.sheet, cell) for cell in row if cell.filled]
@@ -459,10 +465,8 @@ class _Editor:
 
     def _is_term(self, change: TextChange) -> bool:
         """Whether a row is one of the plan's own terms, or a sentence that was added to them."""
-        if change.sheet != self.base.document.section("terms").title and change.sheet in self.base.returned.sheets:
-            titles = {section.title for section in self.base.document.sections}
-            if change.sheet in titles or change.sheet == self._words("quote-quotation"):
-                return False
+        if change.base != self.base.document.section("terms").title:
+            return False
         filled = [cell for cell in change.before or change.after if cell.filled]
         if len(filled) != 1 or not isinstance(filled[0].value, str):
             return False
@@ -477,7 +481,7 @@ class _Editor:
         removed = list[int]()
         added = list[str]()
         for change in self._terms:
-            before, after = (next((cell for cell in row if cell.filled), None) for row in change[1:3])
+            before, after = (next((cell for cell in row if cell.filled), None) for row in (change.before, change.after))
             if before is None and after is not None:
                 self.tell(after, "quote.terms", None, after.value, change.sheet)
                 added.append(str(after.value))
@@ -528,6 +532,11 @@ class _Editor:
             self.edits.append(Edit(CHARGES, "append", charge))
 
 
+def unit_of(server: Server | None) -> int:
+    """The servers of what is bought at once: the trays of a rack-scale system."""
+    return int(server.trays.value) if server and server.trays else 1
+
+
 # values -------------------------------------------------------------------------------------------------------------
 
 
@@ -539,7 +548,7 @@ def _number(cell: Cell) -> Decimal | None:
 
 def write_share(share: Fraction) -> str:
     """A share as plans have it: 12.5%."""
-    percent = share * 100  # noqa: PLR2004 - per cent
+    percent = share * PERCENT
     return f"{(Decimal(percent.numerator) / Decimal(percent.denominator)).normalize():f}%"
 
 
@@ -568,6 +577,7 @@ def show(value: Value | int | Fraction) -> str:
     return f"'{shown}'" if isinstance(value, str) else shown
 
 
+PERCENT, MONTHS = 100, 12
 SHOWN = 60
 """Characters of a text that a message repeats."""
 
@@ -579,7 +589,7 @@ def read_date(value: Value, words: Language) -> date | None:
     if isinstance(value, date):
         return value
     text = str(value).strip()
-    months = {words.words[f"month-{number:02}"]: number for number in range(1, 13)}  # noqa: PLR2004 - months
+    months = {words.words[f"month-{number:02}"]: number for number in range(1, MONTHS + 1)}
     pattern = re.escape(words.date_format)
     fields: Sequence[tuple[str, str]] = (
         ("year", r"(?P<year>\d{4})"),
@@ -598,5 +608,3 @@ def read_date(value: Value, words: Language) -> date | None:
         return date(int(given["year"]), month, int(given["day"]))
     except ValueError:
         return None
-
-
