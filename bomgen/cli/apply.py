@@ -89,6 +89,8 @@ def _tell(found: Application, plan: str) -> None:
         say("What follows from that, worked out by the plan and not as in the workbook:")
         for line in found.follows:
             say(f"  {line}")
+    if found.problems:
+        return
     for name, before, after in found.files:
         shown = str(Path(plan).parent / name)
         old, new = (text.decode("utf-8", "replace").splitlines() for text in (before, after))

@@ -47,6 +47,7 @@ BOOKS: Path = ("quote", "price_book")
 BOOK_SUFFIX = ".prices.yaml"
 STALE = "apply-state"
 ZERO = Decimal(0)
+TYPED = "was typed, or its formula was changed"
 SEARCHED = 3
 """Conflicts for which the nearest plan is searched: each takes a dozen designs."""
 
@@ -84,7 +85,7 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
         _check_state(base, returned)
     changes = find_changes(base.returned, returned)
     proposal = propose_edits(base, changes, returned.bill)
-    wanted = total_of(returned, base)
+    computed = compute_workbook(returned, base)
     problems = list(proposal.problems)
     edited, files = file, list[tuple[str, bytes, bytes]]()
     try:
@@ -99,9 +100,10 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     names = _renamed(base, rebuilt)
     follows = list(_follows(base, rebuilt, returned, names))
     problems += _unmet(base, rebuilt, returned, proposal, names, edited)
-    problems += _loose_problems(base, rebuilt, returned, proposal, wanted, bool(follows))
-    if not problems and not follows and after.quote.totals.amount != wanted["amount"]:
-        problems.append(_other_total(base, rebuilt, returned, wanted["amount"]))
+    problems = problems or _typed_over(base, returned, computed)
+    problems = problems or list(_loose_problems(rebuilt, proposal, computed, bool(follows)))
+    if not problems and not follows and after.quote.totals.amount != computed.totals["amount"]:
+        problems = [_other_total(base, rebuilt, returned, computed.totals["amount"])]
     return Application(
         proposal.differences,
         tuple(follows),
@@ -322,13 +324,6 @@ def _unmet(
         if value == _decimal(change.after):
             continue
         title = base.titles[key].lower()
-        if key == PRICE:
-            message = (
-                f"the price of '{line_id}' is a share of the hardware and was typed over; "
-                "change the share below the lines, or write a `price` at `quote.charges`"
-            )
-            found.append(conflict(change.after, returned.bill, message, line_id))
-            continue
         message = f"{title} {show(change.after.value)} of '{line_id}'; the plan gives {show(value)}"
         origin = base.lines[line_id].line
         typed = came[line_id]
@@ -363,37 +358,40 @@ def _other_total(base: Base, rebuilt: Base, returned: ReturnedQuote, wanted: Dec
 # what the workbook comes to -----------------------------------------------------------------------------------------
 
 
-def total_of(returned: ReturnedQuote, base: Base) -> dict[str, Decimal]:
-    """What the inputs of a workbook come to, by the rules of a quote: list, discount, net, tax and amount."""
+class Computed(NamedTuple):
+    """What the inputs of a workbook come to, by the rules of a quote."""
+
+    prices: Mapping[str, Decimal]
+    """Of the charges that are a share of the hardware, by the ids of their lines."""
+    totals: Mapping[str, Decimal]
+    """List, discount, net, tax and amount."""
+
+
+def compute_workbook(returned: ReturnedQuote, base: Base) -> Computed:
+    """What the pieces, prices, discounts and rates of a workbook come to, added rows among them."""
     currency = base.report.plan.quote.currency
     shares = _shares_of(returned, base)
-    hardware, listed, net = Fraction(0), Fraction(0), Fraction(0)
-    waiting = list[tuple[ReturnedLine, Fraction]]()
     charged = {base.words.word(f"category-{category}") for category in CHARGED}
-    priced = False
+    amounts, hardware = list[tuple[Fraction, Fraction]](), list[Fraction]()
     for line in (*returned.lines, *returned.added):
-        if line.id in shares:
-            waiting.append((line, shares[line.id]))
-            continue
         price = line.cells[PRICE].value
-        if not isinstance(price, Decimal):
+        if line.id in shares or not isinstance(price, Decimal):
             continue
-        before, after = _amounts(line, Fraction(price), currency)
-        listed, net = listed + before, net + after
+        amounts.append(_amounts(line, Fraction(price), currency))
         known = base.lines.get(line.id)
         if line.cells["category"].value not in charged and not (known and known.line.in_stock):
-            hardware, priced = hardware + after, True
-    for line, share in waiting:
-        if priced:
-            before, after = _amounts(line, Fraction(rounded(hardware * share, currency)), currency)
-            listed, net = listed + before, net + after
+            hardware.append(amounts[-1][1])
+    prices = {line: rounded(sum(hardware) * share, currency) for line, share in shares.items()} if hardware else {}
+    amounts += [_amounts(line, Fraction(prices[line.id]), currency) for line in returned.lines if line.id in prices]
+    listed = sum((before for before, _ in amounts), Fraction(0))
+    net = sum((after for _, after in amounts), Fraction(0))
     tax = Fraction(rounded(net * _tax_of(returned, base), currency))
     totals = {"list": listed, "discount": listed - net, "net": net, "tax": tax, "amount": net + tax}
-    return {key: rounded(value, currency) for key, value in totals.items()}
+    return Computed(prices, {key: rounded(value, currency) for key, value in totals.items()})
 
 
 def _amounts(line: ReturnedLine, price: Fraction, currency: str) -> tuple[Fraction, Fraction]:
-    """What a line comes to before and after its discount."""
+    """What a line comes to before and after its discount; wrong inputs, which are conflicts, come to nothing."""
     before = sum(map(Fraction, _pieces(line)), Fraction(0)) * price
     after = before * (1 - Fraction(_decimal(line.cells[DISCOUNT])))
     return Fraction(rounded(max(before, Fraction(0)), currency)), Fraction(rounded(max(after, Fraction(0)), currency))
@@ -401,13 +399,12 @@ def _amounts(line: ReturnedLine, price: Fraction, currency: str) -> tuple[Fracti
 
 def _shares_of(returned: ReturnedQuote, base: Base) -> dict[str, Fraction]:
     """The share of the hardware that each charge is, by the id of its line."""
-    found: dict[str, Fraction] = {}
-    for charge in base.report.plan.quote.charges:
-        if charge.share is not None and charge.id in base.lines:
-            name = base.words.message(base.lines[charge.id].line.description)
-            label = base.words.word("xlsx-share-of-hardware", name=name)
-            found[charge.id] = _rate(returned, label, Fraction(charge.share.value))
-    return found
+    labels, charges = base.share_labels, base.report.plan.quote.charges
+    return {
+        charge.id: _rate(returned, labels[charge.id], Fraction(charge.share.value))
+        for charge in charges
+        if charge.share is not None and charge.id in labels
+    }
 
 
 def _tax_of(returned: ReturnedQuote, base: Base) -> Fraction:
@@ -422,41 +419,56 @@ def _rate(returned: ReturnedQuote, label: str, otherwise: Fraction) -> Fraction:
     return otherwise
 
 
-def _loose_problems(
-    base: Base,
-    rebuilt: Base,
-    returned: ReturnedQuote,
-    proposal: Proposal,
-    wanted: Mapping[str, Decimal],
-    follows: bool,
-) -> Iterator[Problem]:
+def _typed_over(base: Base, returned: ReturnedQuote, computed: Computed) -> list[Problem]:
+    """Amounts, prices of charges or the total, where they were typed over or their formulas were changed.
+
+    A cell that is still as it was written was not computed again, as by programs that do not calculate. What is wrong
+    in one of these three makes the later ones wrong: only the first is told.
+    """
+    currency = base.report.plan.quote.currency
+    old = {line.id: line.cells for line in base.returned.lines}
+    lines = [line for line in returned.lines if line.id in old]
+    amounts, prices = list[Problem](), list[Problem]()
+    for line in lines:
+        price, amount = line.cells[PRICE], line.cells["amount"]
+        own = computed.prices.get(line.id)
+        if own is not None and not _is_one_of(price, own, old[line.id][PRICE]):
+            message = (
+                f"the price of '{line.id}' {TYPED}: it is a share of the hardware; change the share below the lines"
+            )
+            prices.append(conflict(price, returned.bill, message, line.id))
+        elif isinstance(price.value, Decimal):
+            comes_to = rounded(_amounts(line, Fraction(price.value), currency)[1], currency)
+            if not _is_one_of(amount, comes_to, old[line.id]["amount"]):
+                message = (
+                    f"the amount {show(amount.value)} of '{line.id}' {TYPED}: pieces, price and discount come to "
+                    f"{comes_to}; change these"
+                )
+                amounts.append(conflict(amount, returned.bill, message, line.id))
+    if amounts or prices or not returned.below:
+        return amounts or prices
+    total = returned.below[-1][1]
+    if _is_one_of(total, computed.totals["amount"], base.returned.below[-1][1]):
+        return []
+    comes_to = computed.totals["amount"]
+    message = f"the total {show(total.value)} {TYPED}: the lines come to {comes_to}; change prices or discounts"
+    return [conflict(total, returned.bill, message)]
+
+
+def _is_one_of(cell: Cell, computed: Decimal, before: Cell) -> bool:
+    """Whether a cell shows what is computed, or what stood there before, or nothing that is known."""
+    return not isinstance(cell.value, Decimal) or simplify(cell.value) in (simplify(computed), simplify(before.value))
+
+
+def _loose_problems(rebuilt: Base, proposal: Proposal, computed: Computed, follows: bool) -> Iterator[Problem]:
     """Cells that differ and that no key of the plan has, unless they show what the changed inputs come to."""
     given = {simplify(cell.value) for rows in rebuilt.returned.sheets.values() for row in rows for cell in row}
     given |= {simplify(cell.value) for row in rebuilt.returned.below for cell in row}
-    given |= {simplify(amount) for amount in wanted.values()}
+    given |= {simplify(amount) for amount in computed.totals.values()}
     for sheet, cell in proposal.loose:
         if not cell.filled or isinstance(cell.value, Broken) or simplify(cell.value) in given:
             continue
         if isinstance(cell.value, Decimal) and follows:
             continue
-        message = f"{show(cell.value)}: bomgen works this cell out; change what it comes from, or put it back"
+        message = f"{show(cell.value)}: this cell is computed; change what it comes from, or put it back"
         yield conflict(cell, sheet, message)
-    if not follows:
-        yield from _typed_amounts(base, returned)
-
-
-def _typed_amounts(base: Base, returned: ReturnedQuote) -> Iterator[Problem]:
-    """Amounts of lines that were typed over, or whose formula was changed."""
-    currency = base.report.plan.quote.currency
-    old = {line.id: line for line in base.returned.lines}
-    for line in returned.lines:
-        amount, price = line.cells["amount"].value, line.cells[PRICE].value
-        if not isinstance(amount, Decimal) or not isinstance(price, Decimal) or line.id not in old:
-            continue
-        computed = _amounts(line, Fraction(price), currency)[1]
-        if Fraction(amount) not in (computed, Fraction(_decimal(old[line.id].cells["amount"]))):
-            message = (
-                f"the amount {amount} of '{line.id}' was typed, or its formula changed: its pieces, price and discount "
-                f"come to {rounded(computed, currency)}; change these"
-            )
-            yield conflict(line.cells["amount"], returned.bill, message, line.id)

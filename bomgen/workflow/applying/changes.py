@@ -71,7 +71,7 @@ def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
 
 
 def is_same(before: Cell, after: Cell) -> bool:
-    """Whether two cells say the same, but for what programs disagree on in the last digits; nothing is an empty text."""
+    """Whether two cells say the same, but for the last digits, on which programs disagree; nothing is an empty text."""
     return simplify(before.value) == simplify(after.value) or not (before.filled or after.filled)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from math import ceil
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.work_budget import TooMuch, budget
 from bomgen.plan.clusters import KEY as CLUSTERS
-from bomgen.pricing.bill import Line
+from bomgen.pricing.bill import Bill, Line
 from bomgen.report.result import Report
 from bomgen.workflow.applying.plan_edits import unit_of
 from bomgen.workflow.inputs import catalog_of, source_of
@@ -44,32 +44,48 @@ def name_nearest(report: Report, file: PlanFile, wanted: Wanted) -> str:
     found = [*_by_spares(report, file, wanted), *_by_servers(report, file, wanted), *_by_ratio(report, file, wanted)]
     explained = f"`bomgen explain {file.name} {wanted.line.path or wanted.line.id}` says how"
     if not found:
-        return f"it is worked out, and neither spares nor other numbers of servers give it; {explained}"
-    return f"it is worked out; {', or '.join(found)} gives it, and {explained}"
+        tried = "neither spares nor another number of servers nor another oversubscription gives it"
+        return f"it is worked out, and {tried}; {explained}"
+    return f"it is worked out; {', or '.join(found)}; {explained}"
 
 
-def _line(file: PlanFile, settings: list[str], line_id: str) -> tuple[int, int] | None:
-    """The pieces of a line, installed and spare, of a plan with settings; None where that cannot be built."""
+def _try(file: PlanFile, settings: Sequence[str]) -> Bill | None:
+    """The bill of a plan with settings; None where that cannot be built."""
     with suppress(PlanErrors, TooMuch, BrokenResult), budget():
         source = source_of(file, settings)
-        report, _ = build_report(file, source, catalog_of(file, source), (), None)
-        for line in report.bill.lines:
-            if line.id == line_id:
-                return int(line.quantity.value), int(line.spare.value) if line.spare else 0
-        return 0, 0
+        return build_report(file, source, catalog_of(file, source), (), None)[0].bill
     return None
 
 
+def _quantity(bill: Bill | None, line_id: str) -> int | None:
+    """The installed pieces of a line; None where there is no bill."""
+    if bill is None:
+        return None
+    return sum(int(line.quantity.value) for line in bill.lines if line.id == line_id)
+
+
+def _bought(bill: Bill) -> dict[tuple[str, str], int]:
+    """The pieces of each part that are charged, on all lines, by category and part."""
+    found: dict[tuple[str, str], int] = {}
+    for line in bill.lines:
+        if not line.in_stock and line.part:
+            found[line.category, line.part] = found.get((line.category, line.part), 0) + line.pieces
+    return found
+
+
 def _by_spares(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
-    """Spare pieces in place of installed ones."""
+    """Spare pieces of the part in place of installed ones: they stand on the first line of the part."""
     line = next((line for line in report.bill.lines if line.id == wanted.line.id), None)
-    if line is None or wanted.line.category not in SPARED:
+    if line is None or line.category not in SPARED or line.part is None:
         return
     more = wanted.pieces - line.pieces
-    spare = more + (int(line.spare.value) if line.spare else 0)
-    setting = f"spares.{line.category}={spare}"
-    if more > 0 and _line(file, [setting], line.id) == (int(line.quantity.value), spare):
-        yield f"`spares.{line.category}: {spare}` ({more} more as spares)"
+    own = next(each for each in report.bill.lines if (each.category, each.part) == (line.category, line.part))
+    spare = more + (int(own.spare.value) if own.spare else 0)
+    bill = _try(file, [f"spares.{line.category}={spare}"]) if more > 0 else None
+    needed = _bought(report.bill)
+    needed[line.category, line.part] += more
+    if bill and _bought(bill) == needed:
+        yield f"`spares.{line.category}: {spare}` buys {more} more of the part as spares"
 
 
 def _by_servers(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
@@ -99,17 +115,17 @@ def _by_servers(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]
             break
         middle = (low + high) // 2
         settings = [f"{key}gpus=null", f"{key}racks=null", f"{key}servers={middle * unit}"]
-        pieces = _line(file, settings, line.id)
+        pieces = _quantity(_try(file, settings), line.id)
         if pieces is None:
             return
-        if pieces[0] == wanted.quantity:
+        if pieces == wanted.quantity:
             found = middle
-        if pieces[0] < wanted.quantity or (pieces[0] == wanted.quantity and wanted.quantity < have):
+        if pieces < wanted.quantity or (pieces == wanted.quantity and wanted.quantity < have):
             low = middle
         else:
             high = middle
     if found is not None:
-        yield f"{found * unit} servers instead of {now * unit}"
+        yield f"{found * unit} servers instead of {now * unit} give it"
 
 
 def _by_ratio(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
@@ -122,7 +138,6 @@ def _by_ratio(report: Report, file: PlanFile, wanted: Wanted) -> Iterator[str]:
     place = f"{CLUSTERS}.{at}.fabrics" if line.cluster else "fabrics"
     key = f"{place}.{line.fabric}.oversubscription"
     for ratio in RATIOS:
-        pieces = _line(file, [f"{key}={ratio}"], line.id)
-        if pieces and pieces[0] == wanted.quantity:
-            yield f"`{key}: {ratio}`"
+        if _quantity(_try(file, [f"{key}={ratio}"]), line.id) == wanted.quantity:
+            yield f"`{key}: {ratio}` gives it"
             return

@@ -77,6 +77,16 @@ class Base(NamedTuple):
         """The lines of the bill that the workbook shows, by id."""
         return {line.line.id: line for line in self.report.quote.lines}
 
+    @property
+    def share_labels(self) -> dict[str, str]:
+        """The labels of the shares of the hardware below the bill, by the ids of the charges."""
+        charged = {charge.id for charge in self.report.plan.quote.charges if charge.share is not None}
+        return {
+            line.id: self.words.word("xlsx-share-of-hardware", name=line.cells["description"].value)
+            for line in self.returned.lines
+            if line.id in charged
+        }
+
 
 def value_at(data: Any, path: Path) -> Any:
     """The value at a path of a plan's data; None where there is none."""
@@ -203,8 +213,8 @@ class _Editor:
         what = f"{change.line}, {self.base.titles[PRICE].lower()}"
         at = self._charge_of(line)
         if line.charge and line.charge.share is not None:
-            self.counted[(change.line, PRICE)] = change
-        elif line.charge and line.charge.price is not None:
+            return  # a formula, which is judged by what the others come to
+        if line.charge and line.charge.price is not None:
             self.tell(change.after, what, change.before.value, price)
             self.set((*CHARGES, at or 0, "price"), price)
         elif line.names:
@@ -331,12 +341,15 @@ class _Editor:
     def _rate_path(self, label: str) -> Path | None:
         if label == self._words("xlsx-rate"):
             return ("quote", "tax")
-        for at, charge in enumerate(self.base.report.plan.quote.charges):
-            name = self._lines[charge.id].line.description if charge.id in self._lines else ""
-            shown = self.base.words.message(name)
-            if charge.share is not None and label == self._words("xlsx-share-of-hardware", name=shown):
-                return (*CHARGES, at, "share")
-        return None
+        charges = self.base.report.plan.quote.charges
+        return next(
+            (
+                (*CHARGES, at, "share")
+                for at, charge in enumerate(charges)
+                if label == self.base.share_labels.get(charge.id)
+            ),
+            None,
+        )
 
     # texts ----------------------------------------------------------------------------------------------------------
 
