@@ -31,7 +31,7 @@ _SHORT, _LONG = 0xFF, 0xFFFF
 
 
 class NotEditable(ValueError):
-    """A place of a file that cannot be edited without changing others."""
+    """A place of a file that cannot be edited alone; its text says which, and why."""
 
 
 def set_value(text: str, path: Path, value: Any) -> str:
@@ -114,10 +114,12 @@ def _edit(text: str, path: Path, change: Callable[[Any], None], write: Callable[
         root = yaml.compose(body, Loader=Loader)
         edited = write(body, root) if root else body
         same = read(edited, "").data == deepcopy(_exact(wanted))
-    except (PlanErrors, LookupError, AttributeError, TypeError) as error:
-        raise NotEditable(dotted) from error
+    except PlanErrors as errors:
+        raise NotEditable(f"`{dotted}` cannot be written: {errors.problems[0].message}") from errors
+    except (LookupError, AttributeError, TypeError) as error:
+        raise NotEditable(f"`{dotted}` leads through a value that has no keys") from error
     if not same:
-        raise NotEditable(dotted)
+        raise NotEditable(f"`{dotted}` cannot be edited alone: an alias repeats its value, or its anchor holds others")
     return text[: len(text) - len(body)] + edited
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
-from bomgen.reading.cells import Cell, RawTable
+from bomgen.reading.cells import Broken, Cell, RawTable
 from bomgen.reading.tables import read_tables
 
 ID = "id"
@@ -48,6 +48,10 @@ class ReturnedQuote(NamedTuple):
     """Rows that have something in a column of the bill and no id."""
     below: tuple[tuple[Cell, Cell], ...]
     """The totals below the bill and the rates among them: label and value."""
+    beside: tuple[Cell, ...]
+    """Everything else on the sheet of the bill: above its header, and in columns that are not asked for."""
+    header: Mapping[int, str]
+    """The titles of all columns of the bill, by their numbers."""
     sheets: Mapping[str, tuple[tuple[Cell, ...], ...]]
     """The rows of the other sheets, by their titles."""
 
@@ -75,12 +79,32 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         line_id = cells[ID].value
         if line_id is not None:
             lines.append(ReturnedLine(str(line_id), cells))
-        elif any(cell.filled for key, cell in cells.items() if key not in ("discount", "amount")):
-            added.append(ReturnedLine("", cells))
-        elif cells["discount"].filled:
+        elif _is_below(cells):
             below.append((cells["discount"], cells["amount"]))
+        elif any(cell.filled and not isinstance(cell.value, Broken) for cell in cells.values()):
+            added.append(ReturnedLine("", cells))
+    beside = [cell for row in table.rows[: header - 1] for cell in row if cell.filled and cell != mark]
+    known = set(columns.values())
+    beside += [cell for row in table.rows[header:] for cell in row if cell.filled and cell.mark.column not in known]
     others = {each.name: each.rows for each in tables if each is not table}
-    return ReturnedQuote(name, fingerprint, table.name, mark.mark, tuple(lines), tuple(added), tuple(below), others)
+    return ReturnedQuote(
+        plan=name,
+        fingerprint=fingerprint,
+        bill=table.name,
+        mark=mark.mark,
+        lines=tuple(lines),
+        added=tuple(added),
+        below=tuple(below),
+        beside=tuple(beside),
+        header={cell.mark.column: str(cell.value) for cell in table.rows[header - 1] if cell.filled},
+        sheets=others,
+    )
+
+
+def _is_below(cells: Mapping[str, Cell]) -> bool:
+    """Whether a row is one of the totals: a label, or the formula of one, and a number or a formula behind it."""
+    others = (cell for key, cell in cells.items() if key not in ("discount", "amount"))
+    return isinstance(cells["discount"].value, str | Broken) and not any(cell.filled for cell in others)
 
 
 def name_cell(sheet: str, mark: Mark) -> str:

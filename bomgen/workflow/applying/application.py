@@ -91,7 +91,7 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     try:
         edited, files = _edited_files(file, base, proposal)
     except NotEditable as error:
-        message = f"`{error}` cannot be edited without changing other values that an alias shares; edit it by hand"
+        message = f"{error}; edit it by hand"
         problems.append(Problem(report.plan.mark, "error", message, RULE))
     after = _work_out_edited(edited, problems) if files else report
     if after is None:
@@ -437,8 +437,10 @@ def _typed_over(base: Base, returned: ReturnedQuote, computed: Computed) -> list
                 f"the price of '{line.id}' {TYPED}: it is a share of the hardware; change the share below the lines"
             )
             prices.append(conflict(price, returned.bill, message, line.id))
-        elif isinstance(price.value, Decimal):
-            comes_to = rounded(_amounts(line, Fraction(price.value), currency)[1], currency)
+            continue
+        unit = own if own is not None else price.value
+        if isinstance(unit, Decimal):
+            comes_to = rounded(_amounts(line, Fraction(unit), currency)[1], currency)
             if not _is_one_of(amount, comes_to, old[line.id]["amount"]):
                 message = (
                     f"the amount {show(amount.value)} of '{line.id}' {TYPED}: pieces, price and discount come to "
@@ -457,7 +459,7 @@ def _typed_over(base: Base, returned: ReturnedQuote, computed: Computed) -> list
 
 def _is_one_of(cell: Cell, computed: Decimal, before: Cell) -> bool:
     """Whether a cell shows what is computed, or what stood there before, or nothing that is known."""
-    return not isinstance(cell.value, Decimal) or simplify(cell.value) in (simplify(computed), simplify(before.value))
+    return isinstance(cell.value, Broken) or simplify(cell.value) in (simplify(computed), simplify(before.value))
 
 
 def _loose_problems(rebuilt: Base, proposal: Proposal, computed: Computed, follows: bool) -> Iterator[Problem]:
@@ -466,7 +468,7 @@ def _loose_problems(rebuilt: Base, proposal: Proposal, computed: Computed, follo
     given |= {simplify(cell.value) for row in rebuilt.returned.below for cell in row}
     given |= {simplify(amount) for amount in computed.totals.values()}
     for sheet, cell in proposal.loose:
-        if not cell.filled or isinstance(cell.value, Broken) or simplify(cell.value) in given:
+        if isinstance(cell.value, Broken) or (cell.filled and simplify(cell.value) in given):
             continue
         if isinstance(cell.value, Decimal) and follows:
             continue

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bomgen.core.diagnostics import Problem
-from bomgen.reading.cells import Cell, Value
+from bomgen.reading.cells import Broken, Cell, Value
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, name_cell
 
 RULE = "apply-conflict"
@@ -16,6 +16,8 @@ DERIVED = ("amount",)
 """Columns of the bill that are formulas: they are judged by what the others come to."""
 SURE_DIGITS = Context(prec=13)
 """Of 15 that a sheet has, the last ones are those of binary fractions."""
+MOST_ROWS = 5000
+"""Rows of the other sheets together; the largest quote has some hundred."""
 Rows = Sequence[tuple[Cell, ...]]
 
 
@@ -62,6 +64,7 @@ def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
     lines = list(_line_changes(base, returned, problems))
     rates = list(_rate_changes(base, returned, problems))
     texts = list(_text_changes(base, returned, problems))
+    problems += _notes_beside(base, returned)
     return Changes(tuple(lines), tuple(rates), tuple(texts), returned.added, tuple(problems))
 
 
@@ -78,6 +81,17 @@ def is_same(before: Cell, after: Cell) -> bool:
 def simplify(value: Value) -> Value:
     """A value without the digits that programs disagree on."""
     return SURE_DIGITS.create_decimal(value).normalize() if isinstance(value, Decimal) else value
+
+
+def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Problem]:
+    """What was written beside the bill, where the plan has no place for it; other columns of it are formulas."""
+    known = {simplify(cell.value) for cell in base.beside}
+    titles = set(base.header.values())
+    for cell in returned.beside:
+        computed = returned.header.get(cell.mark.column) in titles
+        if not computed and not isinstance(cell.value, Broken) and simplify(cell.value) not in known:
+            message = "something was written beside the lines, where nothing is read; delete it"
+            yield conflict(cell, returned.bill, message)
 
 
 def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[LineChange]:
@@ -122,16 +136,30 @@ def _rate_changes(
         pairs = list(zip(base.below, returned.below, strict=True))
     else:
         pairs = [(each, labels.get(each[0].value)) for each in base.below]
+        found = {label.value for label, _ in base.below}
+        for label, value in returned.below:
+            if label.value not in found and not isinstance(label.value, Broken):
+                at = value if value.filled else label
+                problems.append(
+                    conflict(at, returned.bill, "a row was added below the lines, where none is read; delete it")
+                )
     for (label, before), after in pairs:
         if after is None:
             message = f"{returned.bill}: the row '{label.value}' below the lines is gone; put it back"
             problems.append(Problem(returned.mark, "error", message, RULE))
-        elif not is_same(before, after[1]):
+            continue
+        if isinstance(label.value, str) and not after[0].filled:
+            problems.append(conflict(after[0], returned.bill, f"the label '{label.value}' was deleted; put it back"))
+        if not is_same(before, after[1]):
             yield label, before, after[1]
 
 
 def _text_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[TextChange]:
     names = _pair_sheets(base, returned)
+    if sum(map(len, returned.sheets.values())) > MOST_ROWS:
+        message = f"more than {MOST_ROWS} rows beside the bill; give the workbook as bomgen wrote it"
+        problems.append(Problem(returned.mark, "error", message, RULE))
+        return
     for name, rows in base.sheets.items():
         if name not in names:
             message = f"the sheet '{name}' was deleted or renamed; give it back its name"

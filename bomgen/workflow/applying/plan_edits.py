@@ -14,8 +14,9 @@ from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import Document
 from bomgen.core.language import Language
+from bomgen.core.money import MAX_PRICE
 from bomgen.core.units import parse
-from bomgen.core.yaml_source import Path, Source
+from bomgen.core.yaml_source import MAX_DIGITS, Path, Source
 from bomgen.plan.clusters import KEY as CLUSTERS
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE, Party
 from bomgen.pricing.bill_line import Line
@@ -33,6 +34,7 @@ CONTACT = ("contact", "email", "phone", "tax_id", "reference")
 """Keys of a side of the quote that stand behind its address, in their order."""
 TERMS: Path = ("quote", "terms")
 CHARGES: Path = ("quote", "charges")
+REVISION = "quote.revision"
 LAST_DAY = 36525
 """Days of validity that somebody may type: a hundred years."""
 
@@ -175,6 +177,9 @@ class _Editor:
                 self.refuse(change.after, f"{show(change.after.value)} is not a number; type the {title.lower()} alone")
             return
         number = value or Decimal(0)
+        if len(f"{number:f}") > MAX_DIGITS or number >= MAX_PRICE:
+            self.refuse(change.after, f"{title} {number:.3g} looks wrong; give the number of one line, or of one piece")
+            return
         if number < 0 or (change.key == DISCOUNT and number > 1):
             what = "a discount is a share of 0 % to 100 %" if change.key == DISCOUNT else "no number is below 0"
             self.refuse(change.after, f"{title} {show(number)}; {what}")
@@ -404,8 +409,9 @@ class _Editor:
         if not after.filled:
             self.refuse(change.at, f"{show(before.value)} was deleted; remove `{key}` from the plan", change.sheet, key)
             return True
+        text = write_text(after.value)
         self.tell(after, key, before.value, after.value, change.sheet)
-        self.set(path, write_text(after.value))
+        self.set(path, int(text) if key == REVISION and text.isdecimal() else text)
         return True
 
     def _change_side(self, change: TextChange, side: str, before: Cell, after: Cell) -> None:
@@ -523,7 +529,7 @@ class _Editor:
     def add_line(self, line: ReturnedLine) -> None:
         """Take a row that was added, where it is a charge for the order; parts come from the plan."""
         cells = line.cells
-        at = next(cell for key, cell in cells.items() if cell.filled and key not in ("amount", DISCOUNT))
+        at = next(cell for cell in cells.values() if cell.filled and not isinstance(cell.value, Broken))
         kinds = {self._words(f"category-{category}"): category for category in CHARGED}
         kind = kinds.get(str(cells["category"].value))
         name, price = cells["description"].value, _number(cells[PRICE])
