@@ -1,30 +1,44 @@
-"""`bomgen prices`: price books in other forms, and what has no price yet."""
+"""`bomgen prices`: what a price list holds, price books in other forms, and what has no price yet."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bomgen.cli.exit_codes import WRONG_PLAN
-from bomgen.cli.messages import print_problems
+from bomgen.cli.messages import QUIET, complain, is_set, print_problems, say
 from bomgen.cli.options import files, output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_one_plan
 from bomgen.cli.writing import refuse_overwriting, write_out
 from bomgen.core.readable_files import refuse_git_files
 from bomgen.output.registry import PRICE_LISTS
 
+if TYPE_CHECKING:
+    from bomgen.core.yaml_source import Source
+    from bomgen.reading.list_columns import Asked
+    from bomgen.reading.price_lists import PriceList
+    from bomgen.report.result import Report
+
 
 @click.command()
-@click.argument("book", required=False, shell_complete=files)
+@click.argument("list_", metavar="[LIST]", required=False, shell_complete=files)
 @click.option(
     "--for",
     "plan",
     metavar="PLAN",
     shell_complete=proposed("plans"),
-    help="List the parts of a plan that have no price yet, to be filled in.",
+    help="List the parts of a plan that have no price yet, to be filled in; with a LIST, what the plan uses of it.",
+)
+@click.option(
+    "--columns",
+    metavar="part=C,price=F",
+    multiple=True,
+    help="What columns of a vendor's list are, by letter or heading; also currency=USD, decimal=comma, sheet=NAME, "
+    "header=LINE.",
 )
 @click.option(
     "-f", "--format", "form", type=click.Choice(PRICE_LISTS.names), help="[default: by the suffix of FILE, else csv]"
@@ -34,56 +48,99 @@ from bomgen.output.registry import PRICE_LISTS
 @root_option
 @talk_options
 def prices(
-    book: str | None,
+    list_: str | None,
     plan: str | None,
+    columns: tuple[str, ...],
     form: str | None,
     output: str | None,
     settings: tuple[str, ...],
     root: str | None,
 ) -> None:
-    """Turn a price BOOK (YAML, CSV or a sheet) into another form, or list what a plan has no prices for.
+    """Show how a vendor's price LIST is understood, write it as a price book, or list what a plan has no prices for.
 
-    What comes out is a price book again: send the list to a vendor, and name what comes back at quote.price_book.
+    A LIST is a workbook (xlsx, xls, ods) or text (csv, tsv) of any layout: what each column was taken for, the first
+    prices and what was left out are printed, and with -o or -f it is written as a price book. A price book (YAML, or a
+    table with its columns) is turned into another form. Either may stand at a plan's quote.price_book.
     """
     from bomgen.output.price_lists.forms import form_of, written
 
-    if (book is None) == (plan is None):
-        raise click.UsageError("name a price book, or a plan with --for PLAN")
+    if list_ is None and plan is None:
+        raise click.UsageError("name a price list, or a plan with --for PLAN")
     by_suffix = form_of(output) if output else None
     if output and form is None and by_suffix is None and Path(output).suffix:
         raise click.UsageError(f"no form of price books has the suffix {Path(output).suffix}; name one with -f")
     wanted = form or by_suffix or PRICE_LISTS.names[0]
     if output is None and PRICE_LISTS.constant(wanted, "BINARY"):
         raise click.UsageError(f"{wanted} goes to a file; name it with -o")
-    refuse_overwriting(output, book or plan or "")
+    for given in filter(None, (list_, plan)):
+        refuse_overwriting(output, given)
+    report = None
     if plan:
         from bomgen.workflow.pipeline import list_unpriced_parts
 
         report = build_report(open_one_plan(plan, root), settings)
         if report is None:
             sys.exit(WRONG_PLAN)
-        write_out(written(list_unpriced_parts(report), wanted), output)
-    elif book:
-        name, entries = _prices_of(book)
-        write_out(written(entries, wanted, name), output)
+        if list_ is None:
+            write_out(written(list_unpriced_parts(report), wanted), output)
+    if list_ is not None:
+        from bomgen.pricing.books.book import entries
+
+        asked = _asked(columns)
+        source, found = _read(list_, asked)
+        if found:
+            # What a list was taken for is not mixed with the book that a program reads from standard output.
+            _describe(found, report, aside=bool(form and output is None))
+        if report and not found:
+            raise click.UsageError(f"{list_} is a price book; name it at quote.price_book, and leave it out here")
+        if output or form or not found:
+            write_out(written(entries(source), wanted, source.data.get("name")), output)
 
 
-def _prices_of(book: str) -> tuple[str | None, list[dict[str, Any]]]:
-    """The name of a price book and its prices; one that is wrong ends the command."""
+def _asked(columns: Sequence[str]) -> Asked:
+    from bomgen.reading.list_columns import read_asked
+
+    try:
+        return read_asked(",".join(columns))
+    except ValueError as error:
+        raise click.UsageError(f"--columns: {error}") from None
+
+
+def _read(name: str, asked: Asked) -> tuple[Source, PriceList | None]:
+    """The prices of a file, and how a vendor's list was understood; one that is wrong ends the command."""
     from bomgen.core.diagnostics import PlanErrors
-    from bomgen.pricing.books.book import check, entries
-    from bomgen.reading.price_lists import is_text, open_book
+    from bomgen.reading.list_columns import NOTHING
+    from bomgen.reading.price_lists import own_book, read_list, text_of
 
     try:
-        refuse_git_files(Path(book))
-        content = Path(book).read_bytes()
+        refuse_git_files(Path(name))
+        content = Path(name).read_bytes()
     except OSError as error:
-        raise click.UsageError(f"cannot read the price book '{book}': {error.strerror}") from None
+        raise click.UsageError(f"cannot read the price list '{name}': {error.strerror}") from None
     try:
-        source = open_book(content, book)
-        check(source)
+        source = own_book(content, name) if asked == NOTHING else None
+        if source is not None:
+            return source, None
+        found = read_list(content, name, asked)
+        return found.source, found
     except PlanErrors as errors:
-        text = content.decode("utf-8", "replace") if is_text(book) else ""
-        print_problems(errors.problems, lambda _: text)
+        print_problems(errors.problems, lambda _: text_of(content, name))
         sys.exit(WRONG_PLAN)
-    return source.data.get("name"), entries(source)
+
+
+def _describe(found: PriceList, report: Report | None, aside: bool) -> None:
+    """Print how a list was understood, on standard error where that is `aside`, and what it warns of."""
+    from bomgen.output.list_reading import describe, use_of
+    from bomgen.reading.known_parts import built_in_parts
+
+    parts = built_in_parts()
+    use = None
+    if report:
+        bought = {line.line.part: line.line for line in report.quote.lines if line.line.part}
+        use = use_of(found, report.plan.name, [line.names for line in bought.values()], list(bought), parts)
+    for line in describe(found, parts, use):
+        if not aside:
+            say(line)
+        elif not is_set(QUIET):
+            complain(line)
+    print_problems(found.warnings, lambda _: "")

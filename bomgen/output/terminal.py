@@ -19,7 +19,7 @@ def text(document: Document, language: Language, every: bool = False) -> bytes:
     """The tables and notes of a document in UTF-8, columns aligned; `every` table, or those that are not folded."""
     lines = list[str]()
     for each in parts(document, language, every):
-        lines += [each] if isinstance(each, str) else _aligned(each)
+        lines += [each] if isinstance(each, str) else align(each)
     return ("\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n").encode("utf-8")
 
 
@@ -57,7 +57,7 @@ def _table(table: Table, language: Language) -> TextTable:
     return TextTable(rows, right=numbers, styles=styles)
 
 
-def _aligned(table: TextTable) -> Iterator[str]:
+def align(table: TextTable) -> Iterator[str]:
     """Cells side by side: texts begin at the left, numbers end at the right. Headings move no column."""
     whole = [row for row in table.rows if any(row[1:])]
     widths = [max(map(_width, cells)) for cells in zip(*whole, strict=True)]

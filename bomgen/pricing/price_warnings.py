@@ -18,7 +18,8 @@ def warnings_of_prices(
     found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan, books: Sequence[PriceBook]
 ) -> tuple[Problem, ...]:
     """What the reader must know of the prices of lines; ages and validity against the date of the quote."""
-    return (*_hidden(books), *warnings_of_ages(found, lines, plan), *_missing(found, lines, plan))
+    lists = (problem for book in books for problem in book.warnings)
+    return (*_hidden(books), *lists, *warnings_of_ages(found, lines, plan), *_missing(found, lines, plan))
 
 
 def warnings_of_ages(found: Sequence[Unit], lines: Sequence[Line], plan: QuotePlan) -> tuple[Problem, ...]:

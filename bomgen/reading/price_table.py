@@ -13,12 +13,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
+from bomgen.core.diagnostics import PlanErrors, Problem, nearest, suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number
-from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
-from bomgen.reading.cells import Broken, Cell
+from bomgen.pricing.books.book import AMOUNTS, FORMAT, FORMAT_KEY
+from bomgen.reading.amounts import read_amount
+from bomgen.reading.cells import Broken, Cell, Value
 
 DESCRIPTION = "description"
 """A column for whoever reads the table."""
@@ -40,6 +41,28 @@ def columns() -> dict[str, Any]:
     """The columns of a table by name, each with its schema; they are the keys of a price in a book."""
     found: dict[str, Any] = document("prices")["properties"]["prices"]["items"]["properties"]
     return found
+
+
+def has_own_columns(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether a table is a price book of bomgen's own: by its header, and by amounts that are plain numbers.
+
+    A header is one when it has the columns that each row needs, and no other but those of a price book, mistyped ones
+    among them. Amounts as people write them ("1.234,50 €") are those of a list.
+    """
+    header = next((row for row in rows if any(cell.filled for cell in row)), ())
+    known = [*columns(), DESCRIPTION]
+    names = [_name(cell) for cell in header]
+    if not header:
+        return True
+    if not {*NEEDED} <= {*names} or any(name and name not in known and not nearest(name, known) for name in names):
+        return False
+    amounts = [at for at, name in enumerate(names) if name in AMOUNTS]
+    cells = (row[at].value for row in rows for at in amounts if row is not header and at < len(row))
+    return not any(isinstance(value, str) and not _NUMBER.fullmatch(value) and read_amount(value) for value in cells)
+
+
+def _name(cell: Cell) -> str:
+    return str(cell.value or "").strip().lower().replace(" ", "_")
 
 
 def source_of(rows: Iterable[Sequence[Cell]], file: str, text: str = "") -> Source:
@@ -78,7 +101,7 @@ def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
     known = [*columns(), DESCRIPTION]
     names: list[str | None] = []
     for cell in header:
-        name = str(cell.value or "").strip().lower().replace(" ", "_")
+        name = _name(cell)
         if isinstance(cell.value, Broken):
             problems.append(Problem(cell.mark, "error", cell.value.message, "cell"))
         elif name and name not in known:
@@ -112,7 +135,7 @@ def _entry(
             problems.append(Problem(cell.mark, "error", message, "no-column"))
             continue
         try:
-            entry[name] = _value(cell.value, name)
+            entry[name] = read_value(cell.value, name)
         except ValueError as error:
             rule = "cell" if isinstance(cell.value, Broken) else "type"
             problems.append(Problem(cell.mark, "error", str(error), rule, dotted))
@@ -135,10 +158,12 @@ def _missing(
             yield Problem(mark, "error", message, "missing-key", ".".join(str(step) for step in path))
 
 
-def _value(value: str | Decimal | bool | date | time | Broken, name: str) -> Any:
+def read_value(value: Value, name: str) -> Any:
     """What a cell of a column holds, as a YAML price book has it. Raises ValueError where that is nothing."""
     if isinstance(value, Broken):
         raise ValueError(value.message)
+    if value is None:
+        raise ValueError(f"an empty cell; write what the column '{name}' asks for")
     if isinstance(value, time):
         raise ValueError(f"{value} is a time of day; write what the column '{name}' asks for")
     kinds = columns()[name]["type"]

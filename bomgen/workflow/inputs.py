@@ -23,7 +23,7 @@ from bomgen.plan import schema as plan_schema
 from bomgen.plan.types import Plan
 from bomgen.plan.unknown_parts import unknown_parts
 from bomgen.pricing.books import book
-from bomgen.pricing.books.book import KEPT, PriceBook, price_book
+from bomgen.pricing.books.book import KEPT, PriceBook
 from bomgen.reading.tables import PACKAGE
 from bomgen.report.result import Input
 from bomgen.report.user_template import Template
@@ -184,9 +184,9 @@ def _steps(content: bytes, given: str) -> int:
 @lru_cache(maxsize=KEPT)
 def _book(content: bytes, given: str) -> PriceBook:
     """The price book in the bytes of a file; kept, because every alternative of a plan asks for it."""
-    from bomgen.reading.price_lists import hidden_sheets, open_book
+    from bomgen.reading.price_lists import read_book
 
-    return price_book(open_book(content, given))._replace(hidden=hidden_sheets(content, given))
+    return read_book(content, given)
 
 
 def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:

@@ -60,11 +60,14 @@ class PriceBook(NamedTuple):
     """Every currency of its prices, and where it is named first."""
     hidden: tuple[str, ...] = ()
     """Sheets of a workbook that were not read, because they are hidden."""
+    warnings: tuple[Problem, ...] = ()
+    """What its reader must know of it."""
 
 
-def price_book(source: Source) -> PriceBook:
-    """The price book in the data of a file. Raises PlanErrors when it is none."""
-    check(source)
+def price_book(source: Source, checked: bool = False) -> PriceBook:
+    """The price book in the data of a file. Raises PlanErrors when it is none, unless it was checked before."""
+    if not checked:
+        check(source)
     data = source.data
     prices = tuple(_price(entry, source.mark(("prices", at))) for at, entry in enumerate(entries(source)))
     return PriceBook(str(data.get("name") or source.file), source.file, prices, _currencies(source))
@@ -74,7 +77,7 @@ def check(source: Source) -> None:
     """Raise PlanErrors with everything that keeps the data of a file from being a price book."""
     if newer := schema.newer(source, FORMAT_KEY, "a price book", FORMAT, FORMAT_RULE):
         raise PlanErrors([newer])
-    problems = schema.check(source, "prices") or _slips(source)
+    problems = schema.check(source, "prices") or find_slips(source)
     if problems:
         raise PlanErrors(problems)
 
@@ -131,7 +134,7 @@ def _price(entry: dict[str, Any], mark: Mark) -> Price:
     )
 
 
-def _slips(source: Source) -> list[Problem]:
+def find_slips(source: Source) -> list[Problem]:
     """What the schema cannot say: prices too large, ranges upside down, two prices for one quantity of a part."""
     found = [*_unreal_dates(source), *_odd_texts(source), *_missing_currency(source)]
     seen: dict[tuple[str, int], int] = {}

@@ -1,0 +1,155 @@
+"""Amounts, discounts and lead times as people write them in tables."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.reading.cells import Value
+from bomgen.reading.list_words import find_currency, normalize, words
+
+POINT, COMMA = ".", ","
+GROUP = 3
+"""Digits between thousands separators."""
+PERCENT = 100
+TENTHS = 10
+WORKDAYS, WEEK, MONTH = 5, 7, 30
+"""Working days of a week, days of a week and of a month."""
+KEPT = 4096
+"""Texts that are remembered: a list repeats its lead times and many prices."""
+_NUMBER = re.compile(r"[0-9](?:[0-9.,'\u2019 ]*[0-9])?")
+_UNITS = re.compile(
+    r"(?:/|\bper\b|\bje\b)? *(?:pcs?|pieces?|each|ea|units?|stk|stück|台|个|件|套|条|只|根|块)\.?$", re.IGNORECASE
+)
+_INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}")
+_PAID = re.compile(r"([0-9]+(?:\.[0-9]+)?) *折")
+_SHARE = re.compile(r"-? *([0-9]+(?:[.,][0-9]+)?) *(%?)")
+_TIME = re.compile(r"(?:[0-9]+(?:[.,][0-9]+)? *(?:-|–|—|~|to|bis|至|到) *)?([0-9]+(?:[.,][0-9]+)?) *([^0-9]*)")
+
+
+class Written(NamedTuple):
+    """An amount as it is written."""
+
+    digits: str
+    """Its digits with what separates them."""
+    point: str | None
+    """The decimal separator that its form proves; None: it has none, or either would do."""
+    unclear: bool
+    """Whether its one separator may be a decimal one or one of thousands, as in 1,234."""
+    currency: str | None
+
+    def value(self, point: str) -> Decimal:
+        """The number, where `point` is the decimal separator."""
+        other = COMMA if point == POINT else POINT
+        return Decimal(self.digits.replace(other, "").replace(point, POINT))
+
+
+@lru_cache(maxsize=KEPT)
+def read_amount(text: str) -> Written | None:
+    """An amount with a currency, a unit and separators; None for what is none, such as "on request"."""
+    plain = _UNITS.sub("", unicodedata.normalize("NFKC", text).strip()).strip()
+    found = _NUMBER.search(plain)
+    if found is None:
+        return None
+    around = plain[: found.start()] + " " + plain[found.end() :]
+    currency = find_currency(around)
+    if normalize(
+        re.sub(r"[A-Z]{3}|(?:US|CA|C|AU|A|HK|S|NT|R)?\$|[€£¥₹₩円元]|人民币|美元|RMB|,?[-–—]{1,2}$", "", around)
+    ):
+        return None
+    if plain.lstrip("$€£¥ ").startswith(("-", "–", "(")):
+        return None
+    digits = re.sub(r"(?<=[0-9])['\u2019 ](?=[0-9]{3}(?![0-9]))", "", found[0])
+    return None if re.search(r"['\u2019 ]", digits) else _separated(digits, currency)
+
+
+def _separated(digits: str, currency: str | None) -> Written | None:
+    points, commas = digits.count(POINT), digits.count(COMMA)
+    last = max(digits.rfind(POINT), digits.rfind(COMMA))
+    if not points and not commas:
+        return Written(digits, None, False, currency)
+    sign = digits[last]
+    whole, behind = digits[:last], digits[last + 1 :]
+    if points and commas:
+        other = COMMA if sign == POINT else POINT
+        fine = digits.count(sign) == 1 and _is_grouped(whole, other)
+        return Written(digits, sign, False, currency) if fine else None
+    if points + commas > 1:
+        other = COMMA if sign == POINT else POINT
+        return Written(digits, other, False, currency) if _is_grouped(digits, sign) else None
+    unclear = len(behind) == GROUP and len(whole) <= GROUP and not whole.startswith("0")
+    return Written(digits, None if unclear else sign, unclear, currency)
+
+
+def _is_grouped(text: str, sign: str) -> bool:
+    """Whether a separator stands between groups of three digits, or of two as in India."""
+    first, *others = text.split(sign)
+    groups = 1 <= len(first) <= GROUP and all(len(group) == GROUP for group in others)
+    return (groups and bool(others)) or bool(_INDIAN.fullmatch(text) and sign == COMMA) or (not others)
+
+
+def decimal_separators(values: Iterable[Value]) -> set[str]:
+    """The decimal separators that amounts prove; empty where every one may be read with either."""
+    texts = (read_amount(value) for value in values if isinstance(value, str))
+    return {written.point for written in texts if written and written.point}
+
+
+class Share(NamedTuple):
+    """A share as it is written."""
+
+    value: Decimal
+    """The number before a per cent sign, or alone."""
+    percent: bool
+    paid: bool
+    """Whether it is what is paid, in tenths: 8.5折."""
+    places: int
+    """Decimal places."""
+
+
+def read_share(value: Value) -> Share | None:
+    """A share; None for what is none."""
+    if isinstance(value, Decimal):
+        return Share(value, False, False, max(0, -int(value.as_tuple().exponent)))
+    if not isinstance(value, str):
+        return None
+    text = unicodedata.normalize("NFKC", value).strip()
+    if found := _PAID.fullmatch(text):
+        tenths = Decimal(found[1])
+        return Share(tenths if tenths <= TENTHS else tenths / TENTHS, False, True, 1)
+    if found := _SHARE.fullmatch(text):
+        number = Decimal(found[1].replace(COMMA, POINT))
+        return Share(number, bool(found[2]), False, max(0, -int(number.as_tuple().exponent)))
+    return None
+
+
+@lru_cache(maxsize=KEPT)
+def read_lead_days(text: str, unit: str = "") -> int | None:
+    """A lead time in days, the longer of two; `unit` is that of the column, for numbers without one. None: no time.
+
+    Five working days are a week, and a month has 30 days.
+    """
+    plain = unicodedata.normalize("NFKC", text).strip().lower()
+    if normalize(plain) in words("in_stock"):
+        return 0
+    found = _TIME.fullmatch(plain)
+    if found is None:
+        return None
+    number = Fraction(found[1].replace(COMMA, POINT))
+    word = normalize(
+        re.sub(r"\b(aro|approx|after order|ca|约|左右|内)\b|[()]|左右|内$|以内", " ", found[2])
+    ) or normalize(unit)
+    for kind, days in (
+        ("days", Fraction(1)),
+        ("working_days", Fraction(WEEK, WORKDAYS)),
+        ("weeks", Fraction(WEEK)),
+        ("months", Fraction(MONTH)),
+    ):
+        if word in words(kind):
+            return ceil(number * days)
+    return None

@@ -1,0 +1,367 @@
+"""Which columns of a price list are what: by their headings, by their values, or as they were asked for.
+
+Nothing is guessed: where two columns may be the same thing, or none is recognised, there is a question with the
+candidates, and the answer that `bomgen prices --columns` takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
+from bomgen.core.money import minor_units
+from bomgen.core.provenance import Mark
+from bomgen.reading.amounts import COMMA, POINT, read_amount
+from bomgen.reading.cells import Area, Broken, Cell, RawTable, cell_at, fill_merged
+from bomgen.reading.known_parts import KnownParts
+from bomgen.reading.list_words import Heading, is_multiple, languages, normalize, read_heading
+from bomgen.reading.sheet_scan import LETTERS, MAX_COLUMNS
+
+PART, PRICE, LIST, NET, TAXED = "part", "price", "list_price", "net_price", "taxed_price"
+DISCOUNT, PAID, UNCLEAR = "discount", "paid", "discount_or_paid"
+MAYBE_PART = "maybe_part"
+PRICES = (NET, PRICE, LIST)
+"""What a price may stand in, the one that is taken first."""
+SHEET, DECIMAL, CURRENCY, HEADER = "sheet", "decimal", "currency", "header"
+DECIMALS = {"point": POINT, "comma": COMMA}
+MAX_HEADER = 100
+"""Rows from the top in which the header is looked for."""
+JUDGED = 500
+"""Rows by whose values a column is judged."""
+CLEAR = 3
+"""A column with so many times the part numbers of every other one is that of the parts."""
+QUESTION = "columns"
+"""The rule of questions."""
+_LETTER = re.compile(r"[A-Z]{1,2}")
+
+
+class Column(NamedTuple):
+    """A column that was taken for something."""
+
+    at: int
+    """Its place in a row, from 0."""
+    heading: Heading
+    why: str
+
+    @property
+    def letter(self) -> str:
+        """What spreadsheets call it."""
+        return letter_of(self.at)
+
+
+class Layout(NamedTuple):
+    """How a table is to be read."""
+
+    table: RawTable
+    """With what was merged down in every row."""
+    start: int
+    """The first row below the header, from 0."""
+    header: Mark
+    columns: Mapping[str, Column]
+    """By what they are."""
+    unused: tuple[Column, ...]
+    """Columns with a heading that are not read."""
+    language: str
+    asked: Mapping[str, str]
+    """What was asked for: columns, currency, decimal separator."""
+
+
+class Asked(NamedTuple):
+    """What `--columns` says."""
+
+    columns: Mapping[str, str]
+    """Letters or headings by what the column is to be."""
+    sheet: str | None = None
+    decimal: str | None = None
+    currency: str | None = None
+    header: int | None = None
+    """The line of the header."""
+
+
+NOTHING = Asked({})
+
+
+def read_asked(text: str) -> Asked:
+    """What `part=C,price=F,currency=USD,decimal=comma,sheet=List,header=5` asks for.
+
+    A currency is a code or a column. Raises ValueError for what is none of these.
+    """
+    columns: dict[str, str] = {}
+    others: dict[str, str] = {}
+    for pair in filter(None, text.split(",")):
+        key, equals, value = (each.strip() for each in pair.partition("="))
+        if not equals or not value:
+            raise ValueError(f"'{pair}' asks for nothing; write part=C,price=F")
+        if key in (SHEET, DECIMAL, HEADER) or (key == CURRENCY and value.upper() in minor_units()):
+            others[key] = value
+        elif key in ROLES:
+            columns[key] = value
+        else:
+            known = [*ROLES, SHEET, DECIMAL, HEADER]
+            raise ValueError(f"unknown column '{key}'; {suggestion(key, known, 'known here: ' + ', '.join(known))}")
+    if others.get(DECIMAL, "point") not in DECIMALS:
+        raise ValueError(f"decimal={others[DECIMAL]} is neither; write decimal=point or decimal=comma")
+    if not others.get(HEADER, "1").isdecimal():
+        raise ValueError(f"header={others[HEADER]} is no line; write the number of the line with the headings")
+    return Asked(
+        columns,
+        others.get(SHEET),
+        DECIMALS[others[DECIMAL]] if DECIMAL in others else None,
+        others[CURRENCY].upper() if CURRENCY in others else None,
+        int(others[HEADER]) if HEADER in others else None,
+    )
+
+
+ROLES = (
+    *(PART, PRICE, LIST, NET, DISCOUNT, PAID, "quantity", "amount", CURRENCY, "lead_time", "description", "vendor"),
+    *("from_quantity", "valid_until", "date", "source", "min", "max", "estimate"),
+)
+"""What a column may be asked to be."""
+
+
+def layout(table: RawTable, file: str, asked: Asked, known: Callable[[], KnownParts]) -> Layout | None:
+    """How a table is to be read as a price list; None where it does not look like one.
+
+    `known` gives the parts of the catalogue, for columns that headings do not tell. Raises PlanErrors with a question.
+    """
+    filled = fill_merged(table)
+    found = _header(filled, asked)
+    if found is None:
+        return None
+    start, headings, mark = found
+    rows = filled.rows[start : start + JUDGED]
+    choice = _Choice(file, headings, rows, asked, known, mark)
+    columns = choice.columns()
+    taken = {column.at for column in columns.values()}
+    unused = tuple(Column(at, each, "") for at, each in enumerate(headings) if each.text and at not in taken)
+    code = next((column.heading.language for column in columns.values() if column.heading.language), "en")
+    if any(column.heading.language == "zh" for column in columns.values()):
+        code = "zh"
+    return Layout(filled, start, mark, columns, unused, code, {})
+
+
+def _header(table: RawTable, asked: Asked) -> tuple[int, list[Heading], Mark] | None:
+    """The first row below the header, the headings, and the place of the header: the row that names most columns."""
+    best: tuple[int, int, list[Heading]] | None = None
+    for at, row in enumerate(table.rows[:MAX_HEADER]):
+        filled = [cell for cell in row if cell.filled]
+        if asked.header is not None and (not filled or filled[0].mark.line != asked.header):
+            continue
+        headings = _headings(table, at)
+        roles = {role for each in headings for role in each.roles}
+        enough = len(roles) > 1 and ({PART, MAYBE_PART, "description"} & roles or {*PRICES, TAXED} & roles)
+        if asked.header is not None:
+            return at + 1, headings, filled[0].mark
+        if enough and (best is None or len(roles) > best[0]):
+            best = len(roles), at, headings
+    if best:
+        _, at, headings = best
+        return at + 1, headings, next(cell.mark for cell in table.rows[at] if cell.filled)
+    if PART in asked.columns and asked.columns.keys() & set(PRICES):
+        # A list without a header: its columns are those that were asked for.
+        first = next((at for at, row in enumerate(table.rows) if any(cell.filled for cell in row)), None)
+        if first is not None:
+            width = max(len(row) for row in table.rows)
+            mark = next(cell.mark for cell in table.rows[first] if cell.filled)
+            return first, [Heading((), None, "", "")] * width, mark
+    return None
+
+
+def _headings(table: RawTable, at: int) -> list[Heading]:
+    """The headings of a row; a cell that is merged across columns above says what those below it have in common."""
+    row = table.rows[at]
+    above = [area for area in table.merged if area.top == area.bottom == at and area.right > area.left]
+    found = []
+    for column, cell in enumerate(row, 1):
+        text = _text(cell)
+        top = next((area for area in above if area.left <= column <= area.right), None)
+        joined = f"{_text(_first(table, top))} {text}" if top and text else text
+        heading = read_heading(joined)
+        if not heading.roles and joined != text:
+            heading = read_heading(text)._replace(text=joined, currency=heading.currency)
+        found.append(heading)
+    return found
+
+
+def _first(table: RawTable, area: Area) -> Cell | None:
+    return cell_at(table, area.top, area.left)
+
+
+def _text(cell: Cell | None) -> str:
+    return " ".join(cell.value.split()) if cell and isinstance(cell.value, str) else ""
+
+
+class _Choice:
+    """The choice of the columns of a list."""
+
+    def __init__(
+        self,
+        file: str,
+        headings: Sequence[Heading],
+        rows: Sequence[Sequence[Cell]],
+        asked: Asked,
+        known: Callable[[], KnownParts],
+        header: Mark,
+    ) -> None:
+        self.file, self.headings, self.rows, self.asked = file, headings, rows, asked
+        self.known, self.header = known, header
+        self.by_role: dict[str, list[int]] = {}
+        for at, heading in enumerate(headings):
+            for role in heading.roles:
+                self.by_role.setdefault(role, []).append(at)
+
+    def columns(self) -> dict[str, Column]:
+        """The columns by what they are. Raises PlanErrors with a question."""
+        found = self._asked()
+        if PART not in found:
+            found[PART] = self._part()
+        prices = [role for role in PRICES if role in found]
+        if not prices:
+            found |= self._prices()
+        for role, places in self.by_role.items():
+            if role in found or role in (*PRICES, TAXED, PART, MAYBE_PART, UNCLEAR, DISCOUNT):
+                continue
+            free = [at for at in places if at not in {column.at for column in found.values()}]
+            if free and (len(free) == 1 or role not in _ONE):
+                found[role] = self._column(free[0])
+            elif free:
+                raise self._question(role, free)
+        if DISCOUNT not in found and PAID not in found:
+            for role in (DISCOUNT, UNCLEAR):
+                if len(places := self.by_role.get(role, [])) > 1:
+                    raise self._question(DISCOUNT, places)
+                if places:
+                    found[role] = self._column(places[0])
+        for role in PRICES:
+            if role in found and is_multiple(found[role].heading.text):
+                message = f"'{found[role].heading.text}' are no prices of one piece; give them in units of the currency"
+                raise PlanErrors([Problem(self._mark(found[role].at), "error", message, QUESTION)])
+        return found
+
+    def _asked(self) -> dict[str, Column]:
+        """The columns that were asked for."""
+        found: dict[str, Column] = {}
+        width = max([len(self.headings), *map(len, self.rows)])
+        for role, name in self.asked.columns.items():
+            at = _number(name) if _LETTER.fullmatch(name) else None
+            if at is None:
+                wanted = normalize(name)
+                places = [at for at, each in enumerate(self.headings) if normalize(each.text) == wanted]
+                at = places[0] if places else None
+            if at is None or at >= width:
+                names = ", ".join(
+                    f"{letter_of(at)} '{each.text}'" for at, each in enumerate(self.headings) if each.text
+                )
+                message = f"no column '{name}' for {role}; it has {names or 'no headings'}"
+                raise PlanErrors([Problem(self.header, "error", message, QUESTION)])
+            heading = self.headings[at] if at < len(self.headings) else Heading((), None, "", "")
+            found[role] = Column(at, heading, "as asked")
+        return found
+
+    def _column(self, at: int, why: str = "by its heading") -> Column:
+        return Column(at, self.headings[at], why)
+
+    def _part(self) -> Column:
+        """The column of part numbers."""
+        for role in (PART, MAYBE_PART):
+            places = self.by_role.get(role, [])
+            if len(places) == 1:
+                return self._checked(places[0])
+            if places:
+                return self._by_values(places, f"{len(places)} columns may be the part")
+        texts = [at for at in range(len(self.headings)) if any(isinstance(value, str) for value in self._values(at))]
+        return self._by_values(texts, "no column is known as that of the parts")
+
+    def _checked(self, at: int) -> Column:
+        """A column that is called that of the parts, unless another one has all the part numbers."""
+        values = [str(value) for value in self._values(at)]
+        if not values or self.known().count(values):
+            return self._column(at)
+        others = [place for place, heading in enumerate(self.headings) if heading.text and place != at]
+        counts = {place: self._count(place) for place in others}
+        better = [place for place, count in counts.items() if count > 1]
+        if not better:
+            return self._column(at)
+        what = f"'{self.headings[at].text}' has no part of the catalogue, another column has {max(counts.values())}"
+        raise self._question(PART, [at, *better], what)
+
+    def _by_values(self, places: Sequence[int], what: str) -> Column:
+        """The one of several columns whose values are part numbers. Raises PlanErrors with a question."""
+        counts = sorted(((self._count(at), -at) for at in places), reverse=True)
+        if counts and counts[0][0] and (len(counts) == 1 or counts[0][0] >= CLEAR * max(counts[1][0], 1)):
+            count, at = counts[0]
+            rows = len(self._values(-at))
+            return self._column(-at, f"by its values: {count} of {rows} are parts of the catalogue")
+        if len(counts) > 1 and counts[0][0] and counts[0][0] > 1 and not counts[1][0]:
+            return self._column(-counts[0][1], f"by its values: {counts[0][0]} are parts of the catalogue")
+        raise self._question(PART, places, what)
+
+    def _count(self, at: int) -> int:
+        return self.known().count(value for value in self._values(at) if isinstance(value, str))
+
+    def _prices(self) -> dict[str, Column]:
+        """The columns of prices."""
+        found: dict[str, Column] = {}
+        for role in PRICES:
+            places = [at for at in self.by_role.get(role, []) if at not in {column.at for column in found.values()}]
+            if len(places) > 1:
+                raise self._question(PRICE, places)
+            if places:
+                found[role] = self._column(places[0])
+        if not found and (taxed := self.by_role.get(TAXED)):
+            what = f"'{self.headings[taxed[0]].text}' has prices with tax, and quotes add the tax of the plan"
+            raise self._question(PRICE, taxed, what)
+        if not found:
+            numbers = [at for at in range(len(self.headings)) if self._is_numeric(at)]
+            raise self._question(PRICE, numbers, "no column is known as that of the prices")
+        return found
+
+    def _values(self, at: int) -> list[object]:
+        return [row[at].value for row in self.rows if at < len(row) and row[at].filled]
+
+    def _is_numeric(self, at: int) -> bool:
+        values = [value for value in self._values(at) if not isinstance(value, Broken)]
+        numbers = [value for value in values if not isinstance(value, str) or read_amount(value)]
+        return bool(numbers) and len(numbers) * 2 > len(values)
+
+    def _mark(self, at: int) -> Mark:
+        return self.header._replace(column=at + 1) if self.header.column else self.header
+
+    def _question(self, role: str, places: Sequence[int], what: str = "") -> PlanErrors:
+        """Which of several columns is what."""
+        names = [f"{letter_of(at)} '{self.headings[at].text}'" for at in places[:MAX_COLUMNS]]
+        what = what or f"{len(places)} columns may be the {role}"
+        among = f": {', '.join(names)}" if names else ""
+        answer = letter_of(places[0]) if places else "C"
+        message = f"{what}{among}; choose with: bomgen prices {self.file} --columns {role}={answer}"
+        return PlanErrors([Problem(self.header, "error", message, QUESTION)])
+
+
+_ONE = (CURRENCY, "from_quantity", "min", "max", "estimate")
+"""What only one column may be; of others the first is taken."""
+
+
+def letter_of(at: int) -> str:
+    """What spreadsheets call a column, counted from 0."""
+    first, last = divmod(at, LETTERS)
+    return (chr(ord("A") + first - 1) if first else "") + chr(ord("A") + last)
+
+
+def _number(letters: str) -> int:
+    """The place of a column, from 0, by its letters."""
+    number = 0
+    for letter in letters:
+        number = number * LETTERS + ord(letter) - ord("A") + 1
+    return number - 1
+
+
+def mentions(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    """The texts of some rows, such as those above a header."""
+    return (text for row in rows for cell in row if (text := _text(cell)))
+
+
+def known_languages() -> list[str]:
+    """The codes of the languages that headings are known in."""
+    return list(languages())

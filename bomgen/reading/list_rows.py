@@ -1,0 +1,471 @@
+"""The prices in the rows of a list, and the rows that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.core.money import minor_unit, rounded
+from bomgen.core.provenance import Mark
+from bomgen.reading.amounts import (
+    COMMA,
+    PERCENT,
+    POINT,
+    TENTHS,
+    Share,
+    decimal_separators,
+    read_amount,
+    read_lead_days,
+    read_share,
+)
+from bomgen.reading.cells import Broken, Cell
+from bomgen.reading.list_columns import (
+    DISCOUNT,
+    LIST,
+    NET,
+    PAID,
+    PART,
+    PRICE,
+    PRICES,
+    QUESTION,
+    UNCLEAR,
+    Asked,
+    Column,
+    Layout,
+    mentions,
+)
+from bomgen.reading.list_words import YEN, decimal_of, find_currency, normalize, words, yen_of
+from bomgen.reading.price_table import MAX_ROWS, read_value
+
+HALF = Decimal("0.5")
+MAX_DAYS = 9999
+"""Longer lead times are something else (the schema of price books)."""
+SHOWN = 60
+"""Characters of a row that is left out that are kept."""
+NO_PRICE, FREE, NO_PART, SUM, NOTE, HEADER, SAME = (
+    "no price",
+    "a price of 0",
+    "no part",
+    "sum",
+    "note",
+    "header",
+    "same",
+)
+"""Why a row is left out."""
+MORE = ("min", "max", "from_quantity", "valid_until", "date", "source", "estimate")
+"""Columns that are read as those of a price book."""
+
+
+class LeftOut(NamedTuple):
+    """A row that gives no price."""
+
+    mark: Mark
+    reason: str
+    text: str
+
+
+class Rows(NamedTuple):
+    """What the rows of a table give."""
+
+    entries: list[dict[str, Any]]
+    """Prices by the keys of price books."""
+    places: list[tuple[Mark, Mapping[str, Mark]]]
+    """The place of each, and of its values."""
+    left_out: list[LeftOut]
+    warnings: list[Problem]
+    notes: list[str]
+    """How it was read: currency, decimal separator, discount."""
+
+
+def read_rows(layout: Layout, file: str, asked: Asked) -> Rows:
+    """The prices in the rows of a table.
+
+    Raises PlanErrors with a question where a currency, a decimal separator or a discount may be read in two ways, and
+    for cells that nobody can read.
+    """
+    return _Reader(layout, file, asked).read()
+
+
+class _Reader:
+    def __init__(self, layout: Layout, file: str, asked: Asked) -> None:
+        self.layout, self.file, self.asked = layout, file, asked
+        self.rows = layout.table.rows[layout.start :]
+        self.columns = {role: column.at for role, column in layout.columns.items()}
+        self.notes: list[str] = []
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
+        self.base = LIST if LIST in self.columns else PRICE if PRICE in self.columns else None
+        self.net = NET if NET in self.columns else PRICE if PRICE in self.columns and self.base == LIST else None
+        self.point = self._point()
+        self.book_currency = self._currency()
+        self.share_of = self._discounts()
+
+    def read(self) -> Rows:
+        """Read every row."""
+        found = Rows([], [], [], self.warnings, self.notes)
+        seen: dict[tuple[str, int], tuple[Any, Mark]] = {}
+        for row in self.rows:
+            filled = [cell for cell in row if cell.filled]
+            if not filled:
+                continue
+            reason = self._reason(row, filled)
+            if reason is None:
+                entry, places = self._entry(row)
+                if entry is None:
+                    reason = places["reason"]
+                else:
+                    tier = entry["part"].lower(), int(entry.get("from_quantity") or 1)
+                    same = {key: value for key, value in entry.items() if key != "lead_time"}
+                    if tier in seen and seen[tier][0] == same:
+                        reason = SAME
+                    else:
+                        seen.setdefault(tier, (same, filled[0].mark))
+                        found.entries.append(entry)
+                        found.places.append((filled[0].mark, places))
+            if reason is not None:
+                found.left_out.append(LeftOut(filled[0].mark, reason, _shown(filled)))
+            if len(found.entries) > MAX_ROWS:
+                message = f"more than {MAX_ROWS} prices; at most {MAX_ROWS} are read, cut the table into several books"
+                raise PlanErrors([Problem(filled[0].mark, "error", message, "table-limit")])
+        if self.problems:
+            raise PlanErrors(self.problems[:MAX_PROBLEMS])
+        return found
+
+    def _cell(self, row: Sequence[Cell], role: str | None) -> Cell | None:
+        at = self.columns.get(role, len(row)) if role else len(row)
+        return row[at] if at < len(row) and row[at].filled else None
+
+    def _reason(self, row: Sequence[Cell], filled: Sequence[Cell]) -> str | None:
+        """Why a row gives no price, as far as that is seen without reading its numbers."""
+        part = self._cell(row, PART)
+        text = next((cell.value for cell in filled if isinstance(cell.value, str)), "")
+        if part is None or (isinstance(part.value, str) and normalize(part.value) in words("sums")):
+            first = normalize(text.partition(":")[0].partition("：")[0])
+            if first in words("sums") or any(first.startswith(f"{word} ") for word in words("sums")):
+                return SUM
+            priced = any(self._cell(row, role) for role in PRICES)
+            return NO_PART if priced and part is None else SUM if part is not None else NOTE
+        heading = self.layout.columns[PART].heading.text
+        if heading and isinstance(part.value, str) and normalize(part.value) == normalize(heading):
+            return HEADER
+        if not any(self._cell(row, role) for role in (*PRICES, "min", "max")):
+            return NOTE if len(filled) == 1 else NO_PRICE
+        return None
+
+    def _entry(self, row: Sequence[Cell]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+        """The price of a row and the place of each of its values; without a price the reason why."""
+        part = self._cell(row, PART)
+        assert part is not None  # noqa: S101 - a row without one has a reason
+        entry: dict[str, Any] = {"part": ""}
+        places: dict[str, Any] = {}
+        try:
+            entry["part"] = str(read_value(part.value, "part")).strip()
+        except ValueError as error:
+            self._wrong(part, str(error))
+        places["part"] = part.mark
+        currency, base, net = self.book_currency, self._amount(row, self.base), self._amount(row, self.net)
+        named = next((each[1] for each in (net, base) if each and each[1]), None)
+        if (cell := self._cell(row, "currency")) is not None:
+            named = find_currency(str(cell.value))
+            if named is None:
+                self._wrong(cell, f"'{cell.value}' is not a currency; write its code, for example USD")
+        if named == YEN:
+            named = yen_of(self.layout.language)
+        entry["currency"] = named or currency
+        price = self._price(row, base, net, entry["currency"])
+        if price is not None:
+            entry["price"], places["price"] = price
+        for role in MORE:
+            self._more(row, role, entry, places)
+        if price is None and not {"min", "max"} <= entry.keys():
+            return None, {"reason": NO_PRICE}
+        if price is not None and price[0] == 0:
+            return None, {"reason": FREE}
+        if entry["currency"] is None:
+            self._wrong(part, f"no currency for {entry['part']}; name one with --columns currency=USD")
+        if (cell := self._cell(row, "lead_time")) is not None:
+            text = (
+                cell.value
+                if isinstance(cell.value, str)
+                else f"{cell.value:f}"
+                if isinstance(cell.value, Decimal)
+                else ""
+            )
+            days = read_lead_days(text, self._unit_of_times())
+            if days is not None and days <= MAX_DAYS:
+                entry["lead_time"], places["lead_time"] = f"{days} days", cell.mark
+        return entry, places
+
+    def _price(
+        self,
+        row: Sequence[Cell],
+        base: tuple[Decimal, str | None, Mark] | None,
+        net: tuple[Decimal, str | None, Mark] | None,
+        currency: str | None,
+    ) -> tuple[Decimal, Mark] | None:
+        """The price that is paid: the net one, else the list price less its discount; both are compared."""
+        share = self.share_of(row)
+        if base is None:
+            return (net[0], net[2]) if net else None
+        less = base[0] if share is None else base[0] * (1 - share[0])
+        if net is None:
+            exact = rounded(Fraction(less), currency or "") if share is not None and share[0] else less
+            return exact, base[2]
+        if share is not None and abs(net[0] - less) > base[0] * share[1] + minor_unit(currency or ""):
+            percent = f"{(share[0] * PERCENT).normalize():f}"
+            message = f"the net price {net[0]:f} is not the list price {base[0]:f} less {percent} %, "
+            message += f"which is {less.normalize():f}; the net price is taken"
+            self.warnings.append(Problem(net[2], "warning", message, "net-price"))
+        return net[0], net[2]
+
+    def _amount(self, row: Sequence[Cell], role: str | None) -> tuple[Decimal, str | None, Mark] | None:
+        """The amount of a cell with the currency that it names, and its place."""
+        cell = self._cell(row, role)
+        if cell is None or isinstance(cell.value, bool):
+            return None
+        if isinstance(cell.value, Decimal):
+            return (cell.value, None, cell.mark) if cell.value >= 0 else None
+        if isinstance(cell.value, Broken):
+            self._wrong(cell, cell.value.message, "cell")
+            return None
+        if not isinstance(cell.value, str):
+            self._wrong(cell, f"{cell.value} is a date; a spreadsheet made it one: format the column as a number")
+            return None
+        written = read_amount(cell.value)
+        return (written.value(self.point), written.currency, cell.mark) if written else None
+
+    def _more(self, row: Sequence[Cell], role: str, entry: dict[str, Any], places: dict[str, Any]) -> None:
+        """A value that is read as in the tables of price books."""
+        cell = self._cell(row, role)
+        if cell is None:
+            return
+        places[role] = cell.mark
+        if role in ("min", "max"):
+            amount = self._amount(row, role)
+            if amount:
+                entry[role] = amount[0]
+            return
+        try:
+            entry[role] = read_value(cell.value, role)
+        except ValueError as error:
+            self._wrong(cell, str(error))
+
+    def _wrong(self, cell: Cell, message: str, rule: str = "type") -> None:
+        self.problems.append(Problem(cell.mark, "error", message, rule))
+
+    def _unit_of_times(self) -> str:
+        """The unit in the heading of the lead times: `Lead time (weeks)`."""
+        heading = normalize(
+            self.layout.columns["lead_time"]
+            .heading.text.replace("(", " ")
+            .replace("（", " ")
+            .replace(")", " ")
+            .replace("）", " ")
+        )
+        units = ("working_days", "days", "weeks", "months")
+        return next((word for word in reversed(heading.split()) if any(word in words(kind) for kind in units)), "")
+
+    def _texts(self, roles: Sequence[str]) -> Iterator[Cell]:
+        for row in self.rows:
+            for role in roles:
+                cell = self._cell(row, role)
+                if cell is not None and isinstance(cell.value, str):
+                    yield cell
+
+    def _point(self) -> str:
+        """The decimal separator. Raises PlanErrors where the amounts prove both, or none and one may be either."""
+        if self.asked.decimal:
+            return self.asked.decimal
+        roles = (*PRICES, "amount", "min", "max")
+        proved = decimal_separators(cell.value for cell in self._texts(roles))
+        unclear = [
+            cell for cell in self._texts((*PRICES, "min", "max")) if (w := read_amount(str(cell.value))) and w.unclear
+        ]
+        if unclear and not proved and (usual := decimal_of(self.layout.language)):
+            proved.add(usual)
+        if len(proved) > 1:
+            odd = self._minority()
+            message = (
+                f"'{odd.value}' has another decimal separator than most; choose with: {self._command('decimal=comma')}"
+            )
+            raise PlanErrors([Problem(odd.mark, "error", message, QUESTION)])
+        if unclear and not proved:
+            text = str(unclear[0].value)
+            message = f"'{text}' may have a decimal separator or one of thousands; choose with: "
+            message += f"{self._command('decimal=point')} or decimal=comma"
+            raise PlanErrors([Problem(unclear[0].mark, "error", message, QUESTION)])
+        found = proved.pop() if proved else POINT
+        if proved or unclear or found == COMMA:
+            self.notes.append(f"decimal separator: {found}")
+        return found
+
+    def _minority(self) -> Cell:
+        """The first amount that proves the decimal separator that fewer amounts do."""
+        of_point: dict[str, list[Cell]] = {POINT: [], COMMA: []}
+        for cell in self._texts((*PRICES, "amount", "min", "max")):
+            written = read_amount(str(cell.value))
+            if written and written.point:
+                of_point[written.point].append(cell)
+        return min(of_point.values(), key=len)[0]
+
+    def _command(self, columns: str) -> str:
+        return f"bomgen prices {self.file} --columns {columns}"
+
+    def _currency(self) -> str | None:
+        """The currency of prices that name none. Raises PlanErrors with a question."""
+        if self.asked.currency:
+            return self.asked.currency
+        if "currency" in self.columns:
+            return self._alone_in(self._named_by_rows())
+        headings = [column.heading for role, column in self.layout.columns.items() if role in PRICES]
+        named = {heading.currency for heading in headings if heading.currency}
+        where = "by the heading of the prices"
+        if not named and self._named_by_cells():
+            return None
+        if not named:
+            above = self.layout.table.rows[: max(self.layout.start - 1, 0)]
+            named = {code for text in mentions(above) if (code := find_currency(text))}
+            where = "by the text above the header"
+        if not named:
+            named = {code for text in mentions(self.rows) if len(text) > 1 and (code := self._named_in_note(text))}
+            where = "by a note"
+        if YEN in named:
+            named = {yen_of(self.layout.language) or YEN} | (named - {YEN})
+        if len(named) == 1 and YEN not in named:
+            [code] = named
+            self.notes.append(f"currency: {code}, {where}")
+            return code
+        what = f"the list names {' and '.join(sorted(filter(None, named)))}" if named else "no currency is named"
+        if named == {YEN}:
+            what = "¥ may be yuan or yen"
+        message = f"{what}; choose with: {self._command('currency=USD')}"
+        if not self._any_prices():
+            return None
+        raise PlanErrors([Problem(self.layout.header, "error", message, QUESTION)])
+
+    def _named_in_note(self, text: str) -> str | None:
+        """The currency that a note names in words, such as "all prices in EUR"."""
+        said = normalize(text)
+        about = any(
+            word in said
+            for word in ("price", "prices", "currency", "价格", "币种", "货币", "单价", "preise", "währung")
+        )
+        return find_currency(text) if about else None
+
+    def _any_prices(self) -> bool:
+        return any(self._cell(row, PART) and any(self._cell(row, role) for role in PRICES) for row in self.rows)
+
+    def _named_by_rows(self) -> set[str]:
+        return {code for cell in self._texts(("currency",)) if (code := find_currency(str(cell.value)))}
+
+    @staticmethod
+    def _alone_in(codes: set[str]) -> str | None:
+        """The one currency of all rows; rows without one are refused where there are several."""
+        return next(iter(codes)) if len(codes) == 1 else None
+
+    def _named_by_cells(self) -> bool:
+        """Whether every price names its own currency, or one names it for all."""
+        priced = [row for row in self.rows if self._cell(row, PART) and any(self._cell(row, role) for role in PRICES)]
+        codes: set[str] = set()
+        every = bool(priced)
+        for row in priced:
+            amounts = [amount for role in PRICES if (amount := self._amount(row, role))]
+            if not amounts:
+                continue
+            named = {amount[1] for amount in amounts if amount[1]}
+            codes |= named
+            every = every and bool(named)
+        self.problems.clear()
+        if YEN in codes and yen_of(self.layout.language) is None:
+            return False
+        if every and codes:
+            codes = {str(yen_of(self.layout.language)) if code == YEN else code for code in codes}
+            self.notes.append(f"currency: {', '.join(sorted(codes))}, by the prices")
+        return every and bool(codes)
+
+    def _discounts(self) -> Callable[[Sequence[Cell]], tuple[Decimal, Decimal] | None]:
+        """What gives the share that is taken off in a row, and how far that is from the exact one at most.
+
+        Raises PlanErrors where it is not clear whether shares are per cent, or what is taken off or paid.
+        """
+        role = next((role for role in (DISCOUNT, PAID, UNCLEAR) if role in self.columns), None)
+        if role is None or self.base is None:
+            return lambda _: None
+        cells = [(row, cell) for row in self.rows if (cell := self._cell(row, role)) and self._cell(row, PART)]
+        shares = [(row, cell, share) for row, cell in cells if (share := read_share(cell.value))]
+        numbers = [share.value for _, _, share in shares if not share.percent and not share.paid]
+        percent = any(number > 1 for number in numbers)
+        if not percent and numbers and all(number in (0, 1) for number in numbers) and any(numbers):
+            first = next(cell for _, cell, share in shares if share.value == 1)
+            message = "a discount of 1 may be 1 % or all of it; write it with a per cent sign"
+            raise PlanErrors([Problem(first.mark, "error", message, QUESTION)])
+
+        def share_of(share: Share) -> tuple[Decimal, Decimal]:
+            scale = Decimal(TENTHS if share.paid else PERCENT if share.percent or percent else 1)
+            return share.value / scale, HALF.scaleb(-share.places) / scale
+
+        paid = role == PAID
+        if role == UNCLEAR and shares:
+            paid = self._is_paid([(row, *share_of(share), share.paid) for row, _, share in shares], shares[0][1])
+            self.notes.append(
+                f"'{self.layout.columns[role].heading.text}' is what is {'paid' if paid else 'taken off'}"
+            )
+
+        def find(row: Sequence[Cell]) -> tuple[Decimal, Decimal] | None:
+            cell = self._cell(row, role)
+            share = read_share(cell.value) if cell else None
+            if share is None:
+                return None
+            value, near = share_of(share)
+            if value > 1:
+                self._wrong(cell, f"a discount of {value * PERCENT:f} %; at most 100 %")  # type: ignore[arg-type]
+                return None
+            return (1 - value if paid or share.paid else value), near
+
+        return find
+
+    def _is_paid(self, shares: Sequence[tuple[Sequence[Cell], Decimal, Decimal, bool]], first: Cell) -> bool:
+        """Whether shares are what is paid: by their word, else by net prices or amounts. Raises PlanErrors."""
+        if all(tenths for *_, tenths in shares):
+            return True
+        if all(value == 0 for _, value, *_ in shares):
+            return False
+        off = paid = 0
+        for row, value, near, _ in shares:
+            base, net = self._amount(row, self.base), self._amount(row, self.net) or self._per_piece(row)
+            if base and net and base[0]:
+                room = base[0] * near + minor_unit("") * 2
+                off += abs(base[0] * (1 - value) - net[0]) <= room
+                paid += abs(base[0] * value - net[0]) <= room
+        self.problems.clear()
+        if (off == 0) != (paid == 0):
+            return paid > 0
+        heading = self.layout.columns[UNCLEAR].heading.text
+        letter = self.layout.columns[UNCLEAR].letter
+        message = (
+            f"'{heading}' may be what is taken off or what is paid; choose with: {self._command(f'discount={letter}')}"
+        )
+        raise PlanErrors([Problem(first.mark, "error", f"{message} or paid={letter}", QUESTION)])
+
+    def _per_piece(self, row: Sequence[Cell]) -> tuple[Decimal, str | None, Mark] | None:
+        """What a piece costs by the amount of a row."""
+        amount, quantity = self._amount(row, "amount"), self._amount(row, "quantity")
+        return (amount[0] / quantity[0], None, amount[2]) if amount and quantity and quantity[0] else None
+
+
+def _shown(filled: Sequence[Cell]) -> str:
+    """A row in short."""
+    texts = (
+        f"{cell.value:f}" if isinstance(cell.value, Decimal) else str(cell.value)
+        for cell in filled
+        if not isinstance(cell.value, Broken)
+    )
+    return " | ".join(" ".join(text.split()) for text in texts)[:SHOWN]
+
+
+def columns_of(layout: Layout) -> list[Column]:
+    """The columns that were taken, in their order."""
+    return sorted(layout.columns.values())

@@ -1,0 +1,125 @@
+"""The words of price lists by language: how they name their columns, and what their rows say.
+
+Every file `data/list-words.LANGUAGE.yaml` is a language.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from typing import Any, NamedTuple
+
+from bomgen.core.money import minor_units
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import own
+
+SIGNS = {
+    **{"US$": "USD", "CA$": "CAD", "C$": "CAD", "AU$": "AUD", "A$": "AUD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD"},
+    **{"R$": "BRL", "€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "円": "JPY", "$": "USD"},
+}
+"""Currencies by their signs, longer ones first. A dollar that names no country is that of the USA."""
+YEN = "¥"
+"""The sign of yuan and yen: the language of the list decides."""
+_BRACKETS = re.compile(r"[(\[（【][^)\]）】]*[)\]）】]")
+_PUNCTUATION = re.compile(r"[\s.,:;/\\_\-'’\"*|&]+")
+_CODE = re.compile(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])")
+
+
+class Heading(NamedTuple):
+    """What the heading of a column says."""
+
+    roles: tuple[str, ...]
+    """What the column may be; empty where its name is not known."""
+    currency: str | None
+    """The currency that it names."""
+    language: str
+    text: str
+    """The heading as it stands."""
+
+
+@cache
+def languages() -> dict[str, dict[str, Any]]:
+    """The words of every language by its code, English first."""
+    paths = sorted(folder("data").glob("list-words.*.yaml"), key=lambda path: (".en." not in path.name, path.name))
+    return {path.name.split(".")[1]: own(path, path.name).data for path in paths}
+
+
+@cache
+def words(kind: str) -> frozenset[str]:
+    """The words of a kind in all languages, such as `sums`."""
+    return frozenset(normalize(word) for language in languages().values() for word in language.get(kind, ()))
+
+
+@cache
+def _roles() -> dict[str, tuple[tuple[str, ...], str]]:
+    """The roles of a column by its normalised heading, and the language."""
+    found: dict[str, tuple[tuple[str, ...], str]] = {}
+    for code, language in languages().items():
+        for role, headings in language["columns"].items():
+            for heading in headings:
+                roles, first = found.get(normalize(heading), ((), code))
+                found[normalize(heading)] = (tuple(dict.fromkeys((*roles, role))), first)
+    return found
+
+
+@cache
+def _currency_names() -> dict[str, str]:
+    return {
+        normalize(name): code
+        for language in languages().values()
+        for name, code in language["currencies"].items()
+        if code
+    }
+
+
+def normalize(text: str) -> str:
+    """A text without case, punctuation and doubled blanks; wide characters are narrow."""
+    text = unicodedata.normalize("NFKC", text).replace("%", " % ").replace("#", " # ")
+    return " ".join(_PUNCTUATION.sub(" ", text).lower().split())
+
+
+@cache
+def read_heading(text: str) -> Heading:
+    """What a heading says: as it stands, without what is in brackets, and without a currency."""
+    plain = _BRACKETS.sub(" ", text)
+    currency = find_currency(text)
+    without = " ".join(word for word in plain.split() if find_currency(word) is None or normalize(word) in _roles())
+    for each in (text, plain, without, re.sub(r"[$€£¥￥]", " ", without)):
+        roles, language = _roles().get(normalize(each), ((), ""))
+        if roles:
+            return Heading(roles, currency, language, text)
+    return Heading((), currency, "", text)
+
+
+def find_currency(text: str) -> str | None:
+    """The currency that a text names by its code, sign or name; `¥` alone where it says yuan or yen."""
+    text = unicodedata.normalize("NFKC", text)
+    for code in _CODE.findall(text):
+        if code in minor_units():
+            return str(code)
+    for sign, code in SIGNS.items():
+        if sign in text:
+            return code
+    for piece in re.split(r"[\s()/:,;\[\]：]+", text):
+        if named := _currency_names().get(normalize(piece)):
+            return named
+    return YEN if YEN in text else None
+
+
+def yen_of(language: str) -> str | None:
+    """The currency that `¥` is in the lists of a language; None where that is not known."""
+    found = languages().get(language, {}).get("yen")
+    return str(found) if found else None
+
+
+def decimal_of(language: str) -> str | None:
+    """The decimal separator of amounts in a language; None where both are written."""
+    found = languages().get(language, {}).get("decimal")
+    return str(found) if found else None
+
+
+def is_multiple(heading: str) -> bool:
+    """Whether a heading gives prices by the thousand or ten thousand."""
+    pieces = re.split(r"[\s()（）\[\]/,:：]+", heading)
+    return any(normalize(piece) in words("multiples") for piece in (*pieces, " ".join(pieces)))
