@@ -87,21 +87,16 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     proposal = propose_edits(base, changes, returned.bill)
     computed = compute_workbook(returned, base)
     problems = list(proposal.problems)
-    edited, files = file, list[tuple[str, bytes, bytes]]()
-    try:
-        edited, files = _edited_files(file, base, proposal)
-    except NotEditable as error:
-        message = f"{error}; edit it by hand"
-        problems.append(Problem(report.plan.mark, "error", message, RULE))
-    after = _work_out_edited(edited, problems) if files else report
-    if after is None:
+    edited, files, rebuilt = _rebuild(file, base, proposal, problems)
+    if rebuilt is None:
         return Application(proposal.differences, (), (), report.quote.totals, None, tuple(problems))
-    rebuilt = _base_of(after, source_of(edited)) if files else base
+    after = rebuilt.report
     names = _renamed(base, rebuilt)
     follows = list(_follows(base, rebuilt, returned, names))
     problems += _unmet(base, rebuilt, returned, proposal, names, edited)
     problems = problems or _typed_over(base, returned, computed)
-    problems = problems or list(_loose_problems(rebuilt, proposal, computed, bool(follows)))
+    if returned.fingerprint == base.returned.fingerprint:
+        problems = problems or list(_loose_problems(rebuilt, proposal, computed, bool(follows)))
     if not problems and not follows and after.quote.totals.amount != computed.totals["amount"]:
         problems = [_other_total(base, rebuilt, returned, computed.totals["amount"])]
     return Application(
@@ -142,6 +137,39 @@ def _check_state(base: Base, returned: ReturnedQuote) -> None:
 
 
 # files --------------------------------------------------------------------------------------------------------------
+
+
+def _rebuild(
+    file: PlanFile, base: Base, proposal: Proposal, problems: list[Problem]
+) -> tuple[PlanFile, list[tuple[str, bytes, bytes]], Base | None]:
+    """The edited plan, the files that hold it and what it comes to; None where that cannot be built, a problem.
+
+    Spare pieces that are a share follow the pieces: those that the other edits give already need no edit.
+    """
+    edited, files, rebuilt = _try_edits(file, base, proposal, problems)
+    if rebuilt is None or not proposal.spares:
+        return edited, files, rebuilt
+    new = {line.id: _decimal(line.cells[SPARE]) for line in rebuilt.returned.lines}
+    wanted = {line: _decimal(proposal.counted[line, SPARE].after) for line in proposal.spares}
+    needed = tuple(edit for line, edit in proposal.spares.items() if new.get(line) != wanted[line])
+    if not needed:
+        return edited, files, rebuilt
+    return _try_edits(file, base, proposal._replace(edits=(*proposal.edits, *needed)), problems)
+
+
+def _try_edits(
+    file: PlanFile, base: Base, proposal: Proposal, problems: list[Problem]
+) -> tuple[PlanFile, list[tuple[str, bytes, bytes]], Base | None]:
+    """The plan with edits, the files that hold it and what it comes to; None where that cannot be built."""
+    try:
+        edited, files = _edited_files(file, base, proposal)
+    except NotEditable as error:
+        problems.append(Problem(base.report.plan.mark, "error", f"{error}; edit it by hand", RULE))
+        return file, [], base
+    if not files:
+        return edited, files, base
+    after = _work_out_edited(edited, problems)
+    return edited, files, _base_of(after, source_of(edited)) if after else None
 
 
 def _edited_files(file: PlanFile, base: Base, proposal: Proposal) -> tuple[PlanFile, list[tuple[str, bytes, bytes]]]:
@@ -464,13 +492,17 @@ def _is_one_of(cell: Cell, computed: Decimal, before: Cell) -> bool:
 
 def _loose_problems(rebuilt: Base, proposal: Proposal, computed: Computed, follows: bool) -> Iterator[Problem]:
     """Cells that differ and that no key of the plan has, unless they show what the changed inputs come to."""
-    given = {simplify(cell.value) for rows in rebuilt.returned.sheets.values() for row in rows for cell in row}
-    given |= {simplify(cell.value) for row in rebuilt.returned.below for cell in row}
-    given |= {simplify(amount) for amount in computed.totals.values()}
-    for sheet, cell in proposal.loose:
-        if isinstance(cell.value, Broken) or (cell.filled and simplify(cell.value) in given):
+    cells = [cell for rows in rebuilt.returned.sheets.values() for row in rows for cell in row]
+    cells += [cell for row in rebuilt.returned.below for cell in row]
+    given = {(cell.mark.column, simplify(cell.value)) for cell in cells}
+    totals = {simplify(amount) for amount in computed.totals.values()}
+    for sheet, before, cell in proposal.loose:
+        shown = simplify(cell.value)
+        if isinstance(cell.value, Broken):
             continue
-        if isinstance(cell.value, Decimal) and follows:
+        if before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals):
+            continue
+        if before.filled and isinstance(cell.value, Decimal) and follows:
             continue
         message = f"{show(cell.value)}: this cell is computed; change what it comes from, or put it back"
         yield conflict(cell, sheet, message)

@@ -92,6 +92,10 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
         if not computed and not isinstance(cell.value, Broken) and simplify(cell.value) not in known:
             message = "something was written beside the lines, where nothing is read; delete it"
             yield conflict(cell, returned.bill, message)
+    left = {cell.value for cell in returned.beside}
+    for cell in base.beside:
+        if isinstance(cell.value, str) and cell.value not in left:
+            yield conflict(cell, returned.bill, "a text of bomgen's was deleted or changed; put it back")
 
 
 def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[LineChange]:

@@ -51,14 +51,16 @@ class Proposal(NamedTuple):
     """What is to be done to a plan, and what cannot be."""
 
     edits: tuple[Edit, ...]
+    spares: Mapping[str, Edit]
+    """Edits of spare pieces by the id of the line, for those that the other edits do not give by themselves."""
     prices: Mapping[str, Decimal]
     """Unit prices in the currency of the quote, by the part's most exact name."""
     counted: Mapping[tuple[str, str], LineChange]
     """Changes of pieces, by the id of the line and its column, those that the plan works out among them."""
     differences: tuple[str, ...]
     """Each change in words."""
-    loose: tuple[tuple[str, Cell], ...]
-    """Cells of other sheets that differ and that no key of the plan has: the sheet, and the cell as it came back."""
+    loose: tuple[tuple[str, Cell, Cell], ...]
+    """Cells that differ and that no key of the plan has: the sheet, the cell before and as it came back."""
     problems: tuple[Problem, ...]
 
 
@@ -116,6 +118,7 @@ def propose_edits(base: Base, changes: Changes, bill: str) -> Proposal:
         editor.add_line(line)
     return Proposal(
         tuple(editor.edits),
+        editor.spares,
         editor.prices,
         editor.counted,
         tuple(editor.differences),
@@ -131,10 +134,11 @@ class _Editor:
         self.base = base
         self.bill = bill
         self.edits: list[Edit] = []
+        self.spares: dict[str, Edit] = {}
         self.prices: dict[str, Decimal] = {}
         self.counted: dict[tuple[str, str], LineChange] = {}
         self.differences: list[str] = []
-        self.loose: list[tuple[str, Cell]] = []
+        self.loose: list[tuple[str, Cell, Cell]] = []
         self.problems: list[Problem] = []
         self._lines = base.lines
         self._priced: dict[str, tuple[Decimal, LineChange]] = {}
@@ -284,8 +288,9 @@ class _Editor:
         self.tell(change.after, f"{change.line}, {title}", change.before.value or Decimal(0), pieces)
         self.counted[(change.line, change.key)] = change
         wanted = int(pieces)
-        edit = self._quantity(line, wanted) if change.key == QUANTITY else self._spare(line, wanted)
-        if edit:
+        if change.key == SPARE:
+            self.spares[change.line] = self._spare(line, wanted)
+        elif edit := self._quantity(line, wanted):
             self.edits.append(edit)
 
     def _quantity(self, line: Line, wanted: int) -> Edit | None:
@@ -334,7 +339,7 @@ class _Editor:
         """Take another tax rate, or another share of the hardware."""
         path = self._rate_path(str(label.value))
         if path is None:
-            self.loose.append((self.bill, after))
+            self.loose.append((self.bill, before, after))
             return
         share = _number(after) if after.filled else Decimal(0)
         if share is None or not 0 <= share <= 1:
@@ -373,7 +378,7 @@ class _Editor:
                 )
                 self.refuse(change.at, message, change.sheet)
             else:
-                self.loose += [(change.sheet, cell) for cell in row if cell.filled]
+                self.loose += [(change.sheet, Cell(None, cell.mark), cell) for cell in row if cell.filled]
             return
         label = change.before[0].value
         for before, after in changed_cells(change):
@@ -381,7 +386,7 @@ class _Editor:
                 continue
             if isinstance(before.value, str) and self._change_fact(change, str(label), before, after):
                 continue
-            self.loose.append((change.sheet, after))
+            self.loose.append((change.sheet, before, after))
 
     def _change_fact(self, change: TextChange, label: str, before: Cell, after: Cell) -> bool:
         """Take another title, side, number, date or payment of the cover; whether the cell is one of them."""
