@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from io import BytesIO
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from openpyxl import load_workbook
@@ -11,6 +12,12 @@ from openpyxl.cell import Cell
 from openpyxl.formula.translate import Translator
 from openpyxl.worksheet.worksheet import Worksheet
 
+from bomgen.output.writer import render
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
+
+WORKBOOK = "quote.xlsx"
 TITLES = {
     "en": {
         "category": "Category",
@@ -24,6 +31,17 @@ TITLES = {
     },
     "zh": {"quantity": "数量", "spare": "备件", "unit_price": "单价", "discount": "折扣"},
 }
+
+
+def plan_without_alternatives() -> PlanFile:
+    """The plan of the edits; alternatives, which end it, would have each worked out three times."""
+    file = open_plan(str(Path(__file__).parents[1] / "plans" / f"{QUOTE}.yaml"), None)
+    return file._replace(content=file.content.partition(b"  alternatives:")[0])
+
+
+def workbook_of(file: PlanFile) -> bytes:
+    """The customer's workbook of a plan."""
+    return render(work_out(file)._replace(templates=()), [WORKBOOK])[WORKBOOK]
 
 
 class Quote:

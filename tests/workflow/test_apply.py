@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl.cell.cell import MergedCell
-from workbook_edits import EDITS, QUOTE, SORTED, Quote
+from workbook_edits import EDITS, QUOTE, SORTED, WORKBOOK, Quote, plan_without_alternatives, workbook_of
 
 sys.path.append(str(Path(__file__).parents[1] / "laws"))
 
@@ -33,7 +33,6 @@ from bomgen.workflow.plan_files import PlanFile
 
 CHECKOUT = Path(__file__).parents[2]
 PLANS = sorted((CHECKOUT / "plans").glob("*.yaml"))
-WORKBOOK = "quote.xlsx"
 
 SMALL = "a100-32-zh"
 """A plan of few lines."""
@@ -42,13 +41,10 @@ Applied = Callable[..., Application]
 
 
 def plan_of(name: str) -> PlanFile:
-    """A plan of the checkout."""
+    """A plan of the checkout; that of the edits without its alternatives."""
+    if name == QUOTE:
+        return plan_without_alternatives()
     return open_plan(str(CHECKOUT / "plans" / f"{name}.yaml"), None)
-
-
-def workbook_of(file: PlanFile) -> bytes:
-    """The customer's workbook of a plan."""
-    return render(work_out(file)._replace(templates=()), [WORKBOOK])[WORKBOOK]
 
 
 @pytest.fixture(scope="module")

@@ -14,15 +14,18 @@ from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.language import language
 from bomgen.core.money import Totals, rounded
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read
-from bomgen.output.source import Source as DocumentSource
-from bomgen.output.writer import render
+from bomgen.output.xlsx.quote import quote_workbook
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY, check
 from bomgen.reading.cells import Broken, Cell
 from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, read_quote
+from bomgen.report.chapters.writer import Writer
+from bomgen.report.customer_quote.contents import quote_document
+from bomgen.report.customer_quote.record import customer_quote
 from bomgen.report.result import Report
 from bomgen.workflow.applying.changes import RULE, conflict, find_changes, simplify
 from bomgen.workflow.applying.nearest import Wanted, name_nearest
@@ -110,15 +113,13 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
 
 
 def _base_of(report: Report, source: Source) -> Base:
-    """A result with the workbook of it as that is read, so that what is compared went through the same hands."""
-    document = DocumentSource(report, ()).quote
-    from bomgen.core.language import language
-
+    """A result with its workbook as that is read, so that what is compared went through the same hands."""
     words = language(report.plan.quote.language)
+    document = quote_document(customer_quote(Writer(report, words)), words, {}, {})
     [table] = document.section("bill").tables
     titles = {"category": words.word("xlsx-category")} | {column.key: column.title for column in table.columns}
-    content = render(report._replace(templates=()), [WORKBOOK])[WORKBOOK]
-    return Base(report, source, document, words, titles, read_quote(content, WORKBOOK, titles))
+    returned = read_quote(quote_workbook(document, words), WORKBOOK, titles)
+    return Base(report, source, document, words, titles, returned)
 
 
 def _check_state(base: Base, returned: ReturnedQuote) -> None:
