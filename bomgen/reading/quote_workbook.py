@@ -52,6 +52,8 @@ class ReturnedQuote(NamedTuple):
     """Everything else on the sheet of the bill: above its header, and in columns that are not asked for."""
     header: Mapping[int, str]
     """The titles of all columns of the bill, by their numbers."""
+    header_line: int
+    """The line that they stand in."""
     sheets: Mapping[str, tuple[tuple[Cell, ...], ...]]
     """The rows of the other sheets, by their titles."""
 
@@ -97,6 +99,7 @@ def read_quote(content: bytes, file: str, titles: Mapping[str, str]) -> Returned
         below=tuple(below),
         beside=tuple(beside),
         header={cell.mark.column: str(cell.value) for cell in table.rows[header - 1] if cell.filled},
+        header_line=header,
         sheets=others,
     )
 

@@ -88,7 +88,7 @@ def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Prob
     known = {simplify(cell.value) for cell in base.beside}
     titles = set(base.header.values())
     for cell in returned.beside:
-        computed = returned.header.get(cell.mark.column) in titles
+        computed = cell.mark.line > returned.header_line and returned.header.get(cell.mark.column) in titles
         if not computed and not isinstance(cell.value, Broken) and simplify(cell.value) not in known:
             message = "something was written beside the lines, where nothing is read; delete it"
             yield conflict(cell, returned.bill, message)

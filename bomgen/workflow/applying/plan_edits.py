@@ -159,6 +159,12 @@ class _Editor:
         place = name_cell(sheet or self.bill, cell.mark)
         self.differences.append(f"{place}  {what}: {show(before)} -> {show(after)}")
 
+    def tell_share(self, cell: Cell, what: str, before: Cell, share: Fraction) -> None:
+        """Note a change of a share in words."""
+        was = write_share(Fraction(_number(before) or 0)) if before.filled else show(None)
+        place = name_cell(self.bill, cell.mark)
+        self.differences.append(f"{place}  {what}: {was} -> {write_share(share)}")
+
     # lines ----------------------------------------------------------------------------------------------------------
 
     def change_line(self, change: LineChange) -> None:
@@ -193,7 +199,7 @@ class _Editor:
         elif line.line.in_stock:
             self.refuse(change.after, f"'{change.line}' is what the customer has, see `stock`; it has no price")
         elif change.key == DISCOUNT:
-            self.tell(change.after, f"{change.line}, {title.lower()}", change.before.value or Decimal(0), number)
+            self.tell_share(change.after, f"{change.line}, {title.lower()}", change.before, Fraction(number))
             self._discounts[change.line] = Fraction(number), change
         else:
             self._price(change, line.line, number)
@@ -345,7 +351,7 @@ class _Editor:
         if share is None or not 0 <= share <= 1:
             self.refuse(after, f"{label.value} {show(after.value)}; a rate is a share of 0 % to 100 %")
             return
-        self.tell(after, str(label.value), before.value, share)
+        self.tell_share(after, str(label.value), before, Fraction(share))
         self.set(path, write_share(Fraction(share)))
 
     def _rate_path(self, label: str) -> Path | None:
