@@ -28,7 +28,14 @@ from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, choose_document
 DEFAULT_FOLDER = "dist"
 
 
-@click.command(cls=FormatsCommand, formats=DOCUMENTS)
+def _order_templates() -> list[tuple[str, str]]:
+    """The templates that come with bomgen, each with what it writes; read when the help is asked for."""
+    from bomgen.output.user_templates.templates import described
+
+    return described()
+
+
+@click.command(cls=FormatsCommand, formats=DOCUMENTS, templates=_order_templates)
 @plans_argument
 @click.option(
     "-o",
@@ -54,7 +61,7 @@ DEFAULT_FOLDER = "dist"
     multiple=True,
     metavar="FILE",
     shell_complete=files,
-    help="Render a template of your own, NAME.j2, to NAME; repeatable.",
+    help="Render a template of your own, NAME.j2, to NAME, or one that comes with bomgen, by its name; repeatable.",
 )
 @click.option(
     "--jobs",
@@ -85,7 +92,8 @@ def build(
     A quote is what the customer signs, a report what an engineer checks. -f md writes both, -f quote.md one of them;
     -o - prints the quote.
 
-    Templates of your own, by --template or `templates:` of a plan, are filled in beside them.
+    Templates of your own, by --template or `templates:` of a plan, are filled in beside them; so are templates for
+    order forms that come with bomgen, by their names.
 
     Several plans are built each by itself; the worst exit code is returned.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -22,14 +22,23 @@ STANDARD_OUTPUT = "-"
 class FormatsCommand(click.Command):
     """A command that writes the formats of a folder, which its help describes at the end."""
 
-    def __init__(self, *arguments: Any, formats: Formats, **options: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        formats: Formats,
+        templates: Callable[[], Sequence[tuple[str, str]]] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(*arguments, **options)
-        self.formats = formats
+        self.formats, self.templates = formats, templates
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Add what every format is."""
         with formatter.section("Formats"):
             formatter.write_dl(self.formats.described())
+        if self.templates:
+            with formatter.section("Templates that come with bomgen"):
+                formatter.write_dl(self.templates())
         super().format_epilog(ctx, formatter)
 
 

@@ -12,7 +12,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.reading.cells import Value
-from bomgen.reading.list_words import find_currency, normalize, words
+from bomgen.reading.list_words import SIGNS, find_currency, normalize, words
 
 POINT, COMMA = ".", ","
 GROUP = 3
@@ -21,12 +21,14 @@ PERCENT = 100
 TENTHS = 10
 WORKDAYS, WEEK, MONTH = 5, 7, 30
 """Working days of a week, days of a week and of a month."""
-KEPT = 4096
-"""Texts that are remembered: a list repeats its lead times and many prices."""
+KEPT = 1 << 16
+"""Texts that are remembered: those of a long list, whose decimal separator and currency are looked for first."""
 _NUMBER = re.compile(r"[0-9](?:[0-9.,'\u2019 ]*[0-9])?")
 _UNITS = re.compile(
     r"(?:/|\bper\b|\bje\b)? *(?:pcs?|pieces?|each|ea|units?|stk|stück|台|个|件|套|条|只|根|块)\.?$", re.IGNORECASE
 )
+_PLAIN = re.compile(r"([$€£]?) ?([0-9][0-9.,]*) ?([€£]?)")
+"""Most amounts."""
 _INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}")
 _PAID = re.compile(r"([0-9]+(?:\.[0-9]+)?) *折")
 _SHARE = re.compile(r"-? *([0-9]+(?:[.,][0-9]+)?) *(%?)")
@@ -53,6 +55,9 @@ class Written(NamedTuple):
 @lru_cache(maxsize=KEPT)
 def read_amount(text: str) -> Written | None:
     """An amount with a currency, a unit and separators; None for what is none, such as "on request"."""
+    if most := _PLAIN.fullmatch(text):
+        sign = most[1] or most[3]
+        return _separated(most[2], SIGNS[sign] if sign else None)
     plain = _UNITS.sub("", unicodedata.normalize("NFKC", text).strip()).strip()
     found = _NUMBER.search(plain)
     if found is None:

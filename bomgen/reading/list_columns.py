@@ -16,7 +16,7 @@ from bomgen.core.provenance import Mark
 from bomgen.reading.amounts import COMMA, POINT, read_amount
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, cell_at, fill_merged
 from bomgen.reading.known_parts import KnownParts
-from bomgen.reading.list_words import Heading, is_multiple, languages, normalize, read_heading
+from bomgen.reading.list_words import Heading, is_multiple, normalize, read_heading
 from bomgen.reading.sheet_scan import LETTERS, MAX_COLUMNS
 
 PART, PRICE, LIST, NET, TAXED = "part", "price", "list_price", "net_price", "taxed_price"
@@ -64,8 +64,6 @@ class Layout(NamedTuple):
     unused: tuple[Column, ...]
     """Columns with a heading that are not read."""
     language: str
-    asked: Mapping[str, str]
-    """What was asked for: columns, currency, decimal separator."""
 
 
 class Asked(NamedTuple):
@@ -132,14 +130,14 @@ def layout(table: RawTable, file: str, asked: Asked, known: Callable[[], KnownPa
         return None
     start, headings, mark = found
     rows = filled.rows[start : start + JUDGED]
-    choice = _Choice(file, headings, rows, asked, known, mark)
+    choice = _Choice(file, headings, rows, asked, known, filled.rows[start - 1] if start else ())
     columns = choice.columns()
     taken = {column.at for column in columns.values()}
     unused = tuple(Column(at, each, "") for at, each in enumerate(headings) if each.text and at not in taken)
     code = next((column.heading.language for column in columns.values() if column.heading.language), "en")
     if any(column.heading.language == "zh" for column in columns.values()):
         code = "zh"
-    return Layout(filled, start, mark, columns, unused, code, {})
+    return Layout(filled, start, mark, columns, unused, code)
 
 
 def _header(table: RawTable, asked: Asked) -> tuple[int, list[Heading], Mark] | None:
@@ -180,7 +178,7 @@ def _headings(table: RawTable, at: int) -> list[Heading]:
         joined = f"{_text(_first(table, top))} {text}" if top and text else text
         heading = read_heading(joined)
         if not heading.roles and joined != text:
-            heading = read_heading(text)._replace(text=joined, currency=heading.currency)
+            heading = read_heading(text)._replace(currency=heading.currency)
         found.append(heading)
     return found
 
@@ -203,7 +201,7 @@ class _Choice:
         rows: Sequence[Sequence[Cell]],
         asked: Asked,
         known: Callable[[], KnownParts],
-        header: Mark,
+        header: Sequence[Cell],
     ) -> None:
         self.file, self.headings, self.rows, self.asked = file, headings, rows, asked
         self.known, self.header = known, header
@@ -255,7 +253,7 @@ class _Choice:
                     f"{letter_of(at)} '{each.text}'" for at, each in enumerate(self.headings) if each.text
                 )
                 message = f"no column '{name}' for {role}; it has {names or 'no headings'}"
-                raise PlanErrors([Problem(self.header, "error", message, QUESTION)])
+                raise PlanErrors([Problem(self._mark(), "error", message, QUESTION)])
             heading = self.headings[at] if at < len(self.headings) else Heading((), None, "", "")
             found[role] = Column(at, heading, "as asked")
         return found
@@ -271,7 +269,7 @@ class _Choice:
                 return self._checked(places[0])
             if places:
                 return self._by_values(places, f"{len(places)} columns may be the part")
-        texts = [at for at in range(len(self.headings)) if any(isinstance(value, str) for value in self._values(at))]
+        texts = [at for at in range(len(self.headings)) if self._values(at) and not self._is_numeric(at)]
         return self._by_values(texts, "no column is known as that of the parts")
 
     def _checked(self, at: int) -> Column:
@@ -285,7 +283,7 @@ class _Choice:
         if not better:
             return self._column(at)
         what = f"'{self.headings[at].text}' has no part of the catalogue, another column has {max(counts.values())}"
-        raise self._question(PART, [at, *better], what)
+        raise self._question(PART, better, what)
 
     def _by_values(self, places: Sequence[int], what: str) -> Column:
         """The one of several columns whose values are part numbers. Raises PlanErrors with a question."""
@@ -326,8 +324,9 @@ class _Choice:
         numbers = [value for value in values if not isinstance(value, str) or read_amount(value)]
         return bool(numbers) and len(numbers) * 2 > len(values)
 
-    def _mark(self, at: int) -> Mark:
-        return self.header._replace(column=at + 1) if self.header.column else self.header
+    def _mark(self, at: int = 0) -> Mark:
+        """The place of a heading."""
+        return self.header[at].mark if at < len(self.header) else Mark(self.file, 1, 1)
 
     def _question(self, role: str, places: Sequence[int], what: str = "") -> PlanErrors:
         """Which of several columns is what."""
@@ -336,7 +335,7 @@ class _Choice:
         among = f": {', '.join(names)}" if names else ""
         answer = letter_of(places[0]) if places else "C"
         message = f"{what}{among}; choose with: bomgen prices {self.file} --columns {role}={answer}"
-        return PlanErrors([Problem(self.header, "error", message, QUESTION)])
+        return PlanErrors([Problem(self._mark(min(places, default=0)), "error", message, QUESTION)])
 
 
 _ONE = (CURRENCY, "from_quantity", "min", "max", "estimate")
@@ -360,8 +359,3 @@ def _number(letters: str) -> int:
 def mentions(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
     """The texts of some rows, such as those above a header."""
     return (text for row in rows for cell in row if (text := _text(cell)))
-
-
-def known_languages() -> list[str]:
-    """The codes of the languages that headings are known in."""
-    return list(languages())

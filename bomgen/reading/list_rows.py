@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -37,9 +38,11 @@ from bomgen.reading.list_columns import (
     Layout,
     mentions,
 )
-from bomgen.reading.list_words import YEN, decimal_of, find_currency, normalize, words, yen_of
+from bomgen.reading.list_words import YEN, decimal_of, find_currencies, find_currency, normalize, words, yen_of
 from bomgen.reading.price_table import MAX_ROWS, read_value
+from bomgen.reading.sheet_scan import MAX_COLUMNS
 
+_DIGIT = re.compile("[0-9]")
 HALF = Decimal("0.5")
 MAX_DAYS = 9999
 """Longer lead times are something else (the schema of price books)."""
@@ -135,21 +138,26 @@ class _Reader:
         return found
 
     def _cell(self, row: Sequence[Cell], role: str | None) -> Cell | None:
-        at = self.columns.get(role, len(row)) if role else len(row)
-        return row[at] if at < len(row) and row[at].filled else None
+        at = self.columns.get(role, MAX_COLUMNS) if role else MAX_COLUMNS
+        if at >= len(row):
+            return None
+        cell = row[at]
+        return cell if cell[0] is not None and cell[0] != "" else None
 
     def _reason(self, row: Sequence[Cell], filled: Sequence[Cell]) -> str | None:
         """Why a row gives no price, as far as that is seen without reading its numbers."""
         part = self._cell(row, PART)
-        text = next((cell.value for cell in filled if isinstance(cell.value, str)), "")
-        if part is None or (isinstance(part.value, str) and normalize(part.value) in words("sums")):
+        # A part number has a digit, a subtotal or a heading none.
+        word = part is not None and isinstance(part.value, str) and not _DIGIT.search(part.value)
+        if part is None or (word and normalize(str(part.value)) in words("sums")):
+            text = next((cell.value for cell in filled if isinstance(cell.value, str)), "")
             first = normalize(text.partition(":")[0].partition("：")[0])
             if first in words("sums") or any(first.startswith(f"{word} ") for word in words("sums")):
                 return SUM
             priced = any(self._cell(row, role) for role in PRICES)
             return NO_PART if priced and part is None else SUM if part is not None else NOTE
         heading = self.layout.columns[PART].heading.text
-        if heading and isinstance(part.value, str) and normalize(part.value) == normalize(heading):
+        if word and heading and normalize(str(part.value)) == normalize(heading):
             return HEADER
         if not any(self._cell(row, role) for role in (*PRICES, "min", "max")):
             return NOTE if len(filled) == 1 else NO_PRICE
@@ -323,14 +331,18 @@ class _Reader:
         headings = [column.heading for role, column in self.layout.columns.items() if role in PRICES]
         named = {heading.currency for heading in headings if heading.currency}
         where = "by the heading of the prices"
-        if not named and self._named_by_cells():
-            return None
+        if not named:
+            every, codes = self._named_by_cells()
+            if every and YEN not in codes:
+                self.notes.append(f"currency: {', '.join(sorted(codes))}, by the prices")
+                return None
+            named, where = (codes, "by some of the prices") if codes else (named, where)
         if not named:
             above = self.layout.table.rows[: max(self.layout.start - 1, 0)]
-            named = {code for text in mentions(above) if (code := find_currency(text))}
+            named = {code for text in mentions(above) for code in find_currencies(text)}
             where = "by the text above the header"
         if not named:
-            named = {code for text in mentions(self.rows) if len(text) > 1 and (code := self._named_in_note(text))}
+            named = {code for text in mentions(self.rows) for code in self._named_in_note(text)}
             where = "by a note"
         if YEN in named:
             named = {yen_of(self.layout.language) or YEN} | (named - {YEN})
@@ -346,14 +358,11 @@ class _Reader:
             return None
         raise PlanErrors([Problem(self.layout.header, "error", message, QUESTION)])
 
-    def _named_in_note(self, text: str) -> str | None:
-        """The currency that a note names in words, such as "all prices in EUR"."""
+    @staticmethod
+    def _named_in_note(text: str) -> frozenset[str]:
+        """The currencies that a note names in words, such as "all prices in EUR"."""
         said = normalize(text)
-        about = any(
-            word in said
-            for word in ("price", "prices", "currency", "价格", "币种", "货币", "单价", "preise", "währung")
-        )
-        return find_currency(text) if about else None
+        return find_currencies(text) if any(word in said for word in words("about_prices")) else frozenset()
 
     def _any_prices(self) -> bool:
         return any(self._cell(row, PART) and any(self._cell(row, role) for role in PRICES) for row in self.rows)
@@ -366,25 +375,19 @@ class _Reader:
         """The one currency of all rows; rows without one are refused where there are several."""
         return next(iter(codes)) if len(codes) == 1 else None
 
-    def _named_by_cells(self) -> bool:
-        """Whether every price names its own currency, or one names it for all."""
-        priced = [row for row in self.rows if self._cell(row, PART) and any(self._cell(row, role) for role in PRICES)]
-        codes: set[str] = set()
-        every = bool(priced)
-        for row in priced:
-            amounts = [amount for role in PRICES if (amount := self._amount(row, role))]
-            if not amounts:
-                continue
+    def _named_by_cells(self) -> tuple[bool, set[str]]:
+        """Whether every price names its currency, and the currencies that they name."""
+        codes, every = set[str](), True
+        for row in self.rows:
+            amounts = (
+                [amount for role in PRICES if (amount := self._amount(row, role))] if self._cell(row, PART) else []
+            )
             named = {amount[1] for amount in amounts if amount[1]}
             codes |= named
-            every = every and bool(named)
+            every = every and (bool(named) or not amounts)
         self.problems.clear()
-        if YEN in codes and yen_of(self.layout.language) is None:
-            return False
-        if every and codes:
-            codes = {str(yen_of(self.layout.language)) if code == YEN else code for code in codes}
-            self.notes.append(f"currency: {', '.join(sorted(codes))}, by the prices")
-        return every and bool(codes)
+        yen = yen_of(self.layout.language)
+        return every and bool(codes), {yen if code == YEN and yen else code for code in codes}
 
     def _discounts(self) -> Callable[[Sequence[Cell]], tuple[Decimal, Decimal] | None]:
         """What gives the share that is taken off in a row, and how far that is from the exact one at most.
@@ -421,7 +424,7 @@ class _Reader:
                 return None
             value, near = share_of(share)
             if value > 1:
-                self._wrong(cell, f"a discount of {value * PERCENT:f} %; at most 100 %")  # type: ignore[arg-type]
+                self._wrong(cell, f"a discount of {(value * PERCENT).normalize():f} %; at most 100 %")  # type: ignore[arg-type]
                 return None
             return (1 - value if paid or share.paid else value), near
 

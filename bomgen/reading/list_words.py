@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from bomgen.core.money import minor_units
@@ -19,10 +19,15 @@ SIGNS = {
     **{"R$": "BRL", "€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "円": "JPY", "$": "USD"},
 }
 """Currencies by their signs, longer ones first. A dollar that names no country is that of the USA."""
+WORDS = frozenset(("ALL", "BOB", "COP", "CUP", "GEL", "MAD", "MOP", "PEN", "SOS", "TOP", "TRY"))
+"""Codes that are words, too: they are currencies only where they stand alone ("ALL PRICES IN USD")."""
+KEPT = 4096
+"""Texts that are remembered."""
 YEN = "¥"
 """The sign of yuan and yen: the language of the list decides."""
 _BRACKETS = re.compile(r"[(\[（【][^)\]）】]*[)\]）】]")
 _PUNCTUATION = re.compile(r"[\s.,:;/\\_\-'’\"*|&]+")
+_PIECES = re.compile(r"[\s()/:,;\[\]]+")
 _CODE = re.compile(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])")
 
 
@@ -93,18 +98,23 @@ def read_heading(text: str) -> Heading:
 
 
 def find_currency(text: str) -> str | None:
-    """The currency that a text names by its code, sign or name; `¥` alone where it says yuan or yen."""
+    """The one currency that a text names; None where it names none or several."""
+    found = find_currencies(text)
+    return next(iter(found)) if len(found) == 1 else None
+
+
+@lru_cache(maxsize=KEPT)
+def find_currencies(text: str) -> frozenset[str]:
+    """The currencies that a text names by their codes, signs or names; `¥` alone where it says yuan or yen."""
     text = unicodedata.normalize("NFKC", text)
-    for code in _CODE.findall(text):
-        if code in minor_units():
-            return str(code)
+    codes = {str(code) for code in _CODE.findall(text) if code in minor_units()}
+    found = {code for code in codes if code not in WORDS or code == text.strip(" ()[]")}
+    found |= {named for piece in _PIECES.split(text) if (named := _currency_names().get(normalize(piece)))}
     for sign, code in SIGNS.items():
         if sign in text:
-            return code
-    for piece in re.split(r"[\s()/:,;\[\]：]+", text):
-        if named := _currency_names().get(normalize(piece)):
-            return named
-    return YEN if YEN in text else None
+            found.add(code)
+            text = text.replace(sign, " ")
+    return frozenset(found or ({YEN} if YEN in text else ()))
 
 
 def yen_of(language: str) -> str | None:

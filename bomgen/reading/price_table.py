@@ -112,10 +112,6 @@ def _names(header: Sequence[Cell], problems: list[Problem]) -> list[str | None]:
             message = f"the column '{name}' is duplicated; keep one"
             problems.append(Problem(cell.mark, "error", message, "duplicate-column"))
         names.append(name or None)
-    for name in NEEDED:
-        if name not in names and not problems:
-            message = f"the column '{name}' is missing; each row needs one, and the first row must name it"
-            problems.append(Problem(header[0].mark, "error", message, "missing-column"))
     return names
 
 
@@ -163,7 +159,7 @@ def read_value(value: Value, name: str) -> Any:
     if isinstance(value, Broken):
         raise ValueError(value.message)
     if value is None:
-        raise ValueError(f"an empty cell; write what the column '{name}' asks for")
+        raise ValueError("an empty cell")
     if isinstance(value, time):
         raise ValueError(f"{value} is a time of day; write what the column '{name}' asks for")
     kinds = columns()[name]["type"]

@@ -23,9 +23,11 @@ NO_VALUE = Broken("a formula without a value; save the workbook in a spreadsheet
 ERROR = "the cell shows {}; fix its formula, or write the value"
 _REFERENCE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7})")
 _STRING = re.compile(rb"<(?:\w+:)?si[\s>/]")
-_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"')
-_ANY_CELL = re.compile(rb"<(?:[^\s<>]+:)?c[\s/>]")
-_OTHER = re.compile(rb"""<!|='|<(?:[^\s<>]+:)?f[\s/>]|\st="e\"""")
+_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"(?: (?:s|t|cm|vm|ph)="[^"<>&]*")* ?/?>')
+"""A cell as all programs write it; one with a second `r` is no XML, and the library takes that one."""
+_BEGINNINGS = (b"<c ", b"<c>", b"<c/")
+"""How cells begin where names have no prefix."""
+_OTHERS = (b"<!", b"='", b":row", b"<f>", b"<f ", b"<f/", b't="e"', b"<c\t", b"<c\r", b"<c\n")
 """What only a parser of XML reads rightly, formulas and errors."""
 
 
@@ -83,7 +85,7 @@ def _measure(content: bytes, lengths: list[int]) -> Found | None:
     None where it must be parsed: with formulas, errors, cells far away or more text than is read.
     """
     cells = _CELL.findall(content)
-    if _OTHER.search(content) or len(cells) != len(_ANY_CELL.findall(content)):
+    if any(each in content for each in _OTHERS) or len(cells) != sum(map(content.count, _BEGINNINGS)):
         return None
     columns = max((_column(letters.decode()) for letters in {letters for letters, _ in cells}), default=0)
     rows = max((int(row) for row in {row for _, row in cells}), default=0)

@@ -22,6 +22,7 @@ from bomgen.core.provenance import Mark
 from bomgen.pricing.books.book import KEPT
 from bomgen.reading.cells import Area, Broken, Cell, RawTable, Value
 from bomgen.reading.sheet_scan import MAX_COLUMNS, Found, scan_ods, scan_xlsx
+from bomgen.reading.xls_scan import scan_xls
 
 MAX_BYTES = 5 * 10**6
 MAX_EXPANDED = 20 * 10**6
@@ -38,6 +39,7 @@ EXACT = 10**15
 """Whole numbers below it have no digit that is noise."""
 COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """What files of Excel 97 begin with."""
+UNREADABLE = "the workbook cannot be read; open it in a spreadsheet program and save it as .xlsx again"
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 """The stream of a workbook that a password protects."""
 
@@ -54,41 +56,43 @@ def tables(content: bytes, file: str) -> Iterator[RawTable]:
             raise _wrong(file, "a password protects the workbook; save it without one", "workbook")
         if len(content) > MAX_BYTES:
             raise _wrong(file, f"{len(content)} bytes; a workbook of at most {MAX_BYTES} is read", "workbook-limit")
-        found: Mapping[str, Found] = {}
     else:
         unpacked(content, file)
-        found = _scan(content, file)
-    message = "the workbook cannot be read; open it in a spreadsheet program and save it as .xlsx again"
+    scanned = _scan(content, file)
     try:
         with CalamineWorkbook.from_filelike(BytesIO(content)) as book:
-            for about in book.sheets_metadata:
+            for at, about in enumerate(book.sheets_metadata):
                 if about.typ == SheetTypeEnum.WorkSheet:
                     hidden = about.visible != SheetVisibleEnum.Visible
                     sheet = book.get_sheet_by_name(about.name)
-                    yield _table(sheet, file, found.get(about.name, Found()), hidden)
-    except (CalamineError, ValueError, OSError) as error:
-        raise _wrong(file, message, "workbook") from error
+                    found = scanned.get(about.name, Found()) if isinstance(scanned, Mapping) else scanned[at]
+                    yield _table(sheet, file, found, hidden)
+    except (CalamineError, ValueError, OSError, IndexError) as error:
+        raise _wrong(file, UNREADABLE, "workbook") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # a slip in the library, which ends nothing but the reading
             raise
-        raise _wrong(file, message, "workbook") from error
+        raise _wrong(file, UNREADABLE, "workbook") from error
 
 
-def _scan(content: bytes, file: str) -> Mapping[str, Found]:
-    """What is in each sheet of a package. Raises PlanErrors for cells that take more room than is read."""
-    with ZipFile(BytesIO(content)) as package:
-        names = package.namelist()
-        try:
-            if "xl/workbook.xml" in names:
-                found = scan_xlsx(package)
-            elif "content.xml" in names:
-                found = scan_ods(package)
-            else:
-                raise ValueError("neither xlsx nor ods")
-        except (ValueError, KeyError) as error:
-            message = "the workbook cannot be read; open it in a spreadsheet program and save it as .xlsx again"
-            raise _wrong(file, message, "workbook") from error
-    for sheet in found.values():
+def _scan(content: bytes, file: str) -> Mapping[str, Found] | list[Found]:
+    """What is in each sheet, by its title, or in the order of sheets.
+
+    Raises PlanErrors for cells that take more room than is read.
+    """
+    found: Mapping[str, Found] | list[Found]
+    try:
+        if content.startswith(COMPOUND):
+            found = scan_xls(content)
+        else:
+            with ZipFile(BytesIO(content)) as package:
+                names = package.namelist()
+                if "xl/workbook.xml" not in names and "content.xml" not in names:
+                    raise ValueError("neither xlsx nor ods")
+                found = scan_xlsx(package) if "xl/workbook.xml" in names else scan_ods(package)
+    except (ValueError, KeyError) as error:
+        raise _wrong(file, UNREADABLE, "workbook") from error
+    for sheet in found.values() if isinstance(found, Mapping) else found:
         if sheet.beyond:
             raise _beyond(Mark(file, *sheet.beyond))
         if sheet.rows * sheet.columns > MAX_CELLS or sheet.text > MAX_EXPANDED:

@@ -234,6 +234,8 @@ def logo_of(file: PlanFile, plan: Plan) -> tuple[Logo | None, list[Input]]:
 def templates_of(file: PlanFile, plan: Plan, options: Sequence[str]) -> tuple[list[Template], list[Input]]:
     """The templates that the plan names, below its root, and those of the command line, wherever these lie.
 
+    A name of a template that comes with bomgen is that one.
+
     Raises PlanErrors for templates that are wrong.
     """
     named = [(str(FilePath(file.name).parent / given), given, given, mark) for given, mark in plan.templates]
@@ -242,7 +244,11 @@ def templates_of(file: PlanFile, plan: Plan, options: Sequence[str]) -> tuple[li
     templates, inputs, problems = list[Template](), [], list[Problem]()
     for shown, input, given, mark in named:
         try:
-            place = inside(file, given, mark, own_templates.PATH) if given else FilePath(shown)
+            place = own_templates.shipped().get(given or shown)
+            if place:
+                shown = place.name
+            else:
+                place = inside(file, given, mark, own_templates.PATH) if given else FilePath(shown)
             template, content = own_templates.open_template(place, shown, mark)
         except PlanErrors as errors:
             problems += errors.problems

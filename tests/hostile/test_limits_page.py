@@ -14,7 +14,7 @@ from bomgen.core import diagnostics, picture, work_budget, yaml_source
 from bomgen.fabric.clos import search
 from bomgen.output.user_templates import templates
 from bomgen.plan import schema as plan_schema
-from bomgen.pricing.books import table, xlsx
+from bomgen.reading import price_table, separated, sheet_scan, workbooks
 from bomgen.sizing.servers import MAX_GPUS
 from bomgen.workflow import base_plans, plan_files
 
@@ -72,11 +72,13 @@ WANTED = {
     "steps of work": [work_budget.MAX_STEPS],
     "steps of one search for a fabric": [search.MAX_STEPS],
     "steps of asking whether there is a fabric": [search.MAX_STEPS_TO_FIT],
-    "rows of a price table": [table.MAX_ROWS],
-    "columns": [table.MAX_COLUMNS],
-    "bytes of a workbook": [xlsx.MAX_BYTES],
-    "bytes once it is unpacked": [xlsx.MAX_EXPANDED],
-    "files in a workbook": [xlsx.MAX_ENTRIES],
+    "rows of a price table": [price_table.MAX_ROWS],
+    "columns": [sheet_scan.MAX_COLUMNS],
+    "bytes of a table that is text": [separated.MAX_BYTES],
+    "cells that a sheet spans": [workbooks.MAX_CELLS],
+    "bytes of a workbook": [workbooks.MAX_BYTES],
+    "bytes once it is unpacked": [workbooks.MAX_EXPANDED],
+    "files in a workbook": [workbooks.MAX_ENTRIES],
     "bytes of a picture": [picture.MOST_LOGO],
     "bytes of a template": [templates.TEMPLATE_BYTES],
 }

@@ -14,6 +14,7 @@ from bomgen.core import progress
 from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.core.readable_files import refuse_git_files
+from bomgen.core.resources import folder, text
 from bomgen.core.unicode_safety import DEVICES
 from bomgen.core.yaml_source import decoded
 from bomgen.output.registry import is_file_of_bomgen
@@ -29,7 +30,20 @@ OPTION = "<template>"
 """The file name of marks of templates that the command line names; the line is the number of the option."""
 _SAFE = re.compile(r"[^\W_]([\w.+ -]*[\w+-])?")
 """Letters and digits of any script, with dots, dashes and spaces inside: a name on any file system, hidden on none."""
+_ABOUT = re.compile(r"\{# (.*) #\}")
+ORDERS = "orders"
+"""The folder of templates that come with bomgen."""
 PATH, RULE = "templates", "template-name"
+
+
+def shipped() -> dict[str, Path]:
+    """The templates that come with bomgen, by the names that they are asked for: `order-upload`."""
+    return {path.name.partition(".")[0]: path for path in sorted((folder("templates") / ORDERS).glob(f"*{SUFFIX}"))}
+
+
+def described() -> list[tuple[str, str]]:
+    """The templates that come with bomgen, each with what its first line says that it writes."""
+    return [(name, _ABOUT.match(text(path))[1]) for name, path in shipped().items()]  # type: ignore[index]
 
 
 def open_template(place: Path, file: str, mark: Mark) -> tuple[Template, bytes]:

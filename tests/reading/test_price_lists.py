@@ -1,0 +1,262 @@
+"""Price lists of many layouts: each is read as the YAML beside it says, or asked about."""
+
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from judging import find_judge
+
+from bomgen.cli.command import main
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.reading.cells import Broken
+from bomgen.reading.known_parts import built_in_parts
+from bomgen.reading.list_columns import NOTHING, read_asked
+from bomgen.reading.price_lists import PriceList, read_book, read_list
+from bomgen.reading.tables import read_tables
+
+HERE = Path(__file__).parent / "lists"
+EXPECTED = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in sorted(HERE.glob("*.yaml"))}
+READ = {name: each for name, each in EXPECTED.items() if "prices" in each}
+ASKED = {name: each for name, each in EXPECTED.items() if "asks" in each}
+
+
+def reading(name: str, columns: str = "") -> PriceList:
+    """A list of the folder as it is understood."""
+    return read_list((HERE / name).read_bytes(), name, read_asked(columns) if columns else NOTHING)
+
+
+def prices(found: PriceList) -> list[tuple[Any, ...]]:
+    """The prices of a list: part, price, currency and lead time."""
+    listed = found.source.data["prices"]
+    return [(each["part"], Decimal(each["price"]), each["currency"], each.get("lead_time")) for each in listed]
+
+
+def wanted(expected: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The prices that a list has, as its YAML says."""
+    rows = [(*row, None)[:4] for row in expected["prices"]]
+    return [(part, Decimal(str(price)), currency, lead) for part, price, currency, lead in rows]
+
+
+def test_there_are_lists_of_all_layouts() -> None:
+    """Thirty files at least, each with its reading, in two languages and in every format."""
+    files = {path.name for path in HERE.iterdir() if path.suffix not in (".yaml", ".py")}
+    assert files == set(EXPECTED)
+    assert len(files) >= 30
+    assert {".xlsx", ".xls", ".ods", ".csv", ".tsv", ".txt"} == {Path(name).suffix for name in files}
+    assert sum(name.startswith("zh-") for name in files) >= 5
+    assert len(READ) > len(ASKED) > 10
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_list_is_read(name: str) -> None:
+    """Prices, columns, and what was left out are those that a person finds in it."""
+    expected, found = READ[name], reading(name)
+    assert wanted(expected) == prices(found)
+    columns = {role: column.letter for each in found.layouts for role, column in each.columns.items()}
+    assert expected["columns"] == columns
+    assert expected.get("left_out", {}) == Counter(row.reason for row in found.left_out)
+    assert expected.get("unread", []) == list(found.unread)
+    assert expected.get("hidden", []) == list(found.hidden)
+    for key in ("valid_until", "from_quantity"):
+        if key in expected:
+            assert [str(each) for each in expected[key]] == [str(each[key]) for each in found.source.data["prices"]]
+    unmatched = [part for part, *_ in prices(found) if not built_in_parts().find(part)]
+    assert expected.get("unmatched", []) == unmatched
+    warnings = [(f"{each.line}:{each.column}", each.message) for each in found.warnings]
+    assert len(warnings) == len(expected.get("warns", [])) / 2
+    for place, message in warnings:
+        assert (place, True) == (expected["warns"][0], message.startswith(expected["warns"][1]))
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_list_that_is_read_is_a_price_book(name: str) -> None:
+    """A plan may name it: it is the same prices, with the ids of parts that it names otherwise."""
+    book = read_book((HERE / name).read_bytes(), name)
+    assert [price for _, price, _, _ in prices(reading(name))] == [price.amount for price in book.prices]
+    known = built_in_parts()
+    assert READ[name].get("unmatched", []) == [each.part.upper() for each in book.prices if not known.find(each.part)]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_list_that_can_be_read_in_two_ways_is_asked_about(name: str) -> None:
+    """The question stands at its cell and says what to choose; so does a cell that nobody can read."""
+    place, said = ASKED[name]["asks"]
+    with pytest.raises(PlanErrors) as errors:
+        reading(name)
+    first = errors.value.problems[0]
+    assert f"{name}:{place}: error: " == str(first)[: len(name) + len(place) + 10]
+    assert said in first.message
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "first"),
+    [
+        ("two-unknown-numbers.csv", "part=B", ("B-77", Decimal(25000), "USD", None)),
+        ("no-header.csv", "part=A,price=B,currency=EUR", ("MQM9700-NS2F", Decimal(25000), "EUR", None)),
+        ("no-currency.csv", "currency=usd", ("MQM9700-NS2F", Decimal(25000), "USD", None)),
+        ("breaks-as-columns.csv", "price=Price 10+", ("MQM9700-NS2F", Decimal(24000), "USD", None)),
+        ("two-prices.csv", "price=C", ("MQM9700-NS2F", Decimal(23000), "EUR", None)),
+        ("thousands.csv", "decimal=comma", ("MQM9700-NS2F", Decimal(25000), "EUR", None)),
+        ("thousands.csv", "decimal=point", ("MQM9700-NS2F", Decimal(25), "EUR", None)),
+        ("with-tax.csv", "price=B", ("MQM9700-NS2F", Decimal(25000), "EUR", None)),
+        ("yen-or-yuan.csv", "currency=JPY", ("MQM9700-NS2F", Decimal(200000), "JPY", None)),
+        ("zh-unclear.xlsx", "discount=G", ("MQM9700-NS2F", Decimal(30000), "CNY", None)),
+        ("zh-unclear.xlsx", "paid=G", ("MQM9700-NS2F", Decimal(170000), "CNY", None)),
+        ("sheets.xlsx", "sheet=Optics", ("MMA4Z00-NS", Decimal(850), "USD", "28 days")),
+        ("two-numbers.csv", "part=A", ("A-100", Decimal(25000), "USD", None)),
+    ],
+)
+def test_columns_answers_the_question(name: str, columns: str, first: tuple[Any, ...]) -> None:
+    """What `--columns` says is done, whatever headings say."""
+    assert first == prices(reading(name, columns))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("part", "asks for nothing"),
+        ("prize=C", "did you mean 'price'"),
+        ("decimal=both", "write decimal=point"),
+        ("header=top", "is no line"),
+    ],
+)
+def test_what_columns_cannot_say(text: str, said: str) -> None:
+    """A wrong answer is said to be one."""
+    with pytest.raises(ValueError, match=said):
+        read_asked(text)
+    assert 2 == run("prices", "list.csv", "--columns", text).exit_code
+
+
+def run(*arguments: str) -> Result:
+    """What the command does."""
+    return CliRunner().invoke(main, list(arguments))
+
+
+@pytest.fixture(scope="module")
+def by_libreoffice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every sheet of the workbooks as LibreOffice writes it as CSV."""
+    find_judge("soffice")
+    folder = tmp_path_factory.mktemp("judge")
+    profile = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
+    copies = [shutil.copy(HERE / name, folder / judged(name)) for name in filter(is_workbook, EXPECTED)]
+    as_csv = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,-1"
+    command = ["soffice", profile, "--headless", "--convert-to", as_csv, "--outdir", str(folder)]
+    subprocess.run([*command, *map(str, copies)], check=True, capture_output=True)
+    return folder
+
+
+def judged(name: str) -> str:
+    """The name of a copy: files that differ in their suffix alone would become one."""
+    return f"{Path(name).stem}{Path(name).suffix.replace('.', '-')}{Path(name).suffix}"
+
+
+def is_workbook(name: str) -> bool:
+    """Whether a file is a workbook that LibreOffice computes nothing else for: no links, no bomb, no text."""
+    return Path(name).suffix in (".xlsx", ".xls", ".ods") and name not in ("bomb.xlsx", "tabs.xls", "linked.xlsx")
+
+
+def test_tables_are_those_that_libreoffice_reads(by_libreoffice: Path) -> None:
+    """Every cell of every visible sheet of every workbook: text as it is, numbers and dates by value."""
+    compared = 0
+    for name in filter(is_workbook, EXPECTED):
+        for table in read_tables((HERE / name).read_bytes(), name):
+            path = by_libreoffice / f"{Path(judged(name)).stem}-{table.name}.csv"
+            if table.hidden:
+                continue
+            rows = list(csv.reader(io.StringIO(path.read_text("utf-8"), newline="")))
+            assert len(rows) == len(table.rows)
+            for line, (row, cells) in enumerate(zip(rows, table.rows, strict=True), 1):
+                values = [cell.value for cell in cells] + [None] * (len(row) - len(cells))
+                for column, (shown, value) in enumerate(zip(row, values, strict=True), 1):
+                    compared += 1
+                    assert same(shown, value), (name, line, column, shown, value)
+    assert compared > 300
+
+
+def same(shown: str, value: object) -> bool:
+    """Whether LibreOffice writes a value so."""
+    if value is None:
+        return not shown.strip()
+    if isinstance(value, Broken):
+        return True  # it computes formulas itself
+    if isinstance(value, Decimal):
+        return bool(re.fullmatch(r"-?[0-9.]+", shown)) and Decimal(shown) == value
+    return shown.strip() == str(value) or str(value) in shown
+
+
+PLAN = """bomgen: 1
+name: pilot
+cluster: {gpu: h100-sxm, server: dgx-h100, servers: 4}
+fabrics:
+  compute:
+    switch: qm9700
+    links: {server-leaf: {length: 30 m, module: {server: mma4z00-ns-flt, leaf: mma4z00-ns}}}
+quote: {currency: USD, date: 2026-11-20%s}
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a list and a plan."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("quote.xlsx", "two-unknown-numbers.csv", "net-differs.csv"):
+        shutil.copy(HERE / name, tmp_path)
+    (tmp_path / "plan.yaml").write_text(PLAN % ", price_book: quote.xlsx", "utf-8")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("place")
+def test_the_reading_is_shown() -> None:
+    """`bomgen prices LIST` prints columns, currency, first prices, what was left out, and what no part is known for."""
+    said = run("prices", "quote.xlsx").stdout
+    assert "quote.xlsx, sheet 'List': header in line 4\n" in said
+    assert re.search(r"E +'List price' +list price +by its heading\n", said)
+    assert "currency: USD, by the text above the header\n" in said
+    assert re.search(r"980-9I51S-00NS00 +595 USD +(= mma4z00-ns400)?\n", said)
+    assert "left out: 1 row without a price, 1 subtotal or total, 2 notes\n  line 10: no price: 5 | Acme" in said
+
+
+def test_a_list_becomes_a_price_book(place: Path) -> None:
+    """`-o` writes the book that the reading shows; with `-f` alone the book is on standard output, and nothing else."""
+    assert "quote.yaml\n" in run("prices", "quote.xlsx", "-o", "quote.yaml").stdout
+    book = yaml.safe_load((place / "quote.yaml").read_text("utf-8"))
+    assert {"part": "MFP7E10-N030", "price": 119, "lead_time": "0 days"} in book["prices"]
+    assert ("USD", 4) == (book["currency"], len(book["prices"]))
+    outcome = run("prices", "quote.xlsx", "-f", "csv")
+    assert "part,price," == outcome.stdout[:11]
+    assert "list price" in outcome.stderr
+    assert outcome.stdout == run("prices", "quote.yaml").stdout
+
+
+def test_a_plan_is_priced_by_a_list(place: Path) -> None:
+    """A vendor's list prices a plan as it is, lead times included; a question is a problem of the plan."""
+    outcome = run("build", "plan.yaml", "-f", "json")
+    assert 0 == outcome.exit_code
+    found = (place / "dist" / "pilot" / "bom.json").read_text("utf-8")
+    assert '"unit_price": "25500.00"' in found or '"unit_price": "25500"' in found
+    (place / "plan.yaml").write_text(PLAN % ", price_book: two-unknown-numbers.csv", "utf-8")
+    outcome = run("check", "plan.yaml")
+    assert 1 == outcome.exit_code
+    assert "two-unknown-numbers.csv:1:1: error: 2 columns may be the part" in outcome.stderr
+    (place / "plan.yaml").write_text(PLAN % ", price_book: net-differs.csv", "utf-8")
+    assert "net-differs.csv:3:20: warning: the net price 900" in run("check", "plan.yaml").stderr
+
+
+@pytest.mark.usefixtures("place")
+def test_what_a_plan_uses_of_a_list() -> None:
+    """`--for` counts the rows that the plan uses and names its parts that the list has no price for."""
+    said = run("prices", "quote.xlsx", "--for", "plan.yaml").stdout
+    assert "pilot uses 3 of the 4 prices, for 3 of its 5 parts\n  no price in it: dgx-h100, mma4z00-ns-flt\n" in said
