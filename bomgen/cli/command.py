@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from bomgen.cli.apply import apply
 from bomgen.cli.build import build
 from bomgen.cli.catalog import catalog
 from bomgen.cli.check import check
@@ -71,12 +72,13 @@ def main() -> None:
       bomgen catalog switch qm9700                     what is known of a part, with sources
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written,
-    4 a threshold of diff was passed, 130 interrupted, 141 the reader of a pipe has gone.
+    4 a threshold of diff was passed, or edits conflict, 130 interrupted, 141 the reader of a pipe has gone.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
 for _command in (
-    *(init, build, check, explain, compare, search, diff, wiring, prices, margin, lock, catalog, schema, completion),
+    *(init, build, check, explain, compare, search, diff, wiring),
+    *(prices, apply, margin, lock, catalog, schema, completion),
 ):
     main.add_command(_command)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import NOT_WRITTEN, WRONG_PLAN, WRONG_USAGE
+from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
 from bomgen.cli.given_plans import STANDARD_INPUT, open_given, show_problems
 from bomgen.cli.messages import complain
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bomgen.report.result import Report
     from bomgen.workflow.inputs import PlanFile
 
-PASSED = 4
-"""The exit code of a threshold that was passed."""
 SUFFIXES = {".txt": "text", ".md": "md", ".json": "json", ".html": "html", ".xlsx": "xlsx", ".pdf": "pdf"}
 DOCUMENTS = ("html", "xlsx", "pdf")
 TONES = {"+": "green", "-": "red", "~": "yellow"}

@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
-WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, INTERRUPTED = 1, 2, 3, 130
+WRONG_PLAN, WRONG_USAGE, NOT_WRITTEN, PASSED, INTERRUPTED = 1, 2, 3, 4, 130
+"""PASSED: a threshold was passed, or edits conflict with their plan."""

@@ -62,12 +62,13 @@ _TAGS: dict[type[yaml.Node], str] = {
 _DEFAULT_TAGS = set(_TAGS.values())
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Composes nodes without YAML 1.1's implicit types: every plain scalar stays text for `_scalar`."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     def resolve(self, kind: type[yaml.Node], _value: Any, _implicit: Any) -> str:
+        """The tag of a node: that of its kind."""
         return _TAGS[kind]
 
 
@@ -106,7 +107,7 @@ def read(text: str, file: str, trusted: bool = False) -> Source:
     try:
         if not trusted:
             _check_limits(text, file)
-        node = yaml.compose(text, Loader=_Loader)
+        node = yaml.compose(text, Loader=Loader)
     except yaml.YAMLError as error:
         raise PlanErrors([_syntax_problem(error, text, file)]) from None
     if trusted and node is not None:
@@ -462,7 +463,7 @@ def _check_limits(text: str, file: str) -> None:
     if at is not None:
         raise PlanErrors([Problem(_behind(text[:at], file), "error", describe_invisible(text[at]), SIGN)])
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in yaml.parse(text, Loader=Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             start = event.start_mark

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -188,6 +189,19 @@ def write(files: dict[str, bytes], folder: FilePath, below: FilePath | None = No
     with _convert_errors(folder):
         atomic_write.place(folder, make)
     return [folder / name for name in files]
+
+
+def replace(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
+    """Write files as `write` does; those that are there already keep their permissions."""
+
+    def make(place: FilePath) -> None:
+        for name, content in files.items():
+            (place / name).write_bytes(content)
+            if (folder / name).exists():
+                shutil.copymode(folder / name, place / name)
+
+    with _convert_errors(folder):
+        return atomic_write.place(folder, make)
 
 
 @contextmanager

@@ -139,6 +139,8 @@ def _scan_sheet(content: bytes, lengths: list[int]) -> Found:
                 close()
             kind, column = None, 0
             row = int(attributes.get("r", row + 1))
+        elif formula and name != "t":
+            parser.CharacterDataHandler = None  # what stands behind the last cell is none of its value
 
     parser = _parser(start)
     _feed(parser, content)

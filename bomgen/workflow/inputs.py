@@ -192,6 +192,9 @@ def _book(content: bytes, given: str) -> PriceBook:
 def _content(file: PlanFile, given: str, mark: Mark, path: str, what: str) -> bytes:
     """A file that the plan names at a key. Raises PlanErrors when it cannot be read."""
     place = inside(file, given, mark, path)
+    for unwritten, content in file.unwritten:
+        if place == real(unwritten):
+            return content
     try:
         return progress.read(given, content_of(place))
     except OSError as error:

@@ -31,6 +31,8 @@ class PlanFile(NamedTuple):
     """Name and bytes of its lock; None where there is none."""
     revision: str = ""
     """What its name begins with where it is of a git revision, such as `main:`."""
+    unwritten: tuple[tuple[FilePath, bytes], ...] = ()
+    """Files that are to be written beside it: they stand for those on the disk."""
 
     def shown(self, path: str) -> str:
         """What messages call a file, by its path from the plan's folder."""

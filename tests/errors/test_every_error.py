@@ -31,9 +31,10 @@ ELSEWHERE = (
     *("report/checks.py", "site/facility.py", "site/machines.py", "site/power.py", "site/power_supply.py"),
     *("site/racks.py", "site/weight_and_heat.py", "pricing/margin.py", "cabling/checks.py", "cabling/devices.py"),
     *("cabling/lengths.py", "cabling/patch_panels.py", "cabling/port_map.py", "cabling/positions.py"),
-    *("cabling/types.py", "cabling/wiring.py", "workflow/catalog_listing.py"),
+    *("cabling/types.py", "cabling/wiring.py", "workflow/catalog_listing.py", "workflow/applying/"),
 )
-"""Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself."""
+"""Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself,
+and edits that conflict with their plan, with exit code 4 (tests/workflow/test_apply.py)."""
 SINKS = {"Problem", "Infeasible", "Unbuildable", "Fault", "problem", "refusal", "_at", "_problem", "_wrong"}
 """Calls that make an error of a message; the rule stands last, of a Problem fourth."""
 RULE = re.compile("[a-z]+(-[a-z]+)*")

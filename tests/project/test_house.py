@@ -30,7 +30,7 @@ ROOMS = (
 )
 """From the ground up: a room imports those before it. The package itself and `__main__` may import any."""
 THIRD_PARTY = {
-    "yaml": ("core.yaml_source",),
+    "yaml": ("core.yaml_source", "core.yaml_edit"),
     "jsonschema": ("core.schema",),
     "jinja2": ("output.markdown_html", "output.user_templates.sandbox"),
     "markupsafe": ("output.markdown_html",),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
+from bomgen.core.yaml_edit import quote_double
 from bomgen.output.price_lists.entries import Entry
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
 from bomgen.reading.price_table import DESCRIPTION
@@ -16,8 +17,6 @@ SHARED = ("currency", "date", "source", "estimate")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/()+-]*(?: [A-Za-z0-9._/()+-]+)*")
 _RESERVED = ("null", "true", "false")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_SHORT, _LONG = 0xFF, 0xFFFF
-"""The last characters that have escapes of two and of four digits."""
 
 
 def write(entries: Sequence[Entry], name: str | None = None) -> bytes:
@@ -49,14 +48,4 @@ def scalar(value: str | int | bool | Decimal | None) -> str:
         return str(value)
     if _DATE.fullmatch(value) or (_PLAIN.fullmatch(value) and value.lower() not in _RESERVED):
         return value
-    return f'"{"".join(map(_escaped, value))}"'
-
-
-def _escaped(letter: str) -> str:
-    """A character between double quotes."""
-    if letter in '"\\':
-        return f"\\{letter}"
-    if letter.isprintable():
-        return letter
-    code = ord(letter)
-    return f"\\x{code:02x}" if code <= _SHORT else f"\\u{code:04x}" if code <= _LONG else f"\\U{code:08x}"
+    return quote_double(value)

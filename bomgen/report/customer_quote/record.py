@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from hashlib import sha256
 from typing import NamedTuple
 
 from bomgen.core.document import Cell, Party
@@ -158,7 +159,7 @@ class CustomerQuote(NamedTuple):
     """The plan first; empty where there are none."""
     protected: bool
     id: str | None
-    """The name of the plan and the digest of its bytes, by which an edited workbook is recognised; None: it is not."""
+    """The plan's name and a fingerprint of what is said, by which an edited workbook is recognised; None: it is not."""
     expansion: QuotedExpansion | None = None
     """Of a quote for what is added to a cluster that stands."""
 
@@ -168,7 +169,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
     report, plan = writer.report, writer.report.plan.quote
     day = date.fromisoformat(plan.date) if plan.date else None
     days = int(plan.valid_days.value) if plan.valid_days else None
-    return CustomerQuote(
+    quote = CustomerQuote(
         title=report.plan.title,
         customer=plan.customer.name if plan.customer else None,
         parties=parties(writer) or tuple(_named_parties(writer, plan)),
@@ -187,8 +188,19 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         clusters=tuple(_cluster(each) for each in writer.cluster_writers()),
         alternatives=tuple(_alternatives(writer)),
         protected=plan.workbook == PROTECTED,
-        id=f"{report.plan.name} {report.sha256}",
+        id=None,
     )
+    return quote._replace(id=f"{report.plan.name} {_fingerprint(quote)}")
+
+
+def _fingerprint(quote: CustomerQuote) -> str:
+    """A digest of all that an edit of the workbook can start from: lines, prices, rates and texts.
+
+    It is that of the quote, not of the plan: a comment or a key that the quote does not show makes no state older, a
+    price book, a rate or a version of the program that gives other numbers does.
+    """
+    said = quote._replace(logo=None, clusters=(), alternatives=())
+    return sha256(repr(said).encode()).hexdigest()
 
 
 def _named_parties(writer: Writer, plan: QuotePlan) -> Iterator[Party]:

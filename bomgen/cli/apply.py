@@ -1,0 +1,101 @@
+"""`bomgen apply`: an edited quote back into its plan."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
+from bomgen.cli.messages import complain, print_problems, say
+from bomgen.cli.options import files, plan_argument, root_option, talk_options
+from bomgen.cli.plans import open_one_plan
+from bomgen.core.readable_files import refuse_git_files
+
+if TYPE_CHECKING:
+    from bomgen.workflow.applying.application import Application
+
+
+@click.command()
+@click.argument("quote", shell_complete=files)
+@plan_argument
+@click.option(
+    "--write", "writing", is_flag=True, help="Write the plan and its price book; without it nothing is written."
+)
+@click.option("--force", is_flag=True, help="Take a workbook of another plan, or of an older state of this one.")
+@root_option
+@talk_options
+def apply(quote: str, plan: str, writing: bool, force: bool, root: str | None) -> None:
+    """Read an edited QUOTE, the quote.xlsx of a plan as it came back, into that PLAN.
+
+    Prices go to PLAN.prices.yaml, which becomes the last price book of the plan; discounts, tax, charges, terms, texts
+    and numbers of servers become edits of the plan that touch nothing else. The difference is printed first. What the
+    plan cannot say is a conflict: exit code 4, and nothing is written.
+    """
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.workflow.applying.application import apply_quote
+    from bomgen.workflow.inputs import STANDARD_INPUT, text_of
+
+    if plan == STANDARD_INPUT:
+        raise click.UsageError("a plan from standard input has no place for edits; name its file")
+    try:
+        refuse_git_files(Path(quote))
+        content = Path(quote).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"cannot read the workbook '{quote}': {error.strerror}") from None
+    file = open_one_plan(plan, root)
+
+    def excerpted(name: str) -> str:
+        return "" if name == quote else text_of(file, name)
+
+    try:
+        found = apply_quote(content, quote, file, force)
+    except PlanErrors as errors:
+        print_problems(errors.problems, excerpted)
+        sys.exit(WRONG_PLAN)
+    _tell(found, file.name)
+    if found.problems:
+        print_problems(found.problems, excerpted)
+        complain(f"{len(found.problems)} conflict{'s' * (len(found.problems) > 1)}: nothing is written")
+        sys.exit(PASSED)
+    if not found.files:
+        return
+    if not writing:
+        say("Nothing is written; --write writes it.")
+        return
+    from bomgen.output.writer import OutputError, replace
+
+    try:
+        written = replace({name: content for name, _, content in found.files}, file.folder)
+    except OutputError as error:
+        complain(f"bomgen: not written: {error}")
+        sys.exit(NOT_WRITTEN)
+    for place in written:
+        say(f"{Path(plan).parent / place.name}")
+
+
+def _tell(found: Application, plan: str) -> None:
+    """Print what was changed, what follows, the files before and after, and the money."""
+    from difflib import unified_diff
+
+    if not found.differences and not found.problems:
+        say("The workbook says what the plan gives: nothing to apply.")
+        return
+    for line in found.differences:
+        say(line)
+    if found.follows:
+        say("What follows from that, worked out by the plan and not as in the workbook:")
+        for line in found.follows:
+            say(f"  {line}")
+    if found.problems:
+        return
+    for name, before, after in found.files:
+        shown = str(Path(plan).parent / name)
+        old, new = (text.decode("utf-8", "replace").splitlines() for text in (before, after))
+        for line in unified_diff(old, new, shown if before else "/dev/null", shown, lineterm=""):
+            say(line)
+    if totals := found.after:
+        least = "" if totals.complete else ", at least"
+        say(f"Total{least}: {found.before.amount:,} -> {totals.amount:,} {totals.currency}")

@@ -1,0 +1,274 @@
+"""Edits of YAML text that touch nothing else: comments, order, quotes and every other byte stay as they are.
+
+An edit replaces the characters of one value, or inserts a key or an item in the style around it: in a flow mapping
+behind its last value, in a block on a line of its own. Each result is read again and compared with the data that it
+must have, so that an edit that cannot be made without changing something else, as of a value that aliases repeat, is
+refused and never half right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from decimal import Decimal
+from typing import Any
+
+import yaml
+
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.yaml_source import Loader, Path, read
+
+BOM = "\ufeff"
+_PROPERTIES = re.compile(r"&\S+\s+")
+"""An anchor, which stands before its value."""
+_ALIAS = re.compile(r"[ \t]*:[ \t]+(\*[^\s,\]}]+)")
+"""An alias behind its key."""
+_TRAILING_COMMA = re.compile(r"\s*,")
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
+_SHORT, _LONG = 0xFF, 0xFFFF
+"""The last characters that have escapes of two and of four digits."""
+
+
+class NotEditable(ValueError):
+    """A place of a file that cannot be edited alone; its text says which, and why."""
+
+
+def set_value(text: str, path: Path, value: Any) -> str:
+    """The text with a value at a path of keys and list positions; keys that are missing are added.
+
+    `value` is a text, a number, true or false, or a list or mapping of these. Raises NotEditable where that would
+    change something else, or where the path leads through a value that is no mapping.
+    """
+    return _edit(text, path, lambda data: _put(data, path, value), lambda body, root: _set(body, root, path, value))
+
+
+def append_item(text: str, path: Path, value: Any) -> str:
+    """The text with an item behind the last one of the list at a path. Raises NotEditable as `set_value`."""
+
+    def append(data: Any) -> None:
+        _find(data, path).append(value)
+
+    return _edit(text, path, append, lambda body, root: _insert(body, _node(root, path), None, value))
+
+
+def remove_item(text: str, path: Path) -> str:
+    """The text without the list item at a path; of a block its lines go. Raises NotEditable as `set_value`."""
+
+    def remove(data: Any) -> None:
+        del _find(data, path[:-1])[path[-1]]
+
+    return _edit(text, path, remove, lambda body, root: _remove(body, root, path))
+
+
+def write_scalar(value: Any, flow: bool = True, quote: str = "") -> str:
+    """A value as YAML on one line; `flow`: between brackets. `quote` is the quotation mark that a text had before."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{write_scalar(key)}: {write_scalar(each)}" for key, each in value.items()) + "}"
+    if not isinstance(value, str):
+        return "[" + ", ".join(map(write_scalar, value)) + "]"
+    if quote == "'" and value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    return value if not quote and _is_plain(value, flow) else quote_double(value)
+
+
+def quote_double(text: str) -> str:
+    """A text between double quotes."""
+    return f'"{"".join(map(_escape, text))}"'
+
+
+def _escape(letter: str) -> str:
+    if letter in '"\\':
+        return f"\\{letter}"
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    return f"\\x{code:02x}" if code <= _SHORT else f"\\u{code:04x}" if code <= _LONG else f"\\U{code:08x}"
+
+
+def _is_plain(text: str, flow: bool) -> bool:
+    """Whether a text is read as itself without quotes."""
+    if not text.isprintable():
+        return False
+    try:
+        return bool(read(f"[{text}]" if flow else f"- {text}", "").data == [text])
+    except PlanErrors:
+        return False
+
+
+def _edit(text: str, path: Path, change: Callable[[Any], None], write: Callable[[str, yaml.Node], str]) -> str:
+    """The text that `write` makes, if it has the data that `change` makes of those of now."""
+    body = text.removeprefix(BOM)
+    dotted = ".".join(map(str, path))
+    try:
+        wanted = deepcopy(read(body, "").data)
+        change(wanted)
+        root = yaml.compose(body, Loader=Loader)
+        edited = write(body, root) if root else body
+        same = read(edited, "").data == deepcopy(_exact(wanted))
+    except PlanErrors as errors:
+        raise NotEditable(f"`{dotted}` cannot be written: {errors.problems[0].message}") from errors
+    except (LookupError, AttributeError, TypeError) as error:
+        raise NotEditable(f"`{dotted}` leads through a value that has no keys") from error
+    if not same:
+        raise NotEditable(f"`{dotted}` cannot be edited alone: an alias repeats its value, or its anchor holds others")
+    return text[: len(text) - len(body)] + edited
+
+
+def _exact(data: Any) -> Any:
+    """Data as they are read: decimals are exact numbers."""
+    if isinstance(data, Mapping):
+        return {key: _exact(value) for key, value in data.items()}
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        return [_exact(value) for value in data]
+    return read(f"{data:f}", "").data if isinstance(data, Decimal) else data
+
+
+def _find(data: Any, path: Path) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+def _put(data: Any, path: Path, value: Any) -> None:
+    for step, following in zip(path, (*path[1:], None), strict=True):
+        if following is None:
+            data[step] = value
+        elif isinstance(data, dict) and data.get(step) is None:
+            data[step] = {}
+        data = data[step]
+
+
+# nodes --------------------------------------------------------------------------------------------------------------
+
+
+def _child(node: yaml.Node, step: str | int) -> yaml.Node | None:
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if key.value == step), None)
+    items = node.value if isinstance(node, yaml.SequenceNode) else ()
+    return items[step] if isinstance(step, int) and step < len(items) else None
+
+
+def _node(root: yaml.Node, path: Path) -> yaml.Node:
+    """The node at a path. Raises KeyError where none is."""
+    node: yaml.Node | None = root
+    for step in path:
+        node = _child(node, step) if node else None
+    if node is None:
+        raise KeyError(path)
+    return node
+
+
+def _set(text: str, root: yaml.Node, path: Path, value: Any) -> str:
+    """The text with a value in place of what stands at the path, or with what is missing of the path."""
+    node = root
+    for depth, step in enumerate(path):
+        child = _child(node, step)
+        if child is None:
+            if not isinstance(node, yaml.MappingNode):
+                return _replace(text, root, path[:depth], _nested(path[depth:], value))
+            return _insert(text, node, str(step), _nested(path[depth + 1 :], value))
+        node = child
+    return _replace(text, root, path, value)
+
+
+def _nested(path: Path, value: Any) -> Any:
+    for step in reversed(path):
+        value = {str(step): value}
+    return value
+
+
+def _replace(text: str, root: yaml.Node, path: Path, value: Any) -> str:
+    """The text with another value at the path of one."""
+    node = _node(root, path)
+    start, end = _span(text, root, path)
+    quote = node.style if isinstance(node, yaml.ScalarNode) and node.style in ("'", '"') else ""
+    written = write_scalar(value, _in_flow(root, path), quote if isinstance(value, str) else "")
+    blank = " " if start == end and text[start - 1 : start] not in ("", " ", "\n") else ""
+    return f"{text[:start]}{blank}{written}{text[end:]}"
+
+
+def _span(text: str, root: yaml.Node, path: Path) -> tuple[int, int]:
+    """The characters of the value at a path, without its anchor; of an alias those of the alias."""
+    node = _node(root, path)
+    if path and isinstance(holder := _node(root, path[:-1]), yaml.MappingNode):
+        key = next(key for key, value in holder.value if value is node and key.value == path[-1])
+        if alias := _ALIAS.match(text, key.end_mark.index):
+            return alias.span(1)
+    start = node.start_mark.index
+    if anchor := _PROPERTIES.match(text, start):
+        start = anchor.end()
+    return start, max(_end(text, node), start)
+
+
+def _end(text: str, node: yaml.Node) -> int:
+    """Where the characters of a node end. A block ends with its last value, whatever blanks and comments follow."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        if not isinstance(last, tuple):
+            return _end(text, last)
+        key, value = last
+        alias = _ALIAS.match(text, key.end_mark.index)
+        return alias.end() if alias else max(_end(text, value), key.end_mark.index)
+    start = int(node.start_mark.index)
+    return start + len(text[start : node.end_mark.index].rstrip())
+
+
+def _in_flow(root: yaml.Node, path: Path) -> bool:
+    """Whether the value at a path stands between brackets."""
+    return any(getattr(_node(root, path[:depth]), "flow_style", False) for depth in range(len(path)))
+
+
+def _insert(text: str, node: yaml.Node, key: str | None, value: Any) -> str:
+    """The text with a key of a mapping, or with an item of a list, behind the last one."""
+    if not isinstance(node, yaml.CollectionNode):
+        raise TypeError("nothing can be inserted into a plain value")
+    if node.flow_style:
+        written = write_scalar(value) if key is None else f"{write_scalar(key)}: {write_scalar(value)}"
+        return _insert_in_flow(text, node, written)
+    written = write_scalar(value, flow=False)
+    written = f"- {written}" if key is None else f"{write_scalar(key, flow=False)}: {written}"
+    first = node.value[0][0] if key is not None else node
+    line_break = found.group() if (found := _LINE_BREAK.search(text)) else "\n"
+    line_end = _LINE_BREAK.search(text, _end(text, node))
+    at = line_end.start() if line_end else len(text)
+    return f"{text[:at]}{line_break}{' ' * first.start_mark.column}{written}{text[at:]}"
+
+
+def _insert_in_flow(text: str, node: yaml.CollectionNode, written: str) -> str:
+    """The text with an entry before the closing bracket of a flow collection."""
+    close = node.end_mark.index - 1
+    if not node.value:
+        return f"{text[: node.start_mark.index + 1]}{written}{text[close:]}"
+    last = node.value[-1][1] if isinstance(node.value[-1], tuple) else node.value[-1]
+    at = last.end_mark.index
+    if not node.start_mark.index < at <= close or text[at:close].strip(" \t\r\n,"):
+        at = len(text[:close].rstrip())  # behind an alias, whose value stands elsewhere
+    comma = _TRAILING_COMMA.match(text, at)
+    if comma:
+        return f"{text[: comma.end()]} {written}{text[comma.end() :]}"
+    return f"{text[:at]}, {written}{text[at:]}"
+
+
+def _remove(text: str, root: yaml.Node, path: Path) -> str:
+    """The text without the item of a list at the path."""
+    items, at = _node(root, path[:-1]), path[-1]
+    if not isinstance(items, yaml.SequenceNode) or not isinstance(at, int):
+        raise TypeError("only items of lists are removed")
+    start, end = _span(text, root, path)
+    if items.flow_style:
+        if at + 1 < len(items.value):
+            return text[:start] + text[items.value[at + 1].start_mark.index :]
+        before = items.value[at - 1].end_mark.index if at else start
+        return text[:before] + text[end:]
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = _LINE_BREAK.search(text, end)
+    return text[:line_start] + (text[line_end.end() :] if line_end else "")

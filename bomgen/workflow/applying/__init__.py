@@ -1,0 +1,1 @@
+"""An edited quote back into its plan: a workbook and a plan in; edits of the plan, prices and conflicts out."""

@@ -1,0 +1,229 @@
+"""What was changed in a customer's workbook: every cell that differs from the one that the plan gives today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Context, Decimal
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from bomgen.core.diagnostics import Problem
+from bomgen.reading.cells import Broken, Cell, Value
+from bomgen.reading.quote_workbook import ReturnedLine, ReturnedQuote, name_cell
+
+RULE = "apply-conflict"
+DERIVED = ("amount",)
+"""Columns of the bill that are formulas: they are judged by what the others come to."""
+SURE_DIGITS = Context(prec=13)
+"""Of 15 that a sheet has, the last ones are those of binary fractions."""
+MOST_ROWS = 5000
+"""Rows of the other sheets together; the largest quote has some hundred."""
+Rows = Sequence[tuple[Cell, ...]]
+
+
+class LineChange(NamedTuple):
+    """A cell of a line of the bill."""
+
+    line: str
+    """The id of the line."""
+    key: str
+    """That of its column."""
+    before: Cell
+    after: Cell
+
+
+class TextChange(NamedTuple):
+    """A row of another sheet, or of the totals: what it was, and what it is."""
+
+    sheet: str
+    """The title of the sheet as it came back."""
+    base: str
+    """That of today."""
+    before: tuple[Cell, ...]
+    """Empty where the row was added."""
+    after: tuple[Cell, ...]
+    """Empty where the row was deleted."""
+    at: Cell
+    """Where that is in the workbook: the first cell of the row, or of the one that stands there now."""
+
+
+class Changes(NamedTuple):
+    """All that differs; problems are what no plan can say."""
+
+    lines: tuple[LineChange, ...]
+    rates: tuple[tuple[Cell, Cell, Cell], ...]
+    """The label of a rate below the bill, its value before and after."""
+    texts: tuple[TextChange, ...]
+    added: tuple[ReturnedLine, ...]
+    problems: tuple[Problem, ...]
+
+
+def find_changes(base: ReturnedQuote, returned: ReturnedQuote) -> Changes:
+    """What differs between the workbook of today and the one that came back."""
+    problems = list[Problem]()
+    lines = list(_line_changes(base, returned, problems))
+    rates = list(_rate_changes(base, returned, problems))
+    texts = list(_text_changes(base, returned, problems))
+    problems += _notes_beside(base, returned)
+    return Changes(tuple(lines), tuple(rates), tuple(texts), returned.added, tuple(problems))
+
+
+def conflict(cell: Cell, sheet: str, message: str, path: str = "") -> Problem:
+    """An edit that the plan cannot take, at its cell."""
+    return Problem(cell.mark, "error", f"{name_cell(sheet, cell.mark)}: {message}", RULE, path)
+
+
+def is_same(before: Cell, after: Cell) -> bool:
+    """Whether two cells say the same, but for the last digits, on which programs disagree; nothing is an empty text."""
+    return simplify(before.value) == simplify(after.value) or not (before.filled or after.filled)
+
+
+def simplify(value: Value) -> Value:
+    """A value without the digits that programs disagree on."""
+    return SURE_DIGITS.create_decimal(value).normalize() if isinstance(value, Decimal) else value
+
+
+def _notes_beside(base: ReturnedQuote, returned: ReturnedQuote) -> Iterator[Problem]:
+    """What was written beside the bill, where the plan has no place for it; other columns of it are formulas."""
+    known = {simplify(cell.value) for cell in base.beside}
+    titles = set(base.header.values())
+    for cell in returned.beside:
+        computed = cell.mark.line > returned.header_line and returned.header.get(cell.mark.column) in titles
+        if not computed and not isinstance(cell.value, Broken) and simplify(cell.value) not in known:
+            message = "something was written beside the lines, where nothing is read; delete it"
+            yield conflict(cell, returned.bill, message)
+    left = {cell.value for cell in returned.beside}
+    for cell in base.beside:
+        if isinstance(cell.value, str) and cell.value not in left:
+            yield conflict(cell, returned.bill, "a text of bomgen's was deleted or changed; put it back")
+
+
+def _line_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[LineChange]:
+    found: dict[str, list[ReturnedLine]] = {}
+    for line in returned.lines:
+        found.setdefault(line.id, []).append(line)
+    known = {line.id for line in base.lines}
+    for line_id, rows in found.items():
+        cell = rows[-1].cells["id"]
+        if line_id not in known:
+            message = f"a line '{line_id}', which the plan does not have; delete the row, or give the workbook's plan"
+            problems.append(conflict(cell, returned.bill, message))
+        elif len(rows) > 1:
+            first = name_cell(returned.bill, rows[0].cells["id"].mark)
+            message = (
+                f"a copy of the line '{line_id}', which stands at {first} too; an added row has no id, "
+                "out of sight behind the bill: clear it there, or delete the row"
+            )
+            problems.append(conflict(cell, returned.bill, message))
+    for line in base.lines:
+        if line.id not in found:
+            what = line.cells["description"].value
+            message = (
+                f"the row of '{line.id}' ({what}) was deleted; the plan decides which lines there are: "
+                "put the row back, or take out of the plan what asks for it"
+            )
+            problems.append(Problem(returned.mark, "error", f"{returned.bill}: {message}", RULE, line.id))
+        elif len(found[line.id]) == 1:
+            [row] = found[line.id]
+            for key, before in line.cells.items():
+                if key not in DERIVED and not is_same(before, row.cells[key]):
+                    yield LineChange(line.id, key, before, row.cells[key])
+
+
+def _rate_changes(
+    base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]
+) -> Iterator[tuple[Cell, Cell, Cell]]:
+    """The totals and rates below the bill that differ, in pairs from the last one on: above, subtotals may be more."""
+    labels = {label.value: (label, value) for label, value in returned.below}
+    pairs: list[tuple[tuple[Cell, Cell], tuple[Cell, Cell] | None]]
+    if len(base.below) == len(returned.below):
+        pairs = list(zip(base.below, returned.below, strict=True))
+    else:
+        pairs = [(each, labels.get(each[0].value)) for each in base.below]
+        found = {label.value for label, _ in base.below}
+        for label, value in returned.below:
+            if label.value not in found and not isinstance(label.value, Broken):
+                at = value if value.filled else label
+                problems.append(
+                    conflict(at, returned.bill, "a row was added below the lines, where none is read; delete it")
+                )
+    for (label, before), after in pairs:
+        if after is None:
+            message = f"{returned.bill}: the row '{label.value}' below the lines is gone; put it back"
+            problems.append(Problem(returned.mark, "error", message, RULE))
+            continue
+        if isinstance(label.value, str) and not after[0].filled:
+            problems.append(conflict(after[0], returned.bill, f"the label '{label.value}' was deleted; put it back"))
+        if not is_same(before, after[1]):
+            yield label, before, after[1]
+
+
+def _text_changes(base: ReturnedQuote, returned: ReturnedQuote, problems: list[Problem]) -> Iterator[TextChange]:
+    names = _pair_sheets(base, returned)
+    if sum(map(len, returned.sheets.values())) > MOST_ROWS:
+        message = f"more than {MOST_ROWS} rows beside the bill; give the workbook as bomgen wrote it"
+        problems.append(Problem(returned.mark, "error", message, RULE))
+        return
+    for name, rows in base.sheets.items():
+        if name not in names:
+            message = f"the sheet '{name}' was deleted or renamed; give it back its name"
+            problems.append(Problem(returned.mark, "error", message, RULE))
+            continue
+        yield from _row_changes((names[name], name), _filled(rows), _filled(returned.sheets[names[name]]))
+    for name, added in returned.sheets.items():
+        filled = _filled(added)
+        if name not in names.values() and filled:
+            message = f"the sheet '{name}' was added; nothing of it can go into the plan: delete it"
+            problems.append(conflict(_first(filled[0]), name, message))
+
+
+def _pair_sheets(base: ReturnedQuote, returned: ReturnedQuote) -> dict[str, str]:
+    """The sheets that came back by their names of today: those of equal names, or one alone that was renamed."""
+    names = {name: name for name in base.sheets if name in returned.sheets}
+    lost = [name for name in base.sheets if name not in names]
+    new = [name for name in returned.sheets if name not in names]
+    return names | (dict(zip(lost, new, strict=True)) if len(lost) == len(new) == 1 else {})
+
+
+def _filled(rows: Rows) -> list[tuple[Cell, ...]]:
+    """The rows that have something in them."""
+    return [row for row in rows if any(cell.filled for cell in row)]
+
+
+def _first(row: tuple[Cell, ...]) -> Cell:
+    return next(cell for cell in row if cell.filled)
+
+
+def _row_changes(sheet: tuple[str, str], before: Rows, after: Rows) -> Iterator[TextChange]:
+    """Rows that differ, in pairs where as many stand in their place."""
+    matcher = SequenceMatcher(None, [_key(row) for row in before], [_key(row) for row in after], autojunk=False)
+    for kind, start, end, new_start, new_end in matcher.get_opcodes():
+        old, new = before[start:end], after[new_start:new_end]
+        paired = min(len(old), len(new)) if kind == "equal" or len(old) == len(new) else 0
+        for was, now in zip(old[:paired], new[:paired], strict=True):
+            if any(not is_same(*cells) for cells in _side_by_side(was, now)):
+                yield TextChange(*sheet, was, now, _first(now))
+        here = after[min(new_start, len(after) - 1)] if after else before[start]
+        for was in old[paired:]:
+            yield TextChange(*sheet, was, (), _first(here))
+        for now in new[paired:]:
+            yield TextChange(*sheet, (), now, _first(now))
+
+
+def _key(row: tuple[Cell, ...]) -> tuple[str, ...]:
+    """What rows are compared by: their texts, without numbers, which formulas give."""
+    return tuple(cell.value for cell in row if isinstance(cell.value, str) and cell.value)
+
+
+def _side_by_side(before: tuple[Cell, ...], after: tuple[Cell, ...]) -> Iterator[tuple[Cell, Cell]]:
+    """The cells of two rows, column by column."""
+    width = max(len(before), len(after))
+    mark = (after or before)[0].mark
+    for at in range(width):
+        empty = Cell(None, mark._replace(column=at + 1))
+        yield (before[at] if at < len(before) else empty), (after[at] if at < len(after) else empty)
+
+
+def changed_cells(change: TextChange) -> list[tuple[Cell, Cell]]:
+    """The cells of a changed row that differ, before and after."""
+    return [(was, now) for was, now in _side_by_side(change.before, change.after) if not is_same(was, now)]

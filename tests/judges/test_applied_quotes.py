@@ -1,0 +1,65 @@
+"""Edited quotes as LibreOffice saves them are read back as those of openpyxl, and rebuilt to the total of the sheet."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from openpyxl import load_workbook
+from workbook_edits import EDITS, WORKBOOK, Quote, plan_without_alternatives, workbook_of
+
+from bomgen.workflow.applying.application import apply_quote
+from bomgen.workflow.inputs import open_plan
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def saved(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
+    """The quote of every plan, and every edit of one, as LibreOffice saves them, in one start with a fresh profile."""
+    soffice = judge("soffice")
+    place = tmp_path_factory.mktemp("applied")
+    (place / "in").mkdir()
+    for name, folder in quotes.items():
+        (place / "in" / f"{name}.xlsx").write_bytes((folder / WORKBOOK).read_bytes())
+    content = workbook_of(plan_without_alternatives())
+    for name, edited in EDITS.items():
+        quote = Quote(content)
+        edited.edit(quote)
+        (place / "in" / f"edit-{name}.xlsx").write_bytes(quote.saved())
+    done = run(
+        soffice,
+        f"-env:UserInstallation=file://{place / 'profile'}",
+        *("--headless", "--norestore", "--nologo", "--nodefault", "--nofirststartwizard"),
+        *("--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", place / "out"),
+        *sorted((place / "in").iterdir()),
+        environment={"HOME": str(place / "profile")},
+    )
+    assert done.returncode == 0, done.stderr
+    return {path.stem: path for path in (place / "out").iterdir()}
+
+
+def test_an_unedited_workbook_gives_no_edit(plan, saved):
+    """Whatever LibreOffice makes of numbers, texts, hidden columns and names."""
+    file = open_plan(str(CHECKOUT / "plans" / f"{plan}.yaml"), None)
+    found = apply_quote(saved[plan].read_bytes(), WORKBOOK, file)
+    assert (found.differences, found.follows, found.files, found.problems) == ((), (), (), ())
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_edits_are_applied_or_refused(name, saved):
+    """As when openpyxl saves them; the total that LibreOffice worked out is that of the rebuilt quote, to the cent."""
+    path, wanted = saved[f"edit-{name}"], EDITS[name]
+    found = apply_quote(path.read_bytes(), WORKBOOK, plan_without_alternatives())
+    if wanted.refused:
+        assert any(wanted.refused in problem.message for problem in found.problems), found.problems
+        return
+    assert found.problems == ()
+    assert wanted.gives in [line for _, _, text in found.files for line in text.decode("utf-8").splitlines()]
+    if not found.follows:
+        workbook = load_workbook(path, data_only=True)
+        [(sheet, place)] = workbook.defined_names["bom_amount"].destinations
+        total = Decimal(str(workbook[sheet][place].value)).quantize(Decimal("0.01"))
+        assert found.after is not None
+        assert found.after.amount == total

@@ -1,0 +1,236 @@
+"""Edits of a customer's workbook as people make them, for the tests that apply them: each in openpyxl's hands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from openpyxl import load_workbook
+from openpyxl.cell import Cell
+from openpyxl.formula.translate import Translator
+from openpyxl.worksheet.worksheet import Worksheet
+
+from bomgen.output.writer import render
+from bomgen.workflow.inputs import open_plan
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import PlanFile
+
+WORKBOOK = "quote.xlsx"
+TITLES = {
+    "en": {
+        "category": "Category",
+        "sku": "Part number",
+        "description": "Description",
+        "quantity": "Quantity",
+        "spare": "Spare",
+        "unit_price": "Unit price",
+        "discount": "Discount",
+        "amount": "Amount",
+    },
+    "zh": {"quantity": "数量", "spare": "备件", "unit_price": "单价", "discount": "折扣"},
+}
+
+
+def plan_without_alternatives() -> PlanFile:
+    """The plan of the edits; alternatives, which end it, would have each worked out three times."""
+    file = open_plan(str(Path(__file__).parents[1] / "plans" / f"{QUOTE}.yaml"), None)
+    return file._replace(content=file.content.partition(b"  alternatives:")[0])
+
+
+def workbook_of(file: PlanFile) -> bytes:
+    """The customer's workbook of a plan."""
+    return render(work_out(file)._replace(templates=()), [WORKBOOK])[WORKBOOK]
+
+
+class Quote:
+    """A customer's workbook whose cells are found as a reader finds them: by titles and labels."""
+
+    def __init__(self, content: bytes, language: str = "en") -> None:
+        self.book = load_workbook(BytesIO(content))
+        self.titles = TITLES[language]
+        self.cover, self.bill, self.terms = (self.book.worksheets[at] for at in (0, 1, -1))
+
+    @property
+    def lines(self) -> dict[str, int]:
+        """The rows of the bill by the ids of their lines."""
+        ids = self.column("id")
+        rows = range(self.header + 1, self.bill.max_row + 1)
+        found = {self.bill.cell(row, ids).value: row for row in rows}
+        return {str(line): row for line, row in found.items() if line is not None}
+
+    @property
+    def header(self) -> int:
+        """The row of the titles of the bill."""
+        return next(row[0].row for row in self.bill.iter_rows() if any(cell.value == "id" for cell in row))
+
+    def column(self, title: str) -> int:
+        """The column of the bill with a title."""
+        return next(cell.column for cell in self.bill[self.header] if cell.value == title)
+
+    def cell(self, line: str, key: str) -> Cell:
+        """A cell of a line of the bill."""
+        return self.bill.cell(self.lines[line], self.column(self.titles[key]))
+
+    def labelled(self, sheet: Worksheet, label: str, beside: int = 1) -> Cell:
+        """The cell beside a label."""
+        [found] = [cell for row in sheet.iter_rows() for cell in row if cell.value == label]
+        return sheet.cell(found.row, found.column + beside)
+
+    def total(self, name: str) -> Cell:
+        """The cell of a defined name."""
+        [(sheet, place)] = self.book.defined_names[name].destinations
+        return self.book[sheet][place.replace("$", "")]
+
+    def saved(self) -> bytes:
+        """The workbook as openpyxl saves it: formulas without values."""
+        stream = BytesIO()
+        self.book.save(stream)
+        return stream.getvalue()
+
+
+class Edited(NamedTuple):
+    """An edit, and what comes of it."""
+
+    edit: Callable[[Quote], Any]
+    gives: str = ""
+    """A line that the plan or its price book has afterwards; empty where the edit is refused."""
+    refused: str = ""
+    """What is said where it is refused."""
+
+
+def _set(line: str, key: str, value: Any) -> Callable[[Quote], Any]:
+    return lambda quote: setattr(quote.cell(line, key), "value", value)
+
+
+def _add(quote: Quote, **values: Any) -> None:
+    """Fill in the first empty line of the bill."""
+    row = max(quote.lines.values()) + 1
+    for key, value in values.items():
+        quote.bill.cell(row, quote.column(quote.titles[key])).value = value
+
+
+def _discount_modules(quote: Quote) -> None:
+    for line in quote.lines:
+        if ".transceiver." in line:
+            quote.cell(line, "discount").value = 0.2
+
+
+def _sort(quote: Quote) -> None:
+    """Turn the lines of the bill round, as sorting by a column does, and hide two of them."""
+    rows = list(quote.lines.values())
+    columns = range(1, quote.bill.max_column + 1)
+    values = [[quote.bill.cell(row, column).value for column in columns] for row in rows]
+    for row, origin, turned in zip(rows, reversed(rows), reversed(values), strict=True):
+        for column, value in zip(columns, turned, strict=True):
+            place = quote.bill.cell(row, column).coordinate
+            if str(value).startswith("="):
+                value = Translator(value, quote.bill.cell(origin, column).coordinate).translate_formula(place)
+            quote.bill[place].value = value
+    for row in rows[2:4]:
+        quote.bill.row_dimensions[row].hidden = True
+
+
+def _append_term(quote: Quote) -> None:
+    cell = quote.labelled(quote.terms, "Delivery within 16 weeks of the order.", 0)
+    quote.terms.cell(cell.row + 1, 1).value = "Warranty of three years."
+
+
+def _duplicate(quote: Quote) -> None:
+    row = max(quote.lines.values()) + 1
+    for column in range(1, quote.bill.max_column + 1):
+        value = quote.bill.cell(quote.lines["compute.nic"], column).value
+        if not str(value).startswith("="):
+            quote.bill.cell(row, column).value = value
+
+
+QUOTE = "llama65b-quote"
+"""The plan that the edits are of."""
+EDITS = {
+    "price": Edited(_set("server", "unit_price", 180000.5), "  - {part: dgx-a100-640, price: 180000.5}"),
+    "price-of-a-charge": Edited(
+        _set("service.installation", "unit_price", 2000), "    - {kind: installation, per: rack, price: 2000}"
+    ),
+    "price-of-one-of-two-lines": Edited(
+        _set("compute.transceiver.leaf-spine.leaf", "unit_price", 800), refused="a part has one price"
+    ),
+    "price-deleted": Edited(_set("server", "unit_price", None), refused="price books cannot say that a part has none"),
+    "price-in-words": Edited(_set("server", "unit_price", "on request"), refused="'on request' is not a number"),
+    "price-in-stock": Edited(
+        _set("compute.switch.leaf.stock", "unit_price", 5),
+        refused="'compute.switch.leaf.stock' is what the customer has",
+    ),
+    "discount-of-a-line": Edited(
+        _set("compute.switch.leaf", "discount", 0.07),
+        "  discount: {default: 0%, transceiver: 15%, parts: {qm9700: 10%}, "
+        "lines: {compute.switch.spine: 12%, compute.switch.leaf: 7%}}",
+    ),
+    "discount-of-a-category": Edited(
+        _discount_modules,
+        "  discount: {default: 0%, transceiver: 20%, parts: {qm9700: 10%}, lines: {compute.switch.spine: 12%}}",
+    ),
+    "discount-too-large": Edited(_set("server", "discount", 5), refused="a discount is a share of 0 % to 100 %"),
+    "tax": Edited(lambda quote: setattr(quote.total("bom_tax_rate"), "value", 0.19), "  tax: 19%"),
+    "share-of-a-charge": Edited(
+        lambda quote: setattr(quote.total("bom_share_1"), "value", 0.02), "    - {kind: freight, share: 2%}"
+    ),
+    "servers": Edited(_set("server", "quantity", 264), "  servers: 264"),
+    "spare-servers": Edited(_set("server", "spare", 2), "  spare_servers: 2"),
+    "spare-switches": Edited(
+        _set("compute.switch.leaf", "spare", 4), "spares: {transceiver: 2%, cable: 2%, switch: 4}"
+    ),
+    "two-spines-more": Edited(
+        _set("compute.switch.spine", "quantity", 18), refused="`spares.switch: 3` buys 2 more of the part as spares"
+    ),
+    "title": Edited(lambda quote: setattr(quote.cover["A1"], "value", "A new title"), "title: A new title"),
+    "customer": Edited(
+        lambda quote: setattr(
+            quote.labelled(quote.cover, "Customer"),
+            "value",
+            quote.labelled(quote.cover, "Customer").value.replace("Example Research", "Other, Inc."),
+        ),
+        '  customer: {name: "Other, Inc.", address: [1 Example Street, 12345 Example Town], contact: A. Example, '
+        "reference: RFQ 17}",
+    ),
+    "date": Edited(
+        lambda quote: setattr(quote.labelled(quote.cover, "Valid until"), "value", "20 January 2027"),
+        "  valid_days: 61",
+    ),
+    "term-changed": Edited(
+        lambda quote: setattr(
+            quote.labelled(quote.terms, "Delivery within 16 weeks of the order.", 0), "value", "Delivery in 12 weeks."
+        ),
+        "  terms: [Delivery in 12 weeks.]",
+    ),
+    "term-added": Edited(_append_term, "  terms: [Delivery within 16 weeks of the order., Warranty of three years.]"),
+    "charge-added": Edited(
+        lambda quote: _add(quote, category="Services", description="Training", quantity=1, unit_price=5000),
+        "    - {kind: other, name: Training, price: 5000}",
+    ),
+    "cable-added": Edited(
+        lambda quote: _add(quote, category="Cables", description="A cable", quantity=2, unit_price=5),
+        refused="the plan decides which parts there are",
+    ),
+    "line-duplicated": Edited(_duplicate, refused="a copy of the line 'compute.nic'"),
+    "line-deleted": Edited(
+        lambda quote: [setattr(cell, "value", None) for cell in quote.bill[quote.lines["pdu.management"]]],
+        refused="the row of 'pdu.management'",
+    ),
+    "part-number": Edited(_set("server", "sku", "OTHER-1"), refused="what a line is comes from the plan"),
+    "total-typed": Edited(
+        lambda quote: setattr(quote.total("bom_amount"), "value", 76000000), refused="the total 76000000 was typed"
+    ),
+    "amount-typed": Edited(_set("server", "amount", 50000000), refused="the amount 50000000 of 'server' was typed"),
+    "note-beside": Edited(
+        lambda quote: setattr(quote.bill["N5"], "value", "cheaper, please"), refused="something was written beside"
+    ),
+    "sentence-of-bomgen": Edited(
+        lambda quote: setattr(
+            quote.labelled(quote.terms, "Delivery times are confirmed with the order.", 0), "value", "Soon."
+        ),
+        refused="'Soon.': this cell is computed",
+    ),
+}
+SORTED = _sort
+"""An edit that changes nothing that a plan says."""
