@@ -6,7 +6,6 @@ laid over it, and nothing else.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -18,6 +17,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.money import MONEY, decimal
 from bomgen.core.provenance import Mark
 from bomgen.core.units import parse
+from bomgen.core.yaml_edit import write_scalar
 from bomgen.core.yaml_source import Source, encoded, read
 
 KEY = "search"
@@ -184,23 +184,16 @@ def _texts(value: Any, mark: Mark, problems: list[Problem]) -> Iterator[str]:
 
 def _text(value: Any) -> str:
     """Plain data as YAML in one line, which reads as the same data."""
-    if isinstance(value, str):
-        return value if _reads_back(value) else json.dumps(value, ensure_ascii=False)
+    return write_scalar(_with_decimals(value))
+
+
+def _with_decimals(value: Any) -> Any:
+    """Data with decimals in place of fractions, which YAML cannot write."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(str(key))}: {_text(each)}" for key, each in value.items()) + "}"
+        return {key: _with_decimals(each) for key, each in value.items()}
     if isinstance(value, list):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    if isinstance(value, Fraction):
-        return f"{decimal(value):f}"
-    return json.dumps(value)
-
-
-def _reads_back(text: str) -> bool:
-    """Whether a text needs no quotes."""
-    try:
-        return bool(read(text, "").data == text)
-    except PlanErrors:
-        return False
+        return [_with_decimals(each) for each in value]
+    return decimal(value) if isinstance(value, Fraction) else value
 
 
 def _is_known(name: str, mark: Mark, problems: list[Problem]) -> bool:
