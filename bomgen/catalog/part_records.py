@@ -56,7 +56,13 @@ def gpu(record: Record) -> parts.Gpu:
         pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
         pcie_gbps=_pcie(record, "pcie"),
         scale_up=record.figure("scale_up", "bytes/s"),
+        flash_attention=_missing_kernel(record),
     )
+
+
+def _missing_kernel(record: Record) -> Figure | None:
+    """The word no, where a record says that there are no FlashAttention kernels."""
+    return Figure("no", "word", record.origin("flash_attention")) if record.value("flash_attention") is False else None
 
 
 def _pod_dimensions(record: Record) -> tuple[Figure, ...]:

@@ -91,6 +91,8 @@ class Gpu(NamedTuple):
     """Raw PCIe rate, one way."""
     scale_up: Figure | None = None
     """Scale-up bandwidth to other GPUs (NVLink, Infinity Fabric) [bytes/s], both directions together."""
+    flash_attention: Figure | None = None
+    """Word: no, for an accelerator without FlashAttention kernels; None: it has them."""
 
 
 class Nic(NamedTuple):

@@ -14,6 +14,8 @@ from bomgen.plan.commercial_terms import Operation, QuotePlan
 
 ESTIMATE = "estimate"
 """The word in place of a goodput that is to be worked out."""
+ACTIVATIONS, OPTIMIZER = "activations", "optimizer"
+"""What a training run may keep in host memory."""
 COMPUTE = "compute"
 STORAGE = "storage"
 IN_BAND = "in_band"
@@ -68,6 +70,7 @@ class Training(NamedTuple):
     tokens_per_second_per_gpu: Figure | None
     attention: Figure
     recompute: Figure
+    """Word: none, selective, full; or auto, the least of them that fits."""
     flash_attention: Figure
     """Word, yes or no: attention scores are never stored, and recomputed in the backward pass."""
     parallel_efficiency: Figure
@@ -75,7 +78,8 @@ class Training(NamedTuple):
     """A share; or the word `estimate`: it follows from the interruptions of a cluster of that size."""
     sequence: Figure | None
     micro_batch: Figure
-    batch_tokens: Figure | None
+    batch_tokens: Figure
+    """Tokens of an optimizer step over the whole cluster."""
     optimizer: Figure
     gradient_precision: Figure
     zero: Figure
@@ -87,6 +91,8 @@ class Training(NamedTuple):
     """Read when they are asked for."""
     tuning: Tuning | None = None
     """None: pre-training, or another run that trains every weight from nothing."""
+    offload: tuple[str, ...] = ()
+    """What is kept in host memory: ACTIVATIONS, OPTIMIZER."""
 
 
 class PublishedRange(NamedTuple):

@@ -178,6 +178,7 @@ def _memory(path: Path, memory: Memory) -> dict[Path, Figure | None]:
         (*path, "optimizer"): memory.optimizer,
         (*path, "activations"): memory.activations,
         (*path, "total"): memory.total,
+        (*path, "host"): memory.host,
     }
 
 

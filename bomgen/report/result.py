@@ -456,8 +456,10 @@ def _choices_of(report: Report) -> Iterator[Figure]:
     """Those of one cluster."""
     plan = report.plan
     if report.design.sizing.run and plan.training:
-        training = plan.training
+        training, fit = plan.training, report.design.sizing.fit
         yield from (training.precision, training.attention, training.recompute, training.flash_attention)
+        if fit and fit.recompute:
+            yield fit.recompute
         yield from (training.optimizer, training.gradient_precision)
         if training.target_days and not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
