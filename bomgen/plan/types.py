@@ -14,6 +14,7 @@ from bomgen.plan.commercial_terms import Operation, QuotePlan
 
 ESTIMATE = "estimate"
 """The word in place of a goodput that is to be worked out."""
+COUNTED, LEFT_OUT = "counted", "left_out"
 ACTIVATIONS, OPTIMIZER = "activations", "optimizer"
 """What a training run may keep in host memory."""
 COMPUTE = "compute"
@@ -69,6 +70,8 @@ class Training(NamedTuple):
     achieved_tflops: Figure | None
     tokens_per_second_per_gpu: Figure | None
     attention: Figure
+    embedding: Figure
+    """Word: whether the input embedding counts in model FLOPs, COUNTED or LEFT_OUT."""
     recompute: Figure
     """Word: none, selective, full; or auto, the least of them that fits."""
     flash_attention: Figure

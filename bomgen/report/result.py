@@ -457,7 +457,13 @@ def _choices_of(report: Report) -> Iterator[Figure]:
     plan = report.plan
     if report.design.sizing.run and plan.training:
         training, fit = plan.training, report.design.sizing.fit
-        yield from (training.precision, training.attention, training.recompute, training.flash_attention)
+        yield from (
+            training.precision,
+            training.attention,
+            training.embedding,
+            training.recompute,
+            training.flash_attention,
+        )
         if fit and fit.recompute:
             yield fit.recompute
         yield from (training.optimizer, training.gradient_precision)

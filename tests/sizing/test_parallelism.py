@@ -43,6 +43,7 @@ ENOUGH = 10**12
 """Tokens of a step with more micro-batches than any stage holds."""
 DEFAULTS: dict[str, Any] = {
     **{"tokens": 10**12, "epochs": 1, "precision": "bf16", "attention": "none", "recompute": "none"},
+    "embedding": "counted",
     **{
         "flash_attention": "no",
         "parallel_efficiency": 1,

@@ -26,6 +26,8 @@ from bomgen.plan.types import (
     Tuning,
 )
 
+WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
+"""Precisions of 16 bits and more."""
 STORAGE_SERVER = "storage server"
 """What a storage server is called that has no name."""
 
@@ -37,7 +39,8 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
     achieved = section.figure("achieved_tflops", "TFLOP/s")
     token_rate = section.figure("tokens_per_second_per_gpu", "tokens/s")
     measured = achieved is not None or token_rate is not None
-    mfu = section.figure("mfu", "share", None if measured else "training-mfu")
+    precision = section.word("precision", "training-precision")
+    mfu = section.figure("mfu", "share", None if measured else _usual_mfu(model, precision))
     flash = section.yes_or_no("flash_attention", "training-flash-attention")
     if gpu and gpu.flash_attention and not section.has("flash_attention"):
         flash = gpu.flash_attention
@@ -50,11 +53,12 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         mark=section.mark,
         epochs=section.quantity("epochs", "epochs", "training-epochs"),
         target_days=section.figure("target_days", "days"),
-        precision=section.word("precision", "training-precision"),
+        precision=precision,
         mfu=mfu,
         achieved_tflops=achieved,
         tokens_per_second_per_gpu=token_rate,
         attention=section.word("attention", "training-attention"),
+        embedding=section.word("embedding", "training-embedding"),
         recompute=section.word("recompute", "training-recompute"),
         flash_attention=flash,
         parallel_efficiency=section.quantity("parallel_efficiency", "share", "training-parallel-efficiency"),
@@ -72,6 +76,13 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         offload=tuple(section.data.get("offload", ())),
     )
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
+
+
+def _usual_mfu(model: parts.Model | None, precision: Figure) -> str:
+    """The assumption of a utilisation: by kind of model, of mixtures of experts by precision."""
+    if model is None or not model.moe:
+        return "training-mfu"
+    return "training-mfu-experts" if precision.value in WIDE else "training-mfu-experts-narrow"
 
 
 def _usual_sequence(section: PlanSection, model: parts.Model) -> Figure | None:
