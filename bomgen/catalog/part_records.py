@@ -307,6 +307,12 @@ _NOUGHT = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_lay
 _UNIT = {"context": "tokens", "window": "tokens"}
 
 
+def _weight_files(record: Record) -> dict[str, Figure]:
+    """Bytes of a model's weight files by number format."""
+    found = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
+    return {name: figure for name, figure in found.items() if figure is not None}
+
+
 def model(record: Record) -> parts.Model:
     """A record of kind model as data. Parameters that it does not give are counted from its shape.
 
@@ -330,6 +336,7 @@ def model(record: Record) -> parts.Model:
         router_bias=bool(record.value("router_bias")),
         output_gate=bool(record.value("output_gate")),
         values_are_keys=bool(record.value("attention_k_eq_v")),
+        weight_files=_weight_files(record),
         chunked=bool(record.value("chunked")),
     )
     if found := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:

@@ -134,6 +134,8 @@ class Inference(NamedTuple):
     requests_per_minute: Figure | None
     tokens_per_second_per_gpu: Figure | None
     """Measured; None: estimated from a roofline."""
+    engine: Figure
+    """Word: vllm, sglang or tensorrt-llm; the memory that is left to it is assumed by it."""
     memory_share: Figure
     """Share of a GPU's memory that weights and KV cache may fill."""
     degrees: Degrees | None

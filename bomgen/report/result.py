@@ -476,7 +476,7 @@ def _choices_of(report: Report) -> Iterator[Figure]:
     if by_level and (storage.given or report.design.sizing.lost):
         yield storage.level
     if plan.inference:
-        yield from (plan.inference.precision, plan.inference.kv_precision)
+        yield from (plan.inference.precision, plan.inference.kv_precision, plan.inference.engine)
         if not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
     for built in report.design.fabrics:

@@ -130,6 +130,7 @@ def inference(section: PlanSection) -> Inference | None:
     """A model to be served; None when something in it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
     precision = section.word("precision", "inference-precision")
+    engine = section.word("engine", "inference-engine")
     serving = partial(
         Inference,
         mark=section.mark,
@@ -141,7 +142,8 @@ def inference(section: PlanSection) -> Inference | None:
         output_tokens=section.figure("output_tokens", "tokens"),
         requests_per_minute=section.figure("requests_per_minute", "requests/min"),
         tokens_per_second_per_gpu=section.figure("tokens_per_second_per_gpu", "tokens/s"),
-        memory_share=section.quantity("memory_share", "share", "inference-memory-share"),
+        engine=engine,
+        memory_share=section.quantity("memory_share", "share", f"inference-memory-share-{engine.value}"),
         degrees=_degrees(section.below("parallelism")),
         compute_efficiency=_spread(section, "inference-compute-efficiency"),
         bandwidth_efficiency=_spread(section, "inference-bandwidth-efficiency"),
