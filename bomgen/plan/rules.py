@@ -210,6 +210,15 @@ def _exceeded(model: Model, tokens: Figure) -> int | None:
 
 
 @rule
+def accepted_of_drafted(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No more tokens are accepted than speculative decoding drafts."""
+    inference = plan.inference
+    if inference and inference.drafted and inference.accepted and inference.accepted.value > inference.drafted.value:
+        text = f"{float(inference.accepted.value):g} tokens accepted of {inference.drafted.value} drafted; at most all"
+        yield _at(plan, inference.accepted, text, "range", "workload.inference.speculative.accepted")
+
+
+@rule
 def requests_are_whole(plan: Plan, _: Source) -> Iterator[Problem]:
     """A request has a prompt beside its answer, and a rate of requests says how long an answer is."""
     inference = plan.inference

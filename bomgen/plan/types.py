@@ -14,6 +14,8 @@ from bomgen.plan.commercial_terms import Operation, QuotePlan
 
 ESTIMATE = "estimate"
 """The word in place of a goodput that is to be worked out."""
+DATA = "data"
+"""Attention whose requests are dealt out to the GPUs of a replica."""
 COUNTED, LEFT_OUT = "counted", "left_out"
 ACTIVATIONS, OPTIMIZER = "activations", "optimizer"
 """What a training run may keep in host memory."""
@@ -112,6 +114,8 @@ class Degrees(NamedTuple):
     tensor: Figure
     pipeline: Figure
     mark: Mark
+    attention: str = "tensor"
+    """tensor: every GPU works on all requests; DATA: on requests of its own, with experts spread over all GPUs."""
 
 
 class Inference(NamedTuple):
@@ -140,6 +144,10 @@ class Inference(NamedTuple):
     """Share of a GPU's memory that weights and KV cache may fill."""
     degrees: Degrees | None
     """None: found by the program."""
+    drafted: Figure | None
+    """Tokens that speculative decoding drafts a step; None: none."""
+    accepted: Figure | None
+    """Of these, the mean number that is accepted."""
     compute_efficiency: PublishedRange
     """Share of the peak that prompts reach."""
     bandwidth_efficiency: PublishedRange

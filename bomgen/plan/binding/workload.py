@@ -131,6 +131,11 @@ def inference(section: PlanSection) -> Inference | None:
     model = section.part("model", "model", part_records.model)
     precision = section.word("precision", "inference-precision")
     engine = section.word("engine", "inference-engine")
+    drafted = accepted = None
+    if section.has("speculative"):
+        drafts = section.below("speculative")
+        drafted = drafts.quantity("drafted", "count", "inference-drafted")
+        accepted = drafts.quantity("accepted", "ratio", "inference-accepted")
     serving = partial(
         Inference,
         mark=section.mark,
@@ -145,7 +150,9 @@ def inference(section: PlanSection) -> Inference | None:
         engine=engine,
         memory_share=section.quantity("memory_share", "share", f"inference-memory-share-{engine.value}"),
         degrees=_degrees(section.below("parallelism")),
-        compute_efficiency=_spread(section, "inference-compute-efficiency"),
+        drafted=drafted,
+        accepted=accepted,
+        compute_efficiency=_spread(section, f"inference-compute-efficiency{'-experts' if model and model.moe else ''}"),
         bandwidth_efficiency=_spread(section, "inference-bandwidth-efficiency"),
     )
     return None if model is None else serving(model=model)
@@ -159,6 +166,7 @@ def _degrees(section: PlanSection) -> Degrees | None:
         tensor=section.quantity("tensor", "count", "parallelism-degree"),
         pipeline=section.quantity("pipeline", "count", "parallelism-degree"),
         mark=section.mark,
+        attention=str(section.data.get("attention", Degrees._field_defaults["attention"])),
     )
 
 
