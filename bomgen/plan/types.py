@@ -225,6 +225,8 @@ class Storage(NamedTuple):
     """GPUs of a server that reads and writes, where no server is known."""
     interruption_gpu_hours: Figure
     """GPU-hours between two interruptions."""
+    interruption_range: tuple[Figure, Figure] | None
+    """Those of the published clusters with the most and the fewest interruptions; None: the plan gives its own."""
     restart_days: Figure
     """From an interruption to training again."""
     servers: StorageServers | None

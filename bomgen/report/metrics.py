@@ -81,6 +81,12 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "lost_time", "share_lost"): lost.lost,
             ("workload", "lost_time", "goodput"): lost.goodput,
         }
+        if lost.goodput_range:
+            low, high = lost.goodput_range
+            found |= {
+                ("workload", "lost_time", "goodput_range", "low"): low,
+                ("workload", "lost_time", "goodput_range", "high"): high,
+            }
     if sizing.serving and design.plan.inference:
         found |= _serving_numbers(design.plan.inference, sizing.serving)
     found |= {

@@ -150,3 +150,18 @@ def test_no_degrees_by_hand_need_fewer_gpus(
     given_ = workload(worked, parallelism=dict(zip(("tensor", "pipeline"), degrees, strict=True)), **keys)
     if given_["concurrency_per_replica"]:
         assert found["gpus_required"] <= given_["gpus_required"]
+
+
+@fixed
+@given(model=models, batch=st.integers(1, 2000), drafted=st.integers(1, 8), share=st.integers(1, 100))
+def test_drafting_gains_no_more_than_it_accepts(
+    model: str, batch: int, drafted: int, share: int, worked: Worked
+) -> None:
+    """A step ends with one token and the accepted ones; where arithmetic bounds it, verifying costs more."""
+    accepted = drafted * share / 100
+    keys = {"model": model, "context": 2048, "output_tokens": 512, "batch": batch, "parallelism": {"tensor": 8}}
+    plain, drafts = (
+        workload(worked, {"servers": 2}, **keys, **more)["latency"]["decode_seconds_per_token"]
+        for more in ({}, {"speculative": {"drafted": drafted, "accepted": accepted}})
+    )
+    assert plain / (1 + accepted) * (1 - 1e-9) <= drafts <= plain * (1 + drafted) / (1 + accepted) * (1 + 1e-9)

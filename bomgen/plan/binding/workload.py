@@ -202,6 +202,12 @@ def storage(section: PlanSection) -> Storage:
         unit_servers=section.catalog.assumption("storage-unit-servers"),
         server_gpus=section.catalog.assumption("storage-server-gpus"),
         interruption_gpu_hours=section.quantity("interruption_gpu_hours", "GPU-hours", "interruption-gpu-hours"),
+        interruption_range=None
+        if section.has("interruption_gpu_hours")
+        else (
+            section.catalog.assumption("interruption-gpu-hours-low"),
+            section.catalog.assumption("interruption-gpu-hours-high"),
+        ),
         restart_days=section.quantity("restart", "days", "restart-time", zero=True),
         servers=_storage_servers(section),
     )
