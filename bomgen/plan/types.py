@@ -148,6 +148,8 @@ class Inference(NamedTuple):
     """Tokens that speculative decoding drafts a step; None: none."""
     accepted: Figure | None
     """Of these, the mean number that is accepted."""
+    disaggregated: bool
+    """Prompts have replicas of their own."""
     compute_efficiency: PublishedRange
     """Share of the peak that prompts reach."""
     bandwidth_efficiency: PublishedRange

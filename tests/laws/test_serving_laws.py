@@ -165,3 +165,16 @@ def test_drafting_gains_no_more_than_it_accepts(
         for more in ({}, {"speculative": {"drafted": drafted, "accepted": accepted}})
     )
     assert plain / (1 + accepted) * (1 - 1e-9) <= drafts <= plain * (1 + drafted) / (1 + accepted) * (1 + 1e-9)
+
+
+@fixed
+@given(model=models, context=contexts, rate=st.integers(1, 100_000))
+def test_disaggregated_replicas_answer_the_rate(model: str, context: int, rate: int, worked: Worked) -> None:
+    """Replicas of their own for prompts take no more than rounding and the wait of a batch of prompts cost."""
+    keys = {"model": model, "context": context, "output_tokens": 8, "requests_per_minute": rate}
+    keys |= {"parallelism": {"tensor": 8}}
+    both, each = (workload(worked, **keys, disaggregated=disaggregated) for disaggregated in (False, True))
+    prompts = each["replicas_for_prompts"]
+    assert 1 <= prompts < each["replicas_required"] <= both["replicas_required"] + 2
+    assert prompts * 60 >= rate * each["latency"]["prefill_seconds"] * (1 - 1e-9)
+    assert each["gpus_required"] == each["replicas_required"] * each["gpus_per_replica"]

@@ -152,6 +152,7 @@ def inference(section: PlanSection) -> Inference | None:
         degrees=_degrees(section.below("parallelism")),
         drafted=drafted,
         accepted=accepted,
+        disaggregated=bool(section.data.get("disaggregated", False)),
         compute_efficiency=_spread(section, f"inference-compute-efficiency{'-experts' if model and model.moe else ''}"),
         bandwidth_efficiency=_spread(section, "inference-bandwidth-efficiency"),
     )
