@@ -104,6 +104,9 @@ def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """Utilisation, efficiency, goodput and the share of a GPU's memory are shares of at most 100 %."""
     if plan.inference:
         yield from _at_most_one(plan, plan.inference.memory_share, "workload.inference.memory_share")
+        for key in ("compute_efficiency", "bandwidth_efficiency"):
+            for end, share in getattr(plan.inference, key)._asdict().items():
+                yield from _at_most_one(plan, share, f"workload.inference.{key}.{end}")
     training = plan.training
     if training is None:
         return

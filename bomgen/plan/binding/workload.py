@@ -153,8 +153,8 @@ def inference(section: PlanSection) -> Inference | None:
         drafted=drafted,
         accepted=accepted,
         disaggregated=bool(section.data.get("disaggregated", False)),
-        compute_efficiency=_spread(section, f"inference-compute-efficiency{'-experts' if model and model.moe else ''}"),
-        bandwidth_efficiency=_spread(section, "inference-bandwidth-efficiency"),
+        compute_efficiency=_spread(section, "compute_efficiency", "-experts" if model and model.moe else ""),
+        bandwidth_efficiency=_spread(section, "bandwidth_efficiency"),
     )
     return None if model is None else serving(model=model)
 
@@ -171,8 +171,10 @@ def _degrees(section: PlanSection) -> Degrees | None:
     )
 
 
-def _spread(section: PlanSection, assumption: str) -> PublishedRange:
-    return PublishedRange(*(section.catalog.assumption(f"{assumption}-{end}") for end in ("low", "typical", "high")))
+def _spread(section: PlanSection, key: str, kind: str = "") -> PublishedRange:
+    """An efficiency at its low, typical and high end: as the plan has it, else as assumed for a kind of model."""
+    given, assumption = section.below(key), f"inference-{key.replace('_', '-')}{kind}"
+    return PublishedRange(*(given.quantity(end, "share", f"{assumption}-{end}") for end in PublishedRange._fields))
 
 
 def compute(section: PlanSection) -> Compute | None:
