@@ -52,6 +52,10 @@ def numbers(design: Design) -> dict[Path, Figure]:
         }
         for convention, mfu in run.mfu_by_convention.items():
             found["workload", "mfu_by_convention", convention] = mfu
+        for embedding, mfu in run.mfu_by_embedding.items():
+            found["workload", "mfu_by_embedding", embedding] = mfu
+        for counted, hfu in run.hfu_by_recomputation.items():
+            found["workload", "hfu_by_recomputation", counted] = hfu
     if sizing.opinions:
         found |= _opinions(sizing.opinions())
     if fit := sizing.fit:
@@ -77,6 +81,12 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "lost_time", "share_lost"): lost.lost,
             ("workload", "lost_time", "goodput"): lost.goodput,
         }
+        if lost.goodput_range:
+            low, high = lost.goodput_range
+            found |= {
+                ("workload", "lost_time", "goodput_range", "low"): low,
+                ("workload", "lost_time", "goodput_range", "high"): high,
+            }
     if sizing.serving and design.plan.inference:
         found |= _serving_numbers(design.plan.inference, sizing.serving)
     found |= {
@@ -178,6 +188,7 @@ def _memory(path: Path, memory: Memory) -> dict[Path, Figure | None]:
         (*path, "optimizer"): memory.optimizer,
         (*path, "activations"): memory.activations,
         (*path, "total"): memory.total,
+        (*path, "host"): memory.host,
     }
 
 
@@ -197,6 +208,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "gpus_per_replica"): found.gpus,
         (*base, "concurrency_per_replica"): found.held,
         (*base, "replicas_required"): need.replicas,
+        (*base, "replicas_for_prompts"): need.prompts,
         (*base, "gpus_required"): need.gpus_required,
         **_range((*base, "gpus_required_range"), need.gpus_range),
         (*base, "replicas"): serving.replicas,

@@ -3,9 +3,10 @@
 Keys and values of every layer are kept for every token of a request: of all heads (MHA), of the groups that share them
 (GQA, MQA), or compressed to one latent vector (MLA). Layers with a window keep at most its tokens; sparse attention
 keeps all tokens and the keys of an indexer, but reads only chosen ones; linear attention and Mamba keep a state of
-fixed size, in the 32 bits that configurations ask for, and the last inputs of a convolution. Not counted: the scales of
-block formats (NF4 with double quantisation has 4.127 bits per value, MXFP4 4.25) and the memory of the serving program
-itself; `memory_share` leaves room for both.
+fixed size, in the 32 bits that configurations ask for, and the last inputs of a convolution. Weights are as large as
+the published files where their size is known. Not counted elsewhere: the scales of block formats (NF4 with double
+quantisation has 4.127 bits per value, MXFP4 4.25); nor the memory of the serving program itself, for which
+`memory_share` leaves room.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ _STATES = Reference(
     "https://github.com/ai-dynamo/aiconfigurator",
     "2026-11-23",
 )
+_SGLANG = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
 _VLLM = "vLLM documentation, context parallel deployment: the KV cache is duplicated tp_size / H times"
 
 
@@ -206,6 +208,12 @@ def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:
     return total
 
 
+def weights_of_model(inference: Inference) -> Figure:
+    """Weights of a served model [bytes]: as its published files are, else its parameters in the format served."""
+    precision = str(inference.precision.value)
+    return inference.model.weight_files.get(precision) or weights(inference.model.parameters, BYTES[precision])
+
+
 @formula("bytes")
 def weights(parameters: int, value_bytes: Fraction) -> Fraction:
     """Weights of a model [bytes], including those of idle experts."""
@@ -216,6 +224,24 @@ def weights(parameters: int, value_bytes: Fraction) -> Fraction:
 def weights_of_gpu(weights: Fraction, tensor: int, stages: Fraction) -> Fraction:
     """Weights on a GPU of the fullest stage [bytes]."""
     return Fraction(weights) / (tensor * stages)
+
+
+@formula("bytes", _SGLANG)
+def weights_of_gpu_by_requests(
+    weights: Fraction, parameters: int, expert_parameters: Fraction, tensor: int, stages: Fraction
+) -> Fraction:
+    """Weights on a GPU that works on requests of its own [bytes]: its part of the routed experts, and all others."""
+    return (
+        Fraction(weights)
+        * (parameters - expert_parameters + Fraction(expert_parameters, tensor))
+        / (parameters * Fraction(stages))
+    )
+
+
+@formula("bytes", _SGLANG)
+def kv_bytes_by_requests(kv_of_request: Fraction, tensor: int) -> Fraction:
+    """A request's KV cache as a mean over GPUs that each hold whole requests."""
+    return Fraction(kv_of_request) / tensor
 
 
 @formula("bytes", _KWON)
