@@ -26,6 +26,7 @@ from bomgen.cli.prices import prices
 from bomgen.cli.schema import schema
 from bomgen.cli.search import search
 from bomgen.cli.wiring import wiring
+from bomgen.cli.xray import xray
 
 HELP_WIDTH = 100
 """Characters a line of help at most."""
@@ -69,15 +70,16 @@ def main() -> None:
       bomgen compare plans/llama65b*.yaml              plans side by side
       bomgen search plans/search-30b.yaml              the best designs over many values
       bomgen diff main:plans/x.yaml plans/x.yaml       what changed since a git revision
+      bomgen xray quote.xlsx                           what is wrong with somebody's bill
       bomgen catalog switch qm9700                     what is known of a part, with sources
 
     Exit codes: 0 done, 1 the plan is wrong or cannot be built, 2 wrong usage, 3 output could not be written,
-    4 a threshold of diff was passed, or edits conflict, 130 interrupted, 141 the reader of a pipe has gone.
+    4 a threshold of diff or xray was passed, or edits conflict, 130 interrupted, 141 the reader of a pipe has gone.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
 
 
 for _command in (
-    *(init, build, check, explain, compare, search, diff, wiring),
+    *(init, build, check, explain, compare, search, diff, xray, wiring),
     *(prices, apply, margin, lock, catalog, schema, completion),
 ):
     main.add_command(_command)

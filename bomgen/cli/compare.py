@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bomgen.cli.exit_codes import WRONG_PLAN
+from bomgen.cli.exit_codes import WRONG_PLAN, WRONG_USAGE
+from bomgen.cli.messages import complain, print_problems
 from bomgen.cli.options import output_option, plans_argument, proposed, root_option, set_option, talk_options
 from bomgen.cli.plans import build_report, open_plans
 from bomgen.cli.writing import choose_form, refuse_overwriting, write_out
+from bomgen.core.readable_files import refuse_git_files
 
 if TYPE_CHECKING:
     from bomgen.core.language import Language
     from bomgen.report.result import Report
+    from bomgen.workflow.inputs import PlanFile
 
 SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".xlsx": "xlsx", ".json": "json"}
 
@@ -56,6 +60,7 @@ def compare(
 
     Rows in which all plans are equal are folded away; --all shows them in the text.
 
+    Of somebody's bill (xlsx, csv ...) the plan that rebuilds it is shown, as `bomgen xray` finds it, without prices.
     What is not known is a dash, what leaves something out is said to be a lower bound and never the best. A plan that
     is wrong is left out, and its exit code returned.
     """
@@ -68,7 +73,7 @@ def compare(
     for plan in plans:
         refuse_overwriting(output, plan)
     form = choose_form(form, output, SUFFIXES, ("xlsx",))
-    files, worst = open_plans(plans, root)
+    files, worst = _open(plans, root)
     reports = []
     for number, file in enumerate(files, start=1):
         report = build_report(file, settings, quiet=True, place=(number, len(files)))
@@ -88,6 +93,29 @@ def compare(
         else:
             _print(reports, words, alternatives, every, width)
     sys.exit(worst)
+
+
+def _open(plans: Sequence[str], root: str | None) -> tuple[list[PlanFile], int]:
+    """The plans, those that rebuild somebody's bills among them, and the exit code so far."""
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.workflow.xray.bill_files import is_bill, rebuild_plan
+
+    files, worst = list["PlanFile"](), 0
+    for plan in plans:
+        if not is_bill(plan):
+            opened, code = open_plans((plan,), root)
+            files, worst = [*files, *opened], max(worst, code)
+            continue
+        try:
+            refuse_git_files(Path(plan))
+            files.append(rebuild_plan(Path(plan).read_bytes(), plan))
+        except OSError as error:
+            complain(f"Error: cannot read the bill '{plan}': {error.strerror}")
+            worst = max(worst, WRONG_USAGE)
+        except PlanErrors as errors:
+            print_problems(errors.problems, lambda _: "")
+            worst = max(worst, WRONG_PLAN)
+    return files, worst
 
 
 def _print(reports: Sequence[Report], words: Language, alternatives: bool, every: bool, width: int) -> None:

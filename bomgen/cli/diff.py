@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN, WRONG_USAGE
-from bomgen.cli.given_plans import STANDARD_INPUT, open_given, show_problems
+from bomgen.cli.given_plans import STANDARD_INPUT, GivenPlan, open_given, show_problems
 from bomgen.cli.messages import complain
 from bomgen.cli.options import output_option, proposed, root_option, set_option, talk_options
 from bomgen.cli.writing import choose_form, write_out
@@ -74,8 +74,9 @@ def diff(
     """Say what changed from OLD to NEW: the plan, sizing, fabrics, the bill and the money.
 
     Each is a plan, a bom.json, REV:PATH for either as it was at a git revision (its price books and parts as well), or
-    - for standard input. Servers that are added read as an order: what to buy, what to plug elsewhere, what is left
-    over; as html, xlsx or pdf it is a quote for the customer. --set overrides a value on both sides.
+    - for standard input; or somebody's bill (xlsx, csv ...), whose lines are matched by part number. Servers that are
+    added read as an order: what to buy, what to plug elsewhere, what is left over; as html, xlsx or pdf it is a quote
+    for the customer. --set overrides a value on both sides.
 
     \b
       bomgen diff main:plans/x.yaml plans/x.yaml
@@ -122,6 +123,7 @@ def _found(
     """What changed, and the result of NEW where that is a plan. Ends the command where a side is wrong."""
     from bomgen.core.diagnostics import PlanErrors
     from bomgen.report.diff.difference import bill_in, compare, side_of
+    from bomgen.workflow.xray.bill_files import is_bill
 
     given = [
         open_given(name, of_side, root, folder / str(at))
@@ -130,12 +132,17 @@ def _found(
     if None in given:
         sys.exit(WRONG_USAGE)
     read: list[tuple[Side, Report | None]] = []
+    sent: list[tuple[int, Side]] = []
     seen: Seen = {}
     shown = set[str]()
     for each, of_side in zip(given, settings, strict=True):
         if each is None:
             continue
         try:
+            if is_bill(each.name):
+                sent.append((len(read), _read_sent(each)))
+                read.append((sent[-1][1], None))
+                continue
             data = bill_in(each.content, each.name)
             read.append(
                 _build_side(each.file(), of_side) if data is None else (side_of(data, each.name, seen=seen), None)
@@ -146,10 +153,23 @@ def _found(
     if len(read) < len(given):
         sys.exit(WRONG_PLAN)
     (old, old_report), (new, new_report) = read
+    if sent:
+        from bomgen.report.diff.sent_bill import beside_bill
+
+        return compare(*beside_bill(old, new)), None
     if any(settings) and not (old_report or new_report):
         raise click.UsageError("--set overrides values of plans, and both sides are results")
     found = compare(old, new)
     return (found if found.expansion is None else _moved(found, old_report, new_report)), new_report
+
+
+def _read_sent(given: GivenPlan) -> Side:
+    """The side of somebody's bill. Raises PlanErrors where it cannot be read."""
+    from bomgen.catalog.files import Catalog
+    from bomgen.report.diff.sent_bill import side_of_bill
+    from bomgen.workflow.xray.bill_files import open_bill
+
+    return side_of_bill(open_bill(given.content, given.name, Catalog()))
 
 
 def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:

@@ -45,6 +45,13 @@ NOT_PROVOKED = {
     "pyarrow is not installed; install the extra bomgen[parquet], or take csv": "the tests have it",
     "a plan from standard input cannot be extended": "a plan that is piped in; tests/workflow/test_search.py",
     "{} is outside the plan's folder tree": "a folder of the machine's; tests/workflow/test_search.py",
+    "the {} is {}; the lines give {}": "a finding of an x-ray; tests/cli/test_xray_command.py",
+    "no bill is found in it; a row must name its columns": "a bill that was sent; tests/cli/test_xray_command.py",
+    "more than {} lines; give the bill alone": "a bill of 20 000 lines",
+    "to read a PDF install the extra": "a bill that was sent; tests/cli/test_xray_command.py",
+    "more than {} pages; give the pages of the bill alone": "a PDF of 200 pages",
+    "not a PDF that can be read ({}); save the bill": "a bill that was sent; tests/cli/test_xray_command.py",
+    "the PDF has no text, as a scan has none": "a scan",
     "a character that YAML does not allow; remove it": "signs are judged before the parser sees them",
     "not done after {} s of processor time": "4 s of all templates; tests/output/test_user_templates.py",
     "not done after {} s; the templates of a plan are waited for": "half a minute; tests/output/test_user_templates.py",
@@ -101,7 +108,12 @@ NOT_PROVOKED = {
     "; recompute {} is the least that fits": "a reason of explain",
 }
 """Errors without a transcript, and why."""
-RULES_NOT_PROVOKED = {"rounding": "a search that has settled in every plan"}
+RULES_NOT_PROVOKED = {
+    "rounding": "a search that has settled in every plan",
+    "no-bill": "a bill that was sent; tests/cli/test_xray_command.py",
+    "not-explained": "a bill that was sent; tests/cli/test_xray_command.py",
+    "pdf": "a bill that was sent; tests/cli/test_xray_command.py",
+}
 
 
 class Message(NamedTuple):

@@ -44,6 +44,7 @@ THIRD_PARTY = {
     "pyarrow": ("output.wiring.parquet", "output.search"),
     "rich": ("cli.tables",),
     "weasyprint": ("output.pdf",),
+    "pdfplumber": ("reading.pdf_tables",),
 }
 """The modules that may import a third-party library; `room.*` is every module of a room or a folder of it."""
 LITERALS = (0, 1, 2)

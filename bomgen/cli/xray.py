@@ -1,0 +1,140 @@
+"""`bomgen xray`: somebody's bill, looked through."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bomgen.cli.exit_codes import NOT_WRITTEN, PASSED, WRONG_PLAN
+from bomgen.cli.messages import complain, print_problems, say
+from bomgen.cli.options import files, proposed, talk_options
+from bomgen.cli.writing import refuse_overwriting, to_standard_output
+from bomgen.core.readable_files import refuse_git_files
+
+if TYPE_CHECKING:
+    from bomgen.report.xray.types import Xray
+
+FORMS = ("text", "md", "html", "json")
+SEVERITIES = ("error", "doubt")
+
+
+@click.command()
+@click.argument("bill", shell_complete=files)
+@click.option("-f", "--format", "form", type=click.Choice(FORMS), default=FORMS[0], help="[default: text]")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PLAN",
+    shell_complete=files,
+    help="Write a plan that rebuilds it; never overwrites a file.",
+)
+@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 4 if there is a finding so severe.")
+@click.option("--all", "every", is_flag=True, help="Show in the text what each line was read as, too.")
+@click.option(
+    "--language",
+    "code",
+    metavar="CODE",
+    default="en",
+    shell_complete=proposed("languages"),
+    help="Language, such as en or zh. [default: en]",
+)
+@talk_options
+def xray(bill: str, form: str, output: str | None, fail_on: str | None, every: bool, code: str) -> None:
+    """Say what is wrong with somebody's BILL (xlsx, xls, ods, csv, pdf), and which fabrics explain its counts.
+
+    Parts are recognised by their numbers, lengths and known suffixes; what only words say is "taken as". Plans are
+    built and compared with the lines: those that fit equally well are all listed. Errors are wrong whatever was meant;
+    doubts are at odds with the rest of the bill; unknowns are what the bill or the catalogue does not say.
+
+    \b
+      bomgen xray quote.xlsx
+      bomgen xray quote.xlsx -o rebuilt.yaml --fail-on error
+
+    Exit codes: 0 done, with or without findings; 1 the bill cannot be read, or no plan explains it; 4 --fail-on.
+    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
+    from bomgen.catalog.files import Catalog
+    from bomgen.core.diagnostics import PlanErrors
+    from bomgen.core.resources import languages
+    from bomgen.workflow.xray.bill_files import open_bill
+    from bomgen.workflow.xray.inspection import inspect
+
+    if code not in languages():
+        raise click.UsageError(f"no language '{code}'; there are {', '.join(languages())}")
+    refuse_overwriting(output, bill)
+    if output is not None and Path(output).exists():
+        raise click.UsageError(f"{output} exists; name a new file with -o")
+    catalog = Catalog()
+    try:
+        refuse_git_files(Path(bill))
+        inspection = inspect(open_bill(Path(bill).read_bytes(), bill, catalog), catalog)
+    except OSError as error:
+        raise click.UsageError(f"cannot read '{bill}': {error.strerror}") from None
+    except PlanErrors as errors:
+        print_problems(errors.problems, lambda _: "")
+        sys.exit(WRONG_PLAN)
+    _show(inspection.found, form, every, code)
+    if output is not None:
+        from bomgen.workflow.xray.bill_files import plan_name
+        from bomgen.workflow.xray.plan_text import plan_text
+
+        try:
+            _write(plan_text(inspection, plan_name(output), catalog), output)
+        except PlanErrors as errors:
+            print_problems(errors.problems, lambda _: "")
+            sys.exit(WRONG_PLAN)
+    if fail_on and any(
+        each.severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1] for each in inspection.found.findings
+    ):
+        sys.exit(PASSED)
+
+
+def _show(found: Xray, form: str, every: bool, code: str) -> None:
+    """Print what was found."""
+    from bomgen.core.language import language
+
+    words = language(code)
+    if form == "json":
+        import json
+
+        from bomgen.report.xray.data import to_data
+
+        to_standard_output((json.dumps(to_data(found), ensure_ascii=False, indent=1) + "\n").encode())
+        return
+    from bomgen.report.xray.contents import xray_document
+
+    document = xray_document(found, words)
+    if form == "text":
+        from bomgen.cli.tables import print_lines, print_table, terminal_width
+        from bomgen.output.terminal import parts, text
+
+        width = terminal_width()
+        if width is None:
+            to_standard_output(text(document, words, every))
+            return
+        for part in parts(document, words, every):
+            if isinstance(part, str):
+                print_lines([part], width)
+            else:
+                print_table(part, width)
+        return
+    from bomgen.output.writer import render_page
+
+    to_standard_output(render_page(document, words, form))
+
+
+def _write(text: str, output: str) -> None:
+    """Write the plan where no file is. Ends the command where it cannot be written."""
+    from bomgen.output.writer import OutputError, write_new
+
+    try:
+        write_new(text.encode(), Path(output))
+    except FileExistsError:
+        complain(f"bomgen: not written: {output} exists")
+        sys.exit(NOT_WRITTEN)
+    except OutputError as error:
+        complain(f"bomgen: not written: {error}")
+        sys.exit(NOT_WRITTEN)
+    say(output)

@@ -1,0 +1,145 @@
+"""The x-ray of a bill as a document: findings first, then the fabrics, then every line with what it was read as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from bomgen import __version__
+from bomgen.core.document import Cell, Column, Document, Row, Section, Table
+from bomgen.core.language import Language
+from bomgen.core.money import Totals
+from bomgen.reading.bills import SentLine
+from bomgen.reading.findings import SEVERITIES
+from bomgen.report.xray.types import FabricFound, Xray
+
+WIDE, MIDDLE, NARROW = 80, 30, 10
+
+
+def xray_document(found: Xray, language: Language) -> Document:
+    """Everything that was found in a bill, for every renderer."""
+    word = language.word
+    counts = {severity: sum(1 for each in found.findings if each.severity == severity) for severity in SEVERITIES}
+    return Document(
+        title=word("xray-heading", file=found.bill.file),
+        subtitle="",
+        language=language.code,
+        facts=(),
+        headline=tuple((word(f"xray-{severity}s"), Cell(count)) for severity, count in counts.items()),
+        sections=tuple(section for section in _sections(found, language) if section.tables or section.text),
+        totals=Totals("", True, Decimal(0), Decimal(0), None, Decimal(0), Decimal(0), 0, 0),
+        footer=word("compare-footer", version=__version__),
+    )
+
+
+def _sections(found: Xray, language: Language) -> Iterator[Section]:
+    word = language.word
+    table = _findings(found, language)
+    yield Section(
+        "findings",
+        word("xray-findings"),
+        (word("xray-read-as", columns=_columns(found)),),
+        (table,) if table.rows else (),
+    )
+    fabrics = _fabrics(found, language)
+    yield Section("fabrics", word("xray-fabrics"), (), (fabrics,) if fabrics.rows else ())
+    yield Section("lines", word("xray-lines"), (), (_lines(found, language),))
+
+
+def _columns(found: Xray) -> str:
+    """Which column was taken for what."""
+    return ", ".join(f"{name} = {heading}" for name, heading in found.bill.columns.items())
+
+
+def _findings(found: Xray, language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("place", word("xray-place"), "text", MIDDLE),
+        Column("finding", word("xray-finding"), "text", WIDE),
+        Column("pieces", word("xray-pieces"), "number", NARROW),
+        Column("money", word("column-amount"), "money", NARROW),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(f"{each.mark.file}:{each.mark.line}"),
+                Cell(language.message(each.message)),
+                Cell(each.pieces) if each.pieces else Cell(""),
+                Cell("") if each.money is None else Cell(each.money, found.bill.currency),
+            ),
+            word(f"xray-{each.severity}"),
+        )
+        for each in found.findings
+    )
+    return Table("findings", word("xray-findings"), columns, rows, open=True)
+
+
+def _fabrics(found: Xray, language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("design", word("xray-design"), "text", WIDE),
+        Column("servers", word("xray-servers"), "number", NARROW),
+        Column("lines", word("xray-claimed"), "number", NARROW),
+    )
+    rows = list[Row]()
+    for fabric in found.fabrics:
+        title = _title(fabric, language)
+        if not fabric.designs:
+            rows.append(Row((Cell(word("xray-explains-nothing")), Cell(""), Cell(0)), title))
+        for design in fabric.designs:
+            switches = " + ".join(
+                f"{count} {word(f'ui-tier-{tier}') if tier in _TIERS else tier}" for tier, count in design.tiers
+            )
+            said = [design.topology, f"{switches} ({design.switch})"]
+            said += [word("xray-ratio", ratio=design.ratio)] if design.ratio else []
+            said += [word("xray-planes", planes=design.planes)] if design.planes > 1 else []
+            said += [design.homing] if design.homing else []
+            said += [word("xray-repeats")] if design.repeats else []
+            rows.append(
+                Row((Cell(word("list-comma").join(said)), Cell(design.servers), Cell(len(fabric.lines))), title)
+            )
+    return Table("fabrics", word("xray-fabrics"), columns, tuple(rows), open=True)
+
+
+_TIERS = ("leaf", "spine", "core")
+
+
+def _title(fabric: FabricFound, language: Language) -> str:
+    name = f"{fabric.cluster}.{fabric.name}" if fabric.cluster else fabric.name
+    return f"{name}{language.word('ui-colon')} {language.word(f'xray-explains-{fabric.explains}')}"
+
+
+def _lines(found: Xray, language: Language) -> Table:
+    word = language.word
+    columns = (
+        Column("line", word("xray-line"), "number", NARROW),
+        Column("shown", word("xray-shown"), "text", MIDDLE),
+        Column("pieces", word("xray-pieces"), "number", NARROW),
+        Column("part", word("xray-part"), "text", MIDDLE),
+        Column("reason", word("xray-reason"), "text", WIDE),
+        Column("fabric", word("column-fabric"), "text", NARROW),
+    )
+    claimed = {
+        id(line): fabric.name for fabric in found.fabrics if fabric.explains != "nothing" for line in fabric.lines
+    }
+    rows = (
+        Row(
+            (
+                Cell(line.mark.line),
+                Cell(line.shown),
+                Cell(line.pieces) if line.quantity is not None else Cell(None),
+                Cell(_part(line, language)),
+                Cell(language.message(line.recognition.named.reason) if line.recognition.named else ""),
+                Cell(claimed.get(id(line), "")),
+            )
+        )
+        for line in found.bill.lines
+    )
+    return Table("lines", word("xray-lines"), columns, tuple(rows), folded=True)
+
+
+def _part(line: SentLine, language: Language) -> str:
+    named = line.recognition.named
+    if named is None:
+        return language.word("xray-not-known")
+    return named.part if named.certain else language.word("xray-taken", part=named.part)

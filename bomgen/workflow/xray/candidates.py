@@ -1,0 +1,421 @@
+"""Plans that may explain a fabric of a bill: what its lines say, in every combination that is usual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any, NamedTuple
+
+from bomgen.catalog.files import Catalog
+from bomgen.core.resources import folder
+from bomgen.core.yaml_source import own
+from bomgen.fabric import declaration
+from bomgen.fabric.registry import link_kinds, topology
+from bomgen.optics.compatibility import accepts
+from bomgen.optics.compatibility_rules import rules
+from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
+from bomgen.reading.bills import SentLine
+
+ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
+SERVER_LEAF = declaration.SERVER_LEAF.name
+STRUCTURES = "xray-structures.yaml"
+GPUS = 8
+"""GPUs and NICs of a server that the bill does not name: those of the usual HGX board."""
+USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
+"""Servers of the scalable units of published designs."""
+USUAL_RATIOS = ("1.5", "2", "3", "4")
+MOST_PLANES = (2, 4, 8)
+MOST_MEDIA = 6
+USUAL_PORTS = (1, 2, 4)
+"""Ports of a server on a network that is not its compute network."""
+USUAL_RESERVED = 4
+"""Ports that the SuperPOD keeps for fabric managers."""
+MOST_NIC_GBPS = 400
+"""Switches with faster ports join each other at a higher rate than NICs have."""
+MOST_RESERVED = 64
+"""More ports without a cable are no ports kept for fabric managers."""
+
+Plan = dict[str, Any]
+
+
+@cache
+def leaf_spine() -> str:
+    """The kind of link between leaves and spines."""
+    return kind_between("leaf", "spine")
+
+
+@cache
+def spine_core() -> str:
+    """The kind of link between spines and cores."""
+    return kind_between("spine", "core")
+
+
+class Servers(NamedTuple):
+    """The servers of a candidate: what the plan says of them, and how many there are."""
+
+    cluster: Mapping[str, Any]
+    number: int
+    nics: int
+    gpus: int
+    derived: bool = False
+    """Whether their number follows from other lines than that of the servers."""
+
+
+class Scope(NamedTuple):
+    """The lines that a fabric may be made of."""
+
+    name: str
+    role: str
+    own: tuple[SentLine, ...]
+    """Those that say so."""
+    free: tuple[SentLine, ...]
+    """Those that do not say where they belong."""
+    servers: tuple[SentLine, ...]
+    """Lines of servers."""
+    others: tuple[SentLine, ...] = ()
+    """Switches of other fabrics: it may use the same where its own are missing."""
+
+    @property
+    def lines(self) -> tuple[SentLine, ...]:
+        """All that it may be made of."""
+        return (*self.own, *self.free)
+
+    def of_kind(self, kind: str) -> list[SentLine]:
+        """The lines of a kind of part."""
+        return [line for line in self.lines if line.kind == kind]
+
+
+class Candidate(NamedTuple):
+    """A plan to try."""
+
+    cluster: Mapping[str, Any]
+    fabric: Mapping[str, Any]
+    servers: Servers
+    given: int = 0
+    """Counts of the bill that the plan fixes, and that explain nothing."""
+
+    def plan(self, name: str) -> Plan:
+        """The plan, with the fabric under a name."""
+        return {"bomgen": 1, "name": "x-ray", "cluster": dict(self.cluster), "fabrics": {name: dict(self.fabric)}}
+
+
+def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
+    """The servers that a bill may be about: those it lists, and those that its NICs and links are enough for."""
+    listed = [line for line in scope.servers if line.kind == "server" and line.quantity]
+    found = list[Servers]()
+    ports = _endpoints(scope)
+    for line in sorted(listed, key=lambda line: -(line.quantity or 0))[:2]:
+        record = catalog.find_original("server", line.id)
+        trays = int(record.value("trays") or 1)
+        nics = int(record.value("nics") or GPUS)
+        gpus = int(record.value("gpus"))
+        described = {"server": line.id}
+        if record.value("gpu"):
+            described["gpu"] = str(record.value("gpu"))
+        count = (line.quantity or 0) * trays
+        counts = [(count, False)]
+        if scope.role == COMPUTE:
+            counts += [(each // nics, True) for each in ports if each % nics == 0 and each != count * nics]
+        found += [
+            Servers({**described, "servers": each}, each, nics, gpus, derived) for each, derived in counts if each > 0
+        ]
+    if found:
+        return found
+    other = next((line for line in scope.servers if line.quantity and line.kind != "server"), None)
+    if other and other.quantity:
+        cards = [line for line in scope.of_kind("nic") if line.quantity and line.quantity % other.quantity == 0]
+        pieces = max(((line.quantity or 0) // other.quantity for line in cards), default=GPUS)
+        if scope.role != COMPUTE:
+            pieces = GPUS
+        inline = {"name": "server of the bill", "gpus": GPUS, "nics": pieces}
+        return [_inline(inline, other.quantity, pieces)]
+    for each in ports:
+        if each % GPUS == 0:
+            found.append(_inline({"name": "server of the bill", "gpus": GPUS, "nics": GPUS}, each // GPUS, GPUS, True))
+    return found
+
+
+def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
+    """Servers that the catalogue does not have."""
+    described = {**described, "port_gbps": MOST_NIC_GBPS}
+    return Servers({"gpu": "h100-sxm", "server": described, "servers": count}, count, nics, GPUS, derived)
+
+
+def _endpoints(scope: Scope) -> list[int]:
+    """Numbers of links to servers that the lines of cables, NICs and modules at servers imply."""
+    found = list[int]()
+    for line in scope.lines:
+        at_server = line.place.links == SERVER_LEAF
+        if (
+            (line.kind == "cable" and at_server)
+            or line.kind == "nic"
+            or (line.kind == "transceiver" and line.place.tier == "server")
+        ):
+            found.append(line.quantity or 0)
+    cables = sum(line.quantity or 0 for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF)
+    return sorted({each for each in (*found, cables) if each})
+
+
+def switches_of(scope: Scope) -> Iterator[Plan]:
+    """The switches of a fabric, as a plan names them."""
+    lines = sorted(scope.of_kind("switch"), key=lambda line: -(line.quantity or 0))
+    own = [line for line in scope.own if line.kind == "switch"]
+    tiers = {line.place.tier: line.id for line in own if line.place.tier}
+    if tiers.get("leaf"):
+        fabric: Plan = {"switch": tiers["leaf"]}
+        for tier in ("spine", "core"):
+            if tiers.get(tier) and tiers[tier] != tiers["leaf"]:
+                fabric[tier] = {"switch": tiers[tier]}
+        yield fabric
+        return
+    for id in dict.fromkeys(line.id for line in own or lines or scope.others):
+        yield {"switch": id}
+
+
+def links_of(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
+    """What the modules and cables of a bill say of the links, as a plan does; nothing where it has none."""
+    known = rules(catalog)
+    cage = str(catalog.find_original("switch", switch).value("cage") or "any")
+    modules = [line for line in scope.of_kind("transceiver") if line.quantity]
+    at = {
+        (links, tier): [line.id for line in modules if line.place.links in (links, "") and line.place.tier == tier]
+        for links in (SERVER_LEAF, leaf_spine(), spine_core())
+        for tier in ("server", "leaf", "spine", "core")
+    }
+    untold = [line for line in modules if not line.place.tier]
+    plugs = {line.id: str(catalog.find_original("transceiver", line.id).value("cage") or "any") for line in modules}
+    # Where the line of one end is missing, a module of another end may be what is plugged in there, too.
+    in_switch = [line.id for line in untold or modules if accepts(cage, plugs[line.id], known)]
+    in_server = [line.id for line in untold if not accepts(cage, plugs[line.id], known)] or in_switch
+    if not untold:
+        in_server = [line.id for line in modules if plugs[line.id] == "any"]
+    ends = {
+        SERVER_LEAF: (at[SERVER_LEAF, "server"] or in_server, at[SERVER_LEAF, "leaf"] or in_switch),
+        leaf_spine(): (at[leaf_spine(), "leaf"] or in_switch, at[leaf_spine(), "spine"] or in_switch),
+        spine_core(): (at[spine_core(), "spine"] or in_switch, at[spine_core(), "core"] or in_switch),
+    }
+    names = {SERVER_LEAF: ("server", "leaf"), leaf_spine(): ("leaf", "spine"), spine_core(): ("spine", "core")}
+    options = dict[str, list[Plan]]()
+    for links, (low, up) in ends.items():
+        cables = [line for line in scope.of_kind("cable") if line.place.links in (links, "") and line.quantity]
+        told = [line for line in cables if line.place.links == links] or cables
+        options[links] = list(_link_options(low, up, told, names[links], catalog))[:MOST_MEDIA]
+    if not any(options.values()):
+        yield {}
+        return
+    chosen = [options[links] or [{}] for links in (SERVER_LEAF, leaf_spine())]
+    core = options[spine_core()][:1] or [{}]
+    for one, two, three in product(*chosen, core):
+        yield {
+            name: each
+            for name, each in zip((SERVER_LEAF, leaf_spine(), spine_core()), (one, two, three), strict=True)
+            if each
+        }
+
+
+def _link_options(
+    low: Sequence[str], up: Sequence[str], cables: Sequence[SentLine], ends: tuple[str, str], catalog: Catalog
+) -> Iterator[Plan]:
+    """The ways to build one kind of link of the parts that a bill has."""
+    fibres = dict[str, Fraction | None]()
+    for line in cables:
+        record = catalog.find_original("cable", line.id)
+        length = line.recognition.named.length_m if line.recognition.named else None
+        medium = str(record.value("kind"))
+        if medium == "fibre":
+            longest = max(length or Fraction(0), fibres.get(line.id) or Fraction(0))
+            fibres[line.id] = longest or None
+        elif medium not in ("trunk",):
+            option: Plan = {"medium": medium, "module": line.id}
+            yield {**option, **_length(length)}
+    for one, two in dict.fromkeys(product(low or ("",), up or ("",))):
+        if not one and not two:
+            continue
+        module: Any = one if one == two else {end: id for end, id in zip(ends, (one, two), strict=True) if id}
+        for id, stocked in fibres.items():
+            yield {"medium": "transceiver", "module": module, "fibre": id, **_length(stocked)}
+        if not fibres:
+            yield {"medium": "transceiver", "module": module}
+        else:
+            most = max((each for each in fibres.values() if each), default=None)
+            yield {"medium": "transceiver", "module": module, **_length(most)}
+
+
+def _length(length: Fraction | None) -> Plan:
+    return {"length": f"{float(length):g} m"} if length else {}
+
+
+def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
+    """What a plan usually says of the topology, and how many counts of the bill that only repeats: none."""
+    for shape, extra, rate in product(
+        _shapes_of(scope, servers, switch), _extras(scope, servers, catalog), _rates(switch, catalog)
+    ):
+        yield merge(shape, extra, rate), 0
+
+
+def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
+    """Topologies with a ratio or with planes."""
+    shapes = _shapes_of(scope, servers, switch)
+    extras, rates = _extras(scope, servers, catalog), _rates(switch, catalog)
+    for ratio, shape, extra, rate in product(_ratios(scope, catalog), shapes, extras, rates):
+        yield merge(shape, {"oversubscription": ratio}, extra, rate), 0
+    if scope.role == COMPUTE:
+        for planes, shape in product(MOST_PLANES, shapes):
+            yield merge(shape, {"planes": planes}), 0
+
+
+def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
+    """Topologies that repeat counts of switches and links of the bill."""
+    counts = _tier_counts(scope)
+    leaves, spines = counts.get("leaf"), counts.get("spine")
+    if not leaves:
+        return
+    up = _cables(scope, leaf_spine())
+    below: Plan = {"uplinks": up // leaves} if spines and up and up % leaves == 0 else {}
+    shapes = _shapes_of(scope, servers, switch)
+    for shape, extra, rate in product(shapes, _extras(scope, servers, catalog), _rates(switch, catalog)):
+        ports = servers.nics if scope.role == COMPUTE else int(extra.get("ports_per_server", 0))
+        others = sum(int(each["count"]) for each in extra.get("hosts", ()))
+        down = -(-(servers.number * ports + others) // leaves)
+        for fixed in ({"downlinks": down, **below}, below) if down else (below,):
+            tiers: Plan = {"tiers": 2, "spine": {"count": spines}} if spines else {}
+            yield merge(shape, {"leaf": fixed} if fixed else {}, tiers, extra, rate), 1
+            if spines:
+                yield merge(shape, {"leaf": fixed} if fixed else {}, {"tiers": 2}, extra, rate), 1
+
+
+STAGES = (usual_structures, rarer_structures, fixed_structures)
+"""Structures in the order that they are tried in: where one explains everything, those of the next are not tried."""
+
+
+def _rates(switch: Plan, catalog: Catalog) -> list[Plan]:
+    """Links between switches at the rate of those below, or as fast as the switch has ports."""
+    speed = int(catalog.find_original("switch", switch["switch"]).value("port_gbps") or 0)
+    return [{}, {"links": {leaf_spine(): {"rate": f"{speed}G"}}}] if speed > MOST_NIC_GBPS else [{}]
+
+
+def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
+    counts = _tier_counts(scope)
+    total = sum(line.quantity or 0 for line in scope.of_kind("switch") if line.id == switch["switch"])
+    return list(_shapes(scope, servers, counts.get("leaf"), counts.get("spine"), total))
+
+
+def _shapes(scope: Scope, servers: Servers, leaves: int | None, spines: int | None, total: int) -> Iterator[Plan]:
+    """Topologies with their units."""
+    flat = spines is None and total > 1
+    for each in _structures()[scope.role]:
+        when = each.get("when")
+        if (when == "single" and total != 1) or (when == "flat" and not flat):
+            continue
+        yield dict(each["fabric"])
+        for unit in _units(servers, leaves) if each.get("units") else ():
+            yield {**each["fabric"], "scalable_unit": {"servers": unit}}
+
+
+@cache
+def _structures() -> Mapping[str, Any]:
+    """The structures to try by role, as the data file has them."""
+    data: Mapping[str, Any] = own(folder("data") / STRUCTURES, STRUCTURES).data
+    return data
+
+
+def kind_between(lower: str, upper: str, topology_name: str | None = None) -> str:
+    """The name of the kind of link between two tiers, of any topology or of one."""
+    kinds = topology(topology_name).link_kinds if topology_name else link_kinds().values()
+    return next((kind.name for kind in kinds if kind.ends == (lower, upper)), "")
+
+
+def _units(servers: Servers, leaves: int | None) -> list[int]:
+    """Sizes of scalable units that give so many leaves, and the usual ones."""
+    found = list[int]()
+    if leaves:
+        for rails in (each for each in range(1, servers.nics + 1) if servers.nics % each == 0):
+            units, rest = divmod(leaves * rails, servers.nics)
+            if not rest and 1 < units <= servers.number:
+                found.append(-(-servers.number // units))
+    return sorted(set(found)) or [unit for unit in USUAL_UNITS if unit < servers.number]
+
+
+def _tier_counts(scope: Scope) -> dict[str, int]:
+    """Switches by the tier that their lines say."""
+    found = dict[str, int]()
+    for line in scope.own:
+        if line.kind == "switch" and line.place.tier and line.quantity:
+            found[line.place.tier] = found.get(line.place.tier, 0) + line.quantity
+    return found
+
+
+def _cables(scope: Scope, links: str) -> int:
+    return sum(line.quantity or 0 for line in scope.own if line.kind == "cable" and line.place.links == links)
+
+
+def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
+    """Machines and ports besides those of the servers: as many as the links to leaves leave over."""
+    found: list[Plan] = [{}]
+    inline = isinstance(servers.cluster.get("server"), dict)
+    if scope.role != COMPUTE and inline:
+        found = [{"ports_per_server": ports} for ports in (2, 1)]
+    for links in _links_below(scope, catalog):
+        for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
+            more = links - servers.number * ports
+            own: Plan = {"ports_per_server": ports} if scope.role != COMPUTE else {}
+            if more > 0:
+                found.append({"hosts": [{"name": "other machines", "count": more, "ports": 1}], **own})
+            elif more == 0 and own:
+                found.append(own)
+    links = _cables(scope, SERVER_LEAF)
+    ends = sum(
+        (line.quantity or 0) * 2
+        for line in scope.own
+        if line.kind == "transceiver" and (line.place.links, line.place.tier) == (SERVER_LEAF, "leaf")
+    )
+    if scope.role == COMPUTE:
+        if links and 0 < ends - links <= MOST_RESERVED:
+            found.append({"reserved_ports": ends - links})
+        elif not links:
+            found.append({"reserved_ports": USUAL_RESERVED})
+    return found
+
+
+def _links_below(scope: Scope, catalog: Catalog) -> list[int]:
+    """Links to leaves, as cables and the modules at either end tell them: one of the three may be wrong."""
+    cables = _cables(scope, SERVER_LEAF)
+    at_server = _engines(scope, SERVER_LEAF, "server", catalog)
+    at_leaf = _engines(scope, SERVER_LEAF, "leaf", catalog)
+    return list(dict.fromkeys(each for each in (cables, at_server, at_leaf) if each))
+
+
+def _engines(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:
+    """Links that the modules at an end serve."""
+    found = 0
+    for line in scope.own:
+        if line.kind == "transceiver" and (line.place.links, line.place.tier) == (links, tier):
+            found += (line.quantity or 0) * int(catalog.find_original("transceiver", line.id).value("ports") or 1)
+    return found
+
+
+def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
+    """Ratios of links down to links up that the bill shows, and the usual ones."""
+    found = dict[str, None]()
+    pairs = (
+        (_cables(scope, SERVER_LEAF), _cables(scope, leaf_spine())),
+        (_engines(scope, SERVER_LEAF, "leaf", catalog), _engines(scope, leaf_spine(), "leaf", catalog)),
+    )
+    for down, up in pairs:
+        ratio = Fraction(down, up) if down and up else Fraction(0)
+        if ratio > 1:
+            found[f"{float(ratio):.6g}"] = None
+            found[str(-(-ratio.numerator // ratio.denominator))] = None
+    return [*found, *(each for each in USUAL_RATIOS if each not in found)]
+
+
+def merge(*plans: Plan) -> Plan:
+    """Mappings laid over each other."""
+    found: Plan = {}
+    for plan in plans:
+        for key, value in plan.items():
+            below = found.get(key)
+            found[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return found

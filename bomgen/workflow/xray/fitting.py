@@ -1,0 +1,136 @@
+"""How well a design explains the lines of a bill: pieces of each part against pieces of each part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.reading.bills import SentLine
+from bomgen.workflow.xray.forward import COMPARED, Slot
+
+MOST_SUBSETS = 12
+"""Lines of one part that say nothing of their place, of which every choice is tried."""
+SPARE_SHARE = 10
+"""A surplus of at most a tenth may be spares, where the bill has no column for them."""
+SPARE_PIECES = 2
+"""And so may so few pieces."""
+
+
+class Part(NamedTuple):
+    """Pieces of a part that the design needs, against lines of the bill."""
+
+    slots: tuple[Slot, ...]
+    lines: tuple[SentLine, ...]
+    expected: int
+    given: int
+    spares: int = 0
+    """Pieces of a surplus that may be spares."""
+
+    @property
+    def off(self) -> int:
+        """Pieces too many (more than 0) or too few."""
+        return self.given - self.expected - self.spares
+
+
+class Fit(NamedTuple):
+    """A design against the lines that a fabric may claim."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def wrong(self) -> tuple[Part, ...]:
+        """Parts whose pieces do not agree."""
+        return tuple(part for part in self.parts if part.off)
+
+    @property
+    def matched(self) -> int:
+        """Parts whose pieces agree."""
+        return sum(1 for part in self.parts if not part.off)
+
+    @property
+    def unexplained(self) -> int:
+        """Pieces that the design does not explain."""
+        return sum(abs(part.off) for part in self.wrong)
+
+    @property
+    def lines(self) -> tuple[SentLine, ...]:
+        """The lines that the design claims."""
+        return tuple(line for part in self.parts for line in part.lines)
+
+
+def fit(slots: Sequence[Slot], own: Sequence[SentLine], free: Sequence[SentLine], spares_apart: bool) -> Fit:
+    """Compare a design with the lines of a fabric, `own`, and with those that may belong to it, `free`.
+
+    `spares_apart`: whether the bill has a column of spares; without one a small surplus may be spares.
+    """
+    categories = {line.kind for line in (*own, *free)}
+    wanted = [slot for slot in slots if slot.category in categories and slot.pieces]
+    parts = list[Part]()
+    claimed = set[int]()
+    for group in _groups(wanted, [*own, *free]):
+        of_own = [line for line in own if _compatible_any(line, group)]
+        of_free = [line for line in free if _compatible_any(line, group)]
+        expected = sum(slot.pieces for slot in group)
+        lines = (*of_own, *_chosen(of_free, expected - _sum(of_own)))
+        claimed.update(id(line) for line in lines)
+        given = _sum(lines)
+        surplus = given - expected
+        least = SPARE_PIECES if expected >= SPARE_SHARE else 0
+        may = (
+            not spares_apart
+            and 0 < surplus <= max(ceil(expected / SPARE_SHARE), least)
+            and expected > 1
+            and bool(lines)
+        )
+        may = may and not any(slot.category == "switch" for slot in group)
+        parts.append(Part(tuple(group), tuple(lines), expected, given, surplus if may else 0))
+    for line in own:
+        if id(line) not in claimed and line.kind in COMPARED and line.quantity:
+            parts.append(Part((), (line,), 0, line.quantity))
+    return Fit(tuple(parts))
+
+
+def _sum(lines: Sequence[SentLine]) -> int:
+    return sum(line.quantity or 0 for line in lines)
+
+
+def compatible(line: SentLine, slot: Slot) -> bool:
+    """Whether a line may be what a design has in a place: the same part, and nothing that says otherwise."""
+    named, place = line.recognition.named, line.place
+    if named is None or (named.kind, named.id) != (slot.kind, slot.id):
+        return False
+    if slot.category in ("server", "nic"):
+        return True
+    if place.links and slot.links and place.links != slot.links:
+        return False
+    return not (place.tier and slot.tier and place.tier != slot.tier)
+
+
+def _compatible_any(line: SentLine, slots: Sequence[Slot]) -> bool:
+    return any(compatible(line, slot) for slot in slots)
+
+
+def _groups(slots: Sequence[Slot], lines: Sequence[SentLine]) -> Iterator[list[Slot]]:
+    """The places of a design that lines cannot tell from each other, together; each place that none fits alone."""
+    left = list(slots)
+    while left:
+        group, found = [left.pop(0)], True
+        while found:
+            found = False
+            reached = [line for line in lines if _compatible_any(line, group)]
+            for slot in [slot for slot in left if any(compatible(line, slot) for line in reached)]:
+                group.append(slot)
+                left.remove(slot)
+                found = True
+        yield group
+
+
+def _chosen(lines: Sequence[SentLine], wanted: int) -> tuple[SentLine, ...]:
+    """The lines whose pieces come closest to what is wanted, of equal choices the one with the fewest lines."""
+    if wanted <= 0 or not lines:
+        return ()
+    tried = lines[:MOST_SUBSETS]
+    choices = (each for size in range(len(tried) + 1) for each in combinations(tried, size))
+    return min(choices, key=lambda each: (abs(_sum(each) - wanted), len(each)))

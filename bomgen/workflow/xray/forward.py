@@ -1,0 +1,72 @@
+"""The forward model: the parts that bomgen itself bills for a plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.parts import Identity
+from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.work_budget import TooMuch, budget
+from bomgen.core.yaml_source import read
+from bomgen.design.assembly import Design, design, parts_lookup
+from bomgen.plan.attachment import attachments
+from bomgen.plan.binding.bind import bind
+from bomgen.pricing.bill import Bill, Line, bill
+from bomgen.sizing.cluster_size import size
+
+NAME = "<x-ray>"
+COMPARED = ("server", "nic", "switch", "transceiver", "cable")
+"""Categories whose counts follow from the fabrics."""
+
+
+class Slot(NamedTuple):
+    """One part in one place of a design, with its pieces."""
+
+    category: str
+    kind: str
+    id: str
+    """Catalogue id; of a cable that of its family."""
+    name: str
+    fabric: str
+    links: str
+    tier: str
+    pieces: int
+
+
+def build(plan: Mapping[str, Any], catalog: Catalog) -> tuple[Design, Bill] | None:
+    """What is built and billed for a plan, without its checks; None when it cannot be built.
+
+    `plan` is as its schema asks for: it is one of the program's own.
+    """
+    source = read(json.dumps(plan), NAME, trusted=True)
+    try:
+        with budget():
+            bound = bind(source, catalog)
+            attached = attachments(bound, catalog.assumption("bmc-port-rate"))
+            designed = design(bound, size(bound, attached), parts_lookup(catalog), attached)
+            return designed, bill(catalog, designed)
+    except (PlanErrors, Infeasible, TooMuch):
+        return None
+
+
+def slots_of(billed: Bill) -> Iterator[Slot]:
+    """What a design needs of each part in each place, spares left out."""
+    for line in billed.lines:
+        if line.category in COMPARED and line.required_by is None:
+            yield slot_of(line)
+
+
+def slot_of(line: Line) -> Slot:
+    """The part and the place of a line."""
+    links, _, tier = (line.role or "").partition("/")
+    if "-" not in links:
+        links, tier = "", links
+    identity: Identity | None = line.identity
+    id = identity.id if identity else line.part or ""
+    kind = identity.kind if identity else line.category
+    return Slot(
+        line.category, kind, id, str(line.description), line.fabric or "", links, tier, int(line.quantity.value)
+    )

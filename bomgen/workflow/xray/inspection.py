@@ -1,0 +1,301 @@
+"""A bill as it was sent, looked through: its parts, the fabrics that explain it, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import NamedTuple
+
+from bomgen.catalog.files import Catalog
+from bomgen.core.messages import message
+from bomgen.core.provenance import Mark
+from bomgen.optics.types import RJ45
+from bomgen.plan.types import COMPUTE, OUT_OF_BAND
+from bomgen.reading.bill_laws import Laws
+from bomgen.reading.bill_parts import check_parts
+from bomgen.reading.bill_prices import check_prices
+from bomgen.reading.bills import SentBill, SentLine
+from bomgen.reading.findings import GENERAL, LIKELY, PINPOINTED, Finding, at_line, ordered
+from bomgen.report.xray.types import NOTHING, SWITCHES, WHOLE, DesignFound, FabricFound, Xray
+from bomgen.workflow.xray.candidates import ROLES, Scope
+from bomgen.workflow.xray.fitting import Part
+from bomgen.workflow.xray.forward import COMPARED
+from bomgen.workflow.xray.search import Explanation, is_of_switches, search
+
+MOST_WRONG = 2
+"""A design that disagrees with more parts of a fabric than this explains nothing of it."""
+LEAST_MATCHED = 2
+"""Parts that have to agree for each that does not."""
+OF_PARTS = ("wrong-fibre", "wrong-connector")
+"""Findings of laws that say better why a part is not the right one."""
+GROUPED = ("ends", "cages", "no-cables", "many", "one-end")
+"""Findings of laws that a design which fits explains better."""
+
+
+class Explained(NamedTuple):
+    """A fabric of the bill, and the plans that fit equally well."""
+
+    name: str
+    role: str
+    cluster: str
+    best: tuple[Explanation, ...]
+    explains: str
+
+
+class Inspection(NamedTuple):
+    """What came of a bill: what a reader is shown, and the plans behind it."""
+
+    found: Xray
+    fabrics: tuple[Explained, ...]
+
+
+def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
+    """Look through a bill."""
+    findings = [*check_parts(bill, catalog), *check_prices(bill)]
+    laws = list(Laws(bill, catalog).findings())
+    fabrics = list[Explained]()
+    claimed = set[int]()
+    for scope, cluster in _scopes(bill):
+        free = tuple(line for line in scope.free if id(line) not in claimed)
+        scope = scope._replace(free=free)
+        if scope.role == OUT_OF_BAND:
+            findings += _check_management(scope, catalog)
+            claimed.update(id(line) for line in scope.own)
+            continue
+        found = search(scope, catalog, bill.has_spares)
+        trusted = found.usual is not None and _is_trusted(found.usual, scope)
+        if found.usual and trusted:
+            own = list(_mismatches(found.usual, scope, bill))
+            if found.best[0].candidate.given and not found.best[0].fit.wrong:
+                own = [each._replace(weight=LIKELY) for each in own]
+            of_scope = {id(line) for line in scope.own}
+            broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in of_scope]
+            if broken and own:
+                own = [each._replace(severity="error") if each.code in ("few", "missing") else each for each in own]
+            laws = [each for each in laws if each not in broken]
+            wrong = {id(each.line) for each in laws if each.code in OF_PARTS}
+            own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
+            findings += own
+        explains = _explains(found.best, trusted)
+        if explains == WHOLE:
+            claimed.update(id(line) for line in found.best[0].fit.lines)
+        fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
+    findings += laws
+    findings += _general(bill, fabrics)
+    left = tuple(
+        line
+        for line in bill.lines
+        if line.kind in COMPARED and line.kind != "server" and line.quantity and id(line) not in claimed
+    )
+    shown = tuple(_found(fabric) for fabric in fabrics)
+    return Inspection(Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left), tuple(fabrics))
+
+
+def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
+    """How much of a fabric the plans that fit best explain."""
+    if not best or not best[0].fit.matched:
+        return NOTHING
+    if trusted or not best[0].fit.wrong:
+        return WHOLE
+    return NOTHING if any(is_of_switches(part) for part in best[0].fit.wrong) else SWITCHES
+
+
+def _found(fabric: Explained) -> FabricFound:
+    """A fabric as a reader is shown it."""
+    lines = fabric.best[0].fit.lines if fabric.best else ()
+    if fabric.explains == NOTHING:
+        return FabricFound(fabric.name, fabric.cluster, (), NOTHING, ())
+    return FabricFound(fabric.name, fabric.cluster, lines, fabric.explains, tuple(map(_design, fabric.best)))
+
+
+def _design(found: Explanation) -> DesignFound:
+    """The design of a plan, as a reader tells it from others."""
+    built = found.design.fabrics[0].fabric
+    leaf = built.tiers[0] if built.tiers else None
+    ratio = leaf.oversubscription.value if leaf and leaf.oversubscription else None
+    return DesignFound(
+        servers=found.candidate.servers.number,
+        topology=built.topology,
+        tiers=tuple((tier.name, int(tier.count.value)) for tier in built.tiers),
+        switch=leaf.switch.identity.name if leaf else "",
+        ratio=f"{float(ratio):.3g}" if ratio else "",
+        planes=int(built.planes.value) if built.planes else 1,
+        homing=str(found.candidate.fabric.get("homing", "")),
+        repeats=bool(found.candidate.given),
+    )
+
+
+def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
+    """The lines of each fabric: those that say so; where none does, one fabric of all lines."""
+    lines = [line for line in bill.lines if line.quantity is not None]
+    machines = [line for line in lines if _is_server(line)]
+    others = [line for line in lines if line not in machines]
+    named = dict.fromkeys(
+        (line.cluster, line.place.fabric)
+        for line in others
+        if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
+    )
+    clusters = [cluster for cluster in dict.fromkeys(line.cluster for line in lines) if cluster]
+    if not named:
+        switches = {line.id for line in others if line.kind == "switch"}
+        apart = len(switches) > 1
+        own = [line for line in others if line.kind in COMPARED]
+        yield Scope("", COMPUTE, () if apart else tuple(own), tuple(own) if apart else (), tuple(machines)), ""
+        return
+    order = sorted(named, key=lambda each: (each[0], ROLES.index(each[1]) if each[1] in ROLES else 0))
+    for cluster, fabric in order:
+        role = fabric if fabric in ROLES else COMPUTE
+        own = [line for line in others if (line.cluster, line.place.fabric) == (cluster, fabric)]
+        free = [
+            line for line in others if not line.place.fabric and line.cluster in (cluster, "") and line.kind in COMPARED
+        ]
+        here = [line for line in machines if line.cluster == cluster or not clusters or not line.cluster]
+        elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
+        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere), cluster
+
+
+def _is_server(line: SentLine) -> bool:
+    """Whether a line is of servers with GPUs, or may be: of a part that nobody knows."""
+    if line.kind:
+        return line.kind == "server"
+    return "server" in f"{line.part} {line.description}".lower() and line.place.tier != "host"
+
+
+def _is_trusted(found: Explanation, scope: Scope) -> bool:
+    """Whether a design fits so well that what does not is likely wrong."""
+    wrong, matched = len(found.fit.wrong), found.fit.matched
+    if any(not slot.id for part in found.fit.wrong for slot in part.slots):
+        return False
+    if not scope.own:
+        return matched > LEAST_MATCHED * max(wrong, 1)
+    if wrong and _mixes_media(scope):
+        return False
+    return wrong == 0 or (wrong <= MOST_WRONG + 1 and matched >= max(LEAST_MATCHED, LEAST_MATCHED * wrong - 1))
+
+
+def _mixes_media(scope: Scope) -> bool:
+    """Whether links of one kind are partly modules and fibres, partly cables with fixed ends, as a layout makes it."""
+    for links in dict.fromkeys(line.place.links for line in scope.own if line.kind == "cable"):
+        cables = {line.id for line in scope.own if line.kind == "cable" and line.place.links == links}
+        modules = any(line.kind == "transceiver" and line.place.links == links for line in scope.own)
+        if len(cables) > 1 and modules:
+            return True
+    return False
+
+
+def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Finding]:
+    """What is not as a design that fits needs it."""
+    wrong = list(found.fit.wrong)
+    absent = [part for part in wrong if not part.lines]
+    extra = [part for part in wrong if not part.slots]
+    for part in list(extra):
+        line = part.lines[0]
+        instead = next((each for each in absent if each.slots[0].category == line.kind), None)
+        if instead:
+            absent.remove(instead)
+            extra.remove(part)
+            yield at_line(
+                "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=instead.slots[0].name
+            )
+    swapped = [part for part in wrong if part.lines and part.slots and part.slots[0].category == "switch"]
+    if len(swapped) == 2 and [each.given for each in swapped] == [each.expected for each in reversed(swapped)]:
+        for part in swapped:
+            line = part.lines[0]
+            yield at_line(
+                "doubt",
+                line,
+                "swapped",
+                part.off,
+                PINPOINTED,
+                part=line.shown,
+                given=part.given,
+                expected=part.expected,
+            )
+        wrong = [part for part in wrong if part not in swapped]
+    for part in wrong:
+        if part in absent:
+            yield _missing(part, scope, bill)
+        elif part in extra:
+            line = part.lines[0]
+            yield at_line(
+                "doubt", line, "no-place", line.quantity or 0, PINPOINTED, part=line.shown, pieces=line.quantity or 0
+            )
+        elif part.lines and part.slots:
+            line = _culprit(part)
+            code = "few" if part.off < 0 else "many"
+            yield at_line(
+                "doubt", line, code, part.off, PINPOINTED, part=line.shown, given=part.given, expected=part.expected
+            )
+
+
+def _missing(part: Part, scope: Scope, bill: SentBill) -> Finding:
+    """A part that the design needs and the bill does not have; at the line that it would follow."""
+    near = [line for line in scope.own if line.kind == part.slots[0].category] or list(scope.own) or list(bill.lines)
+    name, place = part.slots[0].name, part.slots[0].links or part.slots[0].tier
+    said = message("xray-missing", pieces=part.expected, part=name, place=place or part.slots[0].category)
+    return Finding("doubt", said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
+
+
+def _culprit(part: Part) -> SentLine:
+    """The line of a part whose pieces are those of no place in the design."""
+    left = [slot.pieces for slot in part.slots]
+    odd = list[SentLine]()
+    for line in part.lines:
+        if line.quantity in left:
+            left.remove(line.quantity)
+        else:
+            odd.append(line)
+    return (odd or list(part.lines))[0]
+
+
+def _check_management(scope: Scope, catalog: Catalog) -> Iterator[Finding]:
+    """The out-of-band network: a port for each machine, and switches enough for the ports."""
+    cables = [line for line in scope.own if line.kind == "cable" and line.quantity]
+    switches = [line for line in scope.own if line.kind == "switch" and line.quantity]
+    ends = sum(line.quantity or 0 for line in cables)
+    if len(switches) == 1 and cables:
+        ports = _rj45_ports(switches[0], catalog)
+        if ports:
+            needed, given = ceil(ends / ports), switches[0].quantity or 0
+            if given != needed:
+                code = "few" if given < needed else "many"
+                yield at_line(
+                    "doubt",
+                    switches[0],
+                    code,
+                    given - needed,
+                    PINPOINTED,
+                    part=switches[0].shown,
+                    given=given,
+                    expected=needed,
+                )
+
+
+def _rj45_ports(line: SentLine, catalog: Catalog) -> int:
+    """The RJ45 ports of a switch."""
+    record = catalog.find_original("switch", line.id)
+    groups = record.value("port_groups") or ()
+    found = 0
+    for at in range(len(groups)):
+        if record.value("port_groups", at, "cage") == RJ45:
+            found += int(record.value("port_groups", at, "ports") or 0)
+    return found or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
+
+
+def _general(bill: SentBill, fabrics: Sequence[Explained]) -> Iterator[Finding]:
+    """What a bill lacks as a whole."""
+    mark = Mark(bill.file, 1, 1)
+    text = " ".join(f"{line.part} {line.description} {line.notes}".lower() for line in bill.lines)
+    kinds = {line.kind for line in bill.lines}
+    if "switch" in kinds and "cable" not in kinds:
+        yield Finding("doubt", message("xray-without-cables"), mark, weight=GENERAL)
+    if "switch" in kinds and "transceiver" not in kinds:
+        yield Finding("unknown", message("xray-without-modules"), mark, weight=GENERAL)
+    if "rack" not in kinds and "rack" not in text and "机柜" not in text:
+        yield Finding("unknown", message("xray-without-racks"), mark, weight=GENERAL)
+    if bill.has_spares and not any(line.spare for line in bill.lines):
+        yield Finding("unknown", message("xray-without-spares"), mark, weight=GENERAL)
+    for fabric in fabrics:
+        if fabric.explains == NOTHING:
+            said = message("xray-not-explained", fabric=fabric.name)
+            yield Finding("unknown", said, mark, weight=GENERAL)

@@ -1,0 +1,192 @@
+"""The search for the plans that explain a fabric of a bill best."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import islice, product
+from typing import Any, NamedTuple
+
+from bomgen.catalog.files import Catalog
+from bomgen.design.assembly import Design
+from bomgen.plan.types import COMPUTE
+from bomgen.workflow.xray.candidates import (
+    STAGES,
+    Candidate,
+    Plan,
+    Scope,
+    Servers,
+    kind_between,
+    leaf_spine,
+    links_of,
+    list_servers,
+    merge,
+    spine_core,
+    switches_of,
+    usual_structures,
+)
+from bomgen.workflow.xray.fitting import Fit, Part, fit
+from bomgen.workflow.xray.forward import build, slots_of
+
+OF_SWITCHES = 2
+"""Parts that switches count as: a wrong number of them is a wrong topology."""
+MOST_RUNS = 240
+"""Designs that are built for a fabric at most."""
+MOST_SWITCHES = 3
+"""Switches that a bill without places may use for a fabric, of which each is tried."""
+MOST_LINKS_TRIED = 16
+"""Ways to build its links of which the two best are kept."""
+KEPT_LINKS = 2
+MOST_ALIKE = 6
+"""Plans that fit equally well of which are listed at most."""
+
+
+class Explanation(NamedTuple):
+    """A plan against the lines of a fabric."""
+
+    candidate: Candidate
+    design: Design
+    fit: Fit
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """What it does not explain: parts and counts that it only repeats, then pieces; then pieces that it claims.
+
+        Plans of one rank fit equally well.
+        """
+        claimed = sum(line.quantity or 0 for line in self.fit.lines)
+        wrong = sum(OF_SWITCHES if is_of_switches(part) else 1 for part in self.fit.wrong)
+        return wrong + self.candidate.given, self.fit.unexplained, -claimed
+
+    @property
+    def cost(self) -> tuple[tuple[int, int, int], int]:
+        """Its rank, then how much it says."""
+        derived = 1 if self.candidate.servers.derived else 0
+        return self.rank, derived + _size(self.candidate.fabric)
+
+
+class Search(NamedTuple):
+    """What was found for a fabric."""
+
+    best: tuple[Explanation, ...]
+    """All plans that fit equally well, the shortest first; none where no design could be built."""
+    usual: Explanation | None
+    """The best of the plans that repeat no count of the bill: lines are judged by it."""
+
+
+def search(scope: Scope, catalog: Catalog, spares_apart: bool) -> Search:
+    """The plans that explain the lines of a fabric best."""
+    found = list[Explanation]()
+    choices = list_servers(scope, catalog)
+    runs, seen = 0, set[str]()
+    for switch in islice(switches_of(scope) if choices else (), MOST_SWITCHES):
+        media = _best_links(scope, choices[0], switch, catalog, spares_apart)
+        for servers, stage in product(choices, STAGES):
+            for (shape, given), links in product(stage(scope, servers, switch, catalog), media):
+                fabric = _fabric(scope, servers, switch, shape, links)
+                key = repr((servers, fabric))
+                if key in seen or runs >= MOST_RUNS:
+                    continue
+                seen.add(key)
+                runs += 1
+                if tried := _try(scope, Candidate(servers.cluster, fabric, servers, given), catalog, spares_apart):
+                    found.append(tried)
+            if any(not each.fit.wrong for each in found):
+                break
+    if not found:
+        return Search((), None)
+    found.sort(key=lambda each: each.cost)
+    best = [each for each in found if each.rank == found[0].rank]
+    alike = dict[Any, Explanation]()
+    for each in best:
+        alike.setdefault(shape_of(each), each)
+    usual = next((each for each in found if not each.candidate.given), None)
+    return Search(tuple(alike.values())[:MOST_ALIKE], usual)
+
+
+def is_of_switches(part: Part) -> bool:
+    """Whether a part is one of switches."""
+    return any(slot.category == "switch" for slot in part.slots) or any(line.kind == "switch" for line in part.lines)
+
+
+def _best_links(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog, spares_apart: bool) -> list[Plan]:
+    """The ways to build the links that explain the most modules and cables, whatever the topology."""
+    tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
+    shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
+    for at, links in enumerate(islice(links_of(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
+        for shape in shapes:
+            fabric = _fabric(scope, servers, switch, shape, links)
+            if found := _try(scope, Candidate(servers.cluster, fabric, servers), catalog, spares_apart):
+                tried.append((found.rank, at, links, _explains_links(found)))
+    tried.sort(key=lambda each: each[:2])
+    kept = list[Plan]()
+    for found_at, (_, _, links, sure) in enumerate(tried):
+        if links not in kept:
+            kept.append(links)
+        if found_at == 0 and sure:
+            break
+    return kept[:KEPT_LINKS] or [{}]
+
+
+def _explains_links(found: Explanation) -> bool:
+    """Whether a design has the modules and cables of the bill, if not the number of its switches."""
+    return all(is_of_switches(part) for part in found.fit.wrong)
+
+
+def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Plan) -> Plan:
+    """A fabric of a plan, with the NICs of its own lines, or for servers that nobody knows with those that fit."""
+    # A topology without spines may join its leaves with each other: what is said of links up is said of these.
+    named = shape.get("topology")
+    if named and (peer := kind_between("leaf", "leaf", named)) and not kind_between("leaf", "spine", named):
+        links = {peer if kind == leaf_spine() else kind: each for kind, each in links.items() if kind != spine_core()}
+        above = {peer if kind == leaf_spine() else kind: each for kind, each in shape.get("links", {}).items()}
+        shape = {**shape, "links": above}
+    whole = merge(switch, shape, {"links": links} if links else {})
+    if not whole.get("links"):
+        whole.pop("links", None)
+    nics = [line for line in scope.own if line.kind == "nic" and line.quantity]
+    if not nics and isinstance(servers.cluster.get("server"), dict):
+        free = sorted(
+            (line for line in scope.free if line.kind == "nic" and line.quantity),
+            key=lambda line: -(line.quantity or 0),
+        )
+        nics = free[:1] if scope.role == COMPUTE else free[-1:]
+    if nics and servers.number:
+        pieces = sum(line.quantity or 0 for line in nics)
+        whole["nic"] = nics[0].id
+        each, rest = divmod(pieces, servers.number)
+        if scope.role == COMPUTE and not rest and each:
+            ratio = Fraction(servers.gpus, each)
+            if ratio != 1:
+                whole["gpus_per_nic"] = (
+                    int(ratio) if ratio.denominator == 1 else f"{ratio.numerator}/{ratio.denominator}"
+                )
+    return whole
+
+
+def _try(scope: Scope, candidate: Candidate, catalog: Catalog, spares_apart: bool) -> Explanation | None:
+    built = build(candidate.plan(scope.role), catalog)
+    if built is None:
+        return None
+    designed, billed = built
+    slots = list(slots_of(billed))
+    own = [
+        line
+        for line in (*scope.own, *scope.servers)
+        if line.kind != "server" or line.id == candidate.cluster.get("server")
+    ]
+    return Explanation(candidate, designed, fit(slots, own, scope.free, spares_apart))
+
+
+def _size(value: Any) -> int:
+    """How much a plan says."""
+    if isinstance(value, dict):
+        return sum(1 + _size(each) for each in value.values())
+    return 0
+
+
+def shape_of(found: Explanation) -> tuple[Any, ...]:
+    """What tells designs apart for a reader: servers, topology, tiers, switches, ratio, planes."""
+    built = found.design.fabrics[0]
+    tiers = tuple((tier.name, int(tier.count.value)) for tier in built.fabric.tiers)
+    fabric = found.candidate.fabric
+    return (found.candidate.servers.number, built.fabric.topology, tiers, fabric.get("planes", 1), fabric.get("homing"))

@@ -1,0 +1,114 @@
+"""`bomgen xray` and `bomgen diff` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import openpyxl
+import pytest
+from click.testing import CliRunner, Result
+
+from bomgen.cli.command import main
+
+ROWS = [
+    ["Rival Systems - offer 4711"],
+    [],
+    ["Pos", "P/N", "Description", "Qty", "Unit price", "Disc. %", "Total"],
+    [1, "DGXH100", "NVIDIA DGX H100", 16, 250000, 0, 4000000],
+    [2, "MQM9700-NS2F", "NVIDIA Quantum-2 NDR switch, leaf", 4, 25000, "10%", 90000],
+    [3, "MQM9700-NS2F", "NVIDIA Quantum-2 NDR switch, spine", 2, 25000, "10%", 45000],
+    [4, "MMA4Z00-NS-FLT", "twin-port OSFP 2xSR4, server end", 60, 900, "10%", 48600],
+    [5, "MMA4Z00-NS", "twin-port OSFP, 1310nm SMF", 192, 900, "10%", 155520],
+    [6, "MFP7E30-N030", "fibre, leaf to spine", 128, 140, "10%", 16128],
+    [7, "MFP7E10-N030", "fibre, server to leaf", 128, 140, "10%", 16218],
+    [None, None, None, None, None, "Total", 4371376],
+]
+"""A rival's bill with five errors: a module too few, one described as another, a fibre of the wrong kind, an amount
+with two digits swapped, and a total that is not the sum."""
+
+
+def call(*arguments: str) -> Result:
+    """What the command does."""
+    return CliRunner().invoke(main, arguments)
+
+
+@pytest.fixture
+def rival(tmp_path: Path) -> Path:
+    """The bill as a workbook."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in ROWS:
+        sheet.append(row)
+    book.save(tmp_path / "rival.xlsx")
+    return tmp_path / "rival.xlsx"
+
+
+def test_five_errors_within_two_commands(rival: Path) -> None:
+    """One command names all five at their lines; a second writes the plan that the bill should have been."""
+    found = json.loads(call("xray", str(rival), "-f", "json").stdout)
+    sure = {(each["line"], each["code"]) for each in found["findings"] if each["severity"] == "error"}
+    assert sure == {(8, "contradicted"), (10, "amount"), (11, "sum"), (9, "wrong-fibre")}
+    few = next(each for each in found["findings"] if each["code"] == "few")
+    assert (few["line"], few["pieces"], few["money"]) == (7, -4, "-3240.0")
+    plan = rival.with_name("rebuilt.yaml")
+    done = call("xray", str(rival), "-o", str(plan), "--fail-on", "error")
+    assert done.exit_code == 4
+    assert call("check", str(plan)).exit_code == 0
+    changed = call("diff", str(rival), str(plan), "-f", "json")
+    lines = {each["part"]: each for each in json.loads(changed.stdout)["lines"]}
+    assert changed.exit_code == 0
+    assert "mma4z00-ns-flt" in lines
+
+
+def test_formats_and_languages(rival: Path) -> None:
+    """Text, Markdown and a page, in both languages."""
+    assert "MMA4Z00-NS is described as single-mode; it is multimode" in call("xray", str(rival), "-f", "md").stdout
+    page = call("xray", str(rival), "-f", "html", "--language", "zh").stdout
+    assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
+    assert "错误" in page
+    assert "mma4z00-ns" in call("xray", str(rival), "--all").stdout
+
+
+def test_nothing_is_written_over(rival: Path) -> None:
+    """A plan that exists stays as it is."""
+    plan = rival.with_name("mine.yaml")
+    plan.write_text("bomgen: 1\n", encoding="utf-8")
+    done = call("xray", str(rival), "-o", str(plan))
+    assert done.exit_code == 2
+    assert "exists; name a new file" in done.output
+    assert plan.read_text(encoding="utf-8") == "bomgen: 1\n"
+
+
+def test_what_is_no_bill(tmp_path: Path) -> None:
+    """A table without a quantity is refused at its file; one that no plan explains gives findings and no plan."""
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n1,2\n", encoding="utf-8")
+    done = call("xray", str(table))
+    assert (done.exit_code, "[no-bill]" in done.output) == (1, True)
+    table.write_text("Part,Qty\nMMA4Z00-NS,8\n", encoding="utf-8")
+    done = call("xray", str(table), "-o", str(tmp_path / "plan.yaml"))
+    assert (done.exit_code, "[not-explained]" in done.output) == (1, True)
+    assert not (tmp_path / "plan.yaml").exists()
+    assert call("xray", str(tmp_path / "none.csv")).exit_code == 2
+
+
+def test_pdf(rival: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables of a PDF are read; without the extra it is said how to get it, and a broken one is refused."""
+    weasyprint = pytest.importorskip("weasyprint")
+    cells = "".join(f"<tr>{''.join(f'<td>{cell or str()}</td>' for cell in row)}</tr>" for row in ROWS[2:])
+    style = "<style>td {border: 1px solid black; font-size: 8px}</style>"
+    pdf = rival.with_suffix(".pdf")
+    weasyprint.HTML(string=f"{style}<table>{cells}</table>").write_pdf(pdf)
+    found = json.loads(call("xray", str(pdf), "-f", "json").stdout)
+    assert {each["code"] for each in found["findings"] if each["severity"] == "error"} == {
+        *("contradicted", "amount", "sum", "wrong-fibre")
+    }
+    pdf.write_bytes(pdf.read_bytes()[:1000])
+    broken = call("xray", str(pdf))
+    assert (broken.exit_code, "[pdf]" in broken.output) == (1, True)
+    monkeypatch.setitem(sys.modules, "pdfplumber", None)
+    lacking = call("xray", str(pdf))
+    assert (lacking.exit_code, "bomgen[pdf-reading]" in lacking.output) == (1, True)

@@ -1,0 +1,110 @@
+"""What is said of a bill: every sentence gets what it holds, and prices of a bill are calculated as bills do."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from bomgen.catalog.files import Catalog
+from bomgen.core.language import language
+from bomgen.core.messages import places
+from bomgen.reading.bill_laws import Laws
+from bomgen.reading.bill_parts import check_parts
+from bomgen.reading.bill_prices import check_prices
+from bomgen.workflow.xray.bill_files import open_bill
+
+PACKAGE = Path(__file__).parents[2] / "bomgen"
+CATALOG = Catalog()
+
+
+def test_every_finding_has_what_its_sentence_holds() -> None:
+    """Calls of `at_line` with a code of their own pass the places of its sentence."""
+    wrong, seen = [], 0
+    for path in [*PACKAGE.glob("reading/*.py"), *PACKAGE.glob("workflow/xray/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "at_line":
+                continue
+            code = node.args[2]
+            if not isinstance(code, ast.Constant):
+                continue
+            seen += 1
+            given = {each.arg for each in node.keywords} - {"weight"}
+            if given != places(language("en").messages[f"xray-{code.value}"]):
+                wrong.append((path.name, code.value, sorted(filter(None, given))))
+    assert wrong == []
+    assert seen > 20
+
+
+def codes(text: str) -> list[tuple[str, int]]:
+    """What prices and parts of a bill bring up, with the line."""
+    bill = open_bill(text.encode(), "bill.csv", CATALOG)
+    found = [*check_parts(bill, CATALOG), *check_prices(bill), *Laws(bill, CATALOG).findings()]
+    return sorted((each.code, each.mark.line) for each in found if each.severity == "error")
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        # 10 x 100 less 15 % is 850; net prices have the discount in them; Chinese discounts say what is paid
+        ("Part,Qty,Unit price,Discount,Amount\nX,10,100,15%,850", []),
+        ("Part,Qty,Unit price,Discount,Amount\nX,10,100,15%,860", [("amount", 2)]),
+        ("Part,Qty,List price,Discount,Net price,Amount\nX,10,100,15%,85,850", []),
+        ("型号,数量,单价,折扣,金额\nX,10,100,8.5折,850", []),
+        ("Part;Qty;Unit price;Amount\nX;10;1.234,50;12.345,00", []),
+        (
+            'Part,Qty,Unit price,Amount\nX,2,"$1,000.00","$2,000.00"\nY,1,500,500\n'
+            ",,Subtotal,2500\n,,Tax 13%,325\n,,Total,2825",
+            [],
+        ),
+        ("Part,Qty,Unit price,Amount\nX,2,1000,2000\nY,1,500,500\n,,Tax 13%,352\n,,Total,2852", [("sum", 4)]),
+        ("Part,Qty,Unit price,Amount\nX,2,1000,2000\nY,1,500,500\n,,Total,2600", [("sum", 4)]),
+        # pieces with spares in a column of their own are paid for, too
+        ("Part,Qty,Spare,Unit price,Amount\nX,10,1,100,1100", []),
+    ],
+)
+def test_arithmetic(lines: str, wrong: list[tuple[str, int]]) -> None:
+    """Amounts and sums of a bill, by hand."""
+    assert codes(lines) == wrong
+
+
+HEAD = "Part,Description,Qty,Fabric,Role\nMQM9700-NS2F,,2,compute,leaf\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        # a twin-port module serves two links, a fibre has two ends; one of the fibres that are too many may be a spare
+        (
+            "MMA4Z00-NS-FLT,,16,compute,server-leaf/server\nMMA4Z00-NS,,16,compute,server-leaf/leaf\nMFP7E10-N030,,32,compute,server-leaf",
+            [],
+        ),
+        (
+            "MMA4Z00-NS-FLT,,15,compute,server-leaf/server\nMMA4Z00-NS,,16,compute,server-leaf/leaf\nMFP7E10-N030,,32,compute,server-leaf",
+            [],
+        ),
+        (
+            "MMA4Z00-NS-FLT,,8,compute,server-leaf/server\nMMA4Z00-NS,,16,compute,server-leaf/leaf\nMFP7E10-N030,,32,compute,server-leaf",
+            [("ends", 3)],
+        ),
+        (
+            "MMA4Z00-NS-FLT,,16,compute,server-leaf/server\nMMA4Z00-NS,,16,compute,server-leaf/leaf\nMFP7E30-N030,,32,compute,server-leaf",
+            [("wrong-fibre", 5)],
+        ),
+        ("MMA4Z00-NS,,16,compute,server-leaf/leaf\nMFP7E10-N030,,32,compute,server-leaf", [("one-end", 3)]),
+        # two switches have 64 cages
+        (
+            "MMA4Z00-NS-FLT,,80,compute,server-leaf/server\nMMA4Z00-NS,,80,compute,server-leaf/leaf\nMFP7E10-N030,,160,compute,server-leaf",
+            [("cages", 2)],
+        ),
+        # 100 m are more than DR4 modules of the NS series reach; MFP7E30 is sold so long
+        (
+            "MMS4X00-NS-FLT,,16,compute,server-leaf/server\nMMS4X00-NS,,16,compute,server-leaf/leaf\nMFP7E30-N150,,32,compute,server-leaf",
+            [("reach", 5)],
+        ),
+    ],
+)
+def test_laws(lines: str, wrong: list[tuple[str, int]]) -> None:
+    """What holds for any fabric, by hand."""
+    assert codes(HEAD + lines) == wrong

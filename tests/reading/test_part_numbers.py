@@ -1,0 +1,134 @@
+"""Which part a number names: judged by numbers from vendors' documents, frozen before, and by slips of the pen."""
+
+from __future__ import annotations
+
+import string
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bomgen.catalog.files import Catalog, id_at_length
+from bomgen.core.yaml_source import read
+from bomgen.reading.part_numbers import PartIndex, recognize
+
+NUMBERS = Path(__file__).with_name("part_numbers.yaml")
+IN_WORDS = {
+    "100 Gbps QSFP to QSFP AOC": "mfa1a00-c030",
+    "100 Gbps QSFP CWDM4": "100g-cwdm4",
+    "100 Gbps QSFP Passive Copper": "mcp1600-e001",
+    "Ethernet Module SFP BaseT 1G": "1g-rj45-sfp",
+    "NDR Cables, 400 Gbps": "mfp7e10-n030",
+    "NDR Cables, 200 Gbps": "mfp7e20-n030",
+    "Switch OSFP Transceivers": "mma4z00-ns",
+    "System OSFP Transceivers": "mma4z00-ns-flt",
+    "MCX75310AAS-HEAT": "cx7-200-osfp",
+    "MQM8700": "qm8700",
+    "QM9700": "qm9700",
+    "ConnectX-8 8240": "cx8-2x400",
+}
+"""The catalogue's ids of models that documents call otherwise, by hand."""
+NOT_LISTED = ("P45642-H23", "P45642-B22", "P45642-H22", "980-9I042-00C000", "MCP7H50-H003")
+"""Numbers of parts of the catalogue that it does not have: HPE's, one of MMS1V70-CM, and a length."""
+MUTATIONS = 1000
+
+
+@pytest.fixture(scope="module")
+def index() -> PartIndex:
+    """The parts of the catalogue."""
+    return PartIndex(Catalog())
+
+
+def frozen() -> dict[str, str]:
+    """The frozen numbers with the model that their document gives."""
+    groups = read(NUMBERS.read_text(encoding="utf-8"), NUMBERS.name).data
+    return {str(number): str(model) for group in groups for number, model in group["numbers"].items()}
+
+
+def expected(model: str, index: PartIndex) -> str | None:
+    """The catalogue's id of a model, by its own name alone; None where the catalogue does not have it."""
+    if model in IN_WORDS:
+        return IN_WORDS[model]
+    name, _, length = model.lower().partition(" ")
+    name = name.replace("e0xxeyy", "exxx")
+    ids = {id for kind in ("cable", "transceiver", "switch", "nic", "pdu") for id in index.catalog.ids(kind)}
+    if length.endswith(" m"):
+        return id_at_length(name, Fraction(length.removesuffix(" m"))) if name in ids else None
+    found = [id for id in (f"{name}-{length}".strip("-"), f"{name}-xxxx") if id in ids]
+    return found[0] if found else None
+
+
+def test_numbers_of_vendors_documents(index: PartIndex) -> None:
+    """At least 95 % of those that the catalogue knows are found, and 99 % of those that are named are right."""
+    known = {number: id for number, model in frozen().items() if (id := expected(model, index))}
+    named = {number: each.named for number in frozen() if (each := recognize(number, "", index)).named}
+    found = [number for number in known if number in named]
+    assert len(found) >= 0.95 * len(known), sorted(set(known) - set(found))
+    wrong = [n for n, part in named.items() if not _same(part.part if part else "", known.get(n))]
+    assert len(wrong) <= 0.01 * len(named), wrong
+    assert set(known) - set(found) <= set(NOT_LISTED)
+
+
+def _same(part: str, id: str | None) -> bool:
+    """Whether a part is that of an id; of families whose document gives no length any length of them."""
+    return id is not None and (part == id or (id.endswith("-xxxx") and part.startswith(id.removesuffix("xxxx"))))
+
+
+def test_slips_are_not_taken_for_another_part(index: PartIndex) -> None:
+    """None of 1 000 numbers with one wrong character names a part, unless they are the number of another."""
+    numbers = [number for number in frozen() if recognize(number, "", index).named]
+    others = set(index.names)
+    for record in index.catalog.all("cable"):
+        for length in record.value("lengths_m") or ():
+            at_length = id_at_length(record.id, Fraction(str(length)))
+            others |= {at_length, *(f"{at_length}{wire}{gauge}" for wire in "er" for gauge in (26, 28, 30))}
+    random, wrong, tried = Random(5), [], 0  # noqa: S311
+    while tried < MUTATIONS:
+        number = random.choice(numbers)
+        at = random.randrange(len(number))
+        slip = number[:at] + random.choice(string.ascii_uppercase + string.digits) + number[at + 1 :]
+        if slip.lower() in others:
+            continue
+        tried += 1
+        if (found := index.find(slip)) is not None:
+            wrong.append((number, slip, found.part))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "id", "certain"),
+    [
+        ("MFP7E10-N07", "Fiber cable 7m", "mfp7e10-n007", True),
+        ("MFP7E20-N005-P", "Proficium MPO splitter", "mfp7e20-n005", True),
+        ("MMA4Z00-NS-AX", "", "mma4z00-ns", True),
+        ("QDD-400G-DR4-S=", "", "qdd-400g-dr4-s", True),
+        ("P45645-001", "HPE InfiniBand NDR PCIe5 x16 MCX75310AAS-NEAT Adapter", "cx7-400-osfp", True),
+        ("", "800G OSFP SR8 MMA4Z00-NS NVIDIA (ETH) 850nm 50m", "mma4z00-ns", True),
+        ("MQM9700-NS2F / 920-9B210-00FN-0M0", "QM9700", "qm9700", True),
+        ("", "800G OSFP 2xSR4", "800g-2xsr4", False),
+        ("", "HGX H100 SXM5 8-GPU server", "hgx-h100-8-generic", False),
+        ("BlueField-3 2x200G", "", "bf3-b3220", False),
+    ],
+)
+def test_one_line(index: PartIndex, part: str, text: str, id: str, certain: bool) -> None:
+    """Lengths of two digits, suffixes, numbers in a sentence; by words a part is only taken as."""
+    named = recognize(part, text, index).named
+    assert named is not None
+    assert (named.part, named.certain) == (id, certain)
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        ("MFP7E10-N07", ""),
+        ("MMA4Z00-NS-P", ""),
+        ("MCP4Y10-N003-AX", "Axiom 3m passive copper DAC"),
+        ("", "HGX server with 8 x MCX75310AAS-NEAT"),
+        ("MMS8X00-NS800", "NVIDIA single port transceiver, 800Gbps, XDR, OSFP"),
+    ],
+)
+def test_no_wrong_part(index: PartIndex, part: str, text: str) -> None:
+    """What is not certain names no part: a length too short, a suffix without its vendor, a card in a server."""
+    named = recognize(part, text, index).named
+    assert named is None or not named.certain

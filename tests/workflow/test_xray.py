@@ -1,0 +1,141 @@
+"""X-rays of bills: published ones, bomgen's own, and bomgen's own with an error put in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from bills_with_errors import CATALOG, MODES, look, put_error, random_plan, rank_of_error, rows_of
+from hypothesis import settings
+
+import bomgen
+from bomgen.catalog.files import Catalog
+from bomgen.report.xray.types import SWITCHES, WHOLE
+from bomgen.workflow.xray.bill_files import open_bill
+from bomgen.workflow.xray.inspection import Inspection, inspect
+from bomgen.workflow.xray.plan_text import plan_text
+
+BILLS = Path(__file__).parents[1] / "reading" / "bills"
+PLANS = Path(__file__).parents[2] / "plans"
+DEEP = settings().max_examples > 1000
+ERRORS = 1000 if DEEP else 4
+OCP = {
+    # file: (servers, leaves and spines of the back end, of the front end) as the bill has them
+    "ocp-opg-64-clos-ro": (8, (1, 1), (2, 1)),
+    "ocp-opg-128-clos-ro": (16, (2, 1), (2, 1)),
+    "ocp-opg-128-clos-sh": (16, (2, 1), (2, 1)),
+    "ocp-xoc-128-1x-opg-128-clos-ro": (16, (2, 1), (2, 1)),
+    "ocp-xoc-128-1x-opg-128-clos-sh": (16, (2, 1), (2, 1)),
+    "ocp-xoc-256-2x-opg-128-clos-ro": (32, (4, 2), (2, 1)),
+    "ocp-xoc-256-2x-opg-128-clos-sh": (32, (4, 2), (2, 1)),
+    "ocp-xoc-512-4x-opg-128-clos-ro": (64, (8, 4), (2, 1)),
+    "ocp-xoc-512-4x-opg-128-clos-sh": (64, (8, 4), (2, 1)),
+}
+SMALL = ("a100-32-zh", "1000P-dense", "ascend-910c", "gaudi3-64", "rtx-pro-6000-2")
+"""Plans whose bills are looked at every day; all of them when looking deep."""
+
+
+def open_published(name: str) -> Inspection:
+    """The x-ray of a published bill."""
+    return inspect(open_bill((BILLS / f"{name}.csv").read_bytes(), f"{name}.csv", CATALOG), CATALOG)
+
+
+def test_superpod_compute_fabric() -> None:
+    """NVIDIA's SuperPOD of 127 servers: servers, switches, modules and fibres of its compute fabric, to the piece."""
+    found = open_published("nvidia-ra-superpod-h100-4su").found
+    compute = found.fabrics[0]
+    assert (compute.name, compute.explains) == ("compute", WHOLE)
+    assert sorted(line.quantity or 0 for line in compute.lines) == [48, 127, 508, 1536, 2040]
+    shapes = {(design.topology, design.servers, design.tiers) for design in compute.designs}
+    assert ("rail-optimized", 127, (("leaf", 32), ("spine", 16))) in shapes
+    assert not [each for each in found.findings if each.severity == "error"]
+
+
+def test_module_described_as_another() -> None:
+    """The calculator's module is multimode, and its bill says 1310 nm single-mode: an error at both of its lines."""
+    found = open_published("ibcalc-ndr-64xH800").found
+    errors = [each for each in found.findings if each.severity == "error"]
+    assert [(each.mark.line, each.code) for each in errors] == [(6, "contradicted"), (7, "contradicted")]
+    assert found.fabrics[0].explains == WHOLE
+    assert {design.servers for design in found.fabrics[0].designs} == {64}
+    assert found.left == ()
+
+
+@pytest.mark.parametrize("name", OCP if DEEP else list(OCP)[1:2])
+def test_ocp_fabrics(name: str) -> None:
+    """The back and front ends of the Open Compute Project's bills, by the number of their switches."""
+    found = open_published(name).found
+    servers, back, front = OCP[name]
+    shapes = {
+        fabric.name: {(design.servers, tuple(count for _, count in design.tiers)) for design in fabric.designs}
+        for fabric in found.fabrics
+    }
+    assert (servers, back) in shapes["compute"]
+    assert (servers, front) in shapes["storage"]
+    assert [fabric.explains for fabric in found.fabrics] == [WHOLE, WHOLE]
+
+
+@pytest.mark.parametrize(
+    ("name", "fabrics"),
+    [("ocp-xoc-64-1x-opg-64-mesh-conv-ro", 1), *([("ocp-xoc-128-2x-opg-64-mesh-conv-ro", 2)] if DEEP else [])],
+)
+def test_ocp_meshes(name: str, fabrics: int) -> None:
+    """Pairs of switches without spines, one for each building block of 8 servers."""
+    found = [fabric for fabric in open_published(name).found.fabrics if fabric.name == "compute"]
+    assert [fabric.explains for fabric in found] == [SWITCHES] * fabrics
+    assert all(design.topology == "mesh" and design.servers == 8 for fabric in found for design in fabric.designs)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in PLANS.glob("*.yaml")) if DEEP else SMALL)
+def test_no_error_on_correct_bills(name: str) -> None:
+    """No bill of a plan of bomgen's own has an error."""
+    rows = rows_of(str(PLANS / f"{name}.yaml"))
+    assert [str(each.message) for each in look(rows).found.findings if each.severity == "error"] == []
+
+
+@pytest.mark.parametrize("spares", [True, False])
+def test_no_error_with_and_without_spares(spares: bool) -> None:
+    """Spares in a column, or among the pieces, make no error and no doubt about counts."""
+    plan = {
+        "bomgen": 1,
+        "name": "spared",
+        "cluster": {"server": "dgx-h100", "servers": 16},
+        "fabrics": {"compute": {"topology": "rail-optimized", "switch": "qm9700"}},
+        "spares": {"transceiver": "3%", "cable": "3%"},
+    }
+    rows = rows_of(plan)
+    if not spares:
+        rows = [{key: value for key, value in row.items() if key != "spare"} for row in rows]
+        for row, whole in zip(rows, rows_of(plan), strict=True):
+            row["quantity"] = str(int(whole["quantity"]) + int(whole["spare"] or 0))
+    assert [str(each.message) for each in look(rows).found.findings if each.severity != "unknown"] == []
+
+
+def test_one_error_is_found() -> None:
+    """An error in a bill of bomgen's own is found, and 98 times of 100 what is said first names its line."""
+    random, missed, late = Random(20), list[object](), list[object]()  # noqa: S311
+    for number in range(ERRORS):
+        mode, broken = MODES[number * 3 % len(MODES)], None
+        while broken is None:
+            broken = put_error(rows_of(random_plan(random)), mode, random)
+        found = look(broken.rows)
+        rank = rank_of_error(found, broken)
+        said = [str(each.message) for each in found.found.findings[:2]]
+        if rank != 0:
+            (missed if rank is None else late).append((mode, broken[1:], said))
+    assert missed == []
+    assert len(late) <= 0.02 * ERRORS, late
+
+
+def test_plan_rebuilds_the_bill() -> None:
+    """The plan that is written comes to the counts of the bill, and says in comments what it does not explain."""
+    text = plan_text(open_published("ibcalc-ndr-64xH800"), "rebuilt", Catalog())
+    result = bomgen.build(text)
+    assert result.number("fabrics.compute.switches.leaf") == 16
+    assert result.number("fabrics.compute.switches.spine") == 8
+    pieces = {line["part"]: 0 for line in result.lines}
+    for line in result.lines:
+        pieces[line["part"]] += line["quantity"]
+    assert (pieces["mma4z00-ns"], pieces["mma4z00-ns400"], pieces["mfp7e10-n030"]) == (768, 512, 1024)
+    assert "# line 6: error: MMA4Z00-NS is described as single-mode; it is multimode" in text
