@@ -1,0 +1,226 @@
+"""Published measurements of training steps: the rows of `data/measured/`, each with its source and licence.
+
+`facts.yaml` beside the rows has what they do not say: the network of each cluster, the catalogue's name of each model,
+how the software works, and settings that a publisher prints elsewhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import yaml
+
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.model_parameters import counts
+from bomgen.catalog.parts import Gpu, Identity, Model
+from bomgen.core.provenance import Cited, Figure, Reference
+from bomgen.core.resources import content, folder
+from bomgen.sizing.prediction.terms import Machine, Split, Work
+from bomgen.sizing.prediction.work import work_of_model
+
+ROWS = "training-steps.csv"
+FACTS = "facts.yaml"
+GBPS = 1e9 / 8
+TERA = 1e12
+GATHERS = {"": 0.0, "zero2": 1.0}
+ALL_GATHERS = 3.0
+SELECTIVE_SHARE = {"selective-ac": 0.5}
+"""torchtitan's selective activation checkpointing repeats every other matrix product."""
+
+
+class Row(NamedTuple):
+    """A measured step with what the terms need."""
+
+    number: int
+    """Line of the file."""
+    fields: Mapping[str, str]
+    cluster: str
+    stack: str
+    gpu: str
+    """Id in the catalogue."""
+    precision: str
+    """16-bit, fp8, mxfp8 or nvfp4: the family of the row's."""
+    step: float
+    """Measured [s]."""
+    work: Work[float]
+    machine: Machine[float]
+    split: Split[float]
+
+    @property
+    def moe(self) -> bool:
+        """Whether the model is a mixture of experts."""
+        return self.work.expert_weights > 0
+
+
+class LeftOut(NamedTuple):
+    """A row that is not used, and why."""
+
+    number: int
+    fields: Mapping[str, str]
+    reason: str
+
+
+class Unusable(Exception):
+    """A row that the terms cannot describe; the text says why."""
+
+
+@cache
+def file(name: str) -> bytes:
+    """A file of the measurements."""
+    return content(folder("data") / "measured" / name)
+
+
+@cache
+def facts() -> dict[str, Any]:
+    """What the rows do not say."""
+    loaded: dict[str, Any] = yaml.safe_load(file(FACTS))
+    return loaded
+
+
+def read(catalog: Catalog) -> tuple[list[Row], list[LeftOut]]:
+    """All rows, and those left out."""
+    rows, left_out = [], []
+    for number, fields in numbered_rows():
+        try:
+            rows.append(row_of(catalog, number, fields))
+        except Unusable as reason:
+            left_out.append(LeftOut(number, fields, str(reason)))
+    return rows, left_out
+
+
+def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows as they are in the file, with their lines."""
+    text = io.StringIO(file(ROWS).decode("utf-8"))
+    yield from enumerate(csv.DictReader(text), start=2)
+
+
+def row_of(catalog: Catalog, number: int, fields: Mapping[str, str]) -> Row:
+    """A row as numbers. Raises Unusable."""
+    cluster = facts()["clusters"].get(fields["cluster"])
+    if not fields["layers"]:
+        raise Unusable("no shape of the model")
+    if cluster is None:
+        raise Unusable("batch and split are not published")
+    if not fields["gbs"] or not fields["dp"]:
+        raise Unusable("replicas are not published, or do not multiply to the number of GPUs")
+    stack = _stack(fields["framework"])
+    model = _model(catalog, fields)
+    sequence = Figure(int(fields["seq"]), "tokens", _origin(fields))
+    work = work_of_model(model, sequence)
+    if work is None:
+        raise Unusable("the terms do not describe this kind of model")
+    gpu = part_records.gpu(catalog.find("gpu", cluster["gpu"]))
+    precision = family(fields["precision"])
+    settings = facts()["settings"].get(fields["cluster"], {}).get(fields["model"], {})
+    numbers = Work(*(float(figure.value) for figure in work))
+    split = _split(fields, settings, stack)
+    return Row(
+        number=number,
+        fields=fields,
+        cluster=fields["cluster"],
+        stack=stack["stack"],
+        gpu=cluster["gpu"],
+        precision=precision,
+        step=_step(fields, numbers, split),
+        work=numbers,
+        machine=_machine(gpu, precision, cluster),
+        split=split,
+    )
+
+
+def family(precision: str) -> str:
+    """The family of a precision."""
+    if precision.startswith("mxfp8") or precision == "fp8-mx":
+        return "mxfp8"
+    if precision.startswith("fp8"):
+        return "fp8"
+    return "nvfp4" if precision in ("nvfp4", "fp4") else "16-bit"
+
+
+PEAKS = {"16-bit": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4"}
+
+
+def _machine(gpu: Gpu, precision: str, cluster: Mapping[str, Any]) -> Machine[float]:
+    return Machine(
+        peak=float(gpu.dense[PEAKS[precision]].value) * TERA,
+        plain_peak=float(gpu.dense["bf16"].value) * TERA,
+        memory_bandwidth=float(gpu.memory_bandwidth.value),
+        scale_up=float(gpu.scale_up.value) / 2,
+        network=cluster["nic_gbps"] * GBPS,
+        domain=float(cluster["domain"]),
+    )
+
+
+def _step(fields: Mapping[str, str], work: Work[float], split: Split[float]) -> float:
+    if fields["iter_s"]:
+        return float(fields["iter_s"])
+    tokens = split.batch * work.sequence / float(fields["gpus"])
+    if fields["tok_s_gpu"]:
+        return tokens / float(fields["tok_s_gpu"])
+    if fields["flops_convention"] == "model":
+        flops = 6 * (work.weights + work.head + work.products)
+        return tokens * flops / (float(fields["tflops_reported"]) * TERA)
+    raise Unusable("neither step time nor tokens per second are published")
+
+
+def _split(fields: Mapping[str, str], settings: Mapping[str, Any], stack: Mapping[str, Any]) -> Split[float]:
+    def number(key: str, otherwise: float = 1.0) -> float:
+        return float(fields[key]) if fields[key] else otherwise
+
+    recompute = fields["recompute"]
+    fsdp = fields["fsdp"]
+    return Split(
+        batch=number("gbs"),
+        micro_batch=number("mbs", float(settings.get("micro_batch", 1))),
+        tensor=number("tp"),
+        pipeline=number("pp"),
+        interleave=number("vp", float(settings.get("interleave", 1))),
+        data=number("dp"),
+        context=number("cp"),
+        expert=number("ep"),
+        gathers=GATHERS.get(fsdp, ALL_GATHERS),
+        sharded=float(stack["sharded"] or bool(fsdp)),
+        recompute=1.0 if recompute == "full" else SELECTIVE_SHARE.get(recompute, 0.0),
+        attention_recompute=float(recompute == "full" or (recompute == "selective" and not stack["flash"])),
+        flash=float(stack["flash"]),
+        sequence_parallel=float(stack["sequence_parallel"]),
+    )
+
+
+def _stack(framework: str) -> Mapping[str, Any]:
+    known: dict[str, Any] = facts()["stacks"]
+    for name in sorted(known, key=len, reverse=True):
+        if framework.startswith(name):
+            found: Mapping[str, Any] = known[name]
+            return found
+    raise Unusable("the software is not published")
+
+
+def _model(catalog: Catalog, fields: Mapping[str, str]) -> Model:
+    if id := facts()["models"].get(fields["model"]):
+        return part_records.model(catalog.find("model", id))
+    if fields["moe"] == "1":
+        raise Unusable("the terms need more of a mixture of experts than the row says")
+    origin = _origin(fields)
+    shape = {key: Figure(int(fields[key]), "count", origin) for key in ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")}
+    identity = Identity(kind="model", id=fields["model"], name=fields["model"])
+    plain = Model(
+        identity=identity,
+        parameters=counts.ZERO_PARAMETERS,
+        active_parameters=counts.ZERO_PARAMETERS,
+        moe=False,
+        shape=shape,
+        tied=fields["gated"] == "0",
+        mlp="gated" if fields["gated"] == "1" else "plain",
+    )
+    parameters = counts.parameters(plain)
+    return plain._replace(parameters=parameters, active_parameters=parameters)
+
+
+def _origin(fields: Mapping[str, str]) -> Cited:
+    return Cited(fields["model"], (Reference(fields["source"], fields["url"]),), "high")
