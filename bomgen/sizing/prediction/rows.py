@@ -27,6 +27,7 @@ ROWS = "training-steps.csv"
 FACTS = "facts.yaml"
 GBPS = 1e9 / 8
 TERA = 1e12
+VERSION_LENGTH = len("26.02")
 GATHERS = {"": 0.0, "zero2": 1.0}
 ALL_GATHERS = 3.0
 SELECTIVE_SHARE = {"selective-ac": 0.5}
@@ -41,6 +42,9 @@ class Row(NamedTuple):
     fields: Mapping[str, str]
     cluster: str
     stack: str
+    version: str
+    """Stack with its version, where there are several."""
+    generation: str
     gpu: str
     """Id in the catalogue."""
     precision: str
@@ -102,6 +106,9 @@ def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
 def row_of(catalog: Catalog, number: int, fields: Mapping[str, str]) -> Row:
     """A row as numbers. Raises Unusable."""
     cluster = facts()["clusters"].get(fields["cluster"])
+    for rule in facts()["left_out"]:
+        if (rule["cluster"], rule["seq"]) == (fields["cluster"], fields["seq"]):
+            raise Unusable(rule["why"])
     if not fields["layers"]:
         raise Unusable("no shape of the model")
     if cluster is None:
@@ -118,7 +125,7 @@ def row_of(catalog: Catalog, number: int, fields: Mapping[str, str]) -> Row:
     precision = family(fields["precision"])
     settings = facts()["settings"].get(fields["cluster"], {}).get(fields["model"], {})
     numbers = Work(*(float(figure.value) for figure in work))
-    split = _split(fields, settings, stack)
+    split = _split(fields, settings, stack, numbers.layers)
     return Row(
         number=number,
         fields=fields,
@@ -128,7 +135,9 @@ def row_of(catalog: Catalog, number: int, fields: Mapping[str, str]) -> Row:
         precision=precision,
         step=_step(fields, numbers, split),
         work=numbers,
-        machine=_machine(gpu, precision, cluster),
+        machine=_machine(gpu, cluster["gpu"], precision, cluster, stack["kernel"]),
+        generation=generation(cluster["gpu"]) or "",
+        version=_version(fields["framework"], stack["stack"]),
         split=split,
     )
 
@@ -145,14 +154,29 @@ def family(precision: str) -> str:
 PEAKS = {"16-bit": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4"}
 
 
-def _machine(gpu: Gpu, precision: str, cluster: Mapping[str, Any]) -> Machine[float]:
+def generation(gpu: str) -> str | None:
+    """The generation of an accelerator by its id; None: no measurements of one."""
+    known: dict[str, list[str]] = facts()["generations"]
+    return next((name for name, ids in known.items() if gpu in ids), None)
+
+
+def _version(framework: str, stack: str) -> str:
+    """Stack and version, which the name of the framework ends with: `Megatron-Bridge 26.02.01` is 26.02."""
+    number = framework.rpartition(" ")[2]
+    return f"{stack}-{number[:VERSION_LENGTH]}" if number[:1].isdigit() else stack
+
+
+def _machine(gpu: Gpu, id: str, precision: str, cluster: Mapping[str, Any], kernel: str) -> Machine[float]:
+    # A chip at a lower power limit clocks by the cube root of its power: power grows with voltage squared and clock.
+    clock = float(cluster.get("power_limit", 1)) ** (1 / 3)
     return Machine(
-        peak=float(gpu.dense[PEAKS[precision]].value) * TERA,
-        plain_peak=float(gpu.dense["bf16"].value) * TERA,
-        memory_bandwidth=float(gpu.memory_bandwidth.value),
-        scale_up=float(gpu.scale_up.value) / 2,
+        peak=float(gpu.dense[PEAKS[precision]].value) * TERA * clock,
+        plain_peak=float(gpu.dense["bf16"].value) * TERA * clock,
+        memory_bandwidth=float(gpu.memory_bandwidth.value),  # type: ignore[union-attr]
+        scale_up=float(gpu.scale_up.value) / 2,  # type: ignore[union-attr]
         network=cluster["nic_gbps"] * GBPS,
         domain=float(cluster["domain"]),
+        attention_share=float(facts()["kernels"][kernel][generation(id)]),
     )
 
 
@@ -168,27 +192,32 @@ def _step(fields: Mapping[str, str], work: Work[float], split: Split[float]) -> 
     raise Unusable("neither step time nor tokens per second are published")
 
 
-def _split(fields: Mapping[str, str], settings: Mapping[str, Any], stack: Mapping[str, Any]) -> Split[float]:
+def _split(
+    fields: Mapping[str, str], settings: Mapping[str, Any], stack: Mapping[str, Any], layers: float
+) -> Split[float]:
     def number(key: str, otherwise: float = 1.0) -> float:
         return float(fields[key]) if fields[key] else otherwise
 
     recompute = fields["recompute"]
     fsdp = fields["fsdp"]
+    flash = stack["kernel"] != "none"
+    chunks = min(float(stack.get("interleave", 1)), layers // number("pp")) if number("pp") > 1 else 1.0
     return Split(
         batch=number("gbs"),
         micro_batch=number("mbs", float(settings.get("micro_batch", 1))),
         tensor=number("tp"),
         pipeline=number("pp"),
-        interleave=number("vp", float(settings.get("interleave", 1))),
+        interleave=number("vp", float(settings.get("interleave", chunks))),
         data=number("dp"),
         context=number("cp"),
         expert=number("ep"),
         gathers=GATHERS.get(fsdp, ALL_GATHERS),
         sharded=float(stack["sharded"] or bool(fsdp)),
         recompute=1.0 if recompute == "full" else SELECTIVE_SHARE.get(recompute, 0.0),
-        attention_recompute=float(recompute == "full" or (recompute == "selective" and not stack["flash"])),
-        flash=float(stack["flash"]),
+        attention_recompute=float(recompute == "full" or (recompute == "selective" and not flash)),
+        flash=float(flash),
         sequence_parallel=float(stack["sequence_parallel"]),
+        overlapped=float(stack["overlapped"]),
     )
 
 
@@ -207,7 +236,10 @@ def _model(catalog: Catalog, fields: Mapping[str, str]) -> Model:
     if fields["moe"] == "1":
         raise Unusable("the terms need more of a mixture of experts than the row says")
     origin = _origin(fields)
-    shape = {key: Figure(int(fields[key]), "count", origin) for key in ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")}
+    shape = {
+        key: Figure(int(fields[key]), "count", origin)
+        for key in ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
+    }
     identity = Identity(kind="model", id=fields["model"], name=fields["model"])
     plain = Model(
         identity=identity,

@@ -33,14 +33,12 @@ HIDDEN_TRAFFIC = 8
 """Times that a layer reads or writes the hidden state outside of matrix products: norms, residuals, dropout."""
 SCORE_TRAFFIC = 4
 """Times that a pass reads or writes the score matrix where no FlashAttention keeps it on the chip."""
-LAUNCH_S = 5e-6
-"""Start of a kernel [s]."""
-LAYER_KERNELS = 10
-"""Kernels of a layer per pass."""
-EXPERT_KERNELS = 30
-"""Further kernels per pass of a layer with experts: router, permutation, exchange."""
+LAUNCH_S = 600e-6
+"""Time that the host takes to start the kernels of a layer in a pass: some fifty kernels of 12 us [s]."""
+ROUTING_S = 200e-6
+"""Unit of what a layer takes in a pass to route tokens to experts, beside their exchange [s]."""
 CONSTANT_S = 0.01
-"""Unit of the constant of a step [s]."""
+"""Unit of the constants of a step [s]."""
 
 
 class Work(NamedTuple, Generic[Number]):
@@ -88,6 +86,8 @@ class Machine(NamedTuple, Generic[Number]):
     """Of its NICs, one way [bytes/s]."""
     domain: Number
     """GPUs that scale-up links connect."""
+    attention_share: Number
+    """Share of the 16-bit peak that the attention kernel reaches on such a GPU, as published."""
 
 
 class Split(NamedTuple, Generic[Number]):
@@ -115,6 +115,8 @@ class Split(NamedTuple, Generic[Number]):
     """1: FlashAttention; else 0."""
     sequence_parallel: Number
     """1 or 0."""
+    overlapped: Number
+    """1: collectives of replicas run beside matrix products; else 0."""
 
 
 class Terms(NamedTuple, Generic[Number]):
@@ -131,15 +133,19 @@ class Terms(NamedTuple, Generic[Number]):
     weights: Number
     update: Number
     launches: Number
+    routing: Number
     tensor: Number
     tensor_network: Number
     context: Number
     pipeline: Number
     data: Number
+    data_overlapped: Number
     gathers: Number
+    gathers_overlapped: Number
     exchange: Number
     exchange_network: Number
     constant: Number
+    constant_network: Number
 
 
 def lesser(one: Any, other: Any) -> Any:
@@ -186,7 +192,9 @@ def passes(recompute: float) -> float:
 
 
 @formula("parameters")
-def parameters_of_gpu(parameters: float, expert_parameters: float, tensor: float, pipeline: float, expert: float) -> float:
+def parameters_of_gpu(
+    parameters: float, expert_parameters: float, tensor: float, pipeline: float, expert: float
+) -> float:
     """Weights that a GPU works with."""
     return (parameters / tensor + expert_parameters / expert) / pipeline
 
@@ -226,9 +234,7 @@ def matrix_seconds(
 
 
 @formula("s")
-def narrow_seconds(
-    matrix: float, experts: float, tensor: float, hidden: float, expert_width: float
-) -> float:
+def narrow_seconds(matrix: float, experts: float, tensor: float, hidden: float, expert_width: float) -> float:
     """What matrix products lose where a GPU's share of a matrix is narrow."""
     return NARROW_WIDTH * (matrix * tensor / hidden + experts / expert_width)
 
@@ -257,6 +263,7 @@ def attention_seconds(
     flash: float,
     attention_recompute: float,
     plain_peak: float,
+    attention_share: float,
 ) -> float:
     """Attention scores and their product with the values; without FlashAttention the masked half is computed, too."""
     return (
@@ -268,7 +275,7 @@ def attention_seconds(
         / tensor
         * tokens
         * slots
-        / plain_peak
+        / (plain_peak * attention_share)
     )
 
 
@@ -327,27 +334,29 @@ def score_seconds(
 
 
 @formula("s")
-def weight_seconds(
-    parameters: float, passes: float, micro_batches: float, memory_bandwidth: float
-) -> float:
+def weight_seconds(parameters: float, passes: float, micro_batches: float, memory_bandwidth: float) -> float:
     """Weights that each micro-batch reads, and gradients that it adds to."""
     return parameters * (BYTES * passes + 2 * GRADIENT_BYTES) * micro_batches / memory_bandwidth
 
 
 @formula("s")
-def update_seconds(
-    parameters: float, sharded: float, data: float, context: float, memory_bandwidth: float
-) -> float:
+def update_seconds(parameters: float, sharded: float, data: float, context: float, memory_bandwidth: float) -> float:
     """The optimizer's step, on a share of the weights where its states are sharded."""
     return UPDATE_BYTES * parameters * (sharded / (data * context) + 1 - sharded) / memory_bandwidth
 
 
 @formula("s")
 def launch_seconds(
-    layers: float, expert_layers: float, share: float, passes: float, slots: float
+    layers: float, share: float, passes: float, slots: float, matrix: float, experts: float, attention: float
 ) -> float:
-    """Starts of kernels."""
-    return LAUNCH_S * (LAYER_KERNELS * layers + EXPERT_KERNELS * expert_layers) * share * passes * slots
+    """Starts of kernels by the host, as far as the GPU has to wait for them."""
+    return greater(0.0, LAUNCH_S * layers * share * passes * slots - matrix - experts - attention)
+
+
+@formula("s")
+def routing_seconds(expert_layers: float, share: float, passes: float, slots: float) -> float:
+    """A unit of what the routing of tokens to experts takes."""
+    return ROUTING_S * expert_layers * share * passes * slots
 
 
 @formula("s", "Korthikanti et al. 2022, arXiv 2205.05198, section 4.2: two all-reduces a layer and direction")
@@ -363,17 +372,7 @@ def tensor_seconds(
 ) -> float:
     """All-reduces of tensor parallelism."""
     return (
-        2
-        * (tensor - 1)
-        / tensor
-        * BYTES
-        * hidden
-        * layers
-        * (4 + 2 * recompute)
-        * share
-        * tokens
-        * slots
-        / bandwidth
+        2 * (tensor - 1) / tensor * BYTES * hidden * layers * (4 + 2 * recompute) * share * tokens * slots / bandwidth
     )
 
 
@@ -446,9 +445,7 @@ def expert_replicas(data: float, context: float, tensor: float, expert: float) -
 
 
 @formula("s")
-def gather_seconds(
-    gathers: float, parameters: float, replicas: float, micro_batches: float, bandwidth: float
-) -> float:
+def gather_seconds(gathers: float, parameters: float, replicas: float, micro_batches: float, bandwidth: float) -> float:
     """Weights that are gathered, and gradients that are scattered, for each micro-batch."""
     return gathers * BYTES * parameters * (replicas - 1) / replicas * micro_batches / bandwidth
 
@@ -487,16 +484,34 @@ def exchange_inside(exchanged: float, expert: float, domain: float, scale_up: fl
     return exchanged * lesser(1.0, domain / expert) / scale_up
 
 
-@formula("s")
-def exchange_outside(exchanged: float, expert: float, domain: float, network: float) -> float:
+@formula("s", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: a token crosses the network once per domain")
+def exchange_outside(exchanged: float, topk: float, expert: float, domain: float, network: float) -> float:
     """The all-to-all of experts that leaves a scale-up domain."""
-    return exchanged * (1 - lesser(1.0, domain / expert)) / network
+    return exchanged * (1 - lesser(1.0, domain / expert)) * lesser(topk, greater(1.0, expert / domain)) / topk / network
+
+
+@formula("s")
+def hidden(seconds: float, overlapped: float) -> float:
+    """Seconds of a collective that runs beside matrix products."""
+    return seconds * overlapped
+
+
+@formula("s")
+def exposed(seconds: float, overlapped: float) -> float:
+    """Seconds of a collective that nothing runs beside."""
+    return seconds * (1 - overlapped)
 
 
 @formula("s")
 def constant_seconds() -> float:
     """A unit of what a step takes whatever its size."""
     return CONSTANT_S
+
+
+@formula("s")
+def network_constant_seconds(gpus: float, domain: float) -> float:
+    """A unit of what a step takes in addition where it spans scale-up domains."""
+    return CONSTANT_S * (gpus > domain)
 
 
 @formula("count")
@@ -536,7 +551,8 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
     all_gpus = apply(product_of_degrees, apply(product_of_degrees, s.tensor, replicas), s.pipeline)
     matrix = apply(matrix_seconds, w.weights, tokens, share, times, lasting, s.tensor, m.peak)
     experts = apply(matrix_seconds, w.expert_weights, tokens, share, times, lasting, s.tensor, m.peak)
-    attended = (w.products, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute, m.plain_peak)
+    attended = (w.products, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute)
+    attention = apply(attention_seconds, *attended, m.plain_peak, m.attention_share)
     scored = (w.scores, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute, m.memory_bandwidth)
     widths = (w.split_width, w.hidden, w.layers, tokens, share, times, lasting, s.tensor, s.sequence_parallel)
     neighbours = apply(bandwidth_of_neighbours, s.tensor, *links)
@@ -549,6 +565,12 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
     exchanged = apply(
         exchanged_bytes, w.hidden, w.topk, w.expert_layers, tokens, share, s.recompute, lasting, s.tensor, s.expert
     )
+    ringed = apply(
+        add_seconds,
+        apply(data_seconds, w.parameters, s.tensor, s.pipeline, replicas, s.gathers, ring),
+        apply(data_seconds, w.expert_parameters, s.expert, s.pipeline, copies, s.gathers, copy_ring),
+    )
+    gathered = apply(gather_seconds, s.gathers, own, replicas, count, ring)
     passed = (w.hidden, tokens, count, s.tensor, s.pipeline, s.interleave, s.sequence_parallel)
     return Terms(
         matrix=matrix,
@@ -556,23 +578,23 @@ def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split:
         narrow=apply(narrow_seconds, matrix, experts, s.tensor, w.hidden, w.expert_width),
         short=apply(short_seconds, matrix, experts, tokens, s.tensor, s.expert, w.topk, w.experts),
         head=apply(head_seconds, w.head, tokens, count, s.tensor, m.plain_peak),
-        attention=apply(attention_seconds, *attended),
+        attention=attention,
         memory=apply(memory_seconds, *widths, m.memory_bandwidth),
         scores=apply(score_seconds, *scored),
         weights=apply(weight_seconds, own, times, count, m.memory_bandwidth),
         update=apply(update_seconds, own, s.sharded, s.data, s.context, m.memory_bandwidth),
-        launches=apply(launch_seconds, w.layers, w.expert_layers, share, times, lasting),
+        launches=apply(launch_seconds, w.layers, share, times, lasting, matrix, experts, attention),
+        routing=apply(routing_seconds, w.expert_layers, share, times, lasting),
         tensor=apply(inside, reduced, s.tensor, m.domain),
         tensor_network=apply(outside, reduced, s.tensor, m.domain),
         context=apply(context_seconds, w.kv_width, tokens, share, times, lasting, s.tensor, s.context, block),
         pipeline=apply(pipeline_seconds, *passed, stages),
-        data=apply(
-            add_seconds,
-            apply(data_seconds, w.parameters, s.tensor, s.pipeline, replicas, s.gathers, ring),
-            apply(data_seconds, w.expert_parameters, s.expert, s.pipeline, copies, s.gathers, copy_ring),
-        ),
-        gathers=apply(gather_seconds, s.gathers, own, replicas, count, ring),
+        data=apply(exposed, ringed, s.overlapped),
+        data_overlapped=apply(hidden, ringed, s.overlapped),
+        gathers=apply(exposed, gathered, s.overlapped),
+        gathers_overlapped=apply(hidden, gathered, s.overlapped),
         exchange=apply(exchange_inside, exchanged, s.expert, m.domain, m.scale_up),
-        exchange_network=apply(exchange_outside, exchanged, s.expert, m.domain, m.network),
+        exchange_network=apply(exchange_outside, exchanged, w.topk, s.expert, m.domain, m.network),
         constant=apply(constant_seconds),
+        constant_network=apply(network_constant_seconds, all_gpus, m.domain),
     )
