@@ -56,7 +56,13 @@ def gpu(record: Record) -> parts.Gpu:
         pod_link_gbps=record.figure("link_gbps", "Gb/s", "pod"),
         pcie_gbps=_pcie(record, "pcie"),
         scale_up=record.figure("scale_up", "bytes/s"),
+        flash_attention=_missing_kernel(record),
     )
+
+
+def _missing_kernel(record: Record) -> Figure | None:
+    """The word no, where a record says that there are no FlashAttention kernels."""
+    return Figure("no", "word", record.origin("flash_attention")) if record.value("flash_attention") is False else None
 
 
 def _pod_dimensions(record: Record) -> tuple[Figure, ...]:
@@ -301,6 +307,12 @@ _NOUGHT = ("ffn_dense", "shared", "dense_layers", "norms_per_layer", "window_lay
 _UNIT = {"context": "tokens", "window": "tokens"}
 
 
+def _weight_files(record: Record) -> dict[str, Figure]:
+    """Bytes of a model's weight files by number format."""
+    found = {name: record.figure(name, "bytes", "weight_files") for name in record.value("weight_files") or ()}
+    return {name: figure for name, figure in found.items() if figure is not None}
+
+
 def model(record: Record) -> parts.Model:
     """A record of kind model as data. Parameters that it does not give are counted from its shape.
 
@@ -324,6 +336,7 @@ def model(record: Record) -> parts.Model:
         router_bias=bool(record.value("router_bias")),
         output_gate=bool(record.value("output_gate")),
         values_are_keys=bool(record.value("attention_k_eq_v")),
+        weight_files=_weight_files(record),
         chunked=bool(record.value("chunked")),
     )
     if found := [_problem(record, key, message, "shape") for key, message in matrices.wrong(described)]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.core.provenance import Figure, Mark, Reference
@@ -91,6 +92,8 @@ class Gpu(NamedTuple):
     """Raw PCIe rate, one way."""
     scale_up: Figure | None = None
     """Scale-up bandwidth to other GPUs (NVLink, Infinity Fabric) [bytes/s], both directions together."""
+    flash_attention: Figure | None = None
+    """Word: no, for an accelerator without FlashAttention kernels; None: it has them."""
 
 
 class Nic(NamedTuple):
@@ -426,5 +429,7 @@ class Model(NamedTuple):
     """A matrix makes a gate for the output of attention, as in Qwen3-Next."""
     values_are_keys: bool = False
     """Layers with full attention make values of the keys, without a matrix, as in Gemma 4."""
+    weight_files: Mapping[str, Figure] = MappingProxyType({})
+    """Bytes of the published weight files by number format; where a format is not there its parameters are counted."""
     chunked: bool = False
     """Windows are chunks with fixed bounds, as in Llama 4."""

@@ -7,7 +7,7 @@ from datetime import date
 
 from bomgen.catalog.identity import slug, unavailable_message
 from bomgen.catalog.part_records import metres_of
-from bomgen.catalog.parts import Identity, Pdu, Rack
+from bomgen.catalog.parts import Identity, Model, Pdu, Rack
 from bomgen.core.diagnostics import Problem, Severity
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, first_given
@@ -191,18 +191,22 @@ def racks_have_room(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def context_of_model(plan: Plan, _: Source) -> Iterator[Problem]:
-    """No sequence and no request is longer than the model's context."""
-    block = "fine_tuning" if plan.training and plan.training.tuning else "training"
-    asked = [
-        (plan.training, plan.training.sequence if plan.training else None, f"{block}.sequence"),
-        (plan.inference, plan.inference.context if plan.inference else None, "inference.context"),
-    ]
-    for workload, tokens, path in asked:
-        most = workload.model.shape.get("context") if workload else None
-        if workload and tokens and most and tokens.value > most.value > 0:
-            name = workload.model.identity.name
-            text = f"{tokens.value} tokens are more than the context of {name}; at most {most.value}"
-            yield _at(plan, tokens, text, "range", f"workload.{path}")
+    """No request is longer than the model's context; a training sequence may be, which extends the context."""
+    training, inference = plan.training, plan.inference
+    if inference and inference.context and (most := _exceeded(inference.model, inference.context)):
+        tokens, name = inference.context.value, inference.model.identity.name
+        text = f"{tokens} tokens are more than the context of {name}; at most {most}"
+        yield _at(plan, inference.context, text, "range", "workload.inference.context")
+    if training and training.sequence and (most := _exceeded(training.model, training.sequence)):
+        name, block = training.model.identity.name, "fine_tuning" if training.tuning else "training"
+        text = message("beyond-context", sequence=training.sequence.value, model=name, context=most)
+        yield _at(plan, training.sequence, text, "context", f"workload.{block}.sequence", "warning")
+
+
+def _exceeded(model: Model, tokens: Figure) -> int | None:
+    """The context of a model that so many tokens exceed; None: they do not."""
+    most = model.shape.get("context")
+    return int(most.value) if most and tokens.value > most.value > 0 else None
 
 
 @rule

@@ -14,6 +14,9 @@ from bomgen.plan.commercial_terms import Operation, QuotePlan
 
 ESTIMATE = "estimate"
 """The word in place of a goodput that is to be worked out."""
+COUNTED, LEFT_OUT = "counted", "left_out"
+ACTIVATIONS, OPTIMIZER = "activations", "optimizer"
+"""What a training run may keep in host memory."""
 COMPUTE = "compute"
 STORAGE = "storage"
 IN_BAND = "in_band"
@@ -67,7 +70,10 @@ class Training(NamedTuple):
     achieved_tflops: Figure | None
     tokens_per_second_per_gpu: Figure | None
     attention: Figure
+    embedding: Figure
+    """Word: whether the input embedding counts in model FLOPs, COUNTED or LEFT_OUT."""
     recompute: Figure
+    """Word: none, selective, full; or auto, the least of them that fits."""
     flash_attention: Figure
     """Word, yes or no: attention scores are never stored, and recomputed in the backward pass."""
     parallel_efficiency: Figure
@@ -75,7 +81,8 @@ class Training(NamedTuple):
     """A share; or the word `estimate`: it follows from the interruptions of a cluster of that size."""
     sequence: Figure | None
     micro_batch: Figure
-    batch_tokens: Figure | None
+    batch_tokens: Figure
+    """Tokens of an optimizer step over the whole cluster."""
     optimizer: Figure
     gradient_precision: Figure
     zero: Figure
@@ -87,6 +94,8 @@ class Training(NamedTuple):
     """Read when they are asked for."""
     tuning: Tuning | None = None
     """None: pre-training, or another run that trains every weight from nothing."""
+    offload: tuple[str, ...] = ()
+    """What is kept in host memory: ACTIVATIONS, OPTIMIZER."""
 
 
 class PublishedRange(NamedTuple):
@@ -125,6 +134,8 @@ class Inference(NamedTuple):
     requests_per_minute: Figure | None
     tokens_per_second_per_gpu: Figure | None
     """Measured; None: estimated from a roofline."""
+    engine: Figure
+    """Word: vllm, sglang or tensorrt-llm; the memory that is left to it is assumed by it."""
     memory_share: Figure
     """Share of a GPU's memory that weights and KV cache may fill."""
     degrees: Degrees | None

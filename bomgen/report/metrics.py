@@ -52,6 +52,10 @@ def numbers(design: Design) -> dict[Path, Figure]:
         }
         for convention, mfu in run.mfu_by_convention.items():
             found["workload", "mfu_by_convention", convention] = mfu
+        for embedding, mfu in run.mfu_by_embedding.items():
+            found["workload", "mfu_by_embedding", embedding] = mfu
+        for counted, hfu in run.hfu_by_recomputation.items():
+            found["workload", "hfu_by_recomputation", counted] = hfu
     if sizing.opinions:
         found |= _opinions(sizing.opinions())
     if fit := sizing.fit:
@@ -178,6 +182,7 @@ def _memory(path: Path, memory: Memory) -> dict[Path, Figure | None]:
         (*path, "optimizer"): memory.optimizer,
         (*path, "activations"): memory.activations,
         (*path, "total"): memory.total,
+        (*path, "host"): memory.host,
     }
 
 

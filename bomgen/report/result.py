@@ -456,8 +456,16 @@ def _choices_of(report: Report) -> Iterator[Figure]:
     """Those of one cluster."""
     plan = report.plan
     if report.design.sizing.run and plan.training:
-        training = plan.training
-        yield from (training.precision, training.attention, training.recompute, training.flash_attention)
+        training, fit = plan.training, report.design.sizing.fit
+        yield from (
+            training.precision,
+            training.attention,
+            training.embedding,
+            training.recompute,
+            training.flash_attention,
+        )
+        if fit and fit.recompute:
+            yield fit.recompute
         yield from (training.optimizer, training.gradient_precision)
         if training.target_days and not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
@@ -468,7 +476,7 @@ def _choices_of(report: Report) -> Iterator[Figure]:
     if by_level and (storage.given or report.design.sizing.lost):
         yield storage.level
     if plan.inference:
-        yield from (plan.inference.precision, plan.inference.kv_precision)
+        yield from (plan.inference.precision, plan.inference.kv_precision, plan.inference.engine)
         if not (plan.cluster.gpus or plan.cluster.servers):
             yield plan.cluster.round_up_to
     for built in report.design.fabrics:

@@ -9,7 +9,7 @@ from math import ceil
 from bomgen.catalog.chassis import CARDS
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Assumed, Figure, first_given
+from bomgen.core.provenance import Assumed, Figure, Given, first_given
 from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
 from bomgen.design.assembly import BuiltFabric, Design, islands
@@ -297,7 +297,7 @@ def _training(designed: Design) -> Iterator[Problem]:
         text = message("bold-mfu", share=f"{float(mfu.value):.0%}", most=f"{float(BOLD_MFU):.0%}")
         yield Problem(first_given(mfu) or training.mark, "warning", text, "bold-mfu", "workload.mfu")
     batch, sequence = training.batch_tokens, training.sequence
-    if batch and sequence:
+    if sequence and isinstance(batch.origin, Given):
         least = sequence.value * training.micro_batch.value * split.data.value
         if batch.value < least:
             text = message("small-batch", batch=batch.value, replicas=split.data.value, least=least)

@@ -92,7 +92,37 @@ def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
-    run, servers, gpus, lost = _size_run(plan, workload, attached)
+    """The size of a cluster for a run, which recomputes what the plan says or the least that fits.
+
+    Of a split by hand that never fits, full recomputation needs the least memory; it is none where activations are not
+    known.
+
+    Raises Infeasible when nothing fits that the plan asks for. A default sequence length never breaks a plan: its
+    activations are left out with a warning.
+    """
+    refused: list[str] = []
+    for choice in parallelism.with_recomputation(workload):
+        run, servers, gpus, lost = _size_run(plan, choice, attached)
+        found = _fit(choice, plan.cluster, gpus)
+        if isinstance(found, Infeasible):
+            refused.append(found.message)
+        elif found.fits is False and found.warning and found.per_gpu.activations:
+            refused.append(found.warning)
+        else:
+            break
+    if not isinstance(found, Infeasible):
+        fit = parallelism.add_recomputation(found, choice.recompute, refused)
+    else:
+        length = workload.sequence
+        if length is None or isinstance(length.origin, Given):
+            raise found
+        choice = parallelism.with_recomputation(workload._replace(sequence=None))[0]
+        run, servers, gpus, lost = _size_run(plan, choice, attached)
+        without = _fit(choice, plan.cluster, gpus)
+        if isinstance(without, Infeasible):
+            raise without
+        warning = message("activations-left-out", length=length.value, shortage=found.message)
+        fit = parallelism.add_recomputation(without._replace(warning=warning), choice.recompute, ())
     days = training.days(workload, run, gpus)
     asked = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
     return Sizing(
@@ -103,7 +133,7 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
         gpus=gpus,
         days=days,
         tokens_per_second=training.tokens_per_second(workload, run, gpus),
-        fit=_fit(workload, plan.cluster, gpus),
+        fit=fit,
         lost=interruptions.add_interruptions(days, lost),
     )
 
@@ -209,18 +239,9 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
-def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit:
-    """How the run is split over GPUs. A default sequence length that does not fit is left out with a warning.
-
-    Raises Infeasible when nothing fits that the plan asks for.
-    """
-    per_server = cluster.server.gpus if cluster.server else None
+def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit | Infeasible:
+    """How the run is split over GPUs; the reason where nothing fits that the plan asks for."""
     try:
-        return parallelism.fit(workload, cluster.gpu, gpus, per_server)
+        return parallelism.fit(workload, cluster.gpu, gpus, cluster.server.gpus if cluster.server else None)
     except Infeasible as error:
-        length = workload.sequence
-        if length is None or isinstance(length.origin, Given):
-            raise
-        without = parallelism.fit(workload._replace(sequence=None), cluster.gpu, gpus, per_server)
-        warning = message("activations-left-out", length=length.value, shortage=error.message)
-        return without._replace(warning=warning)
+        return error

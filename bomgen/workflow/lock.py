@@ -76,6 +76,8 @@ class Lock(NamedTuple):
     """By the name of the alternative; that of the plan by none. Empty in an older lock."""
     digits: dict[str, int]
     """Of the numbers in names of devices, by what these begin with. Empty in an older lock."""
+    defaults: dict[str, str]
+    """What the assumptions came to that the result rested on, by their ids. Empty in an older lock."""
 
     def covers(self, part: str) -> bool:
         """Whether it says what a part costs, or that it has no price."""
@@ -160,6 +162,7 @@ def lock_of(name: str, content: bytes) -> Lock:
             for bill in data.get("bills", ())
         },
         digits=data.get("digits", {}),
+        defaults=data.get("defaults", {}),
     )
 
 

@@ -13,8 +13,10 @@ from bomgen.plan.commercial_terms import QuotePlan
 from bomgen.pricing.books.book import Price
 from bomgen.report.result import Report
 from bomgen.workflow.lock import RULE, Books, Lock, LockedBill, sets_rate
-from bomgen.workflow.lock_text import bills_of, digest_of_lines, digest_of_plan, digests
+from bomgen.workflow.lock_text import bills_of, defaults, digest_of_lines, digest_of_plan, digests
 
+ASSUMPTION = "assumption/"
+"""How the records begin whose values a lock names."""
 MAX_NAMED = 5
 """Names that a message lists at most."""
 
@@ -27,7 +29,8 @@ def stale(lock: Lock, report: Report, books: Books, source: Source, keys: Sequen
     """
     given = report.plan.quote._replace(exchange=books.rates)
     found = [
-        *_records(lock, digests(report)),
+        *_defaults(lock, defaults(report)),
+        *_records(lock, digests(report), _changed_defaults(lock, defaults(report))),
         *_books(lock, books, report),
         *_rates(lock, given, keys),
         *_unpinned(lock, report),
@@ -64,10 +67,30 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _records(lock: Lock, records: Mapping[str, str]) -> Iterator[str]:
-    """Records of the catalogue that say something else, or were not asked for then."""
-    changed = [name for name, digest in records.items() if lock.records.get(name, digest) != digest]
-    added = [name for name in records if name not in lock.records]
+def _defaults(lock: Lock, now: Mapping[str, str]) -> Iterator[str]:
+    """Defaults that are not what they were, and those that the result did not rest on then."""
+    if not lock.defaults:
+        return
+    changed = [f"{id} {lock.defaults[id]} -> {now[id]}" for id in _changed_defaults(lock, now)]
+    added = [f"{id} {value}" for id, value in now.items() if id not in lock.defaults]
+    if changed:
+        yield f"defaults have changed: {_listed(changed)}"
+    if added:
+        yield f"the plan rests on defaults that it did not rest on: {_listed(added)}"
+
+
+def _changed_defaults(lock: Lock, now: Mapping[str, str]) -> list[str]:
+    return [id for id, value in now.items() if lock.defaults.get(id, value) != value]
+
+
+def _records(lock: Lock, records: Mapping[str, str], named: Sequence[str]) -> Iterator[str]:
+    """Records of the catalogue that say something else, or were not asked for then; but for defaults `named` before."""
+    said = {ASSUMPTION + id for id in named}
+    changed = [
+        name for name, digest in records.items() if lock.records.get(name, digest) != digest and name not in said
+    ]
+    told = bool(lock.defaults)
+    added = [name for name in records if name not in lock.records and not (told and name.startswith(ASSUMPTION))]
     by = f"bomgen {lock.version} had other values" if lock.version != __version__ else "their values were different"
     if changed:
         yield f"the catalogue has changed: {_listed(changed)}: {by}"

@@ -58,6 +58,8 @@ def text(report: Report, files: Sequence[tuple[str, bytes]], digits: Mapping[str
     lines += [f"  {scalar(stem)}: {digits.get(stem, found)}" for stem, found in _digits(report).items()]
     lines.append("parts:")
     lines += [f"  - {scalar(name)}" for name in sorted(known)]
+    lines.append("defaults:" if defaults(report) else "defaults: {}")
+    lines += [f"  {id}: {scalar(value)}" for id, value in defaults(report).items()]
     lines.append("records:")
     lines += [f"  {name}: {scalar(found)}" for name, found in digests(report).items()]
     return "\n".join(lines) + "\n"
@@ -122,6 +124,11 @@ def bills_of(report: Report) -> dict[str, LockedBill]:
 def digests(report: Report) -> dict[str, str]:
     """The digests of the records of the catalogue that a result rests on, by kind and id."""
     return {f"{record.kind}/{record.id}": digest(record.source.text.encode()) for record in report.records}
+
+
+def defaults(report: Report) -> dict[str, str]:
+    """What the assumptions come to that a result rests on, by their ids, as their records write it."""
+    return {record.id: str(record.value("value")) for record in report.records if record.kind == "assumption"}
 
 
 def _locked(line: Mapping[str, Any]) -> list[Any]:

@@ -91,6 +91,7 @@ NOT_PROVOKED = {
     "{}; the fabric is to have {} of {}": "a reason of explain",
     "{}; the fullest GPU holds {}{}": "a reason of explain",
     "; it holds {} requests at a time": "a reason of explain",
+    "; recompute {} is the least that fits": "a reason of explain",
 }
 """Errors without a transcript, and why."""
 RULES_NOT_PROVOKED = {"rounding": "a search that has settled in every plan"}

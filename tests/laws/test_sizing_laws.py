@@ -84,7 +84,13 @@ def test_a_higher_stage_of_zero_never_needs_more(
                 run(
                     model,
                     {"gpu": "h100-sxm", "gpus": 256},
-                    **{"tokens": "1T", "zero": stage, "parallelism": split, "optimizer": optimizer},
+                    **{
+                        "tokens": "1T",
+                        "zero": stage,
+                        "parallelism": split,
+                        "optimizer": optimizer,
+                        "recompute": "none",
+                    },
                 )
             ),
             "workload.memory.per_gpu.total",

@@ -39,8 +39,11 @@ DEEPSEEK_V3 = {
     **{"parameters": 671026419200, "active_parameters": 37552297472, "layers": 61, "hidden": 7168, "heads": 128},
     **{"ffn_expert": 2048, "experts": 256, "topk": 8, "shared": 1, "dense_layers": 3},
 }
+ENOUGH = 10**12
+"""Tokens of a step with more micro-batches than any stage holds."""
 DEFAULTS: dict[str, Any] = {
     **{"tokens": 10**12, "epochs": 1, "precision": "bf16", "attention": "none", "recompute": "none"},
+    "embedding": "counted",
     **{
         "flash_attention": "no",
         "parallel_efficiency": 1,
@@ -50,7 +53,8 @@ DEFAULTS: dict[str, Any] = {
         "gradient_precision": "fp32",
     },
     **{"zero": 1, "flops_per_parameter_token": 6, "recompute_flops_per_parameter_token": 2},
-    **dict.fromkeys(("target_days", "mfu", "achieved_tflops", "tokens_per_second_per_gpu", "sequence", "batch_tokens")),
+    **dict.fromkeys(("target_days", "mfu", "achieved_tflops", "tokens_per_second_per_gpu", "sequence")),
+    "batch_tokens": ENOUGH,
 }
 
 
@@ -161,7 +165,7 @@ def test_a_found_split_fits_and_less_does_not(
         return
     assert found.fits is True
     assert found.per_gpu.total.value <= giga * GIGA
-    size = found.split.tensor.value * found.split.pipeline.value
+    size = found.split.tensor.value * found.split.pipeline.value * found.split.context.value
     assert gpus == size * found.split.data.value
     for tensor in (1, 2, 4, 8):
         for pipeline in (stages for stages in range(1, 33) if model["layers"] % stages == 0):
@@ -177,7 +181,7 @@ def test_no_gpu_holds_more_than_the_fullest(
     model: dict[str, int], tensor: int, pipeline: int, interleave: int, batches: int | None
 ) -> None:
     """The activations of all GPUs of a replica are at most as many times those of the fullest."""
-    tokens = None if batches is None else batches * 2048
+    tokens = ENOUGH if batches is None else batches * 2048
     run = training(model, sequence=2048, batch_tokens=tokens)
     degrees = split(tensor=tensor, pipeline=pipeline, interleave=interleave)
     fullest, all_gpus = memory.per_gpu(run, degrees), memory.replica(run, degrees)
@@ -288,7 +292,7 @@ def test_micro_batches_in_flight(
 ) -> None:
     """The first stage holds a micro-batch a stage, more when interleaved, and never more than the batch has."""
     model = {"parameters": 1000, "layers": 8, "hidden": 64, "heads": 8}
-    tokens = None if batches is None else batches * 16
+    tokens = ENOUGH if batches is None else batches * 16
     run = training(model, sequence=16, recompute="full", batch_tokens=tokens)
     stage = 16 * 2 * 64 * 2
     assert stage * first == activations(memory.per_gpu(run, split(**degrees)))
@@ -297,7 +301,8 @@ def test_micro_batches_in_flight(
 
 def test_context_parallelism_divides_the_tokens_of_a_gpu() -> None:
     """A GPU keeps the activations of its part of the sequence, whose scores still look at all of it."""
-    whole, half = (memory.per_gpu(training(LLAMA_65B, sequence=4096), split(context=degree)) for degree in (1, 2))
+    run = training(LLAMA_65B, sequence=4096)
+    whole, half = (memory.per_gpu(run, split(context=degree, data=2 // degree)) for degree in (1, 2))
     assert activations(whole) == 2 * activations(half)
     assert states(whole) == states(half)
 
@@ -449,7 +454,7 @@ def test_a_split_by_hand_that_is_too_large_is_a_warning() -> None:
         (LLAMA_65B, {"tensor": 8, "pipeline": 4}, 16, "= 32 GPUs; 32 GPUs are"),
         (LLAMA_65B, {"pipeline": 81}, 8100, "cuts 80 layers into more pieces than there are; at most 80"),
         (LLAMA_65B, {"expert": 2}, 16, "expert 2 on a model that has no experts; remove it"),
-        (MIXTRAL, {"expert": 3}, 16, "expert 3 does not divide the 16 replicas (data parallel); 2 or 4 does"),
+        (MIXTRAL, {"expert": 3}, 16, "expert 3 does not divide the 16 GPUs of data x context parallelism; 2 or 4 does"),
         (MIXTRAL, {"expert": 16}, 16, "expert 16 does not divide the 8 experts; 8 does"),
     ],
 )
@@ -481,7 +486,8 @@ def test_activations_that_nothing_holds_point_to_the_sequence() -> None:
     with pytest.raises(Infeasible) as caught:
         fit(run, gpu(80), given_(2048), given_(8))
     assert caught.value.because is run.sequence
-    assert "`recompute: selective` with `sequence: 16384` would fit" in caught.value.message
+    assert "tensor 8 x pipeline 1 x context 256 does not fit" in caught.value.message
+    assert "`flash_attention: true` would fit" in caught.value.message
 
 
 def test_every_number_has_an_origin_and_follows_from_its_formula() -> None:

@@ -31,6 +31,7 @@ LLAMA_70B = {"parameters": 70553706496, "layers": 80, "hidden": 8192, "heads": 6
 LATENT = {"parameters": 10**10, "layers": 61, "hidden": 7168, "heads": 128, "kv_lora_rank": 512, "rope_head_dim": 64}
 DEFAULTS: dict[str, Any] = {
     **{"precision": "fp16", "kv_precision": "fp16", "context": 4096, "concurrency": 1, "memory_share": Fraction(9, 10)},
+    "engine": "vllm",
     **dict.fromkeys(("batch", "output_tokens", "requests_per_minute", "tokens_per_second_per_gpu")),
 }
 
@@ -540,7 +541,7 @@ def test_the_chapter_says_why(keys: dict[str, Any], said: str, worked: Worked) -
 )
 def test_warnings(keys: dict[str, Any], cluster: dict[str, Any], rule: str, said: str, worked: Worked) -> None:
     """What does not fit or suffice is said at its place, with what would do, and the build goes on."""
-    asked = plan(**keys)
+    asked = plan(memory_share="90%", **keys)
     asked["cluster"] |= cluster
     (problem,) = [problem for problem in worked(asked).problems if problem.rule == rule]
     assert "warning" == problem.severity
@@ -550,7 +551,7 @@ def test_warnings(keys: dict[str, Any], cluster: dict[str, Any], rule: str, said
 
 def test_a_cluster_that_holds_all_requests_is_warned_of_none(worked: Worked) -> None:
     """The 484 requests that eight GPUs hold, and no more, are asked for."""
-    asked = plan(concurrency=484)
+    asked = plan(memory_share="90%", concurrency=484)
     asked["cluster"] |= {"gpus": 8}
     assert [] == [problem for problem in worked(asked).problems if problem.rule == "target-missed"]
 

@@ -172,6 +172,23 @@ def test_a_changed_record_of_the_catalogue_is_stale(plan: Path) -> None:
     assert "the catalogue has changed: switch/own-switch" in message
 
 
+def test_a_default_that_changed_is_named_with_what_it_was(plan: Path) -> None:
+    """A lock has the defaults that its result rested on; `--locked` refuses a plan whose defaults are others now."""
+    assert run("lock", "x.yaml").exit_code == 0
+    lock = plan.with_name("x.lock")
+    assert "  fabric-build-out: exact\n" in lock.read_text("utf-8")
+    record = next(line for line in lock.read_text("utf-8").splitlines() if "assumption/fabric-build-out: " in line)
+    amended(lock, "  fabric-build-out: exact\n", "  fabric-build-out: full\n")
+    amended(lock, record, f'  assumption/fabric-build-out: "{"0" * 64}"')
+    (message,) = warnings_of(plan)
+    assert "defaults have changed: fabric-build-out full -> exact" in message
+    assert run("check", "x.yaml", "--locked").exit_code == 1
+    amended(lock, "  fabric-build-out: full\n", "")
+    assert any(
+        "rests on defaults that it did not rest on: fabric-build-out exact" in each for each in warnings_of(plan)
+    )
+
+
 def test_another_program_that_counts_otherwise_is_told(plan: Path) -> None:
     """The same plan on the same prices and records, and another bill: the lock says what it was."""
     text, _ = lock_result(open_plan("x.yaml", None))

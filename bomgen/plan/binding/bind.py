@@ -33,16 +33,16 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     problems: list[Problem] = []
     root = PlanSection(source, (), catalog, problems)
     workload = root.below("workload")
+    bought = cluster(root.below("cluster"))
     run = serving = target = None
     if workload.has("training"):
-        run = training(workload.below("training"))
+        run = training(workload.below("training"), bought.gpu if bought else None)
     elif workload.has("fine_tuning"):
-        run = fine_tuning(workload.below("fine_tuning"))
+        run = fine_tuning(workload.below("fine_tuning"), bought.gpu if bought else None)
     elif workload.has("inference"):
         serving = inference(workload.below("inference"))
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
-    bought = cluster(root.below("cluster"))
     listed = root.below("fabrics")
     shared = converged(listed, bought.server if bought else None)
     described = (fabric(listed, name, shared) for name in listed.data if name not in shared[1:])

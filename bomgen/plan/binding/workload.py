@@ -26,19 +26,24 @@ from bomgen.plan.types import (
     Tuning,
 )
 
+WIDE = ("fp64", "fp32", "tf32", "bf16", "fp16")
+"""Precisions of 16 bits and more."""
 STORAGE_SERVER = "storage server"
 """What a storage server is called that has no name."""
 
 
-def training(section: PlanSection) -> Training | None:
-    """A training run; None when something in it is wrong, which the section notes."""
+def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
+    """A training run on a GPU; None when something in it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
     tokens = section.figure("tokens", "tokens")
     achieved = section.figure("achieved_tflops", "TFLOP/s")
     token_rate = section.figure("tokens_per_second_per_gpu", "tokens/s")
     measured = achieved is not None or token_rate is not None
-    mfu = section.figure("mfu", "share", None if measured else "training-mfu")
-    sequence = section.figure("sequence", "tokens") or (model.shape.get("context") if model else None)
+    precision = section.word("precision", "training-precision")
+    mfu = section.figure("mfu", "share", None if measured else _usual_mfu(model, precision))
+    flash = section.yes_or_no("flash_attention", "training-flash-attention")
+    if gpu and gpu.flash_attention and not section.has("flash_attention"):
+        flash = gpu.flash_attention
     if section.data.get("goodput") == ESTIMATE:
         goodput = section.word("goodput", "training-goodput")
     else:
@@ -48,18 +53,19 @@ def training(section: PlanSection) -> Training | None:
         mark=section.mark,
         epochs=section.quantity("epochs", "epochs", "training-epochs"),
         target_days=section.figure("target_days", "days"),
-        precision=section.word("precision", "training-precision"),
+        precision=precision,
         mfu=mfu,
         achieved_tflops=achieved,
         tokens_per_second_per_gpu=token_rate,
         attention=section.word("attention", "training-attention"),
+        embedding=section.word("embedding", "training-embedding"),
         recompute=section.word("recompute", "training-recompute"),
-        flash_attention=section.yes_or_no("flash_attention", "training-flash-attention"),
+        flash_attention=flash,
         parallel_efficiency=section.quantity("parallel_efficiency", "share", "training-parallel-efficiency"),
         goodput=goodput,
-        sequence=sequence,
+        sequence=section.figure("sequence", "tokens") or (_usual_sequence(section, model) if model else None),
         micro_batch=section.quantity("micro_batch", "count", "training-micro-batch"),
-        batch_tokens=section.figure("batch_tokens", "tokens"),
+        batch_tokens=section.quantity("batch_tokens", "tokens", "training-batch-tokens"),
         optimizer=section.word("optimizer", "training-optimizer"),
         gradient_precision=section.word("gradient_precision", "training-gradient-precision"),
         zero=section.quantity("zero", "count", "training-zero", zero=True),
@@ -67,13 +73,30 @@ def training(section: PlanSection) -> Training | None:
         flops_per_parameter_token=section.catalog.assumption("flops-per-parameter-token"),
         recompute_flops_per_parameter_token=section.catalog.assumption("recompute-flops-per-parameter-token"),
         published_runs=partial(part_records.published_runs, Catalog()),
+        offload=tuple(section.data.get("offload", ())),
     )
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
 
 
-def fine_tuning(section: PlanSection) -> Training | None:
-    """A fine-tuning run; None when something in it is wrong, which the section notes."""
-    run = training(section)
+def _usual_mfu(model: parts.Model | None, precision: Figure) -> str:
+    """The assumption of a utilisation: by kind of model, of mixtures of experts by precision."""
+    if model is None or not model.moe:
+        return "training-mfu"
+    return "training-mfu-experts" if precision.value in WIDE else "training-mfu-experts-narrow"
+
+
+def _usual_sequence(section: PlanSection, model: parts.Model) -> Figure | None:
+    """The length that models are usually trained with, at most a model's context; None where that is not known."""
+    context = model.shape.get("context")
+    if context is None:
+        return None
+    usual = section.catalog.assumption("training-sequence")
+    return usual if usual.value < context.value else context
+
+
+def fine_tuning(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
+    """A fine-tuning run on a GPU; None when something in it is wrong, which the section notes."""
+    run = training(section, gpu)
     modules = section.data.get("target_modules")
     tuning = Tuning(
         method=section.word("method", "fine-tuning-method"),
@@ -107,6 +130,7 @@ def inference(section: PlanSection) -> Inference | None:
     """A model to be served; None when something in it is wrong, which the section notes."""
     model = section.part("model", "model", part_records.model)
     precision = section.word("precision", "inference-precision")
+    engine = section.word("engine", "inference-engine")
     serving = partial(
         Inference,
         mark=section.mark,
@@ -118,7 +142,8 @@ def inference(section: PlanSection) -> Inference | None:
         output_tokens=section.figure("output_tokens", "tokens"),
         requests_per_minute=section.figure("requests_per_minute", "requests/min"),
         tokens_per_second_per_gpu=section.figure("tokens_per_second_per_gpu", "tokens/s"),
-        memory_share=section.quantity("memory_share", "share", "inference-memory-share"),
+        engine=engine,
+        memory_share=section.quantity("memory_share", "share", f"inference-memory-share-{engine.value}"),
         degrees=_degrees(section.below("parallelism")),
         compute_efficiency=_spread(section, "inference-compute-efficiency"),
         bandwidth_efficiency=_spread(section, "inference-bandwidth-efficiency"),

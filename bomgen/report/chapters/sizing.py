@@ -17,10 +17,12 @@ WORKLOAD = "workload"
 MEMORY: Path = (WORKLOAD, "memory")
 PARALLELISM: Path = (WORKLOAD, "parallelism")
 CONVENTIONS: Path = (WORKLOAD, "mfu_by_convention")
+EMBEDDING: Path = (WORKLOAD, "mfu_by_embedding")
+RECOMPUTATION: Path = (WORKLOAD, "hfu_by_recomputation")
 SECOND_OPINION: Path = (WORKLOAD, "second_opinion")
 PUBLISHED: Path = (WORKLOAD, "published_runs")
 LOST: Path = (WORKLOAD, "lost_time")
-APART = (MEMORY, PARALLELISM, CONVENTIONS, SECOND_OPINION, PUBLISHED, LOST)
+APART = (MEMORY, PARALLELISM, CONVENTIONS, EMBEDDING, RECOMPUTATION, SECOND_OPINION, PUBLISHED, LOST)
 """Numbers of the workload that have tables of their own."""
 
 
@@ -76,7 +78,8 @@ def _workload(writer: Writer) -> Iterator[Table]:
     id = "training" if plan.training else "target" if plan.compute else None
     if id:
         yield writer.table(id, tuple(writer.rows((WORKLOAD,), APART)))
-    yield _captioned(writer, "mfu-conventions", tuple(writer.rows(CONVENTIONS)))
+    conventions = (CONVENTIONS, EMBEDDING, RECOMPUTATION)
+    yield _captioned(writer, "mfu-conventions", tuple(row for path in conventions for row in writer.rows(path)))
 
 
 def _fit(writer: Writer) -> Iterator[Table]:
@@ -133,7 +136,7 @@ def _basis(writer: Writer) -> Iterator[Table]:
     figures = [
         figure
         for path, figure in writer.numbers.items()
-        if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST, CONVENTIONS)
+        if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST, CONVENTIONS, EMBEDDING, RECOMPUTATION)
     ]
     rows = tuple(
         Row(

@@ -31,6 +31,8 @@ def _training_reason(asked: Asked) -> Reason | None:
     because = (
         "the plan says so" if by_hand else "of the splits that fit the GPU, the one with the fewest GPUs a replica"
     )
+    if fit.recompute and fit.fits:
+        because += f"; recompute {fit.recompute.value} is the least that fits"
     return Reason(
         "workload.parallelism",
         f"{_degrees(degrees)}, {split.data.value} replicas",

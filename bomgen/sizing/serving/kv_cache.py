@@ -3,9 +3,10 @@
 Keys and values of every layer are kept for every token of a request: of all heads (MHA), of the groups that share them
 (GQA, MQA), or compressed to one latent vector (MLA). Layers with a window keep at most its tokens; sparse attention
 keeps all tokens and the keys of an indexer, but reads only chosen ones; linear attention and Mamba keep a state of
-fixed size, in the 32 bits that configurations ask for, and the last inputs of a convolution. Not counted: the scales of
-block formats (NF4 with double quantisation has 4.127 bits per value, MXFP4 4.25) and the memory of the serving program
-itself; `memory_share` leaves room for both.
+fixed size, in the 32 bits that configurations ask for, and the last inputs of a convolution. Weights are as large as
+the published files where their size is known. Not counted elsewhere: the scales of block formats (NF4 with double
+quantisation has 4.127 bits per value, MXFP4 4.25); nor the memory of the serving program itself, for which
+`memory_share` leaves room.
 """
 
 from __future__ import annotations
@@ -204,6 +205,12 @@ def _sum(parts: list[tuple[Formula, Figure]]) -> Figure:
     for add, part in more:
         total = add(total, part)
     return total
+
+
+def weights_of_model(inference: Inference) -> Figure:
+    """Weights of a served model [bytes]: as its published files are, else its parameters in the format served."""
+    precision = str(inference.precision.value)
+    return inference.model.weight_files.get(precision) or weights(inference.model.parameters, BYTES[precision])
 
 
 @formula("bytes")

@@ -153,8 +153,7 @@ def larger_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | No
 def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) -> Replica:
     """A replica with these degrees, and what it holds."""
     stages = equivalent_stages(inference.model, pipeline)
-    value = BYTES[str(inference.precision.value)]
-    weights = kv_cache.weights_of_gpu(kv_cache.weights(inference.model.parameters, value), tensor, stages)
+    weights = kv_cache.weights_of_gpu(kv_cache.weights_of_model(inference), tensor, stages)
     held = kv_cache.cache(inference)
     request = None
     if held is not None and inference.context is not None:

@@ -238,7 +238,7 @@ def serve(inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool)
     return Serving(
         need=need,
         replicas=replicas,
-        model=_held(kv.weights(inference.model.parameters, BYTES[str(inference.precision.value)]), request, requests),
+        model=_held(kv.weights_of_model(inference), request, requests),
         per_gpu=_held(found.weights, found.request, requests),
         in_estimate=_held(found.weights, found.request, need.estimate.batch) if need.estimate else None,
         gpu_memory=gpu.memory_bytes,

@@ -4,8 +4,8 @@ They follow Korthikanti et al. 2022; the micro-batches in flight follow the sche
 
 Where a model's own widths are known (heads, KV heads, the inside of its MLP, latent attention) they replace those of a
 GPT layer; for a GPT layer both are the same. FlashAttention keeps one sum per token and head in place of the scores; it
-is off unless the plan turns it on, as in the formula. A run whose sequence length is only the model's default context
-is never refused for its activations: they are left out with a warning, because nobody asked for that length.
+is on where the accelerator has it, and the published formulas are those without it. A run whose sequence length is only
+an assumption is never refused for its activations: they are left out with a warning, because nobody asked for it.
 
 Layers of several kinds count as the mean of them, as if the stages had equal shares of each. Layers with a window count
 as those with full attention, and norms as if every layer had attention and a block: a little more than is kept.
@@ -62,8 +62,9 @@ GATED_TENSORS = Figure(
         "medium",
     ),
 )
-FULL = "full"
-SELECTIVE = "selective"
+AUTO, NONE, SELECTIVE, FULL = "auto", "none", "selective", "full"
+LEAST_FIRST = (NONE, SELECTIVE, FULL)
+"""What a run recomputes, the least first; AUTO is the first of them that fits."""
 
 
 def bytes_of_token(training: Training, tensor: Figure, sequence_parallel: bool) -> Figure | None:
@@ -285,18 +286,31 @@ def activations_of_gpu(
     return ceil(token_bytes * Fraction(sequence * micro_batch, context) * (layers / Fraction(stages)) * held)
 
 
+@formula("bytes", "NVIDIA, Megatron Core, fine-grained activation offloading; MaxText, rematerialization: offload")
+def activations_beside_host(
+    token_bytes: Fraction,
+    sequence: int,
+    micro_batch: int,
+    context: int,
+    layers: int,
+    stages: Fraction,
+    held: Fraction,
+    layers_kept: int,
+) -> int:
+    """Activations that stay on a GPU of the first stage [bytes] while those of other layers are in host memory."""
+    return ceil(
+        token_bytes
+        * Fraction(sequence * micro_batch, context)
+        * min(layers / Fraction(stages) * held, Fraction(layers_kept))
+    )
+
+
 @formula("bytes")
 def activations_of_replica(
     token_bytes: Fraction, tensor: int, sequence: int, micro_batch: int, layers: int, pipeline: int, held: Fraction
 ) -> int:
     """Activations on all GPUs of a replica [bytes]; `held` is the sum of micro-batches in flight over all stages."""
     return ceil(token_bytes * tensor * sequence * micro_batch * Fraction(layers, pipeline) * held)
-
-
-@formula("micro-batches")
-def enough_micro_batches(pipeline: int) -> int:
-    """More micro-batches than any stage holds at a time, for a plan without a batch size."""
-    return 2 * pipeline
 
 
 @formula("micro-batches")

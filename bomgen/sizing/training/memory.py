@@ -13,13 +13,14 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Model
-from bomgen.core.provenance import Figure, formula
-from bomgen.plan.types import Training
+from bomgen.core.messages import message
+from bomgen.core.provenance import Assumed, Figure, Reference, formula, require
+from bomgen.plan.types import ACTIVATIONS, OPTIMIZER, Training
 from bomgen.sizing.training.activations import (
+    activations_beside_host,
     activations_of_gpu,
     activations_of_replica,
     bytes_of_token,
-    enough_micro_batches,
     held_by_all,
     held_by_all_interleaved,
     held_by_first,
@@ -27,6 +28,23 @@ from bomgen.sizing.training.activations import (
     micro_batches,
 )
 from bomgen.sizing.training.states import states_of_gpu, states_of_model
+
+OFFLOAD = "Ren et al. 2021, ZeRO-Offload, arXiv 2101.06840, section 4: optimizer states and its work on the CPU"
+LAYERS_KEPT = Figure(
+    2,
+    "layers",
+    Assumed(
+        message("layers-kept"),
+        message("layers-kept-why"),
+        (
+            Reference(
+                "NVIDIA, Transformer Engine, transformer_engine/pytorch/cpu_offload.py: double buffering",
+                "https://github.com/NVIDIA/TransformerEngine/blob/main/transformer_engine/pytorch/cpu_offload.py",
+            ),
+        ),
+        "medium",
+    ),
+)
 
 
 class ParallelSplit(NamedTuple):
@@ -51,6 +69,8 @@ class Memory(NamedTuple):
     """None: the model's shape or the sequence is not known."""
     total: Figure
     """Sum of the known parts."""
+    host: Figure | None = None
+    """Host memory beside a GPU [bytes]; None: the plan moves nothing there."""
 
 
 def replica(training: Training, split: ParallelSplit) -> Memory:
@@ -60,20 +80,52 @@ def replica(training: Training, split: ParallelSplit) -> Memory:
 
 def per_gpu(training: Training, split: ParallelSplit) -> Memory:
     """Memory of the fullest GPU of a run, which is in the first pipeline stage."""
-    states = states_of_gpu(
+    weights, gradients, optimizer = states_of_gpu(
         training,
         split.tensor,
         split.pipeline,
         equivalent_stages(training.model, split.pipeline),
         split.expert,
         split.data,
+        split.context,
     )
-    return _memory(states, _activations(training, split, _first_stage_activations))
+    activations, host = _activations(training, split, _first_stage_activations), None
+    if ACTIVATIONS in training.offload and activations is not None:
+        kept = require(_activations(training, split, _activations_beside_host), "their shape is known")
+        activations, host = kept, moved_activations(activations, kept)
+    if OPTIMIZER in training.offload:
+        host = moved_states(optimizer, host) if host else moved_states_alone(optimizer)
+        optimizer = optimizer_beside_host()
+    return _memory((weights, gradients, optimizer), activations)._replace(host=host)
 
 
 def _memory(states: tuple[Figure, Figure, Figure], activations: Figure | None) -> Memory:
     sum_ = total_of_states(*states) if activations is None else total(*states, activations)
     return Memory(*states, activations, sum_)
+
+
+@formula("bytes", OFFLOAD)
+def optimizer_beside_host() -> int:
+    """Optimizer states that stay on a GPU [bytes] while the optimizer runs in host memory: none."""
+    return 0
+
+
+@formula("bytes")
+def moved_activations(activations: int, kept: int) -> int:
+    """Activations of a GPU in host memory [bytes]."""
+    return activations - kept
+
+
+@formula("bytes", OFFLOAD)
+def moved_states_alone(optimizer: int) -> int:
+    """Optimizer states of a GPU in host memory [bytes]."""
+    return optimizer
+
+
+@formula("bytes", OFFLOAD)
+def moved_states(optimizer: int, activations: int) -> int:
+    """Optimizer states and activations of a GPU in host memory [bytes]."""
+    return optimizer + activations
 
 
 @formula("bytes")
@@ -121,20 +173,26 @@ def _activations(training: Training, split: ParallelSplit, place: _Place) -> Fig
     token = bytes_of_token(training, split.tensor, split.sequence_parallel)
     if training.sequence is None or layers is None or token is None:
         return None
-    if training.batch_tokens is None:
-        count = enough_micro_batches(split.pipeline)
-    else:
-        count = micro_batches(training.batch_tokens, training.sequence, training.micro_batch, split.data)
+    count = micro_batches(training.batch_tokens, training.sequence, training.micro_batch, split.data)
     return place(training, split, _Kept(token, training.sequence, layers, count))
 
 
 def _first_stage_activations(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:
+    return activations_of_gpu(*_first_stage(training, split, kept))
+
+
+def _activations_beside_host(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:
+    return activations_beside_host(*_first_stage(training, split, kept), LAYERS_KEPT)
+
+
+def _first_stage(training: Training, split: ParallelSplit, kept: _Kept) -> tuple[Figure, ...]:
+    """What the activations of the first stage follow from."""
     if split.interleave.value > 1:
         held = held_by_first_interleaved(split.pipeline, split.interleave, kept.micro_batches)
     else:
         held = held_by_first(split.pipeline, kept.micro_batches)
     stages = equivalent_stages(training.model, split.pipeline)
-    return activations_of_gpu(kept.token, kept.sequence, training.micro_batch, split.context, kept.layers, stages, held)
+    return kept.token, kept.sequence, training.micro_batch, split.context, kept.layers, stages, held
 
 
 def _replica_activations(training: Training, split: ParallelSplit, kept: _Kept) -> Figure:

@@ -1,12 +1,15 @@
 """How a training run is split over GPUs so that it fits: as the plan says, or with the fewest GPUs per replica.
 
 The order of the search follows Narayanan et al. 2021: tensor parallelism up to the GPUs of a server, then pipeline
-stages, and all other GPUs for replicas. Experts of a mixture are spread over the replicas as far as they must.
+stages, then parts of the sequence, and all other GPUs for replicas. Tensor parallelism beyond a server comes last. Of a
+pair of tensor and pipeline degrees no context degree needs less memory than that of all remaining GPUs, so that a pair
+that does not fit with it is not looked at further. Experts of a mixture are spread over the GPUs of data and context
+parallelism as far as they must, as Megatron Core folds their groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -21,12 +24,17 @@ from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.training import memory
-from bomgen.sizing.training.activations import FULL
+from bomgen.sizing.training.activations import AUTO, FULL, LEAST_FIRST
 from bomgen.sizing.training.memory import Memory, ParallelSplit
 
 MAX_REASONS = 3
 ZERO_STAGES = (1, 2, 3)
 
+_KORTHIKANTI = Reference(
+    "Korthikanti et al. 2022, Reducing Activation Recomputation in Large Transformer Models, section 5",
+    "https://arxiv.org/abs/2205.05198",
+    "2026",
+)
 _NARAYANAN = Reference(
     "Narayanan et al. 2021, Efficient Large-Scale Language Model Training on GPU Clusters, sections 3.2 and 3.3",
     "https://arxiv.org/abs/2104.04473",
@@ -58,6 +66,8 @@ class Fit(NamedTuple):
     """Of a split that was searched: why smaller ones do not fit, the largest first, and what was turned on."""
     warning: Message | None
     """Of a given split: that it exceeds the GPU's memory, or that its stages are unequal."""
+    recompute: Figure | None = None
+    """Word: what the run recomputes, where the program chose it."""
 
 
 def fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
@@ -68,6 +78,30 @@ def fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | No
     if training.parallelism is not None:
         return _check_given(training, training.parallelism, gpu, gpus, gpus_per_server)
     return _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
+
+
+def add_recomputation(found: Fit, recompute: Figure, refused: Sequence[str]) -> Fit:
+    """A split with what the run recomputes, and why less does not do, where the program chose it."""
+    if not isinstance(recompute.origin, Assumed):
+        return found
+    reasons = found.reasons
+    if refused and found.fits is not False:
+        less = LEAST_FIRST[len(refused) - 1]
+        chosen = message("recomputation-chosen", recompute=recompute.value, less=less, shortage=refused[-1])
+        reasons = (*reasons, chosen)
+    return found._replace(recompute=recompute, reasons=reasons)
+
+
+def with_recomputation(training: Training) -> tuple[Training, ...]:
+    """The run with what it recomputes: as given, else every choice, the least first."""
+    if training.recompute.value != AUTO:
+        return (training,)
+    name, why = message("recompute-degree"), message("recompute-why")
+    chosen = (Assumed(name, why, (_KORTHIKANTI,), "high", chosen=True) for _ in LEAST_FIRST)
+    return tuple(
+        training._replace(recompute=Figure(word, "word", origin))
+        for word, origin in zip(LEAST_FIRST, chosen, strict=True)
+    )
 
 
 @formula("count")
@@ -135,9 +169,9 @@ def _check(training: Training, given: Parallelism, gpus: Figure, gpus_per_server
         if not training.model.moe:
             message = f"expert {given.expert.value} on a model that has no experts; remove it"
             raise Infeasible(message, because=given.expert)
-        data = data_parallel(gpus, given.tensor, given.pipeline, given.context)
-        both = gcd(data.value, experts.value) if experts is not None else data.value
-        _must_divide("expert", given.expert, "replicas (data parallel)", data.value, both)
+        ranks = gpus.value // (given.tensor.value * given.pipeline.value)
+        both = gcd(ranks, experts.value) if experts is not None else ranks
+        _must_divide("expert", given.expert, "GPUs of data x context parallelism", ranks, both)
         if experts is not None:
             _must_divide("expert", given.expert, "experts", experts.value, both)
 
@@ -180,39 +214,46 @@ class _Candidate(NamedTuple):
 
     tensor: int
     pipeline: int
+    context: int
     expert: int
 
     @property
     def size(self) -> int:
-        return self.tensor * self.pipeline
+        return self.tensor * self.pipeline * self.context
 
     def __str__(self) -> str:
-        if self.expert > 1:
-            return message("split-of-experts", tensor=self.tensor, pipeline=self.pipeline, expert=self.expert)
-        return message("split-of", tensor=self.tensor, pipeline=self.pipeline)
+        text = message("split-of", tensor=self.tensor, pipeline=self.pipeline)
+        if self.context > 1:
+            text = message("split-with", split=text, degree="context", ways=self.context)
+        return message("split-with", split=text, degree="expert", ways=self.expert) if self.expert > 1 else text
 
 
 def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure) -> Fit:
-    """The split with the fewest GPUs per replica that fits; equal stages come before unequal ones."""
+    """The split with the fewest GPUs per replica that fits.
+
+    Tensor parallelism within a server comes before wider, and stages and parts of a sequence that are equal before
+    unequal ones.
+    """
     refused: list[_Candidate] = []
-    for equal in (True, False):
-        for widest in _candidates(training, gpus.value, gpus_per_server.value, equal):
-            if _fits(_need(training, widest, gpus), gpu) is False:
-                refused.append(widest)
-                continue
-            chosen = next(
-                candidate
-                for candidate in _narrow_experts(training, widest, gpus.value)
-                if _fits(_need(training, candidate, gpus), gpu) is not False
-            )
-            return _fit_of(training, chosen, refused, gpu, gpus)
+    for wide, even in product((False, True), (True, False)):
+        tensors = _tensor_degrees(training, gpus.value, gpus_per_server.value, wide)
+        chosen: _Candidate | None = None
+        for tensor, pipeline in _pairs(training, gpus.value, tensors, even):
+            if chosen and (tensor * pipeline, 1) >= (chosen.size, chosen.context):
+                break
+            found = _narrowest_context(training, gpu, gpus, (tensor, pipeline), even, refused)
+            if found and (chosen is None or (found.size, found.context) < (chosen.size, chosen.context)):
+                chosen = found
+        if chosen:
+            return _fit_of(training, _narrow_experts(training, chosen, gpu, gpus), refused, gpu, gpus)
     raise _nothing_fits(training, refused, gpu, gpus, gpus_per_server)
 
 
 def _fit_of(training: Training, chosen: _Candidate, refused: list[_Candidate], gpu: Gpu, gpus: Figure) -> Fit:
     split = _split(chosen, gpus)
     need = memory.per_gpu(training, split)
-    smaller = sorted((one for one in refused if one.size <= chosen.size), key=lambda one: one.size, reverse=True)
+    alike = (one for one in refused if one.size <= chosen.size and (one.context == 1 or chosen.context > 1))
+    smaller = sorted(alike, key=lambda one: one.size, reverse=True)
     reasons = [_reason(training, candidate, gpu, gpus) for candidate in smaller[:MAX_REASONS]]
     if split.sequence_parallel:
         reasons.append(message("sequence-parallelism-on"))
@@ -228,35 +269,59 @@ def _fit_of(training: Training, chosen: _Candidate, refused: list[_Candidate], g
     )
 
 
-def _candidates(training: Training, gpus: int, gpus_per_server: int, equal: bool) -> Iterator[_Candidate]:
-    """The splits of a model, fewest GPUs per replica first, tensor before pipeline; experts spread to the most."""
-    shape = training.model.shape
-    heads, layers = shape.get("heads"), shape.get("layers")
-    if layers is None and not equal:
-        return
-    tensors = [
-        tensor
-        for tensor in divisors(gpus_per_server)
-        if gpus % tensor == 0 and (heads is None or heads.value % tensor == 0)
-    ]
+def _tensor_degrees(training: Training, gpus: int, gpus_per_server: int, wide: bool) -> list[int]:
+    """The degrees that divide GPUs and heads: within a server, or those that are wider."""
+    heads = training.model.shape.get("heads")
+    whole = gcd(gpus, heads.value) if heads is not None else gpus
+    return [tensor for tensor in divisors(whole) if (gpus_per_server % tensor != 0) is wide]
+
+
+def _pairs(training: Training, gpus: int, tensors: Iterable[int], even: bool) -> list[tuple[int, int]]:
+    """Tensor and pipeline degrees, fewest GPUs first, tensor before pipeline; with `even` stages are equal."""
+    layers = training.model.shape.get("layers")
     pairs = [(tensor, pipeline) for tensor in tensors for pipeline in divisors(gpus // tensor)]
-    for tensor, pipeline in sorted(pairs, key=lambda pair: (pair[0] * pair[1], -pair[0])):
-        fits_layers = layers is None or (pipeline <= layers.value and (layers.value % pipeline == 0) is equal)
-        if fits_layers:
-            yield _Candidate(tensor, pipeline, _expert_degrees(training, gpus // (tensor * pipeline))[-1])
+    if layers is not None:
+        pairs = [pair for pair in pairs if pair[1] <= layers.value and (not even or layers.value % pair[1] == 0)]
+    return sorted(pairs, key=lambda pair: (pair[0] * pair[1], -pair[0]))
 
 
-def _narrow_experts(training: Training, widest: _Candidate, gpus: int) -> list[_Candidate]:
-    """A candidate with its experts spread over more and more replicas."""
-    return [widest._replace(expert=expert) for expert in _expert_degrees(training, gpus // widest.size)]
+def _narrowest_context(
+    training: Training,
+    gpu: Gpu,
+    gpus: Figure,
+    pair: tuple[int, int],
+    even: bool,
+    refused: list[_Candidate],
+) -> _Candidate | None:
+    """The candidate with the fewest parts of a sequence that fits; what does not is added to `refused`."""
+    ranks = gpus.value // prod(pair)
+    widest = _Candidate(*pair, ranks, _expert_degrees(training, ranks)[-1])
+    sequence = training.sequence.value if training.sequence is not None else 1
+    contexts = [ways for ways in divisors(ranks) if ways <= sequence and not (even and sequence % ways)]
+    if _fits(_need(training, widest, gpus), gpu) is False:
+        contexts = sorted({contexts[0], contexts[-1]})
+    for context in contexts:
+        candidate = widest._replace(context=context)
+        if _fits(_need(training, candidate, gpus), gpu) is not False:
+            return candidate
+        if candidate not in refused:
+            refused.append(candidate)
+    return None
 
 
-def _expert_degrees(training: Training, data: int) -> list[int]:
-    """The numbers of replicas that experts can be spread over; 1 for a model without experts."""
+def _narrow_experts(training: Training, widest: _Candidate, gpu: Gpu, gpus: Figure) -> _Candidate:
+    """The candidate with its experts spread over as few GPUs as fit."""
+    degrees = _expert_degrees(training, gpus.value // (widest.tensor * widest.pipeline))
+    narrower = (widest._replace(expert=expert) for expert in degrees)
+    return next(one for one in narrower if _fits(_need(training, one, gpus), gpu) is not False)
+
+
+def _expert_degrees(training: Training, ranks: int) -> list[int]:
+    """The numbers of GPUs that experts can be spread over; 1 for a model without experts."""
     experts = training.model.shape.get("experts")
     if experts is None:
         return [1]
-    return [degree for degree in divisors(experts.value) if data % degree == 0]
+    return [degree for degree in divisors(experts.value) if ranks % degree == 0]
 
 
 def _need(training: Training, candidate: _Candidate, gpus: Figure) -> Memory:
@@ -267,14 +332,15 @@ def _split(candidate: _Candidate, gpus: Figure) -> ParallelSplit:
     one = _chosen(message("degree"), 1, message("degree-why"))
     tensor = _chosen(message("tensor-degree"), candidate.tensor, message("split-why"))
     pipeline = _chosen(message("pipeline-stages"), candidate.pipeline, message("split-why"))
+    context = _chosen(message("context-degree"), candidate.context, message("split-why"))
     expert = _chosen(message("expert-degree"), candidate.expert, message("expert-why"))
     return ParallelSplit(
         tensor=tensor,
         pipeline=pipeline,
         interleave=one,
-        context=one,
+        context=context,
         expert=expert,
-        data=data_parallel(gpus, tensor, pipeline, one),
+        data=data_parallel(gpus, tensor, pipeline, context),
         sequence_parallel=candidate.tensor > 1,
     )
 
@@ -387,7 +453,9 @@ def _nothing_fits(
     training: Training, refused: list[_Candidate], gpu: Gpu, gpus: Figure, gpus_per_server: Figure
 ) -> Infeasible:
     """The error when no candidate fits: the best candidate, what it lacks, and numbers of GPUs that are enough."""
-    best = min(refused, key=lambda candidate: (_need(training, candidate, gpus).total.value, candidate.size))
+    server = gpus_per_server.value
+    within = [candidate for candidate in refused if server % candidate.tensor == 0] or refused
+    best = min(within, key=lambda candidate: (_need(training, candidate, gpus).total.value, candidate.size))
     reason = _reason(training, best, gpu, gpus)
     text = message("no-split-fits", gpus=gpus.value, reason=reason)
     if counts := _counts_that_fit(training, gpu, gpus, gpus_per_server):
@@ -407,25 +475,19 @@ def _counts_that_fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server
     """The nearest numbers of GPUs, in whole servers, that fit with the fewest GPUs per replica."""
     layers = training.model.shape.get("layers")
     stages = divisors(layers.value) if layers is not None else []
-    heads = training.model.shape.get("heads")
     server = gpus_per_server.value
-    tensors = [tensor for tensor in divisors(server) if heads is None or heads.value % tensor == 0]
+    tensors = _tensor_degrees(training, server, server, wide=False)
     for tensor, pipeline in sorted(product(tensors, stages), key=prod):
         step = lcm(tensor * pipeline, server)
         below = gpus.value // step * step
         counts = [
             count
             for count in (below, below + step)
-            if count and _fits(_widest_need(training, tensor, pipeline, replace(gpus, value=count)), gpu) is not False
+            if count and _narrowest_context(training, gpu, replace(gpus, value=count), (tensor, pipeline), True, [])
         ]
         if counts:
             return counts
     return []
-
-
-def _widest_need(training: Training, tensor: int, pipeline: int, gpus: Figure) -> Memory:
-    degrees = _expert_degrees(training, gpus.value // (tensor * pipeline))
-    return _need(training, _Candidate(tensor, pipeline, degrees[-1]), gpus)
 
 
 def _first_given(*figures: Figure) -> Figure:

@@ -21,12 +21,12 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, Figure, formula, require
 from bomgen.core.units import TERA
-from bomgen.plan.types import Training
+from bomgen.plan.types import COUNTED, LEFT_OUT, Training
 from bomgen.sizing import attention_flops
 from bomgen.sizing.attention_flops import NONE
 from bomgen.sizing.peak_flops import peak_flops
 from bomgen.sizing.training import fine_tuning
-from bomgen.sizing.training.activations import FULL
+from bomgen.sizing.training.activations import FULL, SELECTIVE
 
 SECONDS_A_DAY = 24 * 60 * 60
 
@@ -48,6 +48,10 @@ class TrainingRun(NamedTuple):
     """Before parallel efficiency and goodput."""
     mfu_by_convention: Mapping[str, Figure]
     """MFU at the same speed with attention FLOPs counted as none, causal or full; empty when they cannot be counted."""
+    mfu_by_embedding: Mapping[str, Figure]
+    """MFU at the same speed with the input embedding counted or left out; empty when both are the same or not known."""
+    hfu_by_recomputation: Mapping[str, Figure]
+    """HFU of selective recomputation, from first principles and as printed; empty of another run."""
     goodput: Figure
     """As given by the plan, or estimated."""
     gpus_required: Figure | None
@@ -58,6 +62,18 @@ class TrainingRun(NamedTuple):
 def parameter_flops(flops_per_parameter_token: int, active_parameters: int, tokens: int, epochs: int) -> int:
     """Forward and backward FLOPs of all matrix products with parameters."""
     return flops_per_parameter_token * active_parameters * tokens * epochs
+
+
+@formula("parameters")
+def parameters_without_embedding(active_parameters: int, vocab: int, hidden: int) -> int:
+    """Active parameters without the input embedding, which is looked up and not multiplied."""
+    return active_parameters - vocab * hidden
+
+
+@formula("FLOPs", source="Korthikanti et al. 2022, arXiv 2205.05198, eq. 8: 1 + s / (3 h) in place of 1 + s / (6 h)")
+def flops_with_attention_twice(model_flops: int, attention_part: int) -> int:
+    """Hardware FLOPs of selective recomputation as printed: the attention of a whole step counts twice."""
+    return model_flops + attention_part
 
 
 @formula("FLOPs")
@@ -175,14 +191,16 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRu
     """
     model = training.model
     peak = peak_flops(peak_tflops)
-    plain = _parameter_flops(training)
+    usual = _parameter_flops(training, training.model.active_parameters)
+    counted = _counted_parameters(training, str(training.embedding.value))
+    plain = usual if counted is training.model.active_parameters else _parameter_flops(training, counted)
     model_flops, attention = plain, None
     if training.attention.value != NONE:
         attention = attention_flops.attention_flops_of_run(training, training.attention)
         model_flops = sum_of_flops(plain, attention)
     hardware = _hardware(training, model_flops, attention)
     a_token = model_flops_per_token(model_flops, training.tokens, training.epochs)
-    mfu = _utilisation(training, plain, model_flops, hardware, peak, a_token)
+    mfu = _utilisation(training, usual, model_flops, hardware, peak, a_token)
     hfu = hardware_utilisation(mfu, model_flops, hardware)
     required = None
     if training.target_days:
@@ -190,6 +208,8 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRu
         required = gpus_for_days(training.target_days, model_flops, peak, mfu, efficiency, goodput)
     return TrainingRun(
         mfu_by_convention=_mfu_by_convention(training, plain, model_flops, mfu),
+        mfu_by_embedding=_mfu_by_embedding(training, model_flops, mfu, attention),
+        hfu_by_recomputation=_hfu_by_recomputation(training, model_flops, attention, mfu, hfu),
         tokens_per_second_per_gpu=rate_of_gpu(peak, mfu, a_token),
         parameters=model.parameters,
         active_parameters=model.active_parameters,
@@ -205,9 +225,19 @@ def size(training: Training, peak_tflops: Figure, goodput: Figure) -> TrainingRu
     )
 
 
-def _parameter_flops(training: Training) -> Figure:
+def _counted_parameters(training: Training, embedding: str) -> Figure:
+    """The active parameters that count in model FLOPs; all of them where the input embedding is not known."""
+    model = training.model
+    vocab, hidden = model.shape.get("vocab"), model.shape.get("hidden")
+    if embedding == COUNTED or model.tied or vocab is None or hidden is None:
+        return model.active_parameters
+    others = parameters_without_embedding(model.active_parameters, vocab, hidden)
+    return others if others.value > 0 else model.active_parameters
+
+
+def _parameter_flops(training: Training, active: Figure) -> Figure:
     """Forward and backward FLOPs of all matrix products with parameters, including frozen weights and adapters."""
-    active, each = training.model.active_parameters, training.flops_per_parameter_token
+    each = training.flops_per_parameter_token
     if training.tuning is None or not fine_tuning.adapts(training):
         return parameter_flops(each, active, training.tokens, training.epochs)
     frozen, extra = training.tuning.frozen_flops_per_parameter_token, fine_tuning.active_adapters(training)
@@ -218,7 +248,7 @@ def _hardware(training: Training, model_flops: Figure, attention: Figure | None)
     """Model FLOPs plus recomputed FLOPs: of parameters in full recomputation, of attention in either mode."""
     again = None
     if training.recompute.value == FULL:
-        works = training.model.active_parameters
+        works = _counted_parameters(training, str(training.embedding.value))
         if fine_tuning.adapts(training):
             works = fine_tuning.sum_of_parameters(works, fine_tuning.active_adapters(training))
         each = training.recompute_flops_per_parameter_token
@@ -245,6 +275,34 @@ def _mfu_by_convention(training: Training, plain: Figure, model_flops: Figure, m
             )
             shares[convention] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
     return shares
+
+
+def _mfu_by_embedding(
+    training: Training, model_flops: Figure, mfu: Figure, attention: Figure | None
+) -> dict[str, Figure]:
+    """The run's MFU with the input embedding counted and left out, for comparison with published values."""
+    shares = {}
+    for embedding in (COUNTED, LEFT_OUT):
+        if embedding == training.embedding.value:
+            shares[embedding] = mfu
+            continue
+        active = _counted_parameters(training, embedding)
+        if embedding == LEFT_OUT and active is training.model.active_parameters:
+            return {}
+        other = _parameter_flops(training, active)
+        counted = sum_of_flops(other, attention) if attention else other
+        shares[embedding] = attention_flops.mfu_of_convention(mfu, model_flops, counted)
+    return shares if shares[COUNTED].value != shares[LEFT_OUT].value else {}
+
+
+def _hfu_by_recomputation(
+    training: Training, model_flops: Figure, attention: Figure | None, mfu: Figure, hfu: Figure
+) -> dict[str, Figure]:
+    """The HFU of selective recomputation from first principles, and as its paper prints it."""
+    if training.recompute.value != SELECTIVE or attention is None:
+        return {}
+    twice = flops_with_attention_twice(model_flops, attention)
+    return {"first_principles": hfu, "korthikanti": hardware_utilisation(mfu, model_flops, twice)}
 
 
 def _utilisation(

@@ -1,6 +1,7 @@
 """Model states of a training run: weights, gradients and optimizer states, of the model and of the fullest GPU.
 
-They follow Rajbhandari et al. 2019 (ZeRO), whose stages 1 to 3 shard one kind of state after the other over replicas.
+They follow Rajbhandari et al. 2019 (ZeRO), whose stages 1 to 3 shard one kind of state after the other over replicas,
+and over the GPUs of context parallelism, which hold the same weights.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from bomgen.plan.types import Training
 from bomgen.sizing.training import fine_tuning
 
 ZERO = "Rajbhandari et al. 2019, ZeRO"
+SHARDED_OVER = "Megatron Core, distributed optimizer: data-parallel ranks with those of context parallelism"
 _ZERO = Reference(
     "Rajbhandari et al. 2019, ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, section 3.1",
     "https://arxiv.org/abs/1910.02054",
@@ -90,7 +92,7 @@ def trainable_parameters(training: Training) -> Figure:
 
 
 def states_of_gpu(
-    training: Training, tensor: Figure, pipeline: Figure, stages: Figure, expert: Figure, data: Figure
+    training: Training, tensor: Figure, pipeline: Figure, stages: Figure, expert: Figure, data: Figure, context: Figure
 ) -> tuple[Figure, Figure, Figure]:
     """Weights, gradients and optimizer states of the fullest GPU [bytes].
 
@@ -108,7 +110,7 @@ def states_of_gpu(
         local = parameters_of_gpu(parameters, tensor, stages)
     else:
         local = parameters_of_gpu_with_experts(parameters, experts, tensor, stages, expert)
-    share = parameters_of_gpu_by_zero(parameters, tensor, stages, data)
+    share = parameters_of_gpu_by_zero(parameters, tensor, stages, data, context)
     return (
         weights_of_gpu(local, share, training.zero, weight),
         gradients_of_gpu(local, share, training.zero, gradient),
@@ -210,10 +212,13 @@ def parameters_of_gpu(parameters: int, tensor: int, stages: Fraction) -> Fractio
 def parameters_of_full_stages(
     parameters: int, embeddings: int, embedding: int, layers: int, pipeline: int, stages: Fraction
 ) -> Fraction:
-    """Parameters of `stages` stages as full as the fullest: one with most layers, or the first with an embedding."""
+    """Parameters of `stages` stages as full as the fullest: one with most layers, or one with an embedding.
+
+    The stages with an embedding have the fewest layers that leave all others at most one more.
+    """
     return Fraction(stages) * max(
         Fraction(parameters - embeddings, layers) * ceil(Fraction(layers, pipeline)),
-        Fraction(parameters - embeddings, layers) * (layers // pipeline) + embedding,
+        Fraction(parameters - embeddings, layers) * ((layers + embeddings // embedding - 1) // pipeline) + embedding,
     )
 
 
@@ -225,10 +230,10 @@ def parameters_of_gpu_with_experts(
     return (parameters - expert_parameters + Fraction(expert_parameters, expert)) / (tensor * stages)
 
 
-@formula("parameters", f"{ZERO}, section 5")
-def parameters_of_gpu_by_zero(parameters: int, tensor: int, stages: Fraction, data: int) -> Fraction:
+@formula("parameters", f"{ZERO}, section 5; {SHARDED_OVER}")
+def parameters_of_gpu_by_zero(parameters: int, tensor: int, stages: Fraction, data: int, context: int) -> Fraction:
     """Parameters whose sharded states a GPU holds; experts have fewer replicas and as many fewer per GPU."""
-    return Fraction(parameters) / (tensor * stages * data)
+    return Fraction(parameters) / (tensor * stages * data * context)
 
 
 @formula("bytes", f"{ZERO}, section 5.3: stage 3")
