@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import numpy as np
-from evaluate import by_label, everything, factors, leave_out, quantile
+from evaluate import KINDS, by_label, everything, factors, leave_out, quantile
 from hierarchy import BASE_SPREAD, CLUSTER, LEVELS, NOISE, OTHER_BASE_SPREAD, PRIOR, TERMS, Array, Fit, Table
 
 from bomgen.catalog.files import Catalog
@@ -18,8 +18,8 @@ from bomgen.sizing.prediction.fitted import FILE
 DIGITS = 4
 PRIOR_SHARE = 0.8
 """A term whose spread is still this share of its prior's rests on the prior."""
-WITHIN = 0.68
-"""Share of the rows of a cluster whose log errors are at most the spread within clusters."""
+WIDE = 90
+"""Percent of the rows that the spread within clusters is chosen to hold."""
 
 
 def main() -> None:
@@ -29,7 +29,11 @@ def main() -> None:
     fit = Fit(table, everything(table))
     steps, spreads = leave_out(table, by_label(table.labels[CLUSTER]))
     path = folder("data") / "measured" / FILE
-    content = fitted(table, fit, len(left_out)) | {"factors": rounded_factors(factors(table, steps, spreads))}
+    wide = factors(table, steps, spreads)
+    content = fitted(table, fit, len(left_out)) | {
+        "factors": rounded_factors(wide),
+        "within": within(table, steps, wide),
+    }
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print(f"{path}: {len(table)} rows, {len(left_out)} left out")
 
@@ -39,7 +43,6 @@ def fitted(table: Table, fit: Fit, left_out: int) -> dict[str, Any]:
     base_spread = np.array([BASE_SPREAD.get(name, OTHER_BASE_SPREAD) for name in TERMS])
     spread, deviations = fit.spread(), {level.name: level for level in LEVELS}
     cluster = deviations[CLUSTER]
-    errors = np.abs(np.log(fit.predict(table, everything(table), with_cluster=True) / table.step))
     return {
         "rows_sha256": digest(rows.ROWS),
         "facts_sha256": digest(rows.FACTS),
@@ -58,13 +61,29 @@ def fitted(table: Table, fit: Fit, left_out: int) -> dict[str, Any]:
         "spread": {
             "overall": round(float(np.hypot(NOISE, cluster.overall)), DIGITS),
             "terms": rounded(np.hypot(spread, cluster.spreads())),
-            "within": round(quantile(errors, table.labels[CLUSTER], WITHIN), DIGITS),
             "unseen": {
                 name: {"overall": deviations[name].overall, "terms": rounded(deviations[name].spreads())}
                 for name in ("generation", "precision")
             },
         },
     }
+
+
+def within(table: Table, steps: Array, wide: dict[str, dict[int, float]]) -> dict[str, float]:
+    """The spread that is left of a cluster once its mean deviation is known, by kind of model.
+
+    So many spreads as an interval of 90 % is wide hold 90 % of the rows around the mean of their cluster.
+    """
+    logs, clusters, found = np.log(steps / table.step), table.labels[CLUSTER], {}
+    for moe, kind in KINDS.items():
+        around = np.full(len(table), np.nan)
+        for rows_of in by_label(clusters):
+            own = rows_of[table.moe[rows_of] == moe]
+            if len(own) > 1:
+                around[own] = np.abs(logs[own] - logs[own].mean())
+        used = ~np.isnan(around)
+        found[kind] = round(quantile(around[used], clusters[used], WIDE / 100) / wide[kind][WIDE], DIGITS)
+    return found
 
 
 def digest(name: str) -> str:

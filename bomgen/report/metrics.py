@@ -16,6 +16,7 @@ from bomgen.site.facility import Facility
 from bomgen.sizing.training.memory import Memory
 
 if TYPE_CHECKING:
+    from bomgen.sizing.prediction.range import Predicted
     from bomgen.sizing.second_opinions import Opinions
     from bomgen.sizing.serving.service import Held, Range, Serving
     from bomgen.sizing.storage import Stored
@@ -56,6 +57,8 @@ def numbers(design: Design) -> dict[Path, Figure]:
             found["workload", "mfu_by_embedding", embedding] = mfu
         for counted, hfu in run.hfu_by_recomputation.items():
             found["workload", "hfu_by_recomputation", counted] = hfu
+    if sizing.predicted and design.plan.training:
+        found |= _prediction(sizing.predicted, design.plan.training.predicted is not None)
     if sizing.opinions:
         found |= _opinions(sizing.opinions())
     if fit := sizing.fit:
@@ -99,6 +102,30 @@ def numbers(design: Design) -> dict[Path, Figure]:
         found |= _storage_numbers(stored)
     found |= _site_numbers(design.facility)
     return {path: figure for path, figure in found.items() if figure is not None}
+
+
+def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | None]:
+    """The predicted step with its terms and bounds; the bounds of the run itself where it is sized by the prediction."""
+    base, step = ("workload", "prediction"), predicted.step
+    ends: dict[Path, tuple[Figure | None, Figure | None]] = {
+        ("mfu",): (predicted.low.mfu, predicted.high.mfu),
+        ("days",): (predicted.high.days, predicted.low.days),
+        ("gpus_required",): (predicted.high.gpus_required, predicted.low.gpus_required),
+    }
+    found: dict[Path, Figure | None] = {
+        (*base, "step_seconds"): step.step,
+        (*base, "mfu"): predicted.point.mfu,
+        (*base, "days"): predicted.point.days,
+        (*base, "gpus_required"): predicted.point.gpus_required,
+        (*base, "step_seconds_low"): step.steps[90].low,
+        (*base, "step_seconds_high"): step.steps[90].high,
+        (*base, "step_seconds_low_50"): step.steps[50].low,
+        (*base, "step_seconds_high_50"): step.steps[50].high,
+    }
+    for (name,), (low, high) in ends.items():
+        under = ("workload",) if sized_by_it else base
+        found[*under, f"{name}_low"], found[*under, f"{name}_high"] = low, high
+    return found | {(*base, "terms", name): seconds for name, seconds in step.terms.items()}
 
 
 def _site_numbers(site: Facility) -> dict[Path, Figure | None]:

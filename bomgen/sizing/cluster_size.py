@@ -28,6 +28,7 @@ from bomgen.sizing.training.parallelism import Fit
 from bomgen.sizing.training.run import TrainingRun
 
 if TYPE_CHECKING:
+    from bomgen.sizing.prediction.range import Predicted
     from bomgen.sizing.serving.service import Serving
 
 STEPS = 8
@@ -60,6 +61,8 @@ class Sizing(NamedTuple):
     """Peak of all GPUs [FLOP/s], where the plan has a target of computing power."""
     stored: Stored | None = None
     """None: the plan asks for no storage."""
+    predicted: Predicted | None = None
+    """Of a pre-training run whose utilisation is assumed or predicted; None where too little is known."""
 
 
 def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
@@ -92,6 +95,41 @@ def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+    """The size of a cluster for a run, with its predicted utilisation, or sized by it where the plan asks for that.
+
+    The prediction depends on the number of GPUs: rounds end when it asks for as many as it was made for, or with the
+    most that any round asked for. Raises Infeasible as `_size_run_that_fits`, and when too little is known to predict.
+    """
+    found = _size_run_that_fits(plan, workload, attached)
+    if workload.tuning or workload.mfu is None or (isinstance(workload.mfu.origin, Given) and not workload.predicted):
+        return found
+    from bomgen.sizing.prediction.range import predict_run
+
+    predicted = predict_run(plan, workload, found, attached)
+    if workload.predicted is None:
+        return found._replace(predicted=predicted)
+    most = found
+    for _ in range(MAX_ROUNDS):
+        if predicted is None:
+            text = (
+                f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: a "
+                "model of known shape with attention in all layers, `sequence`, and an accelerator with known bandwidths "
+                "are needed; give `mfu` as a share"
+            )
+            raise Infeasible(text, because=workload.predicted, rule="no-prediction")
+        sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
+        predicted = predict_run(plan, workload, sized, attached)
+        settled = sized.gpus.value == found.gpus.value
+        found = sized
+        most = max(most, found, key=lambda each: int(each.gpus.value))
+        if settled:
+            break
+    else:
+        found, predicted = most, predict_run(plan, workload, most, attached)
+    return found._replace(predicted=predicted)
+
+
+def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
     """The size of a cluster for a run, which recomputes what the plan says or the least that fits.
 
     Of a split by hand that never fits, full recomputation needs the least memory; it is none where activations are not

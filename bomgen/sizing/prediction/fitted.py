@@ -88,3 +88,8 @@ def spread(shares: Terms[float], generation: str | None) -> float:
 def factor(moe: bool, coverage: int) -> float:
     """Spreads that an interval reaches to either side."""
     return float(fit()["factors"]["moe" if moe else "dense"][str(coverage)])
+
+
+def within(moe: bool) -> float:
+    """The spread that is left on a cluster whose deviation is known."""
+    return float(fit()["within"]["moe" if moe else "dense"])

@@ -82,7 +82,8 @@ def file(name: str) -> bytes:
 @cache
 def facts() -> dict[str, Any]:
     """What the rows do not say."""
-    loaded: dict[str, Any] = yaml.safe_load(file(FACTS))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loaded: dict[str, Any] = yaml.load(file(FACTS), Loader=loader)
     return loaded
 
 

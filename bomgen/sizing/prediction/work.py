@@ -8,12 +8,13 @@ from functools import reduce
 from bomgen.catalog.model_parameters import matrices
 from bomgen.catalog.model_parameters.matrices import Matrix
 from bomgen.catalog.parts import Model
+from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, formula
 from bomgen.sizing.attention_flops import CONVENTIONS, products_of_token
 from bomgen.sizing.prediction.terms import Work
 
-NONE = Figure(0, "count", Cited("a dense model", (), "high"))
-ONE = Figure(1, "count", Cited("a dense model", (), "high"))
+NONE = Figure(0, "count", Cited(message("prediction-dense"), (), "high"))
+ONE = Figure(1, "count", Cited(message("prediction-dense"), (), "high"))
 """Experts of a dense model, where a term divides by their number or width."""
 
 
