@@ -51,15 +51,15 @@ def page(table: Table, left_out: Sequence[LeftOut]) -> Iterator[str]:
 
     yield "<!-- written by `make accuracy` -->\n# Accuracy of predicted training time\n"
     yield (
-        f"{len(table)} measured steps of {len(set(table.labels[CLUSTER]))} clusters, {len(left_out)} left out. Errors are "
-        "absolute and relative to the measured step. Means over clusters give every cluster the same weight: two thirds "
-        "of the rows are one cluster's. How the prediction works: [Predicted training time](prediction.md)\n"
+        f"{len(table)} measured steps of {len(set(table.labels[CLUSTER]))} clusters, {len(left_out)} left out. Errors "
+        "are absolute and relative to the measured step. Means over clusters give every cluster the same weight: two "
+        "thirds of the rows are one cluster's. How the prediction works: [Predicted training time](prediction.md)\n"
     )
     yield "- In-sample: the fit has seen the row; what is particular to its cluster is left out, as for a new cluster."
     yield "- Cluster left out, model left out: the fit has seen no row of the same cluster, or of the same model."
     yield (
-        "- Held by 50 %, by 90 %: rows of the left-out cluster in their interval, whose width comes from the residuals of "
-        "the other clusters.\n"
+        "- Held by 50 %, by 90 %: rows of the left-out cluster in their interval, whose width comes from the residuals "
+        "of the other clusters.\n"
     )
     yield from goals(table, apart, inside[90])
     for title, labels in (
@@ -70,7 +70,8 @@ def page(table: Table, left_out: Sequence[LeftOut]) -> Iterator[str]:
     ):
         yield f"## {title}\n"
         yield (
-            "| | model | rows | in-sample | cluster left out | its median | model left out | held by 50 % | held by 90 % |"
+            "| | model | rows | in-sample | cluster left out | its median | model left out "
+            "| held by 50 % | held by 90 % |"
         )
         yield "|---|---|---|---|---|---|---|---|---|"
         for moe, kind in KINDS.items():
@@ -141,10 +142,10 @@ def goals(table: Table, apart: Array, inside: Array) -> Iterator[str]:
         f"{'yes' if lowest[0] >= 0.6 else 'no'} |\n"
     )
     yield (
-        "Ten folds and model sizes of vTrain use what the fit found particular to that cluster from the rows left in, as "
-        f"a user's own measurements would. {UNTUNED} has six runs of DeepSpeed ZeRO-3 of 2021 on up to 2 240 GPUs, which "
-        "their authors ran as a baseline: its gathers take five to nine times what the links could do, and no other "
-        "cluster shows it. The goal for A100 is not reached with it, nor without.\n"
+        "Ten folds and model sizes of vTrain use what the fit found particular to that cluster from the rows left in, "
+        f"as a user's own measurements would. {UNTUNED} has six runs of DeepSpeed ZeRO-3 of 2021 on up to 2 240 GPUs, "
+        "which their authors ran as a baseline: its gathers take several times what the links could do, and no other "
+        "cluster shows it. What was tried for goals that are not reached: [Predicted training time](prediction.md)\n"
     )
 
 

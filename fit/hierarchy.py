@@ -1,8 +1,8 @@
 """The fit: inverse efficiencies of the terms, by accelerator generation, precision, software and cluster.
 
 The inverse efficiency of a term is exp(base + deviations of the levels that a row belongs to). Penalised least squares
-of log errors, with Huber's loss, find base and deviations together; each is drawn towards its prior by a ridge, so that a
-level with few rows borrows from the others and a term that the rows do not identify keeps its prior.
+of log errors, with Huber's loss, find base and deviations together; each is drawn towards its prior by a ridge, so that
+a level with few rows borrows from the others and a term that the rows do not identify keeps its prior.
 """
 
 from __future__ import annotations

@@ -105,12 +105,13 @@ def numbers(design: Design) -> dict[Path, Figure]:
 
 
 def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | None]:
-    """The predicted step with its terms and bounds; the bounds of the run itself where it is sized by the prediction."""
+    """The predicted step, its terms and bounds; bounds of the run itself where it is sized by the prediction."""
     base, step = ("workload", "prediction"), predicted.step
+    slow, fast = predicted.ends[90]
     ends: dict[Path, tuple[Figure | None, Figure | None]] = {
-        ("mfu",): (predicted.low.mfu, predicted.high.mfu),
-        ("days",): (predicted.high.days, predicted.low.days),
-        ("gpus_required",): (predicted.high.gpus_required, predicted.low.gpus_required),
+        ("mfu",): (slow.mfu, fast.mfu),
+        ("days",): (fast.days, slow.days),
+        ("gpus_required",): (fast.gpus_required, slow.gpus_required),
     }
     found: dict[Path, Figure | None] = {
         (*base, "step_seconds"): step.step,

@@ -112,9 +112,9 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
     for _ in range(MAX_ROUNDS):
         if predicted is None:
             text = (
-                f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: a "
-                "model of known shape with attention in all layers, `sequence`, and an accelerator with known bandwidths "
-                "are needed; give `mfu` as a share"
+                f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
+                "it takes a model of known shape with attention in all layers, a `sequence`, and an accelerator with "
+                "known bandwidths; give `mfu` as a share"
             )
             raise Infeasible(text, because=workload.predicted, rule="no-prediction")
         sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)

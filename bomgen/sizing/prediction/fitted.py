@@ -54,10 +54,10 @@ def _is_version(name: str, stack: str) -> bool:
 
 def newest_stack(generation: str | None) -> str:
     """The newest stack with rows of a generation; of all, where there is none of that generation."""
-    known = facts()["stacks"].values()
+    known: list[Mapping[str, Any]] = list(facts()["stacks"].values())
     seen: Mapping[str, list[str]] = fit()["stacks_of_generation"]
-    names = seen.get(generation or "", [each["stack"] for each in known])
-    years = {each["stack"]: int(each["year"]) for each in known}
+    names = seen.get(generation or "", [str(each["stack"]) for each in known])
+    years = {str(each["stack"]): int(each["year"]) for each in known}
     return max(names, key=lambda name: (years[name], name))
 
 

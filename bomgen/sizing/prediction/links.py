@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from bomgen.catalog.gpu_bandwidth import network_bandwidth
-from bomgen.core.provenance import Figure, formula
+from bomgen.core.provenance import formula
 from bomgen.core.units import GIGA
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import COMPUTE, Plan

@@ -1,4 +1,4 @@
-"""The time of a step and the utilisation of a run, predicted: a point, intervals of 50 and 90 %, and what they rest on."""
+"""The predicted time of a step and utilisation of a run: a point, and intervals of 50 and 90 %."""
 
 from __future__ import annotations
 
@@ -302,24 +302,24 @@ def seconds_of_term(at_line_rate: float, inverse_efficiency: float) -> float:
 
 
 @formula("s")
-def corrected(step: float, own_measurements: float) -> float:
+def corrected(step_seconds: float, own_measurements: float) -> float:
     """A step with what own measurements say of the cluster."""
-    return step * own_measurements
+    return step_seconds * own_measurements
 
 
 @formula("s")
-def lower_bound(step: float, times: float, spread: float) -> float:
+def lower_bound(step_seconds: float, times: float, spread: float) -> float:
     """Lower bound of a step: so many spreads below it."""
-    return step * exp(-times * spread)
+    return step_seconds * exp(-times * spread)
 
 
 @formula("s")
-def upper_bound(step: float, times: float, spread: float) -> float:
+def upper_bound(step_seconds: float, times: float, spread: float) -> float:
     """Upper bound of a step: so many spreads above it."""
-    return step * exp(times * spread)
+    return step_seconds * exp(times * spread)
 
 
 @formula("share")
-def mfu_of_step(flops_per_token: Fraction, batch_tokens: int, step: float, gpus: int, peak: float) -> Fraction:
+def mfu_of_step(flops_per_token: Fraction, batch_tokens: int, step_seconds: float, gpus: int, peak: float) -> Fraction:
     """Model FLOPs utilisation of a step."""
-    return Fraction(float(flops_per_token * batch_tokens) / (step * gpus * peak))
+    return Fraction(float(flops_per_token * batch_tokens) / (step_seconds * gpus * peak))

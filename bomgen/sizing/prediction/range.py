@@ -9,7 +9,8 @@ from bomgen.core.provenance import Figure, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import Plan, Training
 from bomgen.sizing.prediction.links import links_of_gpu
-from bomgen.sizing.prediction.predict import Prediction, predict
+from bomgen.sizing.prediction.nearest import Nearest, nearest_steps
+from bomgen.sizing.prediction.predict import FAMILIES, Prediction, predict
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.run import TrainingRun
 
@@ -28,13 +29,12 @@ class Outlook(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """A predicted run: as predicted, and at the bounds of the interval of 90 %."""
+    """A predicted run: as predicted, and at the bounds of its intervals."""
 
     step: Prediction
     point: Outlook
-    low: Outlook
-    """At the lowest utilisation: the most days, the most GPUs."""
-    high: Outlook
+    ends: Mapping[int, tuple[Outlook, Outlook]]
+    """By coverage in percent: at the lowest utilisation, with the most days and GPUs, and at the highest."""
 
 
 def predict_run(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
@@ -47,13 +47,11 @@ def predict_run(plan: Plan, workload: Training, sized: Sizing, attached: Mapping
     found = predict(settled, fit.split, plan.cluster.gpu, links, run.flops_per_token)
     if found is None:
         return None
-    ends = found.mfus[90]
-    return Predicted(
-        found,
-        _outlook(workload, run, sized.gpus, found.mfu),
-        _outlook(workload, run, sized.gpus, ends.low),
-        _outlook(workload, run, sized.gpus, ends.high),
-    )
+    ends = {
+        coverage: (_outlook(workload, run, sized.gpus, each.low), _outlook(workload, run, sized.gpus, each.high))
+        for coverage, each in found.mfus.items()
+    }
+    return Predicted(found, _outlook(workload, run, sized.gpus, found.mfu), ends)
 
 
 def _outlook(workload: Training, run: TrainingRun, gpus: Figure, mfu: Figure) -> Outlook:
@@ -63,3 +61,22 @@ def _outlook(workload: Training, run: TrainingRun, gpus: Figure, mfu: Figure) ->
         rates = (run.flops, run.peak_flops_per_gpu, mfu, workload.parallel_efficiency)
         required = training.gpus_for_days(require(workload.target_days, "a target"), *rates, run.goodput)
     return Outlook(mfu, training.days(workload, run, gpus), required)
+
+
+def nearest_to_run(plan: Plan, sized: Sizing) -> list[Nearest]:
+    """The measured steps nearest to a predicted run."""
+    predicted, fit, workload = sized.predicted, sized.fit, plan.training
+    if predicted is None or fit is None or workload is None or workload.sequence is None:
+        return []
+    shape = workload.model.shape
+    compared = {
+        "gpus": sized.gpus,
+        "layers": shape["layers"],
+        "hidden": shape["hidden"],
+        "seq": workload.sequence,
+        "tp": fit.split.tensor,
+        "pp": fit.split.pipeline,
+    }
+    numbers = {name: float(figure.value) for name, figure in compared.items()}
+    family = FAMILIES[str(workload.precision.value)]
+    return nearest_steps(predicted.step.generation, family, predicted.step.moe, numbers)

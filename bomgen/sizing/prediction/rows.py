@@ -1,6 +1,6 @@
 """Published measurements of training steps: the rows of `data/measured/`, each with its source and licence.
 
-`facts.yaml` beside the rows has what they do not say: the network of each cluster, the catalogue's name of each model,
+`facts.json` beside the rows has what they do not say: the network of each cluster, the catalogue's name of each model,
 how the software works, and settings that a publisher prints elsewhere.
 """
 
@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
-
-import yaml
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.model_parameters import counts
 from bomgen.catalog.parts import Gpu, Identity, Model
-from bomgen.core.provenance import Cited, Figure, Reference
+from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.core.resources import content, folder
 from bomgen.sizing.prediction.terms import Machine, Split, Work
 from bomgen.sizing.prediction.work import work_of_model
 
 ROWS = "training-steps.csv"
-FACTS = "facts.yaml"
+FACTS = "facts.json"
 GBPS = 1e9 / 8
 TERA = 1e12
 VERSION_LENGTH = len("26.02")
@@ -82,8 +81,7 @@ def file(name: str) -> bytes:
 @cache
 def facts() -> dict[str, Any]:
     """What the rows do not say."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loaded: dict[str, Any] = yaml.load(file(FACTS), Loader=loader)
+    loaded: dict[str, Any] = json.loads(file(FACTS))
     return loaded
 
 
@@ -251,7 +249,7 @@ def _model(catalog: Catalog, fields: Mapping[str, str]) -> Model:
         tied=fields["gated"] == "0",
         mlp="gated" if fields["gated"] == "1" else "plain",
     )
-    parameters = counts.parameters(plain)
+    parameters = require(counts.parameters(plain), "the row has all keys of the shape")
     return plain._replace(parameters=parameters, active_parameters=parameters)
 
 

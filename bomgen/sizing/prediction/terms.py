@@ -148,12 +148,12 @@ class Terms(NamedTuple, Generic[Number]):
     constant_network: Number
 
 
-def lesser(one: Any, other: Any) -> Any:
+def lesser(one: float, other: float) -> float:
     """The lesser of two numbers, or of two arrays element by element."""
     return (one <= other) * one + (one > other) * other
 
 
-def greater(one: Any, other: Any) -> Any:
+def greater(one: float, other: float) -> float:
     """The greater of two numbers, or of two arrays element by element."""
     return (one >= other) * one + (one < other) * other
 
@@ -162,9 +162,9 @@ def greater(one: Any, other: Any) -> Any:
 
 
 @formula("micro-batches")
-def micro_batches(batch: float, data: float, micro_batch: float) -> float:
+def micro_batches(sequences: float, data: float, micro_batch: float) -> float:
     """Micro-batches of a replica in a step."""
-    return -(-batch // (data * micro_batch))
+    return -(-sequences // (data * micro_batch))
 
 
 @formula("slots", "Narayanan et al. 2021, arXiv 2104.04473, section 2.2: the pipeline bubble with interleaved stages")
@@ -234,17 +234,25 @@ def matrix_seconds(
 
 
 @formula("s")
-def narrow_seconds(matrix: float, experts: float, tensor: float, hidden: float, expert_width: float) -> float:
-    """What matrix products lose where a GPU's share of a matrix is narrow."""
-    return NARROW_WIDTH * (matrix * tensor / hidden + experts / expert_width)
+def narrow_seconds(
+    matrix_seconds: float, expert_seconds: float, tensor: float, hidden: float, expert_width: float
+) -> float:
+    """What matrix_seconds products lose where a GPU's share of a matrix_seconds is narrow."""
+    return NARROW_WIDTH * (matrix_seconds * tensor / hidden + expert_seconds / expert_width)
 
 
 @formula("s")
 def short_seconds(
-    matrix: float, expert_seconds: float, tokens: float, tensor: float, expert: float, topk: float, experts: float
+    matrix_seconds: float,
+    expert_seconds: float,
+    tokens: float,
+    tensor: float,
+    expert: float,
+    topk: float,
+    experts: float,
 ) -> float:
-    """What matrix products lose where few tokens meet a matrix."""
-    return NARROW_WIDTH * (matrix + expert_seconds * experts * tensor / (topk * expert)) / tokens
+    """What matrix_seconds products lose where few tokens meet a matrix_seconds."""
+    return NARROW_WIDTH * (matrix_seconds + expert_seconds * experts * tensor / (topk * expert)) / tokens
 
 
 @formula("s")
@@ -347,10 +355,18 @@ def update_seconds(parameters: float, sharded: float, data: float, context: floa
 
 @formula("s")
 def launch_seconds(
-    layers: float, share: float, passes: float, slots: float, matrix: float, experts: float, attention: float
+    layers: float,
+    share: float,
+    passes: float,
+    slots: float,
+    matrix_seconds: float,
+    expert_seconds: float,
+    attention_seconds: float,
 ) -> float:
     """Starts of kernels by the host, as far as the GPU has to wait for them."""
-    return greater(0.0, LAUNCH_S * layers * share * passes * slots - matrix - experts - attention)
+    return greater(
+        0.0, LAUNCH_S * layers * share * passes * slots - matrix_seconds - expert_seconds - attention_seconds
+    )
 
 
 @formula("s")
@@ -368,11 +384,21 @@ def tensor_seconds(
     recompute: float,
     slots: float,
     tensor: float,
-    bandwidth: float,
+    link_bandwidth: float,
 ) -> float:
     """All-reduces of tensor parallelism."""
     return (
-        2 * (tensor - 1) / tensor * BYTES * hidden * layers * (4 + 2 * recompute) * share * tokens * slots / bandwidth
+        2
+        * (tensor - 1)
+        / tensor
+        * BYTES
+        * hidden
+        * layers
+        * (4 + 2 * recompute)
+        * share
+        * tokens
+        * slots
+        / link_bandwidth
     )
 
 
@@ -397,10 +423,10 @@ def context_seconds(
     slots: float,
     tensor: float,
     context: float,
-    bandwidth: float,
+    link_bandwidth: float,
 ) -> float:
     """Keys and values, and their gradients, that context parallelism passes on."""
-    return (context - 1) * BYTES * kv_width / tensor * share * tokens * passes * slots / bandwidth
+    return (context - 1) * BYTES * kv_width / tensor * share * tokens * passes * slots / link_bandwidth
 
 
 @formula("s")
@@ -412,7 +438,7 @@ def pipeline_seconds(
     pipeline: float,
     interleave: float,
     sequence_parallel: float,
-    bandwidth: float,
+    link_bandwidth: float,
 ) -> float:
     """Activations and gradients that pipeline stages pass on."""
     return (
@@ -424,17 +450,24 @@ def pipeline_seconds(
         * tokens
         * interleave
         * micro_batches
-        / bandwidth
+        / link_bandwidth
     )
 
 
 @formula("s")
 def data_seconds(
-    parameters: float, tensor: float, pipeline: float, replicas: float, gathers: float, bandwidth: float
+    parameters: float, tensor: float, pipeline: float, replicas: float, gathers: float, link_bandwidth: float
 ) -> float:
     """The ring through which replicas add up their gradients; none where each micro-batch gathers weights."""
     return (
-        (gathers == 0) * 2 * (replicas - 1) / replicas * GRADIENT_BYTES * parameters / (tensor * pipeline) / bandwidth
+        (gathers == 0)
+        * 2
+        * (replicas - 1)
+        / replicas
+        * GRADIENT_BYTES
+        * parameters
+        / (tensor * pipeline)
+        / link_bandwidth
     )
 
 
@@ -445,9 +478,11 @@ def expert_replicas(data: float, context: float, tensor: float, expert: float) -
 
 
 @formula("s")
-def gather_seconds(gathers: float, parameters: float, replicas: float, micro_batches: float, bandwidth: float) -> float:
+def gather_seconds(
+    gathers: float, parameters: float, replicas: float, micro_batches: float, link_bandwidth: float
+) -> float:
     """Weights that are gathered, and gradients that are scattered, for each micro-batch."""
-    return gathers * BYTES * parameters * (replicas - 1) / replicas * micro_batches / bandwidth
+    return gathers * BYTES * parameters * (replicas - 1) / replicas * micro_batches / link_bandwidth
 
 
 @formula("bytes")
