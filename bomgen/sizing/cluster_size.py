@@ -14,7 +14,7 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, Given
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import ESTIMATE, Cluster, Inference, Plan, Training
+from bomgen.plan.types import ESTIMATE, Inference, Plan, Training
 from bomgen.sizing import peak_flops as peak
 from bomgen.sizing import storage
 from bomgen.sizing.peak_flops import Target
@@ -141,7 +141,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
     refused: list[str] = []
     for choice in parallelism.with_recomputation(workload):
         run, servers, gpus, lost = _size_run(plan, choice, attached)
-        found = _fit(choice, plan.cluster, gpus)
+        found = _fit(choice, plan, gpus, attached)
         if isinstance(found, Infeasible):
             refused.append(found.message)
         elif found.fits is False and found.warning and found.per_gpu.activations:
@@ -156,7 +156,7 @@ def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, A
             raise found
         choice = parallelism.with_recomputation(workload._replace(sequence=None))[0]
         run, servers, gpus, lost = _size_run(plan, choice, attached)
-        without = _fit(choice, plan.cluster, gpus)
+        without = _fit(choice, plan, gpus, attached)
         if isinstance(without, Infeasible):
             raise without
         warning = message("activations-left-out", length=length.value, shortage=found.message)
@@ -277,9 +277,16 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
-def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit | Infeasible:
+def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> Fit | Infeasible:
     """How the run is split over GPUs; the reason where nothing fits that the plan asks for."""
+    cluster, seconds = plan.cluster, None
+    if workload.predicted:
+        from bomgen.sizing.prediction.links import links_of_gpu
+        from bomgen.sizing.prediction.search import step_of_split
+
+        links = links_of_gpu(plan, attached)
+        seconds = step_of_split(workload, cluster.gpu, links, gpus) if links else None
     try:
-        return parallelism.fit(workload, cluster.gpu, gpus, cluster.server.gpus if cluster.server else None)
+        return parallelism.fit(workload, cluster.gpu, gpus, cluster.server.gpus if cluster.server else None, seconds)
     except Infeasible as error:
         return error

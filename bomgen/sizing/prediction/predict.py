@@ -83,7 +83,7 @@ def predict(
     training: Training, split: ParallelSplit, gpu: Gpu, links: Links, flops_per_token: Figure
 ) -> Prediction | None:
     """The predicted step of a run; None where the model's shape, the precision or the accelerator says too little."""
-    ready = _prepare(training, gpu, links)
+    ready = prepare(training, gpu, links)
     if ready is None:
         return None
     work, machine, stack = ready
@@ -118,7 +118,8 @@ def predict(
     return Prediction(total, steps, terms, mfu, mfus, stack, born, moe)
 
 
-def _prepare(training: Training, gpu: Gpu, links: Links) -> tuple[Work[Figure], Machine[Figure], Stack] | None:
+def prepare(training: Training, gpu: Gpu, links: Links) -> tuple[Work[Figure], Machine[Figure], Stack] | None:
+    """Work, machine and stack of a run; None where too little is known."""
     family = FAMILIES.get(str(training.precision.value))
     peak, plain = gpu.dense.get(str(training.precision.value)), gpu.dense.get("bf16") or gpu.dense.get("fp16")
     known = family and peak and plain and gpu.memory_bandwidth and training.sequence and training.tuning is None
@@ -151,10 +152,21 @@ def _setting(value: float, name: str) -> Figure:
     return Figure(value, "count", Cited(message("prediction-setting", setting=name), (_FIT,), "medium"))
 
 
-def _split(training: Training, split: ParallelSplit, stack: Stack, work: Work[Figure]) -> Split[Figure]:
-    full, recompute = training.recompute.value == "full", training.recompute.value
+def settings(training: Training, stack: Stack) -> dict[str, Figure]:
+    """What a run and its stack say of a step, whatever its split."""
+    recompute = training.recompute.value
     flash = training.flash_attention.value == "yes" and stack.kernel != "none"
-    gathers = {3: ALL_GATHERS, 2: 1.0}.get(int(training.zero.value), 0.0)
+    return {
+        "gathers": _setting({3: ALL_GATHERS, 2: 1.0}.get(int(training.zero.value), 0.0), "zero"),
+        "sharded": _setting(float(training.zero.value >= 1), "zero"),
+        "recompute": _setting(float(recompute == "full"), "recompute"),
+        "attention_recompute": _setting(float(recompute in ("full", "selective")), "recompute"),
+        "flash": _setting(float(flash), "flash_attention"),
+        "overlapped": _setting(float(stack.overlapped), "stack"),
+    }
+
+
+def _split(training: Training, split: ParallelSplit, stack: Stack, work: Work[Figure]) -> Split[Figure]:
     moe = work.expert_weights.value > 0
     return Split(
         batch=sequences_of_step(training.batch_tokens, work.sequence),
@@ -165,13 +177,8 @@ def _split(training: Training, split: ParallelSplit, stack: Stack, work: Work[Fi
         data=_floating(split.data),
         context=_floating(split.context),
         expert=_floating(gpus_of_experts(split.expert, split.tensor) if moe else split.expert),
-        gathers=_setting(gathers, "zero"),
-        sharded=_setting(float(training.zero.value >= 1), "zero"),
-        recompute=_setting(float(full), "recompute"),
-        attention_recompute=_setting(float(recompute in ("full", "selective")), "recompute"),
-        flash=_setting(float(flash), "flash_attention"),
         sequence_parallel=_setting(float(split.sequence_parallel), "sequence_parallel"),
-        overlapped=_setting(float(stack.overlapped), "stack"),
+        **settings(training, stack),
     )
 
 
