@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from bomgen.sizing.storage import Stored
 
 Path = tuple[str, ...]
+NARROW, WIDE = 50, 90
+"""Percent of unseen clusters that the intervals of a prediction hold."""
 
 
 def numbers(design: Design) -> dict[Path, Figure]:
@@ -107,7 +109,7 @@ def numbers(design: Design) -> dict[Path, Figure]:
 def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | None]:
     """The predicted step, its terms and bounds; bounds of the run itself where it is sized by the prediction."""
     base, step = ("workload", "prediction"), predicted.step
-    slow, fast = predicted.ends[90]
+    slow, fast = predicted.ends[WIDE]
     ends: dict[Path, tuple[Figure | None, Figure | None]] = {
         ("mfu",): (slow.mfu, fast.mfu),
         ("days",): (fast.days, slow.days),
@@ -118,10 +120,10 @@ def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | 
         (*base, "mfu"): predicted.point.mfu,
         (*base, "days"): predicted.point.days,
         (*base, "gpus_required"): predicted.point.gpus_required,
-        (*base, "step_seconds_low"): step.steps[90].low,
-        (*base, "step_seconds_high"): step.steps[90].high,
-        (*base, "step_seconds_low_50"): step.steps[50].low,
-        (*base, "step_seconds_high_50"): step.steps[50].high,
+        (*base, "step_seconds_low"): step.steps[WIDE].low,
+        (*base, "step_seconds_high"): step.steps[WIDE].high,
+        (*base, "step_seconds_low_50"): step.steps[NARROW].low,
+        (*base, "step_seconds_high_50"): step.steps[NARROW].high,
     }
     for (name,), (low, high) in ends.items():
         under = ("workload",) if sized_by_it else base

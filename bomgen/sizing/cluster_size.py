@@ -103,9 +103,7 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
     found = _size_run_that_fits(plan, workload, attached)
     if workload.tuning or workload.mfu is None or (isinstance(workload.mfu.origin, Given) and not workload.predicted):
         return found
-    from bomgen.sizing.prediction.range import predict_run
-
-    predicted = predict_run(plan, workload, found, attached)
+    predicted = _predict(plan, workload, found, attached)
     if workload.predicted is None:
         return found._replace(predicted=predicted)
     most = found
@@ -118,15 +116,23 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
             )
             raise Infeasible(text, because=workload.predicted, rule="no-prediction")
         sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
-        predicted = predict_run(plan, workload, sized, attached)
+        predicted = _predict(plan, workload, sized, attached)
         settled = sized.gpus.value == found.gpus.value
         found = sized
         most = max(most, found, key=lambda each: int(each.gpus.value))
         if settled:
             break
     else:
-        found, predicted = most, predict_run(plan, workload, most, attached)
+        found, predicted = most, _predict(plan, workload, most, attached)
     return found._replace(predicted=predicted)
+
+
+def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
+    from bomgen.sizing.prediction.range import predict_run
+
+    if sized.run is None or sized.fit is None:
+        return None
+    return predict_run(plan, workload, sized.run, sized.fit, sized.gpus, attached)
 
 
 def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:

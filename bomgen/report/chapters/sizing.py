@@ -10,6 +10,7 @@ from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.report.chapters.storage import time_lost
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.metrics import Path
+from bomgen.sizing.prediction.range import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.training.fine_tuning import adapts
 
@@ -99,12 +100,10 @@ def _prediction(writer: Writer) -> Iterator[Table]:
     if predicted:
         yield _captioned(writer, "prediction", tuple(writer.rows(PREDICTION, (TERMS,))))
         yield _captioned(writer, "prediction-terms", tuple(writer.rows(TERMS)))
-        yield _nearest(writer)
+        yield _nearest(writer, predicted)
 
 
-def _nearest(writer: Writer) -> Table:
-    from bomgen.sizing.prediction.range import nearest_to_run
-
+def _nearest(writer: Writer, predicted: Predicted) -> Table:
     columns = (
         Column("source", writer.word("column-source"), "text", 30),
         Column("gpus", writer.word("column-gpus"), "text", 20),
@@ -114,7 +113,9 @@ def _nearest(writer: Writer) -> Table:
         Column("rate", writer.word("column-token-rate"), "number", 20),
     )
     rows = []
-    for each in nearest_to_run(writer.report.plan, writer.report.design.sizing):
+    sized, workload = writer.report.design.sizing, writer.report.plan.training
+    near = nearest_to_run(workload, predicted, sized.fit, sized.gpus) if workload and sized.fit else []
+    for each in near:
         row = each.fields
         split = writer.word(
             "split-of-row", tensor=row["tp"], pipeline=row["pp"], data=row["dp"], sequence=row["seq"], batch=row["gbs"]

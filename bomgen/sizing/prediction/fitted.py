@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from math import exp
+from math import exp, sqrt
 from typing import Any, NamedTuple
 
 from bomgen.sizing.prediction.rows import facts, file
@@ -82,7 +82,7 @@ def spread(shares: Terms[float], generation: str | None) -> float:
     variance = 0.0
     for overall, terms in parts:
         variance += overall**2 + sum((share * each) ** 2 for share, each in zip(shares, terms, strict=True))
-    return float(variance**0.5)
+    return sqrt(variance)
 
 
 def factor(moe: bool, coverage: int) -> float:

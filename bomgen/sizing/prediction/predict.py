@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import reduce
-from math import exp, log
+from math import exp, log, sqrt
 from typing import Any, NamedTuple
 
 from bomgen.catalog.parts import Gpu
@@ -33,6 +33,8 @@ from bomgen.sizing.training.memory import ParallelSplit
 SECONDS_A_DAY = 24 * 60 * 60
 FAMILIES = {"bf16": "16-bit", "fp16": "16-bit", "fp8": "fp8", "mxfp8": "mxfp8", "fp4": "nvfp4", "nvfp4": "nvfp4"}
 """Family of a precision, by its name in plans."""
+GATHERS_OF_STAGE = {2: 1.0, 3: ALL_GATHERS}
+"""Collectives of all weights per micro-batch, by stage of ZeRO."""
 _FIT = Reference("bomgen, docs/prediction.md and docs/accuracy.md: fitted to published measurements")
 _SPREADS = message("prediction-spread")
 
@@ -97,7 +99,7 @@ def predict(
         _check_own(training, each, flops_per_token, machine.peak)
     if own:
         within = fitted.within(moe)
-        correction, spread = _learn(
+        correction, spread = learn(
             [log(float(each.step.value) * SECONDS_A_DAY / step) for each, step in own], spread, within
         )
         ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (_FIT,), "medium"))
@@ -157,7 +159,7 @@ def settings(training: Training, stack: Stack) -> dict[str, Figure]:
     recompute = training.recompute.value
     flash = training.flash_attention.value == "yes" and stack.kernel != "none"
     return {
-        "gathers": _setting({3: ALL_GATHERS, 2: 1.0}.get(int(training.zero.value), 0.0), "zero"),
+        "gathers": _setting(GATHERS_OF_STAGE.get(int(training.zero.value), 0.0), "zero"),
         "sharded": _setting(float(training.zero.value >= 1), "zero"),
         "recompute": _setting(float(recompute == "full"), "recompute"),
         "attention_recompute": _setting(float(recompute in ("full", "selective")), "recompute"),
@@ -215,7 +217,8 @@ def _all_gpus(split: ParallelSplit) -> Figure:
 def _plain_step(
     training: Training, own: OwnStep, work: Work[Figure], machine: Machine[Figure], stack: Stack, born: str | None
 ) -> float:
-    """The predicted step of a run of the user's own, without what other runs of his teach [s]."""
+    """The predicted step of a run of the user's own, without what such runs teach [s]."""
+    given = training.parallelism
     split = ParallelSplit(
         tensor=own.tensor,
         pipeline=own.pipeline,
@@ -223,7 +226,7 @@ def _plain_step(
         context=own.context,
         expert=own.expert,
         data=replicas(own.gpus, own.tensor, own.pipeline, own.context),
-        sequence_parallel=own.tensor.value > 1,
+        sequence_parallel=own.tensor.value > 1 and (given is None or given.sequence_parallel),
     )
     terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
     return float(sum(term.value for term in terms.values()))
@@ -241,7 +244,7 @@ def _check_own(training: Training, own: OwnStep, flops_per_token: Figure, peak: 
         raise Infeasible(text, because=own.step, rule="above-peak")
 
 
-def _learn(errors: Iterable[float], spread: float, within: float) -> tuple[float, float]:
+def learn(errors: Iterable[float], spread: float, within: float) -> tuple[float, float]:
     """What own measurements teach: the log by which their cluster differs, and the spread that is left.
 
     The cluster's deviation is normal around 0, a measurement of it normal around the deviation with the spread within
@@ -252,7 +255,7 @@ def _learn(errors: Iterable[float], spread: float, within: float) -> tuple[float
     if between == 0:
         return 0.0, spread
     weight = len(logs) * between / (len(logs) * between + within**2)
-    return weight * sum(logs) / len(logs), (within**2 + between * (1 - weight)) ** 0.5
+    return weight * sum(logs) / len(logs), sqrt(within**2 + between * (1 - weight))
 
 
 # many splits at once -------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bomgen.core.provenance import Figure, require
 from bomgen.plan.attachment import Attachment
@@ -12,10 +12,8 @@ from bomgen.sizing.prediction.links import links_of_gpu
 from bomgen.sizing.prediction.nearest import Nearest, nearest_steps
 from bomgen.sizing.prediction.predict import FAMILIES, Prediction, predict
 from bomgen.sizing.training import run as training
+from bomgen.sizing.training.parallelism import Fit
 from bomgen.sizing.training.run import TrainingRun
-
-if TYPE_CHECKING:
-    from bomgen.sizing.cluster_size import Sizing
 
 
 class Outlook(NamedTuple):
@@ -37,21 +35,22 @@ class Predicted(NamedTuple):
     """By coverage in percent: at the lowest utilisation, with the most days and GPUs, and at the highest."""
 
 
-def predict_run(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
-    """What is predicted of a run that was sized; None where the plan or the catalogue says too little."""
+def predict_run(
+    plan: Plan, workload: Training, run: TrainingRun, fit: Fit, gpus: Figure, attached: Mapping[str, Attachment]
+) -> Predicted | None:
+    """What is predicted of a run on a cluster's GPUs; None where the plan or the catalogue says too little."""
     links = links_of_gpu(plan, attached)
-    run, fit = sized.run, sized.fit
-    if links is None or run is None or fit is None:
+    if links is None:
         return None
     settled = workload._replace(recompute=fit.recompute or workload.recompute)
     found = predict(settled, fit.split, plan.cluster.gpu, links, run.flops_per_token)
     if found is None:
         return None
     ends = {
-        coverage: (_outlook(workload, run, sized.gpus, each.low), _outlook(workload, run, sized.gpus, each.high))
+        coverage: (_outlook(workload, run, gpus, each.low), _outlook(workload, run, gpus, each.high))
         for coverage, each in found.mfus.items()
     }
-    return Predicted(found, _outlook(workload, run, sized.gpus, found.mfu), ends)
+    return Predicted(found, _outlook(workload, run, gpus, found.mfu), ends)
 
 
 def _outlook(workload: Training, run: TrainingRun, gpus: Figure, mfu: Figure) -> Outlook:
@@ -63,14 +62,13 @@ def _outlook(workload: Training, run: TrainingRun, gpus: Figure, mfu: Figure) ->
     return Outlook(mfu, training.days(workload, run, gpus), required)
 
 
-def nearest_to_run(plan: Plan, sized: Sizing) -> list[Nearest]:
+def nearest_to_run(workload: Training, predicted: Predicted, fit: Fit, gpus: Figure) -> list[Nearest]:
     """The measured steps nearest to a predicted run."""
-    predicted, fit, workload = sized.predicted, sized.fit, plan.training
-    if predicted is None or fit is None or workload is None or workload.sequence is None:
+    if workload.sequence is None:
         return []
     shape = workload.model.shape
     compared = {
-        "gpus": sized.gpus,
+        "gpus": gpus,
         "layers": shape["layers"],
         "hidden": shape["hidden"],
         "seq": workload.sequence,

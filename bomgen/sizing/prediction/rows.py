@@ -23,9 +23,14 @@ from bomgen.sizing.prediction.terms import Machine, Split, Work
 from bomgen.sizing.prediction.work import work_of_model
 
 ROWS = "training-steps.csv"
+SHAPE = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
 FACTS = "facts.json"
+MODEL_FLOPS = 6
+"""FLOPs of training per multiply-add of the forward pass."""
 GBPS = 1e9 / 8
 TERA = 1e12
+CLOCK_BY_POWER = 1 / 3
+"""Power grows with the clock and the square of the voltage, which grows with the clock."""
 VERSION_LENGTH = len("26.02")
 GATHERS = {"": 0.0, "zero2": 1.0}
 ALL_GATHERS = 3.0
@@ -88,9 +93,10 @@ def facts() -> dict[str, Any]:
 def read(catalog: Catalog) -> tuple[list[Row], list[LeftOut]]:
     """All rows, and those left out."""
     rows, left_out = [], []
+    known: dict[tuple[str, ...], Work[float]] = {}
     for number, fields in numbered_rows():
         try:
-            rows.append(row_of(catalog, number, fields))
+            rows.append(_row(catalog, number, fields, known))
         except Unusable as reason:
             left_out.append(LeftOut(number, fields, str(reason)))
     return rows, left_out
@@ -102,8 +108,8 @@ def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
     yield from enumerate(csv.DictReader(text), start=2)
 
 
-def row_of(catalog: Catalog, number: int, fields: Mapping[str, str]) -> Row:
-    """A row as numbers. Raises Unusable."""
+def _row(catalog: Catalog, number: int, fields: Mapping[str, str], known: dict[tuple[str, ...], Work[float]]) -> Row:
+    """A row as numbers; `known` keeps the work of models. Raises Unusable."""
     cluster = facts()["clusters"].get(fields["cluster"])
     for rule in facts()["left_out"]:
         if (rule["cluster"], rule["seq"]) == (fields["cluster"], fields["seq"]):
@@ -115,15 +121,13 @@ def row_of(catalog: Catalog, number: int, fields: Mapping[str, str]) -> Row:
     if not fields["gbs"] or not fields["dp"]:
         raise Unusable("replicas are not published, or do not multiply to the number of GPUs")
     stack = _stack(fields["framework"])
-    model = _model(catalog, fields)
-    sequence = Figure(int(fields["seq"]), "tokens", _origin(fields))
-    work = work_of_model(model, sequence)
-    if work is None:
-        raise Unusable("the terms do not describe this kind of model")
+    shape = tuple(fields[name] for name in ("model", "seq", *SHAPE))
+    if shape not in known:
+        known[shape] = _work(catalog, fields)
+    numbers = known[shape]
     gpu = part_records.gpu(catalog.find("gpu", cluster["gpu"]))
     precision = family(fields["precision"])
     settings = facts()["settings"].get(fields["cluster"], {}).get(fields["model"], {})
-    numbers = Work(*(float(figure.value) for figure in work))
     split = _split(fields, settings, stack, numbers.layers)
     return Row(
         number=number,
@@ -139,6 +143,13 @@ def row_of(catalog: Catalog, number: int, fields: Mapping[str, str]) -> Row:
         version=_version(fields["framework"], stack["stack"]),
         split=split,
     )
+
+
+def _work(catalog: Catalog, fields: Mapping[str, str]) -> Work[float]:
+    work = work_of_model(_model(catalog, fields), Figure(int(fields["seq"]), "tokens", _origin(fields)))
+    if work is None:
+        raise Unusable("the terms do not describe this kind of model")
+    return Work(*(float(figure.value) for figure in work))
 
 
 def family(precision: str) -> str:
@@ -166,8 +177,7 @@ def _version(framework: str, stack: str) -> str:
 
 
 def _machine(gpu: Gpu, id: str, precision: str, cluster: Mapping[str, Any], kernel: str) -> Machine[float]:
-    # A chip at a lower power limit clocks by the cube root of its power: power grows with voltage squared and clock.
-    clock = float(cluster.get("power_limit", 1)) ** (1 / 3)
+    clock = float(cluster.get("power_limit", 1)) ** CLOCK_BY_POWER
     return Machine(
         peak=float(gpu.dense[PEAKS[precision]].value) * TERA * clock,
         plain_peak=float(gpu.dense["bf16"].value) * TERA * clock,
@@ -186,7 +196,7 @@ def _step(fields: Mapping[str, str], work: Work[float], split: Split[float]) -> 
     if fields["tok_s_gpu"]:
         return tokens / float(fields["tok_s_gpu"])
     if fields["flops_convention"] == "model":
-        flops = 6 * (work.weights + work.head + work.products)
+        flops = MODEL_FLOPS * (work.weights + work.head + work.products)
         return tokens * flops / (float(fields["tflops_reported"]) * TERA)
     raise Unusable("neither step time nor tokens per second are published")
 
@@ -235,10 +245,7 @@ def _model(catalog: Catalog, fields: Mapping[str, str]) -> Model:
     if fields["moe"] == "1":
         raise Unusable("the terms need more of a mixture of experts than the row says")
     origin = _origin(fields)
-    shape = {
-        key: Figure(int(fields[key]), "count", origin)
-        for key in ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
-    }
+    shape = {key: Figure(int(fields[key]), "count", origin) for key in SHAPE}
     identity = Identity(kind="model", id=fields["model"], name=fields["model"])
     plain = Model(
         identity=identity,

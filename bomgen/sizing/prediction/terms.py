@@ -25,6 +25,8 @@ BYTES = 2
 GRADIENT_BYTES = 4
 UPDATE_BYTES = 30
 """Read and written by the optimizer per parameter: gradient, two moments and master weight in 32 bits, the weight."""
+EXCHANGES = 4
+"""All-reduces of a layer, or sends to experts and back: two forward and two backward."""
 PASSES = 3
 """Forward once, backward twice the forward."""
 NARROW_WIDTH = 1024
@@ -394,7 +396,7 @@ def tensor_seconds(
         * BYTES
         * hidden
         * layers
-        * (4 + 2 * recompute)
+        * (EXCHANGES + 2 * recompute)
         * share
         * tokens
         * slots
@@ -499,7 +501,7 @@ def exchanged_bytes(
 ) -> float:
     """What a GPU sends to experts on other GPUs and back, forward and backward."""
     return (
-        (4 + 2 * recompute)
+        (EXCHANGES + 2 * recompute)
         * BYTES
         * hidden
         * topk
