@@ -124,7 +124,7 @@ def test_arrays_give_what_single_numbers_give(measured: list[rows.Row]) -> None:
 
 
 def test_a_plan_is_sized_by_the_prediction() -> None:
-    """Its utilisation and days are the predicted ones, between the ends of both intervals; the terms come to the step."""
+    """Utilisation and days are the predicted ones, between the ends of both intervals; the terms come to the step."""
     sized = predicted_plan().sizing
     predicted = sized.predicted
     assert predicted is not None
