@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, Given
+from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.attachment import Attachment
 from bomgen.plan.types import ESTIMATE, Inference, Plan, Training
 from bomgen.sizing import peak_flops as peak
@@ -97,34 +97,76 @@ def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
     """The size of a cluster for a run, with its predicted utilisation, or sized by it where the plan asks for that.
 
-    The prediction depends on the number of GPUs: rounds end when it asks for as many as it was made for, or with the
-    most that any round asked for. Raises Infeasible as `_size_run_that_fits`, and when too little is known to predict.
+    Raises Infeasible as `_size_run_that_fits`, and when too little is known to predict.
     """
-    found = _size_run_that_fits(plan, workload, attached)
-    if workload.tuning or workload.mfu is None or (isinstance(workload.mfu.origin, Given) and not workload.predicted):
-        return found
-    predicted = _predict(plan, workload, found, attached)
     if workload.predicted is None:
-        return found._replace(predicted=predicted)
-    most = found
+        found = _size_run_that_fits(plan, workload, attached)
+        given = workload.mfu is None or isinstance(workload.mfu.origin, Given)
+        return (
+            found if workload.tuning or given else found._replace(predicted=_predict(plan, workload, found, attached))
+        )
+    if workload.target_days is None or given_gpus(plan.cluster) is not None:
+        return _size_by_prediction(plan, workload, attached)
+    return _search_predicted_size(plan, workload, attached)
+
+
+def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+    """The size of a run on so many GPUs, at its predicted utilisation. Raises Infeasible as `_size_training`."""
+    predicted = _predict(plan, workload, _size_run_that_fits(plan, workload, attached), attached)
+    if predicted is None:
+        text = (
+            f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
+            "it takes a model of known shape with attention in all layers, a `sequence`, and an accelerator with "
+            "known bandwidths; give `mfu` as a share"
+        )
+        raise Infeasible(text, because=require(workload.predicted, "it is asked for"), rule="no-prediction")
+    sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
+    return sized._replace(predicted=predicted)
+
+
+def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+    """The smallest cluster found whose own prediction meets the target.
+
+    A size that misses it is followed by the larger one that its utilisation asks for, one that meets it by the smaller
+    one, and then by halves of what is between. Raises Infeasible when no round finds one.
+    """
+    target = require(workload.target_days, "the search is for target days")
+    unit = plan.cluster.server.gpus.value if plan.cluster.server else 1
+    count = int(_size_run_that_fits(plan, workload, attached).gpus.value)
+    tried, best = set[int](), None
     for _ in range(MAX_ROUNDS):
-        if predicted is None:
-            text = (
-                f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
-                "it takes a model of known shape with attention in all layers, a `sequence`, and an accelerator with "
-                "known bandwidths; give `mfu` as a share"
-            )
-            raise Infeasible(text, because=workload.predicted, rule="no-prediction")
-        sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
-        predicted = _predict(plan, workload, sized, attached)
-        settled = sized.gpus.value == found.gpus.value
-        found = sized
-        most = max(most, found, key=lambda each: int(each.gpus.value))
-        if settled:
+        tried.add(count)
+        origin = Assumed(message("predicted-gpus"), message("predicted-gpus-why"), (), "high", chosen=True)
+        fixed = plan._replace(cluster=plan.cluster._replace(gpus=Figure(count, "GPUs", origin)))
+        sized = _size_by_prediction(fixed, workload, attached)
+        days, run = require(sized.days, "a run takes days"), require(sized.run, "a run was sized")
+        wanted = require(_round_up_to_replicas(plan, workload, run.gpus_required), "a target asks for GPUs")
+        many = wanted.value > MAX_GPUS
+        asked = int(wanted.value) if many else int(count_servers(plan, wanted, attached)[1].value)
+        if days.value > target.value:
+            following = max(asked, count + unit)
+        else:
+            best = sized if best is None or sized.gpus.value < best.gpus.value else best
+            following = asked
+        if following in tried and best:
+            meets = int(best.gpus.value)
+            misses = max((each for each in tried if each < meets), default=0)
+            following = ceil((misses + meets) / 2 / unit) * unit
+            if following in tried:
+                break
+        elif following in tried:
+            following = max(tried) + unit
+        if following > MAX_GPUS:
             break
-    else:
-        found, predicted = most, _predict(plan, workload, most, attached)
-    return found._replace(predicted=predicted)
+        count = following
+    if best is None:
+        text = (
+            f"no cluster is predicted to finish in {float(target.value):g} days: a step of "
+            f"{workload.batch_tokens.value} tokens gains little from more GPUs; give more days, or a larger "
+            "`batch_tokens`"
+        )
+        raise Infeasible(text, because=target, rule="no-prediction")
+    return best
 
 
 def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
