@@ -125,6 +125,9 @@ def shares_up_to_one(plan: Plan, _: Source) -> Iterator[Problem]:
     """Utilisation, efficiency, goodput and the share of a GPU's memory are shares of at most 100 %."""
     if plan.inference:
         yield from _at_most_one(plan, plan.inference.memory_share, "workload.inference.memory_share")
+        for key in ("compute_efficiency", "bandwidth_efficiency"):
+            for end, share in getattr(plan.inference, key)._asdict().items():
+                yield from _at_most_one(plan, share, f"workload.inference.{key}.{end}")
     training = plan.training
     if training is None:
         return
@@ -228,6 +231,15 @@ def _exceeded(model: Model, tokens: Figure) -> int | None:
     """The context of a model that so many tokens exceed; None: they do not."""
     most = model.shape.get("context")
     return int(most.value) if most and tokens.value > most.value > 0 else None
+
+
+@rule
+def accepted_of_drafted(plan: Plan, _: Source) -> Iterator[Problem]:
+    """No more tokens are accepted than speculative decoding drafts."""
+    inference = plan.inference
+    if inference and inference.drafted and inference.accepted and inference.accepted.value > inference.drafted.value:
+        text = f"{float(inference.accepted.value):g} tokens accepted of {inference.drafted.value} drafted; at most all"
+        yield _at(plan, inference.accepted, text, "range", "workload.inference.speculative.accepted")
 
 
 @rule

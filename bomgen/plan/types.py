@@ -16,6 +16,8 @@ PREDICTED = "predicted"
 """Of a utilisation."""
 ESTIMATE = "estimate"
 """The word in place of a goodput that is to be worked out."""
+DATA = "data"
+"""Attention whose requests are dealt out to the GPUs of a replica."""
 COUNTED, LEFT_OUT = "counted", "left_out"
 ACTIVATIONS, OPTIMIZER = "activations", "optimizer"
 """What a training run may keep in host memory."""
@@ -137,6 +139,8 @@ class Degrees(NamedTuple):
     tensor: Figure
     pipeline: Figure
     mark: Mark
+    attention: str = "tensor"
+    """tensor: every GPU works on all requests; DATA: on requests of its own, with experts spread over all GPUs."""
 
 
 class Inference(NamedTuple):
@@ -165,6 +169,12 @@ class Inference(NamedTuple):
     """Share of a GPU's memory that weights and KV cache may fill."""
     degrees: Degrees | None
     """None: found by the program."""
+    drafted: Figure | None
+    """Tokens that speculative decoding drafts a step; None: none."""
+    accepted: Figure | None
+    """Of these, the mean number that is accepted."""
+    disaggregated: bool
+    """Prompts have replicas of their own."""
     compute_efficiency: PublishedRange
     """Share of the peak that prompts reach."""
     bandwidth_efficiency: PublishedRange
@@ -242,6 +252,8 @@ class Storage(NamedTuple):
     """GPUs of a server that reads and writes, where no server is known."""
     interruption_gpu_hours: Figure
     """GPU-hours between two interruptions."""
+    interruption_range: tuple[Figure, Figure] | None
+    """Those of the published clusters with the most and the fewest interruptions; None: the plan gives its own."""
     restart_days: Figure
     """From an interruption to training again."""
     servers: StorageServers | None

@@ -86,6 +86,12 @@ def numbers(design: Design) -> dict[Path, Figure]:
             ("workload", "lost_time", "share_lost"): lost.lost,
             ("workload", "lost_time", "goodput"): lost.goodput,
         }
+        if lost.goodput_range:
+            low, high = lost.goodput_range
+            found |= {
+                ("workload", "lost_time", "goodput_range", "low"): low,
+                ("workload", "lost_time", "goodput_range", "high"): high,
+            }
     if sizing.serving and design.plan.inference:
         found |= _serving_numbers(design.plan.inference, sizing.serving)
     found |= {
@@ -232,6 +238,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "gpus_per_replica"): found.gpus,
         (*base, "concurrency_per_replica"): found.held,
         (*base, "replicas_required"): need.replicas,
+        (*base, "replicas_for_prompts"): need.prompts,
         (*base, "gpus_required"): need.gpus_required,
         **_range((*base, "gpus_required_range"), need.gpus_range),
         (*base, "replicas"): serving.replicas,

@@ -18,7 +18,7 @@ from bomgen.fabric.registry import link_kinds
 from bomgen.fabric.types import tiers_in_words
 from bomgen.plan import fabric_demand
 from bomgen.plan.fabric_demand import SINGLE
-from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Training
+from bomgen.plan.types import COMPUTE, ESTIMATE, STORAGE, Inference, Training
 from bomgen.pricing.bill import Bill
 from bomgen.sizing.servers import MAX_GPUS
 from bomgen.sizing.training.fine_tuning import adapts
@@ -442,6 +442,8 @@ def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: boo
         said += _ineffective_switches(source, {fabric.name for fabric in plan.fabrics})
     if plan.training:
         said += _ineffective_degrees(plan.training)
+    if plan.inference:
+        said += _ineffective_options(plan.inference)
     if plan.cluster.gpus or plan.cluster.servers:
         said.append((("cluster", "round_up_to"), message("cluster-size-given")))
     said += _ineffective_storage(designed)
@@ -504,6 +506,16 @@ def _ineffective_storage(designed: Design) -> Iterator[tuple[Path, Message]]:
             yield ("storage", key), message("no-checkpoints")
     if storage.read_per_server and storage.write_per_server:
         yield ("storage", "level"), message("server-bandwidth-given")
+
+
+def _ineffective_options(inference: Inference) -> Iterator[tuple[Path, Message]]:
+    """Keys of the estimate of a throughput where it is measured, or where no rate is asked for."""
+    block = ("workload", "inference")
+    if inference.tokens_per_second_per_gpu:
+        yield (*block, "speculative"), message("throughput-measured")
+        yield (*block, "disaggregated"), message("throughput-measured")
+    elif inference.requests_per_minute is None:
+        yield (*block, "disaggregated"), message("no-rate-asked")
 
 
 def _ineffective_degrees(training: Training) -> Iterator[tuple[Path, Message]]:

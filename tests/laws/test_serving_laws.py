@@ -150,3 +150,31 @@ def test_no_degrees_by_hand_need_fewer_gpus(
     given_ = workload(worked, parallelism=dict(zip(("tensor", "pipeline"), degrees, strict=True)), **keys)
     if given_["concurrency_per_replica"]:
         assert found["gpus_required"] <= given_["gpus_required"]
+
+
+@fixed
+@given(model=models, batch=st.integers(1, 2000), drafted=st.integers(1, 8), share=st.integers(1, 100))
+def test_drafting_gains_no_more_than_it_accepts(
+    model: str, batch: int, drafted: int, share: int, worked: Worked
+) -> None:
+    """A step ends with one token and the accepted ones; where arithmetic bounds it, verifying costs more."""
+    accepted = drafted * share / 100
+    keys = {"model": model, "context": 2048, "output_tokens": 512, "batch": batch, "parallelism": {"tensor": 8}}
+    plain, drafts = (
+        workload(worked, {"servers": 2}, **keys, **more)["latency"]["decode_seconds_per_token"]
+        for more in ({}, {"speculative": {"drafted": drafted, "accepted": accepted}})
+    )
+    assert plain / (1 + accepted) * (1 - 1e-9) <= drafts <= plain * (1 + drafted) / (1 + accepted) * (1 + 1e-9)
+
+
+@fixed
+@given(model=models, context=contexts, rate=st.integers(1, 100_000))
+def test_disaggregated_replicas_answer_the_rate(model: str, context: int, rate: int, worked: Worked) -> None:
+    """Replicas of their own for prompts take no more than rounding and the wait of a batch of prompts cost."""
+    keys = {"model": model, "context": context, "output_tokens": 8, "requests_per_minute": rate}
+    keys |= {"parallelism": {"tensor": 8}}
+    both, each = (workload(worked, **keys, disaggregated=disaggregated) for disaggregated in (False, True))
+    prompts = each["replicas_for_prompts"]
+    assert 1 <= prompts < each["replicas_required"] <= both["replicas_required"] + 2
+    assert prompts * 60 >= rate * each["latency"]["prefill_seconds"] * (1 - 1e-9)
+    assert each["gpus_required"] == each["replicas_required"] * each["gpus_per_replica"]

@@ -178,3 +178,14 @@ def test_a_target_is_reached_by_no_gpu_too_many(
     wanted = value(dense, "workload.target_flops")
     assert (gpus - 1) * peak < wanted <= gpus * peak
     assert value(sparse, "workload.gpus_required") <= gpus
+
+
+@given(model=MODELS, gpu=GPUS, servers=st.integers(1, 3000))
+def test_the_goodput_lies_in_its_range(worked: Worked, model: str, gpu: str, servers: int) -> None:
+    """Published clusters with more and fewer interruptions enclose the estimate, but not one from the plan's own."""
+    report = worked(run(model, {"gpu": gpu, "servers": servers}, tokens="1T"))
+    base = "workload.lost_time.goodput"
+    low, high = (value(report, f"{base}_range.{end}") for end in ("low", "high"))
+    assert low <= value(report, base) <= high
+    given_ = run(model, {"gpu": gpu, "servers": servers}, tokens="1T") | {"storage": {"interruption_gpu_hours": 40000}}
+    assert worked(given_).design.sizing.lost.goodput_range is None

@@ -33,6 +33,7 @@ DEFAULTS: dict[str, Any] = {
     **{"precision": "fp16", "kv_precision": "fp16", "context": 4096, "concurrency": 1, "memory_share": Fraction(9, 10)},
     "engine": "vllm",
     **dict.fromkeys(("batch", "output_tokens", "requests_per_minute", "tokens_per_second_per_gpu")),
+    **dict.fromkeys(("drafted", "accepted", "disaggregated")),
 }
 
 Worked = Callable[[dict[str, Any]], Report]

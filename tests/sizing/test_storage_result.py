@@ -140,7 +140,7 @@ def test_the_report_says_whether_the_estimate_was_used(worked: Worked, goodput: 
     training = {**TRAINING, "goodput": goodput} if goodput else TRAINING
     report = worked(plan(None, training))
     shown = page(report, code)
-    assert 8 == len(tables(shown, "sizing")["lost-time"].rows)
+    assert 10 == len(tables(shown, "sizing")["lost-time"].rows)
     lost = report.design.sizing.lost
     assert lost is not None
     share = language(code).value(lost.goodput.value, "share")

@@ -157,6 +157,11 @@ def inference(section: PlanSection) -> Inference | None:
     model = section.part("model", "model", part_records.model)
     precision = section.word("precision", "inference-precision")
     engine = section.word("engine", "inference-engine")
+    drafted = accepted = None
+    if section.has("speculative"):
+        drafts = section.below("speculative")
+        drafted = drafts.quantity("drafted", "count", "inference-drafted")
+        accepted = drafts.quantity("accepted", "ratio", "inference-accepted")
     serving = partial(
         Inference,
         mark=section.mark,
@@ -171,8 +176,11 @@ def inference(section: PlanSection) -> Inference | None:
         engine=engine,
         memory_share=section.quantity("memory_share", "share", f"inference-memory-share-{engine.value}"),
         degrees=_degrees(section.below("parallelism")),
-        compute_efficiency=_spread(section, "inference-compute-efficiency"),
-        bandwidth_efficiency=_spread(section, "inference-bandwidth-efficiency"),
+        drafted=drafted,
+        accepted=accepted,
+        disaggregated=bool(section.data.get("disaggregated", False)),
+        compute_efficiency=_spread(section, "compute_efficiency", "-experts" if model and model.moe else ""),
+        bandwidth_efficiency=_spread(section, "bandwidth_efficiency"),
     )
     return None if model is None else serving(model=model)
 
@@ -185,11 +193,14 @@ def _degrees(section: PlanSection) -> Degrees | None:
         tensor=section.quantity("tensor", "count", "parallelism-degree"),
         pipeline=section.quantity("pipeline", "count", "parallelism-degree"),
         mark=section.mark,
+        attention=str(section.data.get("attention", Degrees._field_defaults["attention"])),
     )
 
 
-def _spread(section: PlanSection, assumption: str) -> PublishedRange:
-    return PublishedRange(*(section.catalog.assumption(f"{assumption}-{end}") for end in ("low", "typical", "high")))
+def _spread(section: PlanSection, key: str, kind: str = "") -> PublishedRange:
+    """An efficiency at its low, typical and high end: as the plan has it, else as assumed for a kind of model."""
+    given, assumption = section.below(key), f"inference-{key.replace('_', '-')}{kind}"
+    return PublishedRange(*(given.quantity(end, "share", f"{assumption}-{end}") for end in PublishedRange._fields))
 
 
 def compute(section: PlanSection) -> Compute | None:
@@ -220,6 +231,12 @@ def storage(section: PlanSection) -> Storage:
         unit_servers=section.catalog.assumption("storage-unit-servers"),
         server_gpus=section.catalog.assumption("storage-server-gpus"),
         interruption_gpu_hours=section.quantity("interruption_gpu_hours", "GPU-hours", "interruption-gpu-hours"),
+        interruption_range=None
+        if section.has("interruption_gpu_hours")
+        else (
+            section.catalog.assumption("interruption-gpu-hours-low"),
+            section.catalog.assumption("interruption-gpu-hours-high"),
+        ),
         restart_days=section.quantity("restart", "days", "restart-time", zero=True),
         servers=_storage_servers(section),
     )

@@ -48,10 +48,14 @@ def time_lost(writer: Writer) -> Iterator[Note]:
     if sizing.lost is None or sizing.run is None or training is None:
         return
     goodput, used = writer.shown(sizing.lost.goodput), writer.shown(sizing.run.goodput)
+    span = ""
+    if sizing.lost.goodput_range:
+        low, high = (writer.shown(end) for end in sizing.lost.goodput_range)
+        span = writer.word("lost-time-span", low=low, high=high)
     if training.goodput.value == ESTIMATE:
-        yield Note("info", writer.word("lost-time-used", goodput=goodput))
+        yield Note("info", writer.word("lost-time-used", goodput=goodput, span=span))
     else:
-        yield Note("info", writer.word("lost-time-offered", goodput=goodput, used=used))
+        yield Note("info", writer.word("lost-time-offered", goodput=goodput, span=span, used=used))
     yield Note("info", writer.word("lost-time-published"))
     without_copy = sizing.lost.checkpoint.contents.without_copy
     if without_copy:

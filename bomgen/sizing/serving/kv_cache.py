@@ -49,6 +49,7 @@ _STATES = Reference(
     "https://github.com/ai-dynamo/aiconfigurator",
     "2026-11-23",
 )
+_SGLANG = "SGLang documentation, data parallelism attention: requests are dealt out, experts are spread"
 _VLLM = "vLLM documentation, context parallel deployment: the KV cache is duplicated tp_size / H times"
 
 
@@ -223,6 +224,24 @@ def weights(parameters: int, value_bytes: Fraction) -> Fraction:
 def weights_of_gpu(weights: Fraction, tensor: int, stages: Fraction) -> Fraction:
     """Weights on a GPU of the fullest stage [bytes]."""
     return Fraction(weights) / (tensor * stages)
+
+
+@formula("bytes", _SGLANG)
+def weights_of_gpu_by_requests(
+    weights: Fraction, parameters: int, expert_parameters: Fraction, tensor: int, stages: Fraction
+) -> Fraction:
+    """Weights on a GPU that works on requests of its own [bytes]: its part of the routed experts, and all others."""
+    return (
+        Fraction(weights)
+        * (parameters - expert_parameters + Fraction(expert_parameters, tensor))
+        / (parameters * Fraction(stages))
+    )
+
+
+@formula("bytes", _SGLANG)
+def kv_bytes_by_requests(kv_of_request: Fraction, tensor: int) -> Fraction:
+    """A request's KV cache as a mean over GPUs that each hold whole requests."""
+    return Fraction(kv_of_request) / tensor
 
 
 @formula("bytes", _KWON)

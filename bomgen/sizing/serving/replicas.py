@@ -13,9 +13,10 @@ its data sheet (10^9 bytes per GB), so a full GPU may hold a few requests more t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -25,11 +26,12 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Mark, Reference, first_given, formula, require
 from bomgen.core.units import GIGA
 from bomgen.fabric.clos.formulas import divisors
-from bomgen.plan.types import Degrees, Inference
+from bomgen.plan.types import DATA, Degrees, Inference
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.kv_cache import BYTES
 from bomgen.sizing.training.memory import equivalent_stages
 from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_alternatives, nearest_divisors
+from bomgen.sizing.training.states import expert_parameters
 
 MOST_STAGES = 16
 """Most stages of a replica that is larger than it must be. On paper ever more stages need fewer GPUs, because traffic
@@ -42,6 +44,10 @@ _VLLM = Reference(
     "vLLM documentation, parallelism and scaling: tensor parallelism within a server, pipeline stages across servers",
     "https://docs.vllm.ai/en/latest/serving/parallelism_scaling.html",
 )
+
+
+WHOLE = Figure(1, "count", Assumed(message("degree"), message("whole-requests"), (_VLLM,), "high", chosen=True))
+"""Tensor parallelism of a request that one GPU holds."""
 
 
 class Shortage(NamedTuple):
@@ -154,13 +160,30 @@ def replica(inference: Inference, gpu: Gpu, tensor: Figure, pipeline: Figure) ->
     """A replica with these degrees, and what it holds."""
     stages = equivalent_stages(inference.model, pipeline)
     weights = kv_cache.weights_of_gpu(kv_cache.weights_of_model(inference), tensor, stages)
+    if by_requests(inference) and (experts := expert_parameters(inference.model)):
+        of_model = kv_cache.weights_of_model(inference), inference.model.parameters
+        weights = kv_cache.weights_of_gpu_by_requests(*of_model, experts, tensor, stages)
     held = kv_cache.cache(inference)
     request = None
     if held is not None and inference.context is not None:
-        request = kv_cache.request_bytes_per_gpu(held, inference.context, tensor, stages)
+        request = kv_of_gpu(inference, tensor, partial(kv_cache.request_bytes_per_gpu, held, inference.context), stages)
     room = room_of_gpu(gpu.memory_bytes, inference.memory_share) if gpu.memory_bytes else None
     most = requests_held(room, weights, request) if room and request else None
     return Replica(tensor, pipeline, gpus_of_replica(tensor, pipeline), stages, weights, request, room, most)
+
+
+def by_requests(inference: Inference) -> bool:
+    """Whether each GPU of a replica attends to requests of its own."""
+    return inference.degrees is not None and inference.degrees.attention == DATA
+
+
+def kv_of_gpu(
+    inference: Inference, tensor: Figure, of_gpu: Callable[[Figure, Figure], Figure], stages: Figure
+) -> Figure:
+    """What `of_gpu` gives for tensor parallelism and stages; the mean where GPUs hold requests of their own."""
+    if not by_requests(inference):
+        return of_gpu(tensor, stages)
+    return kv_cache.kv_bytes_by_requests(of_gpu(WHOLE, stages), tensor)
 
 
 @formula("GPUs")

@@ -2,9 +2,10 @@
 
 `concurrency` is what the whole cluster must hold at a time, and nothing else; the memory shown counts it over the
 replicas. `batch` is what a replica works on at a time in the estimate, at most and by default all that it holds; the
-memory at that batch is shown too. Weights in int4 are unpacked to 16 bits; every other format must be one of the GPU's
-own, unless the throughput is measured. A measured throughput is compared with the larger of arithmetic and reading,
-each at the full data sheet: above it there is a warning.
+memory at that batch is shown too. With disaggregated prompts some replicas prefill alone and all others answer; the
+traffic of the KV cache between them is not counted. Weights in int4 are unpacked to 16 bits; every other format must be
+one of the GPU's own, unless the throughput is measured. A measured throughput is compared with the larger of arithmetic
+and reading, each at the full data sheet: above it there is a warning.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from bomgen.sizing.serving import replicas as replica
 from bomgen.sizing.serving import roofline
 from bomgen.sizing.serving.kv_cache import BYTES, Cache
 from bomgen.sizing.serving.replicas import PATH, Replica, Shortage
-from bomgen.sizing.serving.roofline import SECONDS_A_MINUTE, Estimate
+from bomgen.sizing.serving.roofline import SECONDS_A_MINUTE, Estimate, Rate
 
+DISTSERVE = "Zhong et al. 2024, DistServe, arXiv 2401.09670; Patel et al. 2023, Splitwise, arXiv 2311.18677"
 _KWON = Reference(
     "Kwon et al. 2023, Efficient Memory Management for Large Language Model Serving with PagedAttention, section 3",
     "https://arxiv.org/abs/2309.06180",
@@ -67,6 +69,8 @@ class Need(NamedTuple):
     gpus_required: Figure
     gpus_range: Range | None
     """GPUs at the efficiencies that need the fewest and the most."""
+    prompts: Figure | None
+    """Of the replicas, those that work on prompts alone; None: all work on both."""
     smaller: tuple[Replica, Figure] | None
     """The smallest replica that holds the model, with its GPUs, when a larger replica needs fewer."""
 
@@ -128,7 +132,19 @@ class _Candidate(NamedTuple):
     holding: Figure
     """Replicas that hold the requests in flight."""
     replicas: Figure
+    prompts: Figure | None
     gpus: Figure
+
+
+class _Demand(NamedTuple):
+    """What a plan asks for."""
+
+    tokens: Figure
+    """A second."""
+    requests: Figure
+    """A minute."""
+    disaggregated: bool
+    """Prompts have replicas of their own."""
 
 
 def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most: int | None) -> Need:
@@ -166,48 +182,56 @@ def size(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, at_most
         replicas=best.replicas,
         gpus_required=best.gpus,
         gpus_range=_range_of_gpus(best, demand),
+        prompts=best.prompts,
         smaller=None if best is smallest else (smallest.replica, smallest.gpus),
     )
 
 
-def _demand(inference: Inference) -> Figure | None:
+def _demand(inference: Inference) -> _Demand | None:
     """Tokens/s for the requests per minute; None when the plan asks for no rate."""
     of_minute, output = inference.requests_per_minute, inference.output_tokens
-    return tokens_asked(of_minute, output) if of_minute and output else None
+    return (
+        _Demand(tokens_asked(of_minute, output), of_minute, inference.disaggregated) if of_minute and output else None
+    )
 
 
-def _candidate(inference: Inference, gpu: Gpu, found: Replica, demand: Figure | None) -> _Candidate:
+def _candidate(inference: Inference, gpu: Gpu, found: Replica, demand: _Demand | None) -> _Candidate:
     """What is needed with a replica, at the measured rate or the typical estimate."""
     measured = inference.tokens_per_second_per_gpu
     estimate = roofline.estimate(inference, gpu, found) if measured is None else None
     holding = replicas_for_requests(inference.concurrency, found.held) if found.held else _HOLDING
+    prompts = None
     if measured is not None:
         replicas = _replicas_measured(holding, found, demand, measured)
     else:
-        replicas = _replicas_estimated(holding, demand, estimate.typical.of_replica if estimate else None)
-    return _Candidate(found, estimate, holding, replicas, gpus_of_replicas(replicas, found.gpus))
+        replicas, prompts = _replicas_estimated(holding, demand, estimate.typical if estimate else None)
+    return _Candidate(found, estimate, holding, replicas, prompts, gpus_of_replicas(replicas, found.gpus))
 
 
-def _replicas_measured(holding: Figure, found: Replica, demand: Figure | None, rate_of_gpu: Figure) -> Figure:
+def _replicas_measured(holding: Figure, found: Replica, demand: _Demand | None, rate_of_gpu: Figure) -> Figure:
     """Replicas needed at a measured rate per GPU."""
     if demand is None:
         return holding
-    return replicas_needed(holding, replicas_of_gpus(gpus_for_rate(demand, rate_of_gpu), found.gpus))
+    return replicas_needed(holding, replicas_of_gpus(gpus_for_rate(demand.tokens, rate_of_gpu), found.gpus))
 
 
-def _replicas_estimated(holding: Figure, demand: Figure | None, rate_of_replica: Figure | None) -> Figure:
-    """Replicas needed at an estimated rate per replica."""
-    if demand is None or rate_of_replica is None:
-        return holding
-    return replicas_needed(holding, replicas_for_rate(demand, rate_of_replica))
+def _replicas_estimated(holding: Figure, demand: _Demand | None, rate: Rate | None) -> tuple[Figure, Figure | None]:
+    """Replicas needed at an estimated rate, and of these the ones for prompts where they have their own."""
+    if demand is None or rate is None or rate.of_replica is None:
+        return holding, None
+    if not demand.disaggregated:
+        return replicas_needed(holding, replicas_for_rate(demand.tokens, rate.of_replica)), None
+    prompts = replicas_for_prompts(demand.requests, rate.occupied)
+    answering = replicas_needed(holding, replicas_for_rate(demand.tokens, rate.answering))
+    return replicas_with_prompts(answering, prompts), prompts
 
 
-def _range_of_gpus(option: _Candidate, demand: Figure | None) -> Range | None:
+def _range_of_gpus(option: _Candidate, demand: _Demand | None) -> Range | None:
     """GPUs needed at the high and at the low end of an estimate."""
     if option.estimate is None or demand is None:
         return None
     fewest, most = (
-        gpus_of_replicas(_replicas_estimated(option.holding, demand, rate.of_replica), option.replica.gpus)
+        gpus_of_replicas(_replicas_estimated(option.holding, demand, rate)[0], option.replica.gpus)
         for rate in (option.estimate.high, option.estimate.low)
     )
     return Range(fewest, most)
@@ -226,7 +250,8 @@ def serve(inference: Inference, need: Need, gpu: Gpu, gpus: Figure, given: bool)
     replicas = replicas_of_cluster(gpus, found.gpus)
     cache = kv.cache(inference)
     request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
-    requests = requests_of_replica(inference.concurrency, replicas)
+    holding = replicas_that_answer(replicas, need.prompts) if need.prompts else replicas
+    requests = requests_of_replica(inference.concurrency, holding)
     formats = {str(word.value): BYTES[str(word.value)] for word in (inference.precision, inference.kv_precision)}
     rate = inference.tokens_per_second_per_gpu or (need.estimate.typical.of_gpu if need.estimate else None)
     output = inference.output_tokens
@@ -351,6 +376,24 @@ def replicas_of_gpus(gpus: int, gpus_per_replica: int) -> int:
 def replicas_for_rate(demand: Fraction, rate_of_replica: Fraction) -> int:
     """Replicas that generate the tokens asked for."""
     return ceil(Fraction(demand) / rate_of_replica)
+
+
+@formula("replicas", DISTSERVE)
+def replicas_for_prompts(requests_asked: int, occupied: Fraction) -> int:
+    """Replicas that work on prompts alone and take those of the requests per minute."""
+    return ceil(Fraction(requests_asked, SECONDS_A_MINUTE) * Fraction(occupied))
+
+
+@formula("replicas", DISTSERVE)
+def replicas_with_prompts(answering: int, for_prompts: int) -> int:
+    """Replicas that answer and those that work on prompts."""
+    return answering + for_prompts
+
+
+@formula("replicas")
+def replicas_that_answer(replicas: int, for_prompts: int) -> int:
+    """Replicas of a cluster that hold the requests in flight."""
+    return max(1, replicas - for_prompts)
 
 
 @formula("replicas")

@@ -40,6 +40,8 @@ class LostTime(NamedTuple):
     """The share of time lost; above 1 when no time is left."""
     goodput: Figure
     """The share of time that trains, as estimated; used only where the plan asks for it."""
+    goodput_range: tuple[Figure, Figure] | None = None
+    """With the most and the fewest interruptions of published clusters; None: the plan says how many there are."""
     interruptions: Figure | None = None
     """Number in the whole run; None: its duration is not known yet."""
 
@@ -112,7 +114,14 @@ def lost_time(contents: Contents, storage: Storage, gpus: Figure, servers: Figur
     written = write_seconds(contents.all, bandwidth(storage, gpus, servers).write)
     interval = storage.checkpoint_every or young_interval(written, between)
     lost = share_lost(written, interval, between, storage.restart_days)
-    return LostTime(between, Checkpoint(contents, written, interval), lost, share_that_trains(lost))
+    range_ = None
+    if storage.interruption_range:
+        low, high = (mean_time_between(hours, gpus) for hours in storage.interruption_range)
+        range_ = (
+            share_that_trains(share_lost(written, interval, low, storage.restart_days)),
+            share_that_trains(share_lost(written, interval, high, storage.restart_days)),
+        )
+    return LostTime(between, Checkpoint(contents, written, interval), lost, share_that_trains(lost), range_)
 
 
 def add_interruptions(run_days: Figure, lost: LostTime) -> LostTime:

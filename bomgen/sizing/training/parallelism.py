@@ -96,8 +96,9 @@ def add_recomputation(found: Fit, recompute: Figure, refused: Sequence[str]) -> 
         return found
     reasons = found.reasons
     if refused and found.fits is not False:
-        less = LEAST_FIRST[len(refused) - 1]
-        chosen = message("recomputation-chosen", recompute=recompute.value, less=less, shortage=refused[-1])
+        less = f"`recompute: {LEAST_FIRST[len(refused) - 1]}`"
+        asked = f"`recompute: {recompute.value}`"
+        chosen = message("recomputation-chosen", recompute=asked, less=less, shortage=refused[-1])
         reasons = (*reasons, chosen)
     return found._replace(recompute=recompute, reasons=reasons)
 

@@ -103,7 +103,7 @@ def states_of_gpu(
     if fine_tuning.adapts(training):
         # Adapters are split like the weights they belong to: both count on average over all parameters.
         weight, gradient, optimizer = (bytes_per_parameter(total, parameters) for total in states_of_model(training))
-    experts = expert_parameters(training)
+    experts = expert_parameters(training.model)
     if pipeline.value > 1:
         parameters = _full_stage_parameters(training.model, pipeline, stages)
     if experts is None:
@@ -179,9 +179,8 @@ def optimizer_states(parameters: int, optimizer_bytes: int) -> int:
     return parameters * optimizer_bytes
 
 
-def expert_parameters(training: Training) -> Figure | None:
+def expert_parameters(model: Model) -> Figure | None:
     """The parameters of the routed experts, which expert parallelism divides; None: no experts."""
-    model = training.model
     if not model.moe:
         return None
     experts, topk = model.shape.get("experts"), model.shape.get("topk")
