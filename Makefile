@@ -35,7 +35,7 @@ COMPILE := $(TOOLS)/bin/uv --no-config pip compile --quiet --universal --python-
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test lint format types pytest fuzz bench peers deep mutation everywhere same docs site pins audit sbom release clean help
+.PHONY: build test lint format types pytest fuzz bench peers deep mutation everywhere same fit accuracy docs site pins audit sbom release clean help
 
 build: $(INSTALLED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -78,6 +78,13 @@ bench: $(INSTALLED) $(if $(PEERS),peers) ## time bomgen into benchmarks/results/
 # A peer that cannot be installed is left out; the table says so.
 peers: ## install the programs that bomgen is run beside, each by itself
 	-@$(MAKE) --no-print-directory --keep-going $(PEERS_INSTALLED)
+
+fit: $(INSTALLED) ## fit the prediction of training time to bomgen/data/measured/, and write docs/accuracy.md
+	$(BIN)/python fit/fit.py
+	$(MAKE) --no-print-directory accuracy
+
+accuracy: $(INSTALLED) ## write docs/accuracy.md: how far the prediction of training time is off
+	$(BIN)/python fit/accuracy.py
 
 docs: $(INSTALLED_DEV) ## write the reference designs, the price indications and the schema for editors
 	$(BIN)/python tests/reference/designs.py

@@ -1,7 +1,7 @@
 """What is timed inside a process that is warm.
 
-Called as `inside.py` with `resolve TOPOLOGY`, `plans PLAN`, `cables GPUS` or `bills FOLDER`. A process of its own for
-each, so that the one that measures stays small. Prints JSON.
+Called as `inside.py` with `resolve TOPOLOGY`, `plans PLAN`, `cables GPUS`, `predictions COUNT` or `bills FOLDER`. A
+process of its own for each, so that the one that measures stays small. Prints JSON.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bomgen.core.provenance import require
+from bomgen.core.units import TERA
 from bomgen.report.result import Report
 from bomgen.workflow.inputs import PlanFile
 from bomgen.workflow.pipeline import list_cables, work_out
@@ -24,6 +26,11 @@ CHECKOUT = Path(__file__).parents[1]
 REPEATS = 3
 MANY, WARMING = 15, 5
 """Times that one plan is worked out, and before it is timed."""
+MODEL = "llama-3.1-405b"
+NETWORK = 400e9 / 8
+"""Bytes/s of a NIC."""
+CHUNK = 8192
+"""Splits of an array: some hundred kilobytes for all that is held at a time."""
 EVERY = 4
 """Which lines of the bills that are compared change."""
 
@@ -75,6 +82,35 @@ def cables(gpus: str) -> dict[str, float]:
     return {"seconds": _shortest(lambda: list_cables(report)), "cables": list_cables(report).pieces}
 
 
+def predictions(count: str) -> dict[str, float]:
+    """The shortest time in which so many splits of Llama 3.1 405B are predicted, as arrays that fit a cache."""
+    import numpy as np
+
+    from bomgen.catalog import part_records
+    from bomgen.catalog.files import Catalog
+    from bomgen.sizing.prediction import fitted
+    from bomgen.sizing.prediction.predict import predict_steps
+    from bomgen.sizing.prediction.terms import Machine, Split, Work
+    from bomgen.sizing.prediction.work import work_of_model
+
+    catalog = Catalog()
+    model, gpu = part_records.model(catalog.find("model", MODEL)), part_records.gpu(catalog.find("gpu", "h100-sxm"))
+    found = work_of_model(model, catalog.assumption("training-sequence"))
+    work = Work(*(float(figure.value) for figure in require(found, "a model of the catalogue has a shape")))
+    peak = float(gpu.dense["bf16"].value) * TERA
+    memory, links = require(gpu.memory_bandwidth, "known of an H100"), require(gpu.scale_up, "known of an H100")
+    bandwidths = (float(memory.value), float(links.value) / 2, NETWORK)
+    machine = Machine(peak, peak, *bandwidths, 8.0, 0.6)
+    inverse = fitted.inverse_efficiencies("hopper", "16-bit", "megatron-bridge")
+    draw = np.random.default_rng(0)
+    ways = [2.0 ** draw.integers(0, most, CHUNK) for most in (4, 4, 5, 4, 8, 4, 1)]
+    flags = [draw.integers(0, 2, CHUNK).astype(float) for _ in range(6)]
+    split = Split(2048.0, *ways, 3.0 * draw.integers(0, 2, CHUNK), *flags)
+    chunks = int(count) // CHUNK
+    seconds = _shortest(lambda: [predict_steps(work, machine, split, inverse) for _ in range(chunks)])
+    return {"seconds": seconds, "predictions": chunks * CHUNK}
+
+
 def bills(folder: str) -> dict[str, list[str]]:
     """Write two bom.json of many lines, of which every fourth changes: a real one, its lines over and over."""
     from bomgen.report.result import result
@@ -109,4 +145,10 @@ def _line(line: dict[str, Any], more: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"resolve": resolve, "plans": plans, "cables": cables, "bills": bills}[sys.argv[1]](sys.argv[2])))
+    print(
+        json.dumps(
+            {"resolve": resolve, "plans": plans, "cables": cables, "bills": bills, "predictions": predictions}[
+                sys.argv[1]
+            ](sys.argv[2])
+        )
+    )

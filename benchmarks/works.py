@@ -34,6 +34,8 @@ MOST_FOR_ONE_FABRIC, MOST_FOR_FOUR_FABRICS = 0.010, 0.025
 """Seconds that a plan may take inside the process."""
 LEAST_CHECKED = 500_000
 """Cables that are to be enumerated and checked in a second."""
+PREDICTIONS, LEAST_PREDICTED = 1_024_000, 1_000_000
+"""Splits whose steps are predicted, and how many are to be in a second."""
 MOST_QUOTING, MOST_WRITING = 3, 15
 """Seconds that a command may take for all formats of a quote, and for the wiring of a million GPUs."""
 MOST_COMPARING = 0.5
@@ -93,6 +95,13 @@ def works(folder: Path) -> Iterator[Work]:
             return {"cables": (last["cables"], None), "cables/s": (last["cables"] / last["seconds"], LEAST_CHECKED)}
 
         yield Work(f"cables-{gpus}", f"{_spaced(gpus)} GPUs: every cable listed and checked, warm", take, also=a_second)
+    take, predicted = _inside("predictions", str(PREDICTIONS))
+
+    def predicted_a_second() -> dict[str, tuple[float, float | None]]:
+        return {"predictions/s": (predicted["predictions"] / predicted["seconds"], LEAST_PREDICTED)}
+
+    what = f"{_spaced(PREDICTIONS)} splits of Llama 3.1 405B: steps predicted as arrays, warm"
+    yield Work("predictions", what, take, also=predicted_a_second)
     yield _quoting(folder)
     for form in ("csv", "parquet"):
         yield _writing(form, folder)

@@ -62,7 +62,7 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
     if training is None:
         return
     given = {
-        "mfu": training.mfu,
+        "mfu": training.predicted or training.mfu,
         "achieved_tflops": training.achieved_tflops,
         "tokens_per_second_per_gpu": training.tokens_per_second_per_gpu,
     }
@@ -70,6 +70,27 @@ def one_utilisation(plan: Plan, _: Source) -> Iterator[Problem]:
     for name in names[1:]:
         text = f"{names[0]} and {name} conflict: both set the speed of a GPU; keep one"
         yield _at(plan, given[name], text, "one-of", f"workload.training.{name}")
+
+
+@rule
+def prediction_of_pre_training(plan: Plan, source: Source) -> Iterator[Problem]:
+    """Only pre-training is predicted, by one way to say how fast a GPU is, and own steps ran on whole replicas."""
+    training = plan.training
+    if training is None:
+        return
+    if training.predicted and training.tuning:
+        text = "mfu: predicted is for pre-training; give a share, or leave `mfu` out"
+        yield Problem(
+            source.mark(("workload", "fine_tuning", "mfu")), "error", text, "one-of", "workload.fine_tuning.mfu"
+        )
+    for number, own in enumerate(training.measured):
+        size = own.tensor.value * own.pipeline.value * own.context.value
+        if own.gpus.value % size:
+            text = (
+                f"{own.gpus.value} GPUs are not a whole number of replicas of {size} GPUs; "
+                f"{max(1, own.gpus.value // size) * size} are"
+            )
+            yield _at(plan, own.gpus, text, "whole-replicas", f"workload.training.measured.{number}.gpus")
 
 
 @rule

@@ -12,6 +12,8 @@ from bomgen.fabric.types import TierChoice
 from bomgen.optics.types import LinkSpec
 from bomgen.plan.commercial_terms import Operation, QuotePlan
 
+PREDICTED = "predicted"
+"""Of a utilisation."""
 ESTIMATE = "estimate"
 """The word in place of a goodput that is to be worked out."""
 DATA = "data"
@@ -59,8 +61,24 @@ class Tuning(NamedTuple):
     frozen_flops_per_parameter_token: Figure
 
 
+class OwnStep(NamedTuple):
+    """A step that the user measured, and the split it ran with."""
+
+    gpus: Figure
+    tensor: Figure
+    pipeline: Figure
+    interleave: Figure
+    context: Figure
+    expert: Figure
+    step: Figure
+    """Days."""
+
+
 class Training(NamedTuple):
-    """A training run. Of `mfu`, `achieved_tflops` and `tokens_per_second_per_gpu` exactly one is there."""
+    """A training run. Of `mfu`, `achieved_tflops` and `tokens_per_second_per_gpu` exactly one is there.
+
+    Where the utilisation is to be predicted, `mfu` is the assumption until it is.
+    """
 
     mark: Mark
     model: parts.Model
@@ -94,6 +112,13 @@ class Training(NamedTuple):
     recompute_flops_per_parameter_token: Figure
     published_runs: Callable[[], tuple[parts.PublishedRun, ...]] = tuple
     """Read when they are asked for."""
+    predicted: Figure | None = None
+    """Word: the utilisation is to be predicted; None: it is given, measured or assumed."""
+    stack: Figure | None = None
+    """Word: software of the prediction; None: the newest known for the accelerator."""
+    measured: tuple[OwnStep, ...] = ()
+    network: Figure | None = None
+    """Network of a GPU where the plan has no compute fabric [Gb/s], for the prediction."""
     tuning: Tuning | None = None
     """None: pre-training, or another run that trains every weight from nothing."""
     offload: tuple[str, ...] = ()

@@ -16,11 +16,14 @@ from bomgen.site.facility import Facility
 from bomgen.sizing.training.memory import Memory
 
 if TYPE_CHECKING:
+    from bomgen.sizing.prediction.range import Predicted
     from bomgen.sizing.second_opinions import Opinions
     from bomgen.sizing.serving.service import Held, Range, Serving
     from bomgen.sizing.storage import Stored
 
 Path = tuple[str, ...]
+NARROW, WIDE = 50, 90
+"""Percent of unseen clusters that the intervals of a prediction hold."""
 
 
 def numbers(design: Design) -> dict[Path, Figure]:
@@ -56,6 +59,8 @@ def numbers(design: Design) -> dict[Path, Figure]:
             found["workload", "mfu_by_embedding", embedding] = mfu
         for counted, hfu in run.hfu_by_recomputation.items():
             found["workload", "hfu_by_recomputation", counted] = hfu
+    if sizing.predicted and design.plan.training:
+        found |= _prediction(sizing.predicted, design.plan.training.predicted is not None)
     if sizing.opinions:
         found |= _opinions(sizing.opinions())
     if fit := sizing.fit:
@@ -105,6 +110,31 @@ def numbers(design: Design) -> dict[Path, Figure]:
         found |= _storage_numbers(stored)
     found |= _site_numbers(design.facility)
     return {path: figure for path, figure in found.items() if figure is not None}
+
+
+def _prediction(predicted: Predicted, sized_by_it: bool) -> dict[Path, Figure | None]:
+    """The predicted step, its terms and bounds; bounds of the run itself where it is sized by the prediction."""
+    base, step = ("workload", "prediction"), predicted.step
+    slow, fast = predicted.ends[WIDE]
+    ends: dict[Path, tuple[Figure | None, Figure | None]] = {
+        ("mfu",): (slow.mfu, fast.mfu),
+        ("days",): (fast.days, slow.days),
+        ("gpus_required",): (fast.gpus_required, slow.gpus_required),
+    }
+    found: dict[Path, Figure | None] = {
+        (*base, "step_seconds"): step.step,
+        (*base, "mfu"): predicted.point.mfu,
+        (*base, "days"): predicted.point.days,
+        (*base, "gpus_required"): predicted.point.gpus_required,
+        (*base, "step_seconds_low"): step.steps[WIDE].low,
+        (*base, "step_seconds_high"): step.steps[WIDE].high,
+        (*base, "step_seconds_low_50"): step.steps[NARROW].low,
+        (*base, "step_seconds_high_50"): step.steps[NARROW].high,
+    }
+    for (name,), (low, high) in ends.items():
+        under = ("workload",) if sized_by_it else base
+        found[*under, f"{name}_low"], found[*under, f"{name}_high"] = low, high
+    return found | {(*base, "terms", name): seconds for name, seconds in step.terms.items()}
 
 
 def _site_numbers(site: Facility) -> dict[Path, Figure | None]:

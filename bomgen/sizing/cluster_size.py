@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
-from bomgen.core.provenance import Figure, Given
+from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.attachment import Attachment
-from bomgen.plan.types import ESTIMATE, Cluster, Inference, Plan, Training
+from bomgen.plan.types import ESTIMATE, Inference, Plan, Training
 from bomgen.sizing import peak_flops as peak
 from bomgen.sizing import storage
 from bomgen.sizing.peak_flops import Target
@@ -28,6 +28,7 @@ from bomgen.sizing.training.parallelism import Fit
 from bomgen.sizing.training.run import TrainingRun
 
 if TYPE_CHECKING:
+    from bomgen.sizing.prediction.range import Predicted
     from bomgen.sizing.serving.service import Serving
 
 STEPS = 8
@@ -60,6 +61,8 @@ class Sizing(NamedTuple):
     """Peak of all GPUs [FLOP/s], where the plan has a target of computing power."""
     stored: Stored | None = None
     """None: the plan asks for no storage."""
+    predicted: Predicted | None = None
+    """Of a pre-training run whose utilisation is assumed or predicted; None where too little is known."""
 
 
 def size(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
@@ -92,6 +95,89 @@ def _size_target(plan: Plan, attached: Mapping[str, Attachment]) -> Sizing:
 
 
 def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+    """The size of a cluster for a run, with its predicted utilisation, or sized by it where the plan asks for that.
+
+    Raises Infeasible as `_size_run_that_fits`, and when too little is known to predict.
+    """
+    if workload.predicted is None:
+        found = _size_run_that_fits(plan, workload, attached)
+        given = workload.mfu is None or isinstance(workload.mfu.origin, Given)
+        return (
+            found if workload.tuning or given else found._replace(predicted=_predict(plan, workload, found, attached))
+        )
+    if workload.target_days is None or given_gpus(plan.cluster) is not None:
+        return _size_by_prediction(plan, workload, attached)
+    return _search_predicted_size(plan, workload, attached)
+
+
+def _size_by_prediction(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+    """The size of a run on so many GPUs, at its predicted utilisation. Raises Infeasible as `_size_training`."""
+    predicted = _predict(plan, workload, _size_run_that_fits(plan, workload, attached), attached)
+    if predicted is None:
+        text = (
+            f"the speed of {workload.model.identity.name} on {plan.cluster.gpu.identity.name} cannot be predicted: "
+            "it takes a model of known shape with attention in all layers, a `sequence`, and an accelerator with "
+            "known bandwidths; give `mfu` as a share"
+        )
+        raise Infeasible(text, because=require(workload.predicted, "it is asked for"), rule="no-prediction")
+    sized = _size_run_that_fits(plan, workload._replace(mfu=predicted.step.mfu), attached)
+    return sized._replace(predicted=predicted)
+
+
+def _search_predicted_size(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
+    """The smallest cluster found whose own prediction meets the target.
+
+    A size that misses it is followed by the larger one that its utilisation asks for, one that meets it by the smaller
+    one, and then by halves of what is between. Raises Infeasible when no round finds one.
+    """
+    target = require(workload.target_days, "the search is for target days")
+    unit = plan.cluster.server.gpus.value if plan.cluster.server else 1
+    count = int(_size_run_that_fits(plan, workload, attached).gpus.value)
+    tried, best = set[int](), None
+    for _ in range(MAX_ROUNDS):
+        tried.add(count)
+        origin = Assumed(message("predicted-gpus"), message("predicted-gpus-why"), (), "high", chosen=True)
+        fixed = plan._replace(cluster=plan.cluster._replace(gpus=Figure(count, "GPUs", origin)))
+        sized = _size_by_prediction(fixed, workload, attached)
+        days, run = require(sized.days, "a run takes days"), require(sized.run, "a run was sized")
+        wanted = require(_round_up_to_replicas(plan, workload, run.gpus_required), "a target asks for GPUs")
+        many = wanted.value > MAX_GPUS
+        asked = int(wanted.value) if many else int(count_servers(plan, wanted, attached)[1].value)
+        if days.value > target.value:
+            following = max(asked, count + unit)
+        else:
+            best = sized if best is None or sized.gpus.value < best.gpus.value else best
+            following = asked
+        if following in tried and best:
+            meets = int(best.gpus.value)
+            misses = max((each for each in tried if each < meets), default=0)
+            following = ceil((misses + meets) / 2 / unit) * unit
+            if following in tried:
+                break
+        elif following in tried:
+            following = max(tried) + unit
+        if following > MAX_GPUS:
+            break
+        count = following
+    if best is None:
+        text = (
+            f"no cluster is predicted to finish in {float(target.value):g} days: a step of "
+            f"{workload.batch_tokens.value} tokens gains little from more GPUs; give more days, or a larger "
+            "`batch_tokens`"
+        )
+        raise Infeasible(text, because=target, rule="no-prediction")
+    return best
+
+
+def _predict(plan: Plan, workload: Training, sized: Sizing, attached: Mapping[str, Attachment]) -> Predicted | None:
+    from bomgen.sizing.prediction.range import predict_run
+
+    if sized.run is None or sized.fit is None:
+        return None
+    return predict_run(plan, workload, sized.run, sized.fit, sized.gpus, attached)
+
+
+def _size_run_that_fits(plan: Plan, workload: Training, attached: Mapping[str, Attachment]) -> Sizing:
     """The size of a cluster for a run, which recomputes what the plan says or the least that fits.
 
     Of a split by hand that never fits, full recomputation needs the least memory; it is none where activations are not
@@ -103,7 +189,7 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
     refused: list[str] = []
     for choice in parallelism.with_recomputation(workload):
         run, servers, gpus, lost = _size_run(plan, choice, attached)
-        found = _fit(choice, plan.cluster, gpus)
+        found = _fit(choice, plan, gpus, attached)
         if isinstance(found, Infeasible):
             refused.append(found.message)
         elif found.fits is False and found.warning and found.per_gpu.activations:
@@ -118,7 +204,7 @@ def _size_training(plan: Plan, workload: Training, attached: Mapping[str, Attach
             raise found
         choice = parallelism.with_recomputation(workload._replace(sequence=None))[0]
         run, servers, gpus, lost = _size_run(plan, choice, attached)
-        without = _fit(choice, plan.cluster, gpus)
+        without = _fit(choice, plan, gpus, attached)
         if isinstance(without, Infeasible):
             raise without
         warning = message("activations-left-out", length=length.value, shortage=found.message)
@@ -239,9 +325,16 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
     return Sizing(serving=served, servers=servers, gpus=gpus)
 
 
-def _fit(workload: Training, cluster: Cluster, gpus: Figure) -> Fit | Infeasible:
+def _fit(workload: Training, plan: Plan, gpus: Figure, attached: Mapping[str, Attachment]) -> Fit | Infeasible:
     """How the run is split over GPUs; the reason where nothing fits that the plan asks for."""
+    cluster, seconds = plan.cluster, None
+    if workload.predicted:
+        from bomgen.sizing.prediction.links import links_of_gpu
+        from bomgen.sizing.prediction.search import step_of_split
+
+        links = links_of_gpu(plan, attached)
+        seconds = step_of_split(workload, cluster.gpu, links, gpus) if links else None
     try:
-        return parallelism.fit(workload, cluster.gpu, gpus, cluster.server.gpus if cluster.server else None)
+        return parallelism.fit(workload, cluster.gpu, gpus, cluster.server.gpus if cluster.server else None, seconds)
     except Infeasible as error:
         return error

@@ -40,6 +40,7 @@ def test_what_is_timed_inside_does_its_work(tmp_path: Path) -> None:
     """A million GPUs are worked out, every cable of 1024 is listed, two bills are written: nothing of it has gone."""
     assert inside.resolve("fat-tree")["seconds"] > 0
     assert inside.cables("1024")["cables"] > 1024
+    assert inside.predictions("8192")["predictions"] == 8192
     assert [Path(path).stat().st_size > 0 for path in inside.bills(str(tmp_path))["paths"]] == [True, True]
 
 

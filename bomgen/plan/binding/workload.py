@@ -7,15 +7,17 @@ from functools import partial
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog
 from bomgen.core.messages import message
-from bomgen.core.provenance import Cited, Figure
+from bomgen.core.provenance import Cited, Figure, require
 from bomgen.core.units import parse
 from bomgen.plan.binding.fabrics import plug_of
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.types import (
     ESTIMATE,
+    PREDICTED,
     Compute,
     Degrees,
     Inference,
+    OwnStep,
     Parallelism,
     Plug,
     PublishedRange,
@@ -40,7 +42,11 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
     token_rate = section.figure("tokens_per_second_per_gpu", "tokens/s")
     measured = achieved is not None or token_rate is not None
     precision = section.word("precision", "training-precision")
-    mfu = section.figure("mfu", "share", None if measured else _usual_mfu(model, precision))
+    usual = _usual_mfu(model, precision)
+    predicted = section.word("mfu", usual) if section.data.get("mfu") == PREDICTED else None
+    mfu = (
+        section.catalog.assumption(usual) if predicted else section.figure("mfu", "share", None if measured else usual)
+    )
     flash = section.yes_or_no("flash_attention", "training-flash-attention")
     if gpu and gpu.flash_attention and not section.has("flash_attention"):
         flash = gpu.flash_attention
@@ -74,8 +80,28 @@ def training(section: PlanSection, gpu: parts.Gpu | None) -> Training | None:
         recompute_flops_per_parameter_token=section.catalog.assumption("recompute-flops-per-parameter-token"),
         published_runs=partial(part_records.published_runs, Catalog()),
         offload=tuple(section.data.get("offload", ())),
+        predicted=predicted,
+        stack=section.word("stack", "") if section.has("stack") else None,
+        measured=tuple(
+            _own_step(section.below("measured").below(place)) for place in range(_count(section, "measured"))
+        ),
+        network=section.catalog.assumption("prediction-network"),
     )
     return None if model is None or tokens is None else run(model=model, tokens=tokens)
+
+
+def _count(section: PlanSection, key: str) -> int:
+    return len(section.data.get(key) or ())
+
+
+def _own_step(section: PlanSection) -> OwnStep:
+    """A measured step of the user's own."""
+    degrees = ("tensor", "pipeline", "interleave", "context", "expert")
+    split = {key: section.quantity(key, "count", "parallelism-degree") for key in degrees}
+    gpus, step = section.figure("gpus", "count"), section.figure("step", "days")
+    return OwnStep(
+        gpus=require(gpus, "the schema asks for the GPUs"), step=require(step, "the schema asks for the step"), **split
+    )
 
 
 def _usual_mfu(model: parts.Model | None, precision: Figure) -> str:

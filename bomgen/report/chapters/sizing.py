@@ -10,6 +10,7 @@ from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.report.chapters.storage import time_lost
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.metrics import Path
+from bomgen.sizing.prediction.range import Predicted, nearest_to_run
 from bomgen.sizing.second_opinions import Opinions
 from bomgen.sizing.training.fine_tuning import adapts
 
@@ -22,7 +23,9 @@ RECOMPUTATION: Path = (WORKLOAD, "hfu_by_recomputation")
 SECOND_OPINION: Path = (WORKLOAD, "second_opinion")
 PUBLISHED: Path = (WORKLOAD, "published_runs")
 LOST: Path = (WORKLOAD, "lost_time")
-APART = (MEMORY, PARALLELISM, CONVENTIONS, EMBEDDING, RECOMPUTATION, SECOND_OPINION, PUBLISHED, LOST)
+PREDICTION: Path = (WORKLOAD, "prediction")
+TERMS: Path = (*PREDICTION, "terms")
+APART = (MEMORY, PARALLELISM, CONVENTIONS, EMBEDDING, RECOMPUTATION, SECOND_OPINION, PUBLISHED, LOST, PREDICTION)
 """Numbers of the workload that have tables of their own."""
 
 
@@ -32,6 +35,7 @@ def sizing(writer: Writer) -> Section:
         *_workload(writer),
         writer.table("cluster", tuple(writer.rows(("cluster",)))),
         *_fit(writer),
+        *_prediction(writer),
         writer.table("lost-time", tuple(writer.rows(LOST))),
         *_others(writer),
         *_basis(writer),
@@ -90,6 +94,43 @@ def _fit(writer: Writer) -> Iterator[Table]:
         yield writer.table("memory-replica", tuple(writer.rows(MEMORY, (per_gpu, gpu))))
 
 
+def _prediction(writer: Writer) -> Iterator[Table]:
+    """The predicted step with its terms, and the measured steps nearest to it."""
+    predicted = writer.report.design.sizing.predicted
+    if predicted:
+        yield _captioned(writer, "prediction", tuple(writer.rows(PREDICTION, (TERMS,))))
+        yield _captioned(writer, "prediction-terms", tuple(writer.rows(TERMS)))
+        yield _nearest(writer, predicted)
+
+
+def _nearest(writer: Writer, predicted: Predicted) -> Table:
+    columns = (
+        Column("source", writer.word("column-source"), "text", 30),
+        Column("gpus", writer.word("column-gpus"), "text", 20),
+        Column("model", writer.word("column-model"), "text", 24),
+        Column("split", writer.word("column-split"), "text", 40),
+        Column("step", writer.word("column-step"), "number", 16),
+        Column("rate", writer.word("column-token-rate"), "number", 20),
+    )
+    rows = []
+    sized, workload = writer.report.design.sizing, writer.report.plan.training
+    near = nearest_to_run(workload, predicted, sized.fit, sized.gpus) if workload and sized.fit else []
+    for each in near:
+        row = each.fields
+        split = writer.word(
+            "split-of-row", tensor=row["tp"], pipeline=row["pp"], data=row["dp"], sequence=row["seq"], batch=row["gbs"]
+        )
+        cells = (
+            f"{row['source']}, {row['framework']}",
+            f"{row['gpus']} {row['gpu']}",
+            f"{row['model']} {row['precision']}",
+        )
+        measured = (Cell(float(row["iter_s"]), "s"), Cell(float(row["tok_s_gpu"]), "tokens/s"))
+        rows.append(Row((*(Cell(text) for text in cells), Cell(split), *measured)))
+    caption = writer.word("caption-nearest-steps")
+    return Table("nearest-steps", writer.word("table-nearest-steps"), columns, tuple(rows), caption)
+
+
 def _others(writer: Writer) -> Iterator[Table]:
     """A rule of thumb and published runs, beside the result."""
     ask = writer.report.design.sizing.opinions
@@ -136,7 +177,7 @@ def _basis(writer: Writer) -> Iterator[Table]:
     figures = [
         figure
         for path, figure in writer.numbers.items()
-        if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST, CONVENTIONS, EMBEDDING, RECOMPUTATION)
+        if path[0] == WORKLOAD and path[:2] not in (PUBLISHED, LOST, CONVENTIONS, EMBEDDING, RECOMPUTATION, PREDICTION)
     ]
     rows = tuple(
         Row(

@@ -16,7 +16,7 @@ OF_PLAN: Mapping[str, tuple[Charts, ...]] = {
 """By the id of a section about the whole plan."""
 OF_CLUSTER: Mapping[str, tuple[Charts, ...]] = {
     "serving": (sizing.serving_memory,),
-    "sizing": (sizing.training_memory, sizing.run_sensitivity),
+    "sizing": (sizing.training_memory, sizing.predicted_range, sizing.run_sensitivity),
     "network": (site.cable_lengths,),
     "site": (site.power_line, site.rack_power),
 }

@@ -12,6 +12,7 @@ from bomgen.pricing.running_costs import cost_per_gpu
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.charts.types import Bar, Bars, Chart, Matrix
 from bomgen.report.metrics import Path
+from bomgen.sizing.prediction.range import Predicted
 from bomgen.sizing.sensitivity import Sensitivity, sensitivity
 
 MEMORY: Path = ("workload", "memory")
@@ -50,6 +51,43 @@ def _memory(writer: Writer) -> Iterator[Chart]:
     )
     key = tuple(f"{writer.label(path)} {language.value(numbers[path].value, 'bytes')}" for path in paths)
     yield Chart("memory", writer.word("chart-memory"), writer.word("chart-memory-text"), Bars((bar,), key))
+
+
+def predicted_range(writer: Writer) -> Iterator[Chart]:
+    """Days of a predicted run between the ends of its intervals, with GPUs and their purchase."""
+    predicted, word, language = writer.report.design.sizing.predicted, writer.word, writer.language
+    if predicted is None:
+        return
+    point, bars = Fraction(predicted.point.days.value), []
+    for coverage, (slow, fast) in sorted(predicted.ends.items()):
+        low, high = Fraction(fast.days.value), Fraction(slow.days.value)
+        text = word("range-ends", low=language.number(low), high=language.number(high))
+        name = word("chart-predicted-held", share=f"{coverage}%")
+        bars.append(Bar(name, text, (high - low,), low, point))
+    text = word("chart-predicted-text", days=writer.shown(predicted.point.days))
+    yield Chart("predicted", word("chart-predicted"), text, Bars(tuple(bars)), _predicted_table(writer, predicted))
+
+
+def _predicted_table(writer: Writer, predicted: Predicted) -> Table:
+    """Utilisation, days, GPUs for the target and their purchase: predicted, and at the ends of 90 %."""
+    word, currency = writer.word, writer.report.quote.totals.currency
+    slow, fast = predicted.ends[max(predicted.ends)]
+    outlooks = (slow, predicted.point, fast)
+    columns = (
+        Column("name", word("column-name"), "text", 30),
+        *(Column(key, word(f"chart-predicted-{key}"), "number", 22) for key in ("slow", "point", "fast")),
+    )
+    rows = [
+        Row((Cell("MFU"), *(Cell(each.mfu.value, each.mfu.unit) for each in outlooks))),
+        Row((Cell(word("label-days")), *(Cell(each.days.value, each.days.unit) for each in outlooks))),
+    ]
+    required = [each.gpus_required for each in outlooks if each.gpus_required]
+    if required:
+        rows.append(Row((Cell(word("label-gpus_required")), *(Cell(figure.value) for figure in required))))
+        amounts = [_purchase(writer, int(figure.value)) for figure in required]
+        if None not in amounts:
+            rows.append(Row((Cell(word("chart-purchase")), *(Cell(amount, currency) for amount in amounts))))
+    return Table("predicted", word("chart-predicted"), columns, tuple(rows))
 
 
 def run_sensitivity(writer: Writer) -> Iterator[Chart]:

@@ -152,6 +152,10 @@ def _workload_measures(columns: Sequence[Compared]) -> Iterator[Measure]:
     for name, better in (
         ("gpus_required", LESS),
         ("days", LESS),
+        ("days_low", LESS),
+        ("days_high", LESS),
+        ("gpus_required_low", LESS),
+        ("gpus_required_high", LESS),
         ("mfu", NEITHER),
         ("peak_flops", MORE),
         ("tokens_per_second", MORE),

@@ -28,9 +28,8 @@ def _training_reason(asked: Asked) -> Reason | None:
     split = fit.split
     degrees = {"tensor": split.tensor, "pipeline": split.pipeline, "context": split.context, "expert": split.expert}
     by_hand = training.parallelism
-    because = (
-        "the plan says so" if by_hand else "of the splits that fit the GPU, the one with the fewest GPUs a replica"
-    )
+    chosen = "the fastest by prediction" if fit.fastest else "the one with the fewest GPUs a replica"
+    because = "the plan says so" if by_hand else f"of the splits that fit the GPU, {chosen}"
     if fit.recompute and fit.fits:
         because += f"; recompute {fit.recompute.value} is the least that fits"
     return Reason(
@@ -71,6 +70,10 @@ def _memory_words(asked: Asked, memory: Figure | None) -> str:
 
 
 def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
-    """Splits that do not fit; what is said beside them is no other split."""
+    """Splits that are slower or do not fit; what is said beside them is no other split."""
+    slower = (reason.parameters for reason in reasons if reason.code == "split-runner-up")
     found = (reason.parameters for reason in reasons if reason.code == "split-does-not-fit")
-    return tuple(Other(str(each["split"]), f"does not fit: {each['shortage']}") for each in found)
+    return (
+        *(Other(str(each["split"]), f"{each['slower']} slower by prediction") for each in slower),
+        *(Other(str(each["split"]), f"does not fit: {each['shortage']}") for each in found),
+    )

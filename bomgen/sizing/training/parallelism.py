@@ -9,7 +9,7 @@ parallelism as far as they must, as Megatron Core folds their groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -28,6 +28,9 @@ from bomgen.sizing.training.activations import AUTO, FULL, LEAST_FIRST
 from bomgen.sizing.training.memory import Memory, ParallelSplit
 
 MAX_REASONS = 3
+BYTES_OF_WEIGHT = 2
+Seconds = Callable[[int, int, int, int], float]
+"""The step of tensor, pipeline, context and expert parallelism [s]."""
 ZERO_STAGES = (1, 2, 3)
 
 _KORTHIKANTI = Reference(
@@ -68,16 +71,23 @@ class Fit(NamedTuple):
     """Of a given split: that it exceeds the GPU's memory, or that its stages are unequal."""
     recompute: Figure | None = None
     """Word: what the run recomputes, where the program chose it."""
+    fastest: bool = False
+    """Whether it is the fastest by prediction of those that fit, not the one with the fewest GPUs per replica."""
 
 
-def fit(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None) -> Fit:
+def fit(
+    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure | None, seconds: Seconds | None = None
+) -> Fit:
     """How a run is split over a cluster's GPUs: as the plan gives it, else the split found by search.
+
+    With `seconds`, which predicts the step of a split, that is the fastest of those that fit.
 
     Raises Infeasible when given degrees do not divide what they split, and when the search finds nothing that fits.
     """
     if training.parallelism is not None:
         return _check_given(training, training.parallelism, gpu, gpus, gpus_per_server)
-    return _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
+    found = _search(training, gpu, gpus, gpus_per_server or SERVER_GPUS)
+    return _fastest(training, gpu, gpus, gpus_per_server or SERVER_GPUS, seconds, found) if seconds else found
 
 
 def add_recomputation(found: Fit, recompute: Figure, refused: Sequence[str]) -> Fit:
@@ -248,6 +258,55 @@ def _search(training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure)
         if chosen:
             return _fit_of(training, _narrow_experts(training, chosen, gpu, gpus), refused, gpu, gpus)
     raise _nothing_fits(training, refused, gpu, gpus, gpus_per_server)
+
+
+def _fastest(
+    training: Training, gpu: Gpu, gpus: Figure, gpus_per_server: Figure, seconds: Seconds, fitting: Fit
+) -> Fit:
+    """The fastest split that fits, and the next ones; `fitting` where activations or the GPU's memory are not known."""
+    if fitting.fits is None:
+        return fitting
+    timed = sorted(
+        (seconds(*candidate), candidate)
+        for candidate in _all_candidates(training, gpus.value, gpus_per_server.value)
+        if _weights_fit(training, candidate, gpu)
+    )
+    best: list[tuple[float, _Candidate]] = []
+    for time, candidate in timed:
+        if _fits(_need(training, candidate, gpus), gpu):
+            best.append((time, candidate))
+            if len(best) > MAX_REASONS:
+                break
+    if not best:
+        return fitting
+    (shortest, chosen), *others = best
+    found = _fit_of(training, chosen, [], gpu, gpus)
+    slower = (
+        message("split-runner-up", split=str(other), slower=f"{time / shortest - 1:.1%}") for time, other in others
+    )
+    return found._replace(reasons=(*slower, *found.reasons), fastest=True)
+
+
+def _all_candidates(training: Training, gpus: int, gpus_per_server: int) -> Iterator[_Candidate]:
+    """Every split with tensor parallelism in a server, equal parts of a sequence, and stages of at least a layer."""
+    layers, sequence = training.model.shape.get("layers"), training.sequence
+    length = sequence.value if sequence is not None else 1
+    for tensor in _tensor_degrees(training, gpus, gpus_per_server, wide=False):
+        for pipeline in divisors(gpus // tensor):
+            if layers is not None and pipeline > layers.value:
+                continue
+            ranks = gpus // (tensor * pipeline)
+            for context in divisors(gcd(ranks, length)):
+                for expert in _expert_degrees(training, ranks):
+                    yield _Candidate(tensor, pipeline, context, expert)
+
+
+def _weights_fit(training: Training, candidate: _Candidate, gpu: Gpu) -> bool:
+    """Whether the weights alone could fit, where every GPU of the replica holds an equal part: a quick first check."""
+    if gpu.memory_bytes is None or training.zero.value >= ZERO_STAGES[-1]:
+        return True
+    spread = candidate.tensor * candidate.pipeline * candidate.expert
+    return bool(training.model.parameters.value * BYTES_OF_WEIGHT <= gpu.memory_bytes.value * spread)
 
 
 def _fit_of(training: Training, chosen: _Candidate, refused: list[_Candidate], gpu: Gpu, gpus: Figure) -> Fit:

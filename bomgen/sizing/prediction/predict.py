@@ -1,0 +1,335 @@
+"""The predicted time of a step and utilisation of a run: a point, and intervals of 50 and 90 %."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import reduce
+from math import exp, log, sqrt
+from typing import Any, NamedTuple
+
+from bomgen.catalog.parts import Gpu
+from bomgen.core.diagnostics import Infeasible
+from bomgen.core.messages import message
+from bomgen.core.provenance import Cited, Figure, Reference, formula
+from bomgen.core.units import TERA
+from bomgen.plan.types import OwnStep, Training
+from bomgen.sizing.prediction import fitted
+from bomgen.sizing.prediction.fitted import COVERAGES, Stack
+from bomgen.sizing.prediction.rows import ALL_GATHERS, facts, generation
+from bomgen.sizing.prediction.terms import (
+    Machine,
+    Split,
+    Terms,
+    Work,
+    add_seconds,
+    apply_plain,
+    apply_to_figures,
+    line_rate_terms,
+)
+from bomgen.sizing.prediction.work import work_of_model
+from bomgen.sizing.training.memory import ParallelSplit
+
+SECONDS_A_DAY = 24 * 60 * 60
+FAMILIES = {"bf16": "16-bit", "fp16": "16-bit", "fp8": "fp8", "mxfp8": "mxfp8", "fp4": "nvfp4", "nvfp4": "nvfp4"}
+"""Family of a precision, by its name in plans."""
+GATHERS_OF_STAGE = {2: 1.0, 3: ALL_GATHERS}
+"""Collectives of all weights per micro-batch, by stage of ZeRO."""
+_FIT = Reference("bomgen, docs/prediction.md and docs/accuracy.md: fitted to published measurements")
+_SPREADS = message("prediction-spread")
+
+
+class Links(NamedTuple):
+    """The links of a GPU."""
+
+    scale_up: Figure
+    """To the GPUs of its domain, one way [bytes/s]."""
+    network: Figure
+    """Of its NICs, one way [bytes/s]."""
+    domain: Figure
+    """GPUs that scale-up links connect."""
+
+
+class Interval(NamedTuple):
+    """Bounds of a predicted figure."""
+
+    low: Figure
+    high: Figure
+
+
+class Prediction(NamedTuple):
+    """A predicted training step."""
+
+    step: Figure
+    """Seconds; the sum of the terms, corrected by own measurements where there are any."""
+    steps: Mapping[int, Interval]
+    """Bounds of the step by coverage in percent."""
+    terms: Mapping[str, Figure]
+    """Seconds of each kind of work; those without work are left out."""
+    mfu: Figure
+    mfus: Mapping[int, Interval]
+    """Bounds of the utilisation by coverage in percent."""
+    stack: Stack
+    generation: str | None
+    """Of the accelerator; None: no measurements of one."""
+    moe: bool
+
+
+def stack_for(training: Training, gpu: Gpu) -> Stack:
+    """The stack that the plan names, else the newest with measurements of the accelerator's generation."""
+    name = training.stack.value if training.stack else fitted.newest_stack(generation(gpu.identity.id))
+    return fitted.stack_of(str(name))
+
+
+def predict(
+    training: Training, split: ParallelSplit, gpu: Gpu, links: Links, flops_per_token: Figure
+) -> Prediction | None:
+    """The predicted step of a run; None where the model's shape, the precision or the accelerator says too little."""
+    ready = prepare(training, gpu, links)
+    if ready is None:
+        return None
+    work, machine, stack = ready
+    born = generation(gpu.identity.id)
+    moe = work.expert_weights.value > 0
+    terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
+    own = [(each, _plain_step(training, each, work, machine, stack, born)) for each in training.measured]
+    total = reduce(add_seconds, terms.values())
+    spread = fitted.spread(Terms(**{name: _share(terms, name, total) for name in Terms._fields}), born)
+    for each in training.measured:
+        _check_own(training, each, flops_per_token, machine.peak)
+    if own:
+        within = fitted.within(moe)
+        correction, spread = learn(
+            [log(float(each.step.value) * SECONDS_A_DAY / step) for each, step in own], spread, within
+        )
+        ratio = Figure(exp(correction), "ratio", Cited(message("prediction-own"), (_FIT,), "medium"))
+        total = corrected(total, ratio)
+    width = Figure(spread, "ratio", Cited(_SPREADS, (_FIT,), "medium"))
+    gpus = _all_gpus(split)
+    peak = machine.peak
+    mfu = mfu_of_step(flops_per_token, training.batch_tokens, total, gpus, peak)
+    steps, mfus = {}, {}
+    for coverage in COVERAGES:
+        times = Figure(fitted.factor(moe, coverage), "ratio", Cited(_SPREADS, (_FIT,), "medium"))
+        bounds = Interval(lower_bound(total, times, width), upper_bound(total, times, width))
+        steps[coverage] = bounds
+        mfus[coverage] = Interval(
+            mfu_of_step(flops_per_token, training.batch_tokens, bounds.high, gpus, peak),
+            mfu_of_step(flops_per_token, training.batch_tokens, bounds.low, gpus, peak),
+        )
+    return Prediction(total, steps, terms, mfu, mfus, stack, born, moe)
+
+
+def prepare(training: Training, gpu: Gpu, links: Links) -> tuple[Work[Figure], Machine[Figure], Stack] | None:
+    """Work, machine and stack of a run; None where too little is known."""
+    family = FAMILIES.get(str(training.precision.value))
+    peak, plain = gpu.dense.get(str(training.precision.value)), gpu.dense.get("bf16") or gpu.dense.get("fp16")
+    known = family and peak and plain and gpu.memory_bandwidth and training.sequence and training.tuning is None
+    if not known or peak is None or plain is None or gpu.memory_bandwidth is None or training.sequence is None:
+        return None
+    work = work_of_model(training.model, training.sequence)
+    if work is None:
+        return None
+    stack = stack_for(training, gpu)
+    shares = facts()["kernels"][stack.kernel]
+    share = float(shares.get(generation(gpu.identity.id) or "", min(shares.values())))
+    machine = Machine(
+        peak=_floating(flops_of_peak(peak)),
+        plain_peak=_floating(flops_of_peak(plain)),
+        memory_bandwidth=_floating(gpu.memory_bandwidth),
+        scale_up=_floating(links.scale_up),
+        network=_floating(links.network),
+        domain=_floating(links.domain),
+        attention_share=Figure(share, "share", Cited(message("prediction-kernel"), (_FIT,), "medium")),
+    )
+    return Work(*(_floating(figure) for figure in work)), machine, stack
+
+
+def _floating(figure: Figure) -> Figure:
+    """The same figure with a float, which the formulas of a search work with."""
+    return Figure(float(figure.value), figure.unit, figure.origin)
+
+
+def _setting(value: float, name: str) -> Figure:
+    return Figure(value, "count", Cited(message("prediction-setting", setting=name), (_FIT,), "medium"))
+
+
+def settings(training: Training, stack: Stack) -> dict[str, Figure]:
+    """What a run and its stack say of a step, whatever its split."""
+    recompute = training.recompute.value
+    flash = training.flash_attention.value == "yes" and stack.kernel != "none"
+    return {
+        "gathers": _setting(GATHERS_OF_STAGE.get(int(training.zero.value), 0.0), "zero"),
+        "sharded": _setting(float(training.zero.value >= 1), "zero"),
+        "recompute": _setting(float(recompute == "full"), "recompute"),
+        "attention_recompute": _setting(float(recompute in ("full", "selective")), "recompute"),
+        "flash": _setting(float(flash), "flash_attention"),
+        "overlapped": _setting(float(stack.overlapped), "stack"),
+    }
+
+
+def _split(training: Training, split: ParallelSplit, stack: Stack, work: Work[Figure]) -> Split[Figure]:
+    moe = work.expert_weights.value > 0
+    return Split(
+        batch=sequences_of_step(training.batch_tokens, work.sequence),
+        micro_batch=_floating(training.micro_batch),
+        tensor=_floating(split.tensor),
+        pipeline=_floating(split.pipeline),
+        interleave=_floating(split.interleave),
+        data=_floating(split.data),
+        context=_floating(split.context),
+        expert=_floating(gpus_of_experts(split.expert, split.tensor) if moe else split.expert),
+        sequence_parallel=_setting(float(split.sequence_parallel), "sequence_parallel"),
+        **settings(training, stack),
+    )
+
+
+def _terms(
+    training: Training,
+    work: Work[Figure],
+    machine: Machine[Figure],
+    stack: Stack,
+    born: str | None,
+    split: Split[Figure],
+) -> dict[str, Figure]:
+    """Seconds of each term with work."""
+    family = FAMILIES[str(training.precision.value)]
+    efficiencies = fitted.inverse_efficiencies(born, family, stack.name)
+    priors = fitted.fit()["priors"]
+    found = {}
+    at_line_rate = line_rate_terms(apply_to_figures, work, machine, split)
+    for name, seconds, inverse in zip(Terms._fields, at_line_rate, efficiencies, strict=True):
+        if seconds.value > 0:
+            of = message("prediction-term-prior" if name in priors else "prediction-term", term=name)
+            fit = Figure(inverse, "ratio", Cited(of, (_FIT,), "low" if name in priors else "medium"))
+            found[name] = seconds_of_term(seconds, fit)
+    return found
+
+
+def _share(terms: Mapping[str, Figure], name: str, total: Figure) -> float:
+    return float(terms[name].value / total.value) if name in terms else 0.0
+
+
+def _all_gpus(split: ParallelSplit) -> Figure:
+    return gpus_of_run(split.tensor, split.pipeline, split.context, split.data)
+
+
+def _plain_step(
+    training: Training, own: OwnStep, work: Work[Figure], machine: Machine[Figure], stack: Stack, born: str | None
+) -> float:
+    """The predicted step of a run of the user's own, without what such runs teach [s]."""
+    given = training.parallelism
+    split = ParallelSplit(
+        tensor=own.tensor,
+        pipeline=own.pipeline,
+        interleave=own.interleave,
+        context=own.context,
+        expert=own.expert,
+        data=replicas(own.gpus, own.tensor, own.pipeline, own.context),
+        sequence_parallel=own.tensor.value > 1 and (given is None or given.sequence_parallel),
+    )
+    terms = _terms(training, work, machine, stack, born, _split(training, split, stack, work))
+    return float(sum(term.value for term in terms.values()))
+
+
+def _check_own(training: Training, own: OwnStep, flops_per_token: Figure, peak: Figure) -> None:
+    """Raise Infeasible for a measured step that would be faster than the peak."""
+    step = float(own.step.value) * SECONDS_A_DAY
+    mfu = mfu_of_step.plain(flops_per_token.value, training.batch_tokens.value, step, own.gpus.value, peak.value)
+    if mfu > 1:
+        text = (
+            f"a step of {step:g} s on {own.gpus.value} GPUs is {float(mfu):.0%} of their dense peak; give the step of "
+            f"{training.batch_tokens.value} tokens, or their number as `batch_tokens`"
+        )
+        raise Infeasible(text, because=own.step, rule="above-peak")
+
+
+def learn(errors: Iterable[float], spread: float, within: float) -> tuple[float, float]:
+    """What own measurements teach: the log by which their cluster differs, and the spread that is left.
+
+    The cluster's deviation is normal around 0, a measurement of it normal around the deviation with the spread within
+    clusters: the spread never grows with a measurement.
+    """
+    logs = list(errors)
+    between = max(spread**2 - within**2, 0.0)
+    if between == 0:
+        return 0.0, spread
+    weight = len(logs) * between / (len(logs) * between + within**2)
+    return weight * sum(logs) / len(logs), sqrt(within**2 + between * (1 - weight))
+
+
+# many splits at once -------------------------------------------------------------------------------------------------
+
+
+def predict_steps(work: Work[float], machine: Machine[float], split: Split[Any], inverse: Terms[float]) -> Any:
+    """Seconds of steps, for splits as numbers or as NumPy arrays; the same as `predict` finds for each."""
+    parts = line_rate_terms(apply_plain, work, machine, split)
+    return reduce(lambda sum_, term: sum_ + term, (part * each for part, each in zip(parts, inverse, strict=True)))
+
+
+def numbers(figures: Iterable[Figure]) -> Iterator[float]:
+    """The values of figures."""
+    return (float(figure.value) for figure in figures)
+
+
+# formulas ------------------------------------------------------------------------------------------------------------
+
+
+@formula("FLOP/s")
+def flops_of_peak(peak_tflops: Fraction) -> Fraction:
+    """Peak of a GPU in FLOP/s."""
+    return peak_tflops * TERA
+
+
+@formula("sequences")
+def sequences_of_step(batch_tokens: int, sequence: float) -> float:
+    """Sequences of a step."""
+    return batch_tokens / sequence
+
+
+@formula("GPUs")
+def gpus_of_experts(expert: int, tensor: int) -> int:
+    """GPUs that the experts of a layer are spread over: tensor parallelism splits each of them."""
+    return expert * tensor
+
+
+@formula("GPUs")
+def gpus_of_run(tensor: int, pipeline: int, context: int, data: int) -> int:
+    """GPUs that train."""
+    return tensor * pipeline * context * data
+
+
+@formula("count")
+def replicas(gpus: int, tensor: int, pipeline: int, context: int) -> int:
+    """Replicas of the model in a run of the user's own."""
+    return gpus // (tensor * pipeline * context)
+
+
+@formula("s")
+def seconds_of_term(at_line_rate: float, inverse_efficiency: float) -> float:
+    """Seconds that a kind of work takes in a step."""
+    return at_line_rate * inverse_efficiency
+
+
+@formula("s")
+def corrected(step_seconds: float, own_measurements: float) -> float:
+    """A step with what own measurements say of the cluster."""
+    return step_seconds * own_measurements
+
+
+@formula("s")
+def lower_bound(step_seconds: float, times: float, spread: float) -> float:
+    """Lower bound of a step: so many spreads below it."""
+    return step_seconds * exp(-times * spread)
+
+
+@formula("s")
+def upper_bound(step_seconds: float, times: float, spread: float) -> float:
+    """Upper bound of a step: so many spreads above it."""
+    return step_seconds * exp(times * spread)
+
+
+@formula("share")
+def mfu_of_step(flops_per_token: Fraction, batch_tokens: int, step_seconds: float, gpus: int, peak: float) -> Fraction:
+    """Model FLOPs utilisation of a step."""
+    return Fraction(float(flops_per_token * batch_tokens) / (step_seconds * gpus * peak))

@@ -1,0 +1,264 @@
+"""Published measurements of training steps: the rows of `data/measured/`, each with its source and licence.
+
+`facts.json` beside the rows has what they do not say: the network of each cluster, the catalogue's name of each model,
+how the software works, and settings that a publisher prints elsewhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
+from bomgen.catalog.model_parameters import counts
+from bomgen.catalog.parts import Gpu, Identity, Model
+from bomgen.core.provenance import Cited, Figure, Reference, require
+from bomgen.core.resources import content, folder
+from bomgen.sizing.prediction.terms import Machine, Split, Work
+from bomgen.sizing.prediction.work import work_of_model
+
+ROWS = "training-steps.csv"
+SHAPE = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
+FACTS = "facts.json"
+MODEL_FLOPS = 6
+"""FLOPs of training per multiply-add of the forward pass."""
+GBPS = 1e9 / 8
+TERA = 1e12
+CLOCK_BY_POWER = 1 / 3
+"""Power grows with the clock and the square of the voltage, which grows with the clock."""
+VERSION_LENGTH = len("26.02")
+GATHERS = {"": 0.0, "zero2": 1.0}
+ALL_GATHERS = 3.0
+SELECTIVE_SHARE = {"selective-ac": 0.5}
+"""torchtitan's selective activation checkpointing repeats every other matrix product."""
+
+
+class Row(NamedTuple):
+    """A measured step with what the terms need."""
+
+    number: int
+    """Line of the file."""
+    fields: Mapping[str, str]
+    cluster: str
+    stack: str
+    version: str
+    """Stack with its version, where there are several."""
+    generation: str
+    gpu: str
+    """Id in the catalogue."""
+    precision: str
+    """16-bit, fp8, mxfp8 or nvfp4: the family of the row's."""
+    step: float
+    """Measured [s]."""
+    work: Work[float]
+    machine: Machine[float]
+    split: Split[float]
+
+    @property
+    def moe(self) -> bool:
+        """Whether the model is a mixture of experts."""
+        return self.work.expert_weights > 0
+
+
+class LeftOut(NamedTuple):
+    """A row that is not used, and why."""
+
+    number: int
+    fields: Mapping[str, str]
+    reason: str
+
+
+class Unusable(Exception):
+    """A row that the terms cannot describe; the text says why."""
+
+
+@cache
+def file(name: str) -> bytes:
+    """A file of the measurements."""
+    return content(folder("data") / "measured" / name)
+
+
+@cache
+def facts() -> dict[str, Any]:
+    """What the rows do not say."""
+    loaded: dict[str, Any] = json.loads(file(FACTS))
+    return loaded
+
+
+def read(catalog: Catalog) -> tuple[list[Row], list[LeftOut]]:
+    """All rows, and those left out."""
+    rows, left_out = [], []
+    known: dict[tuple[str, ...], Work[float]] = {}
+    for number, fields in numbered_rows():
+        try:
+            rows.append(_row(catalog, number, fields, known))
+        except Unusable as reason:
+            left_out.append(LeftOut(number, fields, str(reason)))
+    return rows, left_out
+
+
+def numbered_rows() -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows as they are in the file, with their lines."""
+    text = io.StringIO(file(ROWS).decode("utf-8"))
+    yield from enumerate(csv.DictReader(text), start=2)
+
+
+def _row(catalog: Catalog, number: int, fields: Mapping[str, str], known: dict[tuple[str, ...], Work[float]]) -> Row:
+    """A row as numbers; `known` keeps the work of models. Raises Unusable."""
+    cluster = facts()["clusters"].get(fields["cluster"])
+    for rule in facts()["left_out"]:
+        if (rule["cluster"], rule["seq"]) == (fields["cluster"], fields["seq"]):
+            raise Unusable(rule["why"])
+    if not fields["layers"]:
+        raise Unusable("no shape of the model")
+    if cluster is None:
+        raise Unusable("batch and split are not published")
+    if not fields["gbs"] or not fields["dp"]:
+        raise Unusable("replicas are not published, or do not multiply to the number of GPUs")
+    stack = _stack(fields["framework"])
+    shape = tuple(fields[name] for name in ("model", "seq", *SHAPE))
+    if shape not in known:
+        known[shape] = _work(catalog, fields)
+    numbers = known[shape]
+    gpu = part_records.gpu(catalog.find("gpu", cluster["gpu"]))
+    precision = family(fields["precision"])
+    settings = facts()["settings"].get(fields["cluster"], {}).get(fields["model"], {})
+    split = _split(fields, settings, stack, numbers.layers)
+    return Row(
+        number=number,
+        fields=fields,
+        cluster=fields["cluster"],
+        stack=stack["stack"],
+        gpu=cluster["gpu"],
+        precision=precision,
+        step=_step(fields, numbers, split),
+        work=numbers,
+        machine=_machine(gpu, cluster["gpu"], precision, cluster, stack["kernel"]),
+        generation=generation(cluster["gpu"]) or "",
+        version=_version(fields["framework"], stack["stack"]),
+        split=split,
+    )
+
+
+def _work(catalog: Catalog, fields: Mapping[str, str]) -> Work[float]:
+    work = work_of_model(_model(catalog, fields), Figure(int(fields["seq"]), "tokens", _origin(fields)))
+    if work is None:
+        raise Unusable("the terms do not describe this kind of model")
+    return Work(*(float(figure.value) for figure in work))
+
+
+def family(precision: str) -> str:
+    """The family of a precision."""
+    if precision.startswith("mxfp8") or precision == "fp8-mx":
+        return "mxfp8"
+    if precision.startswith("fp8"):
+        return "fp8"
+    return "nvfp4" if precision in ("nvfp4", "fp4") else "16-bit"
+
+
+PEAKS = {"16-bit": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp4"}
+
+
+def generation(gpu: str) -> str | None:
+    """The generation of an accelerator by its id; None: no measurements of one."""
+    known: dict[str, list[str]] = facts()["generations"]
+    return next((name for name, ids in known.items() if gpu in ids), None)
+
+
+def _version(framework: str, stack: str) -> str:
+    """Stack and version, which the name of the framework ends with: `Megatron-Bridge 26.02.01` is 26.02."""
+    number = framework.rpartition(" ")[2]
+    return f"{stack}-{number[:VERSION_LENGTH]}" if number[:1].isdigit() else stack
+
+
+def _machine(gpu: Gpu, id: str, precision: str, cluster: Mapping[str, Any], kernel: str) -> Machine[float]:
+    clock = float(cluster.get("power_limit", 1)) ** CLOCK_BY_POWER
+    return Machine(
+        peak=float(gpu.dense[PEAKS[precision]].value) * TERA * clock,
+        plain_peak=float(gpu.dense["bf16"].value) * TERA * clock,
+        memory_bandwidth=float(gpu.memory_bandwidth.value),  # type: ignore[union-attr]
+        scale_up=float(gpu.scale_up.value) / 2,  # type: ignore[union-attr]
+        network=cluster["nic_gbps"] * GBPS,
+        domain=float(cluster["domain"]),
+        attention_share=float(facts()["kernels"][kernel][generation(id)]),
+    )
+
+
+def _step(fields: Mapping[str, str], work: Work[float], split: Split[float]) -> float:
+    if fields["iter_s"]:
+        return float(fields["iter_s"])
+    tokens = split.batch * work.sequence / float(fields["gpus"])
+    if fields["tok_s_gpu"]:
+        return tokens / float(fields["tok_s_gpu"])
+    if fields["flops_convention"] == "model":
+        flops = MODEL_FLOPS * (work.weights + work.head + work.products)
+        return tokens * flops / (float(fields["tflops_reported"]) * TERA)
+    raise Unusable("neither step time nor tokens per second are published")
+
+
+def _split(
+    fields: Mapping[str, str], settings: Mapping[str, Any], stack: Mapping[str, Any], layers: float
+) -> Split[float]:
+    def number(key: str, otherwise: float = 1.0) -> float:
+        return float(fields[key]) if fields[key] else otherwise
+
+    recompute = fields["recompute"]
+    fsdp = fields["fsdp"]
+    flash = stack["kernel"] != "none"
+    chunks = min(float(stack.get("interleave", 1)), layers // number("pp")) if number("pp") > 1 else 1.0
+    return Split(
+        batch=number("gbs"),
+        micro_batch=number("mbs", float(settings.get("micro_batch", 1))),
+        tensor=number("tp"),
+        pipeline=number("pp"),
+        interleave=number("vp", float(settings.get("interleave", chunks))),
+        data=number("dp"),
+        context=number("cp"),
+        expert=number("ep"),
+        gathers=GATHERS.get(fsdp, ALL_GATHERS),
+        sharded=float(stack["sharded"] or bool(fsdp)),
+        recompute=1.0 if recompute == "full" else SELECTIVE_SHARE.get(recompute, 0.0),
+        attention_recompute=float(recompute == "full" or (recompute == "selective" and not flash)),
+        flash=float(flash),
+        sequence_parallel=float(stack["sequence_parallel"]),
+        overlapped=float(stack["overlapped"]),
+    )
+
+
+def _stack(framework: str) -> Mapping[str, Any]:
+    known: dict[str, Any] = facts()["stacks"]
+    for name in sorted(known, key=len, reverse=True):
+        if framework.startswith(name):
+            found: Mapping[str, Any] = known[name]
+            return found
+    raise Unusable("the software is not published")
+
+
+def _model(catalog: Catalog, fields: Mapping[str, str]) -> Model:
+    if id := facts()["models"].get(fields["model"]):
+        return part_records.model(catalog.find("model", id))
+    if fields["moe"] == "1":
+        raise Unusable("the terms need more of a mixture of experts than the row says")
+    origin = _origin(fields)
+    shape = {key: Figure(int(fields[key]), "count", origin) for key in SHAPE}
+    identity = Identity(kind="model", id=fields["model"], name=fields["model"])
+    plain = Model(
+        identity=identity,
+        parameters=counts.ZERO_PARAMETERS,
+        active_parameters=counts.ZERO_PARAMETERS,
+        moe=False,
+        shape=shape,
+        tied=fields["gated"] == "0",
+        mlp="gated" if fields["gated"] == "1" else "plain",
+    )
+    parameters = require(counts.parameters(plain), "the row has all keys of the shape")
+    return plain._replace(parameters=parameters, active_parameters=parameters)
+
+
+def _origin(fields: Mapping[str, str]) -> Cited:
+    return Cited(fields["model"], (Reference(fields["source"], fields["url"]),), "high")

@@ -1,0 +1,637 @@
+"""The terms of a training step: each the seconds of one kind of work at line rate.
+
+Matrix products run at the peak of the GPU, traffic of memory at its bandwidth, collectives at the bandwidth of the
+links between their GPUs. The time of a step is the sum of the terms, each times an inverse efficiency, which is fitted
+to published measurements. `docs/prediction.md` has the terms in words.
+
+The formulas work on single numbers, on NumPy arrays and on figures alike, with the same operations in the same order:
+a search over thousands of splits, a plan and its explanation get the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from bomgen.core.provenance import Figure, Formula, formula
+
+Number = TypeVar("Number")
+"""A float, a NumPy array or a figure."""
+Apply = Callable[..., Any]
+"""Applies a formula to its arguments."""
+
+BYTES = 2
+"""Of an activation or a gathered weight: 16 bits, whatever the precision of the matrix products."""
+GRADIENT_BYTES = 4
+UPDATE_BYTES = 30
+"""Read and written by the optimizer per parameter: gradient, two moments and master weight in 32 bits, the weight."""
+EXCHANGES = 4
+"""All-reduces of a layer, or sends to experts and back: two forward and two backward."""
+PASSES = 3
+"""Forward once, backward twice the forward."""
+NARROW_WIDTH = 1024
+"""Width of a matrix product at which the narrow term is as large as the matrix product."""
+HIDDEN_TRAFFIC = 8
+"""Times that a layer reads or writes the hidden state outside of matrix products: norms, residuals, dropout."""
+SCORE_TRAFFIC = 4
+"""Times that a pass reads or writes the score matrix where no FlashAttention keeps it on the chip."""
+LAUNCH_S = 600e-6
+"""Time that the host takes to start the kernels of a layer in a pass: some fifty kernels of 12 us [s]."""
+ROUTING_S = 200e-6
+"""Unit of what a layer takes in a pass to route tokens to experts, beside their exchange [s]."""
+CONSTANT_S = 0.01
+"""Unit of the constants of a step [s]."""
+
+
+class Work(NamedTuple, Generic[Number]):
+    """What a model asks of a token of a sequence, in all its layers."""
+
+    layers: Number
+    hidden: Number
+    sequence: Number
+    weights: Number
+    """Multiply-adds with weights that every token passes."""
+    split_width: Number
+    """Elements per token between the matrices, beside the hidden state."""
+    products: Number
+    """Multiply-adds of causal attention."""
+    scores: Number
+    """Elements of the score matrix."""
+    kv_width: Number
+    """Elements of keys and values."""
+    head: Number
+    """Multiply-adds of the output projection."""
+    parameters: Number
+    """Stored weights without those of routed experts."""
+    expert_weights: Number
+    """Multiply-adds with routed experts."""
+    expert_parameters: Number
+    expert_width: Number
+    expert_layers: Number
+    experts: Number
+    """1 for a dense model, as all of these that divide."""
+    topk: Number
+
+
+class Machine(NamedTuple, Generic[Number]):
+    """What a GPU and its links can do at line rate."""
+
+    peak: Number
+    """Dense, at the precision of the run [FLOP/s]."""
+    plain_peak: Number
+    """Dense, at 16 bits, for attention and the output projection [FLOP/s]."""
+    memory_bandwidth: Number
+    """Bytes/s."""
+    scale_up: Number
+    """To the GPUs of its domain, one way [bytes/s]."""
+    network: Number
+    """Of its NICs, one way [bytes/s]."""
+    domain: Number
+    """GPUs that scale-up links connect."""
+    attention_share: Number
+    """Share of the 16-bit peak that the attention kernel reaches on such a GPU, as published."""
+
+
+class Split(NamedTuple, Generic[Number]):
+    """How a step is split over GPUs, and how it is run."""
+
+    batch: Number
+    """Sequences of a step."""
+    micro_batch: Number
+    tensor: Number
+    pipeline: Number
+    interleave: Number
+    data: Number
+    context: Number
+    expert: Number
+    """GPUs that the experts of a layer are spread over."""
+    gathers: Number
+    """Collectives of all weights per micro-batch: 3 with ZeRO 3, 1 with ZeRO 2, else 0."""
+    sharded: Number
+    """1: optimizer states are sharded over replicas; else 0."""
+    recompute: Number
+    """Share of the forward pass that is repeated."""
+    attention_recompute: Number
+    """1: attention is repeated in the backward pass; else 0."""
+    flash: Number
+    """1: FlashAttention; else 0."""
+    sequence_parallel: Number
+    """1 or 0."""
+    overlapped: Number
+    """1: collectives of replicas run beside matrix products; else 0."""
+
+
+class Terms(NamedTuple, Generic[Number]):
+    """Seconds of each kind of work at line rate, or, times their inverse efficiencies, of a step."""
+
+    matrix: Number
+    experts: Number
+    narrow: Number
+    short: Number
+    head: Number
+    attention: Number
+    memory: Number
+    scores: Number
+    weights: Number
+    update: Number
+    launches: Number
+    routing: Number
+    tensor: Number
+    tensor_network: Number
+    context: Number
+    pipeline: Number
+    data: Number
+    data_overlapped: Number
+    gathers: Number
+    gathers_overlapped: Number
+    exchange: Number
+    exchange_network: Number
+    constant: Number
+    constant_network: Number
+
+
+def lesser(one: float, other: float) -> float:
+    """The lesser of two numbers, or of two arrays element by element."""
+    return (one <= other) * one + (one > other) * other
+
+
+def greater(one: float, other: float) -> float:
+    """The greater of two numbers, or of two arrays element by element."""
+    return (one >= other) * one + (one < other) * other
+
+
+# what the terms have in common ---------------------------------------------------------------------------------------
+
+
+@formula("micro-batches")
+def micro_batches(sequences: float, data: float, micro_batch: float) -> float:
+    """Micro-batches of a replica in a step."""
+    return -(-sequences // (data * micro_batch))
+
+
+@formula("slots", "Narayanan et al. 2021, arXiv 2104.04473, section 2.2: the pipeline bubble with interleaved stages")
+def slots(micro_batches: float, pipeline: float, interleave: float) -> float:
+    """Micro-batches that a step lasts, with those of the pipeline bubble."""
+    return micro_batches + (pipeline - 1) / interleave
+
+
+@formula("tokens")
+def tokens_of_gpu(micro_batch: float, sequence: float, context: float) -> float:
+    """Tokens of a micro-batch on a GPU."""
+    return micro_batch * sequence / context
+
+
+@formula("share")
+def share_of_stage(layers: float, pipeline: float) -> float:
+    """The share of a model's layers that the fullest pipeline stage has."""
+    return -(-layers // pipeline) / layers
+
+
+@formula("passes")
+def passes(recompute: float) -> float:
+    """Forward passes that a step is worth."""
+    return PASSES + recompute
+
+
+@formula("parameters")
+def parameters_of_gpu(
+    parameters: float, expert_parameters: float, tensor: float, pipeline: float, expert: float
+) -> float:
+    """Weights that a GPU works with."""
+    return (parameters / tensor + expert_parameters / expert) / pipeline
+
+
+@formula("bytes/s")
+def bandwidth_of_neighbours(size: float, scale_up: float, network: float, domain: float) -> float:
+    """Bandwidth per GPU of a ring through `size` GPUs side by side."""
+    return (size <= domain) * scale_up + (size > domain) * lesser(scale_up, network * lesser(size, domain))
+
+
+@formula("bytes/s")
+def bandwidth_of_group(size: float, inner: float, scale_up: float, network: float, domain: float) -> float:
+    """Bandwidth per GPU of a ring through `size` GPUs that are `inner` apart.
+
+    A ring that leaves the domain enters and leaves it by the NICs of all its GPUs there.
+    """
+    return (size * inner <= domain) * scale_up + (size * inner > domain) * lesser(
+        scale_up, network * greater(1.0, lesser(size, domain / inner))
+    )
+
+
+@formula("bytes/s")
+def bandwidth_of_stages(gpus: float, scale_up: float, network: float, domain: float) -> float:
+    """Bandwidth per GPU between pipeline stages, which are in one domain only where all GPUs are."""
+    return (gpus <= domain) * scale_up + (gpus > domain) * lesser(scale_up, network)
+
+
+# terms ---------------------------------------------------------------------------------------------------------------
+
+
+@formula("s", "Kaplan et al. 2020, arXiv 2001.08361: 2 FLOPs a multiply-add, three passes")
+def matrix_seconds(
+    weights: float, tokens: float, share: float, passes: float, slots: float, tensor: float, peak: float
+) -> float:
+    """Matrix products with weights that every token passes."""
+    return 2 * weights * share / tensor * tokens * passes * slots / peak
+
+
+@formula("s")
+def narrow_seconds(
+    matrix_seconds: float, expert_seconds: float, tensor: float, hidden: float, expert_width: float
+) -> float:
+    """What matrix_seconds products lose where a GPU's share of a matrix_seconds is narrow."""
+    return NARROW_WIDTH * (matrix_seconds * tensor / hidden + expert_seconds / expert_width)
+
+
+@formula("s")
+def short_seconds(
+    matrix_seconds: float,
+    expert_seconds: float,
+    tokens: float,
+    tensor: float,
+    expert: float,
+    topk: float,
+    experts: float,
+) -> float:
+    """What matrix_seconds products lose where few tokens meet a matrix_seconds."""
+    return NARROW_WIDTH * (matrix_seconds + expert_seconds * experts * tensor / (topk * expert)) / tokens
+
+
+@formula("s")
+def head_seconds(head: float, tokens: float, micro_batches: float, tensor: float, plain_peak: float) -> float:
+    """The output projection, which the last stage has alone."""
+    return 2 * PASSES * head / tensor * tokens * micro_batches / plain_peak
+
+
+@formula("s", "Dao 2023, arXiv 2307.08691: half a forward pass more; Korthikanti et al. 2022, arXiv 2205.05198")
+def attention_seconds(
+    products: float,
+    tokens: float,
+    share: float,
+    slots: float,
+    tensor: float,
+    flash: float,
+    attention_recompute: float,
+    plain_peak: float,
+    attention_share: float,
+) -> float:
+    """Attention scores and their product with the values; without FlashAttention the masked half is computed, too."""
+    return (
+        2
+        * products
+        * (2 - flash)
+        * (PASSES + attention_recompute + flash / 2)
+        * share
+        / tensor
+        * tokens
+        * slots
+        / (plain_peak * attention_share)
+    )
+
+
+@formula("s")
+def memory_seconds(
+    split_width: float,
+    hidden: float,
+    layers: float,
+    tokens: float,
+    share: float,
+    passes: float,
+    slots: float,
+    tensor: float,
+    sequence_parallel: float,
+    memory_bandwidth: float,
+) -> float:
+    """Activations that are read and written; only sequence parallelism splits the hidden state."""
+    return (
+        BYTES
+        * (
+            split_width / tensor
+            + HIDDEN_TRAFFIC * hidden * layers * (sequence_parallel / tensor + 1 - sequence_parallel)
+        )
+        * share
+        * tokens
+        * passes
+        * slots
+        / memory_bandwidth
+    )
+
+
+@formula("s")
+def score_seconds(
+    scores: float,
+    tokens: float,
+    share: float,
+    slots: float,
+    tensor: float,
+    flash: float,
+    attention_recompute: float,
+    memory_bandwidth: float,
+) -> float:
+    """Score matrices that are read and written; none with FlashAttention."""
+    return (
+        (1 - flash)
+        * SCORE_TRAFFIC
+        * BYTES
+        * scores
+        * (PASSES + attention_recompute)
+        * share
+        / tensor
+        * tokens
+        * slots
+        / memory_bandwidth
+    )
+
+
+@formula("s")
+def weight_seconds(parameters: float, passes: float, micro_batches: float, memory_bandwidth: float) -> float:
+    """Weights that each micro-batch reads, and gradients that it adds to."""
+    return parameters * (BYTES * passes + 2 * GRADIENT_BYTES) * micro_batches / memory_bandwidth
+
+
+@formula("s")
+def update_seconds(parameters: float, sharded: float, data: float, context: float, memory_bandwidth: float) -> float:
+    """The optimizer's step, on a share of the weights where its states are sharded."""
+    return UPDATE_BYTES * parameters * (sharded / (data * context) + 1 - sharded) / memory_bandwidth
+
+
+@formula("s")
+def launch_seconds(
+    layers: float,
+    share: float,
+    passes: float,
+    slots: float,
+    matrix_seconds: float,
+    expert_seconds: float,
+    attention_seconds: float,
+) -> float:
+    """Starts of kernels by the host, as far as the GPU has to wait for them."""
+    return greater(
+        0.0, LAUNCH_S * layers * share * passes * slots - matrix_seconds - expert_seconds - attention_seconds
+    )
+
+
+@formula("s")
+def routing_seconds(expert_layers: float, share: float, passes: float, slots: float) -> float:
+    """A unit of what the routing of tokens to experts takes."""
+    return ROUTING_S * expert_layers * share * passes * slots
+
+
+@formula("s", "Korthikanti et al. 2022, arXiv 2205.05198, section 4.2: two all-reduces a layer and direction")
+def tensor_seconds(
+    hidden: float,
+    layers: float,
+    tokens: float,
+    share: float,
+    recompute: float,
+    slots: float,
+    tensor: float,
+    link_bandwidth: float,
+) -> float:
+    """All-reduces of tensor parallelism."""
+    return (
+        2
+        * (tensor - 1)
+        / tensor
+        * BYTES
+        * hidden
+        * layers
+        * (EXCHANGES + 2 * recompute)
+        * share
+        * tokens
+        * slots
+        / link_bandwidth
+    )
+
+
+@formula("s")
+def inside(seconds: float, size: float, domain: float) -> float:
+    """Seconds of a collective whose GPUs are all in one scale-up domain."""
+    return seconds * (size <= domain)
+
+
+@formula("s")
+def outside(seconds: float, size: float, domain: float) -> float:
+    """Seconds of a collective whose GPUs are in several scale-up domains."""
+    return seconds * (size > domain)
+
+
+@formula("s")
+def context_seconds(
+    kv_width: float,
+    tokens: float,
+    share: float,
+    passes: float,
+    slots: float,
+    tensor: float,
+    context: float,
+    link_bandwidth: float,
+) -> float:
+    """Keys and values, and their gradients, that context parallelism passes on."""
+    return (context - 1) * BYTES * kv_width / tensor * share * tokens * passes * slots / link_bandwidth
+
+
+@formula("s")
+def pipeline_seconds(
+    hidden: float,
+    tokens: float,
+    micro_batches: float,
+    tensor: float,
+    pipeline: float,
+    interleave: float,
+    sequence_parallel: float,
+    link_bandwidth: float,
+) -> float:
+    """Activations and gradients that pipeline stages pass on."""
+    return (
+        (pipeline > 1)
+        * 2
+        * BYTES
+        * hidden
+        * (sequence_parallel / tensor + 1 - sequence_parallel)
+        * tokens
+        * interleave
+        * micro_batches
+        / link_bandwidth
+    )
+
+
+@formula("s")
+def data_seconds(
+    parameters: float, tensor: float, pipeline: float, replicas: float, gathers: float, link_bandwidth: float
+) -> float:
+    """The ring through which replicas add up their gradients; none where each micro-batch gathers weights."""
+    return (
+        (gathers == 0)
+        * 2
+        * (replicas - 1)
+        / replicas
+        * GRADIENT_BYTES
+        * parameters
+        / (tensor * pipeline)
+        / link_bandwidth
+    )
+
+
+@formula("GPUs")
+def expert_replicas(data: float, context: float, tensor: float, expert: float) -> float:
+    """Copies of each expert."""
+    return greater(1.0, data * context * tensor / expert)
+
+
+@formula("s")
+def gather_seconds(
+    gathers: float, parameters: float, replicas: float, micro_batches: float, link_bandwidth: float
+) -> float:
+    """Weights that are gathered, and gradients that are scattered, for each micro-batch."""
+    return gathers * BYTES * parameters * (replicas - 1) / replicas * micro_batches / link_bandwidth
+
+
+@formula("bytes")
+def exchanged_bytes(
+    hidden: float,
+    topk: float,
+    expert_layers: float,
+    tokens: float,
+    share: float,
+    recompute: float,
+    slots: float,
+    tensor: float,
+    expert: float,
+) -> float:
+    """What a GPU sends to experts on other GPUs and back, forward and backward."""
+    return (
+        (EXCHANGES + 2 * recompute)
+        * BYTES
+        * hidden
+        * topk
+        * expert_layers
+        * share
+        * tokens
+        / tensor
+        * slots
+        * (expert - 1)
+        / expert
+    )
+
+
+@formula("s")
+def exchange_inside(exchanged: float, expert: float, domain: float, scale_up: float) -> float:
+    """The all-to-all of experts that stays in a scale-up domain."""
+    return exchanged * lesser(1.0, domain / expert) / scale_up
+
+
+@formula("s", "DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.2: a token crosses the network once per domain")
+def exchange_outside(exchanged: float, topk: float, expert: float, domain: float, network: float) -> float:
+    """The all-to-all of experts that leaves a scale-up domain."""
+    return exchanged * (1 - lesser(1.0, domain / expert)) * lesser(topk, greater(1.0, expert / domain)) / topk / network
+
+
+@formula("s")
+def hidden(seconds: float, overlapped: float) -> float:
+    """Seconds of a collective that runs beside matrix products."""
+    return seconds * overlapped
+
+
+@formula("s")
+def exposed(seconds: float, overlapped: float) -> float:
+    """Seconds of a collective that nothing runs beside."""
+    return seconds * (1 - overlapped)
+
+
+@formula("s")
+def constant_seconds() -> float:
+    """A unit of what a step takes whatever its size."""
+    return CONSTANT_S
+
+
+@formula("s")
+def network_constant_seconds(gpus: float, domain: float) -> float:
+    """A unit of what a step takes in addition where it spans scale-up domains."""
+    return CONSTANT_S * (gpus > domain)
+
+
+@formula("count")
+def product_of_degrees(one: float, other: float) -> float:
+    """GPUs of two degrees of parallelism together."""
+    return one * other
+
+
+@formula("s")
+def add_seconds(seconds: float, more: float) -> float:
+    """Seconds of two parts of a term, or of two terms."""
+    return seconds + more
+
+
+def apply_plain(formula: Formula, *arguments: Any) -> Any:
+    """The formula on floats or arrays."""
+    return formula.function(*arguments)
+
+
+def apply_to_figures(formula: Formula, *arguments: Figure) -> Figure:
+    """The formula on figures, which remember it."""
+    return formula(*arguments)
+
+
+def line_rate_terms(apply: Apply, work: Work[Any], machine: Machine[Any], split: Split[Any]) -> Terms[Any]:
+    """The terms of a step at line rate [s], on numbers and arrays with `apply_plain`, on figures with its sibling."""
+    w, m, s = work, machine, split
+    count = apply(micro_batches, s.batch, s.data, s.micro_batch)
+    lasting = apply(slots, count, s.pipeline, s.interleave)
+    tokens = apply(tokens_of_gpu, s.micro_batch, w.sequence, s.context)
+    share = apply(share_of_stage, w.layers, s.pipeline)
+    times = apply(passes, s.recompute)
+    links = (m.scale_up, m.network, m.domain)
+    own = apply(parameters_of_gpu, w.parameters, w.expert_parameters, s.tensor, s.pipeline, s.expert)
+    replicas = apply(product_of_degrees, s.data, s.context)
+    width = apply(product_of_degrees, s.tensor, s.context)
+    all_gpus = apply(product_of_degrees, apply(product_of_degrees, s.tensor, replicas), s.pipeline)
+    matrix = apply(matrix_seconds, w.weights, tokens, share, times, lasting, s.tensor, m.peak)
+    experts = apply(matrix_seconds, w.expert_weights, tokens, share, times, lasting, s.tensor, m.peak)
+    attended = (w.products, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute)
+    attention = apply(attention_seconds, *attended, m.plain_peak, m.attention_share)
+    scored = (w.scores, tokens, share, lasting, s.tensor, s.flash, s.attention_recompute, m.memory_bandwidth)
+    widths = (w.split_width, w.hidden, w.layers, tokens, share, times, lasting, s.tensor, s.sequence_parallel)
+    neighbours = apply(bandwidth_of_neighbours, s.tensor, *links)
+    reduced = apply(tensor_seconds, w.hidden, w.layers, tokens, share, s.recompute, lasting, s.tensor, neighbours)
+    ring = apply(bandwidth_of_group, replicas, s.tensor, *links)
+    block = apply(bandwidth_of_neighbours, width, *links)
+    stages = apply(bandwidth_of_stages, all_gpus, *links)
+    copies = apply(expert_replicas, s.data, s.context, s.tensor, s.expert)
+    copy_ring = apply(bandwidth_of_group, copies, s.expert, *links)
+    exchanged = apply(
+        exchanged_bytes, w.hidden, w.topk, w.expert_layers, tokens, share, s.recompute, lasting, s.tensor, s.expert
+    )
+    ringed = apply(
+        add_seconds,
+        apply(data_seconds, w.parameters, s.tensor, s.pipeline, replicas, s.gathers, ring),
+        apply(data_seconds, w.expert_parameters, s.expert, s.pipeline, copies, s.gathers, copy_ring),
+    )
+    gathered = apply(gather_seconds, s.gathers, own, replicas, count, ring)
+    passed = (w.hidden, tokens, count, s.tensor, s.pipeline, s.interleave, s.sequence_parallel)
+    return Terms(
+        matrix=matrix,
+        experts=experts,
+        narrow=apply(narrow_seconds, matrix, experts, s.tensor, w.hidden, w.expert_width),
+        short=apply(short_seconds, matrix, experts, tokens, s.tensor, s.expert, w.topk, w.experts),
+        head=apply(head_seconds, w.head, tokens, count, s.tensor, m.plain_peak),
+        attention=attention,
+        memory=apply(memory_seconds, *widths, m.memory_bandwidth),
+        scores=apply(score_seconds, *scored),
+        weights=apply(weight_seconds, own, times, count, m.memory_bandwidth),
+        update=apply(update_seconds, own, s.sharded, s.data, s.context, m.memory_bandwidth),
+        launches=apply(launch_seconds, w.layers, share, times, lasting, matrix, experts, attention),
+        routing=apply(routing_seconds, w.expert_layers, share, times, lasting),
+        tensor=apply(inside, reduced, s.tensor, m.domain),
+        tensor_network=apply(outside, reduced, s.tensor, m.domain),
+        context=apply(context_seconds, w.kv_width, tokens, share, times, lasting, s.tensor, s.context, block),
+        pipeline=apply(pipeline_seconds, *passed, stages),
+        data=apply(exposed, ringed, s.overlapped),
+        data_overlapped=apply(hidden, ringed, s.overlapped),
+        gathers=apply(exposed, gathered, s.overlapped),
+        gathers_overlapped=apply(hidden, gathered, s.overlapped),
+        exchange=apply(exchange_inside, exchanged, s.expert, m.domain, m.scale_up),
+        exchange_network=apply(exchange_outside, exchanged, w.topk, s.expert, m.domain, m.network),
+        constant=apply(constant_seconds),
+        constant_network=apply(network_constant_seconds, all_gpus, m.domain),
+    )

@@ -1,0 +1,104 @@
+"""What a model asks of a token of a sequence, from the shape that the catalogue gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+from bomgen.catalog.model_parameters import matrices
+from bomgen.catalog.model_parameters.matrices import Matrix
+from bomgen.catalog.parts import Model
+from bomgen.core.messages import message
+from bomgen.core.provenance import Cited, Figure, formula
+from bomgen.sizing.attention_flops import CONVENTIONS, products_of_token
+from bomgen.sizing.prediction.terms import Work
+
+NONE = Figure(0, "count", Cited(message("prediction-dense"), (), "high"))
+ONE = Figure(1, "count", Cited(message("prediction-dense"), (), "high"))
+"""Experts of a dense model, where a term divides by their number or width."""
+
+
+def work_of_model(model: Model, sequence: Figure) -> Work[Figure] | None:
+    """The work of a token of a sequence; None when the model's shape is not known, or it has layers with a state."""
+    found = matrices.matrices(model)
+    shape = model.shape
+    if not found or not {"vocab", "heads"} <= shape.keys() or "linear_layers" in shape:
+        return None
+    causal = products_of_token(model, CONVENTIONS["causal"], sequence)
+    if causal is None:
+        return None
+    routed = [each for each in found if each.count.value > each.active.value]
+    others = [each for each in found if each.count.value == each.active.value]
+    attention_layers, hidden = matrices.attention_layers(model), shape["hidden"]
+    width, kv_heads = matrices.width_of_head(model), matrices.kv_heads(model) or shape["heads"]
+    stored = _sum(weights_of_matrix(each.inputs, each.outputs, each.count) for each in routed) if routed else NONE
+    return Work(
+        layers=shape["layers"],
+        hidden=hidden,
+        sequence=sequence,
+        weights=_sum(weights_of_matrix(each.inputs, each.outputs, each.active) for each in others),
+        split_width=_sum(_width_between(each, hidden) for each in found),
+        products=causal,
+        scores=score_elements(attention_layers, shape["heads"], sequence),
+        kv_width=key_value_elements(attention_layers, kv_heads, width),
+        head=weights_of_head(hidden, shape["vocab"]),
+        parameters=parameters_beside_experts(model.parameters, stored),
+        expert_weights=_sum(weights_of_matrix(e.inputs, e.outputs, e.active) for e in routed) if routed else NONE,
+        expert_parameters=stored,
+        expert_width=shape["ffn_expert"] if routed else ONE,
+        expert_layers=matrices.layers_with_experts(model) if routed else NONE,
+        experts=shape["experts"] if routed else ONE,
+        topk=shape["topk"] if routed else ONE,
+    )
+
+
+def _sum(figures: Iterable[Figure]) -> Figure:
+    return reduce(add_counts, figures)
+
+
+def _width_between(matrix: Matrix, hidden: Figure) -> Figure:
+    """Elements per token on the side of a matrix that is not the hidden state."""
+    inner = matrix.outputs if matrix.inputs.value == hidden.value else matrix.inputs
+    return elements_of_matrix(inner, matrix.active)
+
+
+@formula("count")
+def weights_of_matrix(inputs: int, outputs: int, copies: int) -> int:
+    """Weights of the copies of a matrix."""
+    return inputs * outputs * copies
+
+
+@formula("count")
+def elements_of_matrix(width: int, copies: int) -> int:
+    """Elements per token that the copies of a matrix read or write."""
+    return width * copies
+
+
+@formula("count")
+def add_counts(count: int, more: int) -> int:
+    """Sum of two counts."""
+    return count + more
+
+
+@formula("count")
+def score_elements(layers: int, heads: int, sequence: int) -> int:
+    """Elements of the score matrices per token."""
+    return layers * heads * sequence
+
+
+@formula("count")
+def key_value_elements(layers: int, kv_heads: int, head_dim: int) -> int:
+    """Elements of keys and values per token."""
+    return 2 * layers * kv_heads * head_dim
+
+
+@formula("count")
+def weights_of_head(hidden: int, vocab: int) -> int:
+    """Weights of the output projection."""
+    return hidden * vocab
+
+
+@formula("count")
+def parameters_beside_experts(parameters: int, expert_parameters: int) -> int:
+    """Weights that are not those of routed experts."""
+    return parameters - expert_parameters

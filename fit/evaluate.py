@@ -1,0 +1,85 @@
+"""Errors and intervals of the prediction on rows that the fit has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from hierarchy import CLUSTER, LEVELS, NOISE, TERMS, Array, Fit, Table
+from numpy.typing import NDArray
+
+COVERAGES = (50, 90)
+KINDS = {False: "dense", True: "moe"}
+
+
+def everything(table: Table) -> NDArray[np.int64]:
+    """Indices of all rows."""
+    return np.arange(len(table))
+
+
+def leave_out(table: Table, groups: Iterable[NDArray[np.int64]]) -> tuple[Array, Array]:
+    """Predicted steps of rows, each by a fit without its group, and the spread of their logs; NaN: in no group."""
+    steps, spreads = np.full(len(table), np.nan), np.full(len(table), np.nan)
+    for group in groups:
+        fit = Fit(table, np.setdiff1d(everything(table), group))
+        parts = fit.parts(table, group)
+        steps[group] = parts.sum(axis=1)
+        spreads[group] = spread_of_rows(fit, table, group, parts)
+    return steps, spreads
+
+
+def by_label(labels: NDArray[np.str_]) -> list[NDArray[np.int64]]:
+    """Indices of the rows of each label."""
+    return [np.flatnonzero(labels == name) for name in sorted(set(labels))]
+
+
+def spread_of_rows(fit: Fit, table: Table, chosen: NDArray[np.int64], parts: Array) -> Array:
+    """Standard deviation of the log of each row's step: of a new cluster, and of what the fit has not seen of it."""
+    shares = parts / parts.sum(axis=1)[:, None]
+    variance = np.full(len(chosen), NOISE**2) + (shares * fit.spread()) ** 2 @ np.ones(len(TERMS))
+    for level in LEVELS:
+        known = np.isin(table.labels[level.name][chosen], fit.names[level.name])
+        new = ~known | (level.name == CLUSTER)
+        variance += new * (level.overall**2 + ((shares * level.spreads()) ** 2).sum(axis=1))
+    return np.asarray(np.sqrt(variance))
+
+
+def quantile(values: Array, clusters: NDArray[np.str_], coverage: float) -> float:
+    """The quantile of values where every cluster has the same weight."""
+    names, place, number = np.unique(clusters, return_inverse=True, return_counts=True)
+    weight = 1.0 / number[place] / len(names)
+    order = np.argsort(values)
+    reached = np.cumsum(weight[order])
+    return float(values[order][min(np.searchsorted(reached, coverage), len(values) - 1)])
+
+
+def factors(table: Table, steps: Array, spreads: Array, but: str = "") -> dict[str, dict[int, float]]:
+    """Spreads that an interval is wide, by kind of model and coverage, from the residuals of all clusters but one."""
+    scores = np.abs(np.log(steps / table.step)) / spreads
+    found: dict[str, dict[int, float]] = {}
+    for moe, kind in KINDS.items():
+        used = (table.moe == moe) & (table.labels[CLUSTER] != but) & ~np.isnan(scores)
+        found[kind] = {at: quantile(scores[used], table.labels[CLUSTER][used], at / 100) for at in COVERAGES}
+    return found
+
+
+def covered(table: Table, steps: Array, spreads: Array, coverage: int) -> NDArray[np.bool_]:
+    """Whether each row is in its interval, whose factor knows nothing of the row's cluster."""
+    inside = np.zeros(len(table), dtype=bool)
+    for name in sorted(set(table.labels[CLUSTER])):
+        wide = factors(table, steps, spreads, but=name)
+        for moe, kind in KINDS.items():
+            rows = (table.labels[CLUSTER] == name) & (table.moe == moe)
+            inside[rows] = np.abs(np.log(steps[rows] / table.step[rows])) <= wide[kind][coverage] * spreads[rows]
+    return inside
+
+
+def errors(table: Table, steps: Array) -> Array:
+    """Absolute relative errors."""
+    return np.asarray(np.abs(steps / table.step - 1))
+
+
+def mean_of_clusters(table: Table, values: Array, used: NDArray[np.bool_]) -> float:
+    """The mean over clusters of the means of their rows."""
+    clusters = table.labels[CLUSTER]
+    return float(np.mean([values[used & (clusters == name)].mean() for name in sorted(set(clusters[used]))]))

@@ -1,0 +1,197 @@
+"""Predicted training steps: what was fitted to what, one formula for numbers, arrays and figures, own measurements."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from bomgen.catalog import part_records
+from bomgen.catalog.files import Catalog
+from bomgen.core.provenance import Cited, walk
+from bomgen.core.resources import folder
+from bomgen.sizing.prediction import fitted, rows
+from bomgen.sizing.prediction.predict import predict_steps
+from bomgen.sizing.prediction.terms import Machine, Split, Terms, Work
+from bomgen.sizing.prediction.work import work_of_model
+from bomgen.workflow.pipeline import PlanFile, work_out
+
+if TYPE_CHECKING:
+    from bomgen.design.assembly import Design
+
+PLAN: dict[str, Any] = {
+    "bomgen": 1,
+    "name": "predicted",
+    "workload": {"training": {"model": "llama-3.1-70b", "tokens": "1T", "mfu": "predicted", "sequence": 8192}},
+    "cluster": {"gpu": "h100-sxm", "gpus": 256, "server": "dgx-h100"},
+}
+
+MOST_IN_SAMPLE = 0.08
+"""docs/accuracy.md: the mean over clusters of dense rows in-sample is below."""
+FREE = ("MIT", "Apache-2.0", "BSD-3", "facts")
+"""Beginnings of the licences under which rows may be passed on: free ones, and facts of papers."""
+
+
+def predicted_plan(gpus: int | None = 256, **keys: Any) -> Design:
+    """The design of the plan with other keys of its run; None leaves one out."""
+    run = {key: value for key, value in (PLAN["workload"]["training"] | keys).items() if value is not None}
+    size = {"gpus": gpus} if gpus else {}
+    plan = PLAN | {"workload": {"training": run}, "cluster": {"gpu": "h100-sxm", "server": "dgx-h100"} | size}
+    folder = Path(__file__).parent
+    return work_out(PlanFile("plan.yaml", json.dumps(plan).encode(), folder, folder)).design
+
+
+@pytest.fixture(scope="module")
+def measured() -> list[rows.Row]:
+    """All rows that the terms describe."""
+    return rows.read(Catalog())[0]
+
+
+def test_the_fit_is_of_the_committed_rows() -> None:
+    """By the digests that the fit noted."""
+    for name, key in ((rows.ROWS, "rows_sha256"), (rows.FACTS, "facts_sha256")):
+        assert hashlib.sha256(rows.file(name)).hexdigest() == fitted.fit()[key], "run make fit"
+
+
+def test_every_row_has_a_source_and_a_licence() -> None:
+    """One that allows its facts to be passed on."""
+    for number, row in rows.numbered_rows():
+        assert row["source"], number
+        assert row["url"], number
+        assert row["licence"].startswith(FREE), number
+
+
+def test_the_schema_offers_the_fitted_stacks() -> None:
+    """No more and no fewer, versions included."""
+    schema = json.loads((folder("schemas") / "plan.schema.json").read_text("utf-8"))
+    assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == fitted.stack_names()
+
+
+def test_rows_are_predicted_as_the_accuracy_page_says(measured: list[rows.Row]) -> None:
+    """The coefficients that a plan is predicted with are those that the page was written with."""
+    by_cluster: dict[str, list[float]] = {}
+    for row in measured:
+        if not row.moe:
+            inverse = fitted.inverse_efficiencies(row.generation, row.precision, row.version)
+            step = predict_steps(row.work, row.machine, row.split, inverse)
+            by_cluster.setdefault(row.cluster, []).append(abs(step / row.step - 1))
+    assert np.mean([np.mean(errors) for errors in by_cluster.values()]) < MOST_IN_SAMPLE
+
+
+def test_work_of_a_model_is_that_of_its_parameters() -> None:
+    """Llama 3.1 8B: 6.98B weights in its layers, 0.53B in the head, 8 030 261 248 in all (its model card)."""
+    model = part_records.model(Catalog().find("model", "llama-3.1-8b"))
+    sequence = Catalog().assumption("training-sequence")
+    work = work_of_model(model, sequence)
+    assert work is not None
+    layer = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336
+    assert work.weights.value == 32 * layer
+    assert work.head.value == 4096 * 128256
+    assert work.parameters.value == 8_030_261_248
+    assert work.products.value == 32 * 4096 * sequence.value
+
+
+def test_terms_of_a_step_by_hand() -> None:
+    """A layer of 2 x 10^6 weights, 8 sequences of 100 tokens on 2 GPUs with 2 stages of one layer each."""
+    work = Work(2.0, 1000.0, 100.0, 4e6, 0.0, 0.0, 0.0, 0.0, 1e6, 5e6, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0)
+    machine = Machine(1e12, 1e12, 1e12, 1e11, 1e10, 8.0, 0.5)
+    split = Split(8.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+    only = Terms(*(float(name == "matrix") for name in Terms._fields))
+    # 2 FLOPs x 2e6 weights of a stage x 100 tokens x 3 passes x (8 + 1) slots
+    assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2e6 * 100 * 3 * 9 / 1e12)
+    only = Terms(*(float(name == "pipeline") for name in Terms._fields))
+    # activations of 100 tokens x 1000 x 2 bytes, there and back, of 8 micro-batches, inside a server
+    assert predict_steps(work, machine, split, only) == pytest.approx(2 * 2 * 1000 * 100 * 8 / 1e11)
+
+
+def test_arrays_give_what_single_numbers_give(measured: list[rows.Row]) -> None:
+    """To the last bit, on every row of several clusters at once."""
+    chosen = [row for row in measured if row.cluster.startswith(("mbridge", "vtrain-multi", "selene"))]
+    inverse = fitted.inverse_efficiencies("hopper", "16-bit", "megatron-core")
+    work = Work(*(np.array(column) for column in zip(*(row.work for row in chosen), strict=True)))
+    machine = Machine(*(np.array(column) for column in zip(*(row.machine for row in chosen), strict=True)))
+    split = Split(*(np.array(column) for column in zip(*(row.split for row in chosen), strict=True)))
+    together = predict_steps(work, machine, split, inverse)
+    single = [predict_steps(row.work, row.machine, row.split, inverse) for row in chosen]
+    assert together.tolist() == single
+
+
+def test_a_plan_is_sized_by_the_prediction() -> None:
+    """Utilisation and days are the predicted ones, between the ends of both intervals; the terms come to the step."""
+    sized = predicted_plan().sizing
+    predicted = sized.predicted
+    assert predicted is not None
+    assert sized.run is not None
+    assert sized.days is not None
+    assert sized.run.mfu.value == predicted.step.mfu.value
+    assert sum(term.value for term in predicted.step.terms.values()) == pytest.approx(predicted.step.step.value)
+    (slow, fast), (slower, faster) = predicted.ends[50], predicted.ends[90]
+    days = [each.days.value for each in (faster, fast, predicted.point, slow, slower)]
+    assert days == sorted(days)
+    assert sized.days.value == days[2]
+    cited = [node.origin for node in walk(predicted.step.step) if isinstance(node.origin, Cited)]
+    assert any("inverse efficiency" in str(each.of) for each in cited)
+
+
+def test_a_target_takes_the_gpus_of_its_own_prediction() -> None:
+    """The number of GPUs is one whose own prediction meets the target."""
+    sized = predicted_plan(target_days=60, gpus=None).sizing
+    assert sized.predicted is not None
+    assert sized.days is not None
+    assert sized.days.value <= 60
+    assert sized.predicted.point.gpus_required is not None
+    assert sized.predicted.point.gpus_required.value <= sized.gpus.value
+
+
+def test_an_assumed_utilisation_stays_and_the_prediction_stands_beside() -> None:
+    """The result is that of the assumption; a given utilisation is not held against a prediction."""
+    sized = predicted_plan(mfu=None).sizing
+    assert sized.run is not None
+    assert sized.predicted is not None
+    assert float(sized.run.mfu.value) == 0.4
+    assert float(sized.predicted.step.mfu.value) != 0.4
+    assert predicted_plan(mfu="50%").sizing.predicted is None
+
+
+def test_own_measurements_narrow_the_interval_and_move_the_point() -> None:
+    """A step that took a tenth longer than predicted moves the point part of the way."""
+
+    def half_width(design: Design) -> tuple[float, float]:
+        assert design.sizing.predicted is not None
+        found = design.sizing.predicted.step
+        return found.step.value, log(found.steps[90].high.value / found.step.value)
+
+    plain = half_width(predicted_plan(parallelism={"tensor": 8, "pipeline": 4}))
+    own = {"gpus": 256, "tensor": 8, "pipeline": 4, "step": f"{plain[0] * 1.1} s"}
+    taught = half_width(predicted_plan(parallelism={"tensor": 8, "pipeline": 4}, measured=[own]))
+    assert plain[0] < taught[0] < plain[0] * 1.1
+    assert taught[1] < plain[1]
+
+
+def test_the_fastest_split_that_fits_is_taken() -> None:
+    """With the next ones, none of which is faster."""
+    fit = predicted_plan().sizing.fit
+    assert fit is not None
+    assert fit.fastest
+    slower = [reason.parameters["slower"] for reason in fit.reasons if reason.code == "split-runner-up"]
+    assert slower
+    assert not any(str(each).startswith("-") for each in slower)
+
+
+def test_checking_a_predicted_plan_imports_no_numpy(tmp_path: Path) -> None:
+    """It would double the time to start."""
+    path = tmp_path / "plan.yaml"
+    path.write_text(json.dumps(PLAN), encoding="utf-8")
+    code = (
+        "import sys; from bomgen.cli.command import main\n"
+        "try: main(['check', sys.argv[1]])\n"
+        "except SystemExit as end: sys.exit(end.code or 'numpy' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True)
