@@ -227,7 +227,7 @@ EDITS = {
     ),
     "sentence-of-bomgen": Edited(
         lambda quote: setattr(
-            quote.labelled(quote.terms, "Delivery times are confirmed with the order.", 0), "value", "Soon."
+            quote.labelled(quote.terms, "Tax is calculated on the sum after discount.", 0), "value", "Soon."
         ),
         refused="'Soon.': this cell is computed",
     ),

@@ -562,11 +562,11 @@ def test_what_is_estimated_is_labelled_so(worked: Worked) -> None:
     keys = {"output_tokens": 512, "requests_per_minute": 600}
     for measured in ({}, {"tokens_per_second_per_gpu": 1500}):
         page = words(worked(plan(**keys, **measured)))
-        label = "Requests answered a minute" + ("" if measured else " (estimate)")
+        label = "Requests answered per minute" + ("" if measured else " (estimate)")
         assert label in [name for name, _ in page.headline]
         chapter = next(section for section in page.sections if section.id == "serving")
         assert label in [row.cells[0].value for table in chapter.tables for row in table.rows]
-        assert "Requests answered a minute = 600" not in repr(page)
+        assert "Requests answered per minute = 600" not in repr(page)
 
 
 def test_the_low_end_says_what_it_misses(worked: Worked) -> None:
@@ -575,7 +575,7 @@ def test_the_low_end_says_what_it_misses(worked: Worked) -> None:
     workload = result(report)["workload"]
     low, gpus = workload["requests_per_minute_range"]["low"], workload["gpus_required_range"]["high"]
     assert low < 3000
-    assert f"the cluster answers {low:.4g} of the 3000 requests a minute that are asked for; {gpus} GPUs" in texts(
+    assert f"the cluster answers {low:.4g} of the 3000 requests per minute that are asked for; {gpus} GPUs" in texts(
         words(report)
     )
     assert "At the low end" not in texts(words(worked(plan(output_tokens=512, requests_per_minute=1))))
