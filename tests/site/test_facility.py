@@ -290,10 +290,13 @@ def test_a_single_feed_cannot_be_lost(worked: Worked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("feeds", "redundancy", "share"), [(2, "n", 2), (2, "2n", 1), (2, "n+1", 1), (3, "n+1", 2), (4, "2n", 2)]
+    ("feeds", "redundancy", "share"), [(2, "n", 1.5), (2, "2n", 1), (2, "n+1", 1), (3, "n+1", 2), (4, "2n", 1)]
 )
 def test_power_of_a_feed(feeds: int, redundancy: str, share: int, built: Built) -> None:
-    """What is left of the feeds shares the power of all machines: N, N+1 and 2N as the Uptime Institute has them."""
+    """What is left of the three PDUs of a rack shares its power: N, N+1 and 2N as the Uptime Institute has them.
+
+    By hand: of two feeds the first has two of the PDUs; of four the last has none, and without A and B only C is left.
+    """
     site = built(plan(four(feeds=feeds, redundancy=redundancy)))["site"]
     assert site["power_w"] / share == site["feed_power_w"]
 
