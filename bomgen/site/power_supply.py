@@ -314,6 +314,17 @@ def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterat
         yield text, "redundancy"
 
 
+def unrated_pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterator[tuple[str, str]]:
+    """A warning that states the load of the remaining PDUs of a rack whose PDUs have no known rating."""
+    if feeds is None or rack.power_w is None or not rack.pdus or (rack.pdu and rack.pdu.power_w):
+        return
+    lost, case = _describe_loss(site, feeds)
+    left = _count_left(rack.pdus, int(feeds.value), lost)
+    if left:
+        load = ceil(Fraction(rack.power_w.value) / left)
+        yield message("pdus-unrated", case=case, left=left, pdus=rack.pdus, rack=rack.name, load=load), "redundancy"
+
+
 def _fewest_pdus(site: Site, rack: SuppliedRack, pdu_power_w: Figure) -> int | None:
     """The fewest PDUs that carry a rack when feeds are lost; None when no number does."""
     drawn = rack.power_w.value if rack.power_w else 0
