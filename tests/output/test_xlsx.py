@@ -268,7 +268,7 @@ def test_no_line_has_a_price() -> None:
         labels = {str(cell.value): cell for cell in page[column]}
         assert not any("at least" in label for label in labels)
         [shown] = [cell for cell in page[labels["Total amount"].row] if cell.value == 0]
-        assert shown.number_format.endswith(';"No ""price"""')
+        assert shown.number_format.endswith(';"No price"')
 
 
 def test_no_lines_and_no_tax() -> None:

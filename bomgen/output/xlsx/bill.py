@@ -147,7 +147,8 @@ def bill(sheet: Sheet, section: Section) -> Bill:
 def total_format(totals: Totals, language: Language) -> str:
     """The number format of list price, net and total amount: while no line has a price, 0 is shown as no price."""
     form = money_format(totals.currency)
-    return form if totals.priced_lines or not totals.lines else f"{form};-{form};{literal(language.word('xlsx-no-price'))}"
+    no_price = language.word("xlsx-no-price").replace('"', "")  # formats know no escaped quotes
+    return form if totals.priced_lines or not totals.lines else f"{form};-{form};{literal(no_price)}"
 
 
 def results_of(totals: Totals) -> dict[str, Decimal]:
