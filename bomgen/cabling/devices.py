@@ -95,9 +95,8 @@ def _host(part: Appliance | StorageServers | None, count: int) -> DeviceKind:
     """So many machines beside the servers."""
     if part is None:
         return _device_kind(HOST, count, None, None, None)
-    supplies = part.supplies if isinstance(part, Appliance) else None
     found = _device_kind(HOST, count, part.identity, part.rack_units, part.power_w)
-    return found._replace(weight_kg=part.weight_kg, supplies=supplies)
+    return found._replace(weight_kg=part.weight_kg, supplies=part.supplies)
 
 
 def _device_kind(

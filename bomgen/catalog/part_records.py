@@ -161,6 +161,7 @@ def storage_system(record: Record) -> parts.StorageSystem:
         rack_units=record.figure("rack_units", "U"),
         power_w=record.figure("power", "W"),
         weight_kg=record.figure("weight", "kg"),
+        supplies=supplies(record),
     )
 
 

@@ -200,6 +200,7 @@ class StorageSystem(NamedTuple):
     rack_units: Figure | None
     power_w: Figure | None
     weight_kg: Figure | None
+    supplies: PowerSupplies | None
 
 
 class Rack(NamedTuple):

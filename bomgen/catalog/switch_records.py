@@ -24,6 +24,8 @@ CO_PACKAGED = "co_packaged"
 NAMED = ("cage", "port", "split")
 COUNTED_FROM = ("first_card", "first_cage", "first_port", "first_part", "lanes")
 GBPS_PER_TBPS = 1000
+FAST_PORT_GBPS = 200
+"""Of the fastest port, from which on the power of a switch is estimated from that of its like."""
 MAX_PORTS = 2_048
 """More ports per switch are taken for a mistake: the largest chassis have about a thousand."""
 
@@ -96,14 +98,15 @@ def _maximum_power(
     published, typical = record.figure("power", "W"), record.figure("power_typical", "W")
     if published:
         return published, None
+    slow = "" if max(group.port_gbps.value for group in groups) >= FAST_PORT_GBPS else "-slow"
     if typical:
-        ratio, highest = _assumption("switch-power-to-typical"), _assumption("switch-power-to-typical-high")
+        ratio, highest = (_assumption(f"switch-power-to-typical{slow}{end}") for end in ("", "-high"))
         return power_from_typical(typical, ratio), (typical, power_from_typical(typical, highest))
     carried = reduce(sum_of_capacity, (capacity(group.ports, group.port_gbps) for group in groups))
     if switches_per_unit.value > 1:
         carried = capacity_of_box(carried, switches_per_unit)
     usual, low, high = (
-        power_from_capacity(carried, _assumption(f"switch-power-per-tbps{end}")) for end in ("", "-low", "-high")
+        power_from_capacity(carried, _assumption(f"switch-power-per-tbps{slow}{end}")) for end in ("", "-low", "-high")
     )
     return usual, (low, high)
 

@@ -214,6 +214,8 @@ class StorageServers(NamedTuple):
     """Fewest that are sold together; None: one."""
     bmc_ports: Figure | None = None
     """Management ports of each; None: not known."""
+    supplies: parts.PowerSupplies | None = None
+    """Of each; None: not known."""
 
 
 class StorageLevel(NamedTuple):

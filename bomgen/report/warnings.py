@@ -433,6 +433,16 @@ def _storage(designed: Design) -> Iterator[Problem]:
             yield Problem(named.mark, "warning", text, "storage-short", "storage.servers")
 
 
+def unchosen_storage(designed: Design, billed: Bill) -> Iterator[Problem]:
+    """That boxes which the storage servers need are still to be chosen, so that no total has them."""
+    named = designed.plan.storage.servers
+    for item in billed.open_items:
+        if named and item.required_by == named.identity and all(part.kind == STORAGE for part in item.parts):
+            names = [part.name for part in item.parts]
+            text = message("storage-boxes-unchosen", name=named.identity.name, names=names)
+            yield Problem(named.mark, "warning", text, "storage-incomplete", "storage.servers")
+
+
 def ineffective_keys(source: Source, designed: Design, billed: Bill, racked: bool) -> Iterator[Problem]:
     """What the plan says and the result has no use for; `racked`: some cluster of the plan counts racks."""
     plan = designed.plan

@@ -156,7 +156,8 @@ def install(
     gpu_power = power_of(accelerators.count, accelerators.power_w) if accelerators.power_w else None
     network = known_power(machine for machine in machines if not machine.of_storage)
     storage = known_power(machine for machine in machines if machine.of_storage)
-    power = server_power_w or gpu_power
+    compute_power = server_power_w or gpu_power
+    power = compute_power
     for more in (network, storage):
         power = sum_of_power(power, more) if power and more else power
     unknown = [machine.name for machine in machines if machine.power_w is None]
@@ -188,7 +189,15 @@ def install(
     if site:
         load = site_load(site, contents, machines, power)
         warnings.extend(load.warnings)
-        supplied = supply(site, server, contents.per_rack, power, load.compute_rack_power_w)
+        cards = known_power(machine for machine in machines if machine.in_server)
+        supplied = supply(
+            site,
+            server,
+            contents.per_rack,
+            load.compute_rack_power_w,
+            sum_of_power(compute_power, cards) if compute_power and cards else compute_power or cards,
+            known_power(machine for machine in machines if not machine.in_server),
+        )
         warnings.extend(supply_warnings(site, server, contents.per_rack, load.compute_rack_power_w, supplied))
     return Facility(
         racks=racks,

@@ -2,13 +2,14 @@
 
 The plan gives the number of PDUs per rack; outlets and power are only checked against it, with the number that is
 enough. Without a part the load that each must carry is shown. PDUs and power supplies are dealt out to the feeds in
-turn, and the fullest feeds are lost first. `2n` loses the larger half. Without `feeds` each PDU of a compute rack has a
+turn, and the fullest feeds are lost first. A rack with fewer PDUs than there are feeds hangs on the first feeds alone,
+so that these carry more. `2n` loses the larger half. Without `feeds` each PDU of a compute rack has a
 feed of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 from string import ascii_uppercase
@@ -39,7 +40,7 @@ class Supply(NamedTuple):
     pdu_load_w: Figure | None
     """Load of a PDU of a compute rack when as many feeds are lost as the redundancy allows."""
     feed_power_w: Figure | None
-    """Load of a feed by all machines in that case."""
+    """The highest load of a feed by all machines, whichever feeds are lost."""
 
 
 NO_SUPPLY = Supply({}, {}, None, {}, None, None)
@@ -101,16 +102,40 @@ def load_of_pdu(rack_power_w: int, pdus: int, lost: int) -> Fraction:
 
 @formula("W")
 def load_of_feed(power_w: int, feeds: int, lost: int) -> Fraction:
-    """Load of each remaining feed by all machines."""
+    """Load of each remaining feed by machines that hang on all feeds alike."""
     return Fraction(power_w) / (feeds - lost)
 
 
+@formula("pieces")
+def pdus_lost_beside_first(pdus: int, feeds: int, lost: int) -> int:
+    """PDUs of a rack on the lost feeds when these are the fullest after the first, which has the most PDUs."""
+    return int(pieces_lost.plain(pdus, feeds, lost + 1)) - ceil(pdus / feeds)
+
+
+@formula("W")
+def load_of_first_feed(power_w: int, pdus: int, lost: int, dealt: int) -> Fraction:
+    """Load of the first feed, which has `dealt` PDUs of each rack, by racks that draw `power_w` together."""
+    return Fraction(power_w) / (pdus - lost) * dealt
+
+
+@formula("W")
+def sum_of_loads(load_w: Fraction, more_load_w: Fraction) -> Fraction:
+    """Load of a feed by racks of both kinds."""
+    return load_w + more_load_w
+
+
 def supply(
-    site: Site, server: Server | None, per_rack: Figure | None, power_w: Figure | None, rack_power_w: Figure | None
+    site: Site,
+    server: Server | None,
+    per_rack: Figure | None,
+    rack_power_w: Figure | None,
+    compute_power_w: Figure | None,
+    other_power_w: Figure | None,
 ) -> Supply:
     """The power supply of a site.
 
-    A compute rack has `per_rack` servers that draw `rack_power_w`; all machines draw `power_w`.
+    A compute rack has `per_rack` servers that draw `rack_power_w`; all servers draw `compute_power_w`, and the machines
+    of management racks `other_power_w`.
     """
     pdus, counted = site.pdus_per_rack, bool(per_rack and site.pdus_per_rack.value)
     feeds = site.feeds or (feeds_of_pdus(pdus, site.feeds_per_pdu) if pdus.value else None)
@@ -129,10 +154,34 @@ def supply(
         feeds=feeds,
         compute_rack_feeds=_deal_pdus(pdus, feeds) if counted and feeds else {},
         pdu_load_w=pdu_load,
-        feed_power_w=(
-            load_of_feed(power_w, feeds, lost) if power_w and feeds and lost and lost.value < feeds.value else None
+        feed_power_w=_feed_power(
+            ((compute_power_w, pdus if counted else None), (other_power_w, site.management_pdus)), feeds, lost
         ),
     )
+
+
+def _feed_power(
+    kinds: Iterable[tuple[Figure | None, Figure | None]], feeds: Figure | None, lost: Figure | None
+) -> Figure | None:
+    """The highest load of a feed when feeds are lost, by racks of kinds with their power and the PDUs of a rack.
+
+    Every rack deals its PDUs out from the first feed on, and those that remain share its power evenly. So no feed
+    carries more than the first when the next ones are lost: of each rack it has the most PDUs, and the fewest others
+    remain. Racks without PDUs hang on all feeds alike.
+    """
+    total: Figure | None = None
+    if feeds is None or lost is None or lost.value >= feeds.value:
+        return total
+    for power_w, pdus in kinds:
+        if power_w is None:
+            continue
+        if pdus and pdus.value:
+            gone = pdus_lost_beside_first(pdus, feeds, lost)
+            load = load_of_first_feed(power_w, pdus, gone, pdus_of_next_feed(pdus, feeds))
+        else:
+            load = load_of_feed(power_w, feeds, lost)
+        total = sum_of_loads(total, load) if total else load
+    return total
 
 
 def _deal_pdus(pdus: Figure, feeds: Figure) -> dict[str, Figure]:
@@ -263,6 +312,17 @@ def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterat
             remedy=rack.hint(would) if would else message("more-feeds"),
         )
         yield text, "redundancy"
+
+
+def unrated_pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterator[tuple[str, str]]:
+    """A warning that states the load of the remaining PDUs of a rack whose PDUs have no known rating."""
+    if feeds is None or rack.power_w is None or not rack.pdus or (rack.pdu and rack.pdu.power_w):
+        return
+    lost, case = _describe_loss(site, feeds)
+    left = _count_left(rack.pdus, int(feeds.value), lost)
+    if left:
+        load = ceil(Fraction(rack.power_w.value) / left)
+        yield message("pdus-unrated", case=case, left=left, pdus=rack.pdus, rack=rack.name, load=load), "redundancy"
 
 
 def _fewest_pdus(site: Site, rack: SuppliedRack, pdu_power_w: Figure) -> int | None:

@@ -26,7 +26,7 @@ from bomgen.pricing.quote import Quote, cluster_quote, missing_rates, part_price
 from bomgen.pricing.running_costs import Running, running
 from bomgen.report.checks import Check, check_money, checks, checks_from_problems
 from bomgen.report.result import Input, Report
-from bomgen.report.warnings import design_warnings, ineffective_keys
+from bomgen.report.warnings import design_warnings, ineffective_keys, unchosen_storage
 from bomgen.sizing.cluster_size import size
 from bomgen.workflow.inputs import PlanFile, price_books_of
 
@@ -155,6 +155,7 @@ def _cluster_report(
     noted = [
         *warned,
         *design_warnings(designed),
+        *unchosen_storage(designed, own_bill),
         *ineffective_keys(source, designed, billed, racked),
         *_rack_problems(elevated, plan),
     ]

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
 from statistics import median
 from typing import Any
 
@@ -110,17 +112,18 @@ def test_supplies_carry_the_machine(record: Record) -> None:
         assert power.value <= watts(record)
 
 
-def test_estimates_of_power_are_medians_of_the_catalogue() -> None:
+@pytest.mark.parametrize("slow", ["", "-slow"])
+def test_estimates_of_power_are_medians_of_the_catalogue(slow: str) -> None:
     """What stands in for a maximum that nobody publishes follows from the switches that publish one, rounded.
 
-    Switches of slower ports than 200 Gb/s do not count: their watts are not a matter of their capacity.
+    Switches of slower ports than 200 Gb/s have numbers of their own: their watts are hardly a matter of capacity.
     """
     of_typical, per_tbps, air = list[float](), list[float](), list[float]()
     for record in CATALOG.all("switch"):
         if record.value("vendor") == GENERIC or record.value("power") is None:
             continue
         switch = part_records.switch(record)
-        if max(group.port_gbps.value for group in switch.groups) < 200:
+        if (max(group.port_gbps.value for group in switch.groups) < 200) is not bool(slow):
             continue
         typical = record.figure("power_typical", "W")
         if typical:
@@ -130,13 +133,21 @@ def test_estimates_of_power_are_medians_of_the_catalogue() -> None:
         if "liquid" not in str(record.value("cooling")):
             air.append(per_tbps[-1])
     stated = {
-        "switch-power-to-typical": round(median(of_typical), 1),
-        "switch-power-to-typical-high": round(max(of_typical), 1),
-        "switch-power-per-tbps": 5 * round(median(per_tbps) / 5),
-        "switch-power-per-tbps-low": 10 * int(min(air) // 10),
-        "switch-power-per-tbps-high": 10 * round(max(per_tbps) / 10),
+        f"switch-power-to-typical{slow}": round(median(of_typical), 1),
+        f"switch-power-to-typical{slow}-high": round(max(of_typical), 1),
+        f"switch-power-per-tbps{slow}": 5 * round(median(per_tbps) / 5),
+        f"switch-power-per-tbps{slow}-low": 10 * int(min(air) // 10),
+        f"switch-power-per-tbps{slow}-high": 10 * round(max(per_tbps) / 10),
     }
     assert {name: float(CATALOG.assumption(name).value) for name in stated} == stated
+    for record in CATALOG.all("switch"):
+        typical = record.figure("power_typical", "W")
+        if typical is None or record.value("power") is not None or record.value("vendor") == GENERIC:
+            continue
+        switch = part_records.switch(record)
+        if (max(group.port_gbps.value for group in switch.groups) < 200) is bool(slow):
+            ratio = Fraction(str(stated[f"switch-power-to-typical{slow}"]))
+            assert switch.power_w.value == ceil(typical.value * ratio)
 
 
 @pytest.mark.parametrize("record", of_kind("transceiver"))

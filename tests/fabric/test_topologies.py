@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.provenance import Derived, Figure
 from bomgen.fabric.registry import described, topologies
 from bomgen.output.writer import render
 from bomgen.plan.schema import document
@@ -154,3 +155,27 @@ def test_what_says_nothing_of_a_torus_is_pointed_out(worked: Worked) -> None:
     report = worked(plan(compute, servers=64))
     said = {problem.path for problem in report.problems if problem.rule == "no-effect"}
     assert said == {"fabrics.compute.switch", "fabrics.compute.oversubscription"}
+
+
+def derivations_below(figure: Figure) -> Iterator[Derived]:
+    """The derivations that a figure rests on, its own first."""
+    if isinstance(figure.origin, Derived):
+        yield figure.origin
+        for _, given in figure.origin.inputs:
+            yield from derivations_below(given)
+
+
+@pytest.mark.parametrize("servers", [32, 48, 64, 96])
+def test_a_unit_holds_no_more_servers_than_its_leaves(servers: int, worked: Worked) -> None:
+    """64 ports down of a leaf that serves two rails hold 32 servers, one that serves a single rail holds 64."""
+    compute = {"topology": "rail-optimized", "switch": "sn5600"}
+    [built] = worked(plan(compute, "h200-sxm", server="dell-xe9680-h200", servers=servers)).design.fabrics
+    fabric = built.fabric
+    leaf = fabric.tier("leaf")
+    assert leaf
+    assert fabric.rails_per_leaf
+    [units] = {each.inputs for each in derivations_below(leaf.count) if each.formula.name == "units"}
+    assert dict(units)["servers_per_unit"].value * fabric.rails_per_leaf.value == leaf.down.value
+    (_, number), (_, per_unit) = leaf.count.origin.inputs
+    assert number.value * per_unit.value == leaf.count.value
+    assert per_unit.value * fabric.rails_per_leaf.value == 8

@@ -260,9 +260,15 @@ def test_groups_of_the_bill_become_a_column() -> None:
 
 
 def test_no_line_has_a_price() -> None:
-    """A bill without any price comes to nothing, at least."""
+    """A bill without any price has no total: its sums are 0 and shown as no price, and none of them is a least one."""
     document = make(LINES[-1:])
-    assert set(named(opened(document), opened(document, values=True)).values()) == {0}
+    values = opened(document, values=True)
+    assert set(named(opened(document), values).values()) == {0}
+    for page, column in ((sheet(values, BILL), "B"), (sheet(values, "Summary"), "A")):
+        labels = {str(cell.value): cell for cell in page[column]}
+        assert not any("at least" in label for label in labels)
+        [shown] = [cell for cell in page[labels["Total amount"].row] if cell.value == 0]
+        assert shown.number_format.endswith(';"No price"')
 
 
 def test_no_lines_and_no_tax() -> None:

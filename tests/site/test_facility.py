@@ -269,6 +269,36 @@ def test_outlets_of_management_racks(worked: Worked) -> None:
         assert expected == rules(worked(stored({"name": "P", "outlets": outlets})), "outlets")
 
 
+def test_unrated_pdus_of_a_management_rack(worked: Worked) -> None:
+    """Of two PDUs on two feeds one is left, and carries the QM9700 (1.72 kW) and eleven servers of 1 kW; 16 kW do."""
+    unrated = worked(stored({"name": "P"}))
+    [message] = [each for each in rules(unrated, "redundancy") if "management" in each]
+    assert message == (
+        "with 1 of 2 feeds lost (n+1) each remaining PDU of management rack 3 (1 of 2) carries 12720 W, and its rating "
+        "is not known; name one that carries it with `management: {pdu: PART}`"
+    )
+    [problem] = [each for each in unrated.problems if each.message == message]
+    assert (problem.severity, problem.path) == ("warning", "site.management_racks")
+    rated = worked(stored({"name": "P", "power": "16 kW"}))
+    assert [each for each in rules(rated, "redundancy") if "management" in each] == []
+
+
+@pytest.mark.parametrize("path", ["h200-xe9680-vast.yaml", "llama65b-quote.yaml"])
+def test_racks_need_an_outlet_for_each_cord_of_the_bill(path: str) -> None:
+    """Required cords by their inlet, and the outlets of all racks: C13 for C14, C19 for C20 and C22."""
+    bom = result(work_out(open_plan(str(PLANS / path), None)))
+    cords = {"C13": 0, "C19": 0}
+    for line in bom["lines"]:
+        if (line["part"] or "").startswith("cord-"):
+            cords["C13" if line["part"] == "cord-c14" else "C19"] += line["quantity"]
+    outlets = dict.fromkeys(cords, 0)
+    for rack in bom["site"]["elevations"]:
+        for form, needed in rack["outlets"].items():
+            outlets[form.upper()] += rack["number"] * needed
+    assert outlets == cords
+    assert sum(cords.values())
+
+
 def test_a_feed_of_two_takes_half_of_the_supplies(worked: Worked) -> None:
     """A DGX H100 needs four of its six supplies; N+N supplies of a DGX B300 bear the loss of half of them."""
     lost = worked(plan(four(feeds=2, redundancy="2n")))
@@ -290,10 +320,13 @@ def test_a_single_feed_cannot_be_lost(worked: Worked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("feeds", "redundancy", "share"), [(2, "n", 2), (2, "2n", 1), (2, "n+1", 1), (3, "n+1", 2), (4, "2n", 2)]
+    ("feeds", "redundancy", "share"), [(2, "n", 1.5), (2, "2n", 1), (2, "n+1", 1), (3, "n+1", 2), (4, "2n", 1)]
 )
 def test_power_of_a_feed(feeds: int, redundancy: str, share: int, built: Built) -> None:
-    """What is left of the feeds shares the power of all machines: N, N+1 and 2N as the Uptime Institute has them."""
+    """What is left of the three PDUs of a rack shares its power: N, N+1 and 2N as the Uptime Institute has them.
+
+    By hand: of two feeds the first has two of the PDUs; of four the last has none, and without A and B only C is left.
+    """
     site = built(plan(four(feeds=feeds, redundancy=redundancy)))["site"]
     assert site["power_w"] / share == site["feed_power_w"]
 

@@ -105,6 +105,20 @@ def test_too_few_are_warned_of(worked: Worked, servers: dict[str, Any], words: l
     assert servers["count"] == next(line for line in report.bill.lines if line.category == "storage").quantity.value
 
 
+def test_boxes_to_be_chosen_are_in_no_total(worked: Worked) -> None:
+    """A CBox holds no data: the DBoxes that do are still to be chosen; a licence to be chosen is no box."""
+    [message] = rules(
+        worked(plan({"dataset": "1 PB", "servers": {"part": "vast-cbox", "count": 8}})), "storage-incomplete"
+    )
+    assert message == (
+        "CBox, 1U-1N-GEN6 needs one of DBox DF-3015V2, DBox DF-5630, which are not chosen: their capacity, bandwidth, "
+        "ports, rack units, power and price are in no total"
+    )
+    licensed = worked(plan({"servers": {"part": "wekapod-nitro-15t", "count": 8}}))
+    assert licensed.bill.open_items
+    assert rules(licensed, "storage-incomplete") == []
+
+
 def test_without_a_part_number_nothing_can_be_ordered(worked: Worked) -> None:
     """A server that has only a name is pointed out."""
     report = worked(plan({"servers": {"count": 2}}))

@@ -220,7 +220,8 @@ class Builder:
                 candidates.append(formulas.units_with_reserved(self.attached, reserved, rows, down))
             for units in candidates:
                 if units.value * rows.value == self.shape.leaves:
-                    return units, formulas.leaves_of_units(units, rows)
+                    shared = self._rails_of_leaf.value > 1
+                    return units, (formulas.leaves_of_shared_units if shared else formulas.leaves_of_units)(units, rows)
             leaves = leaves_of(self._searched)
             return formulas.units_of_leaves(leaves, rows), leaves
         leaves = formulas.leaves(self.attached, down)
@@ -229,8 +230,11 @@ class Builder:
         return None, leaves if leaves.value == self.shape.leaves else leaves_of(self._searched)
 
     def _unit(self, down: Figure) -> Figure:
-        """Servers of a unit: as many ports of a rail as a leaf faces down with, unless the plan says otherwise."""
-        return self.figures["unit"] if self.figures["unit"].value else down
+        """Servers of a unit: those whose ports on its rails a leaf faces down with, unless the plan says otherwise."""
+        if self.figures["unit"].value:
+            return self.figures["unit"]
+        rails = self._rails_of_leaf
+        return formulas.servers_of_leaf(down, rails) if rails.value > 1 else down
 
     def _pods(self, units: Figure | None, leaves: Figure) -> tuple[Figure | None, Figure]:
         """Pods, none in two tiers without pods, and the leaves below a spine of the largest."""

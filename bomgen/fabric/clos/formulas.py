@@ -75,6 +75,12 @@ def units(servers: int, servers_per_unit: int) -> int:
     return ceil(servers / servers_per_unit)
 
 
+@formula("servers")
+def servers_of_leaf(down: int, rails_per_leaf: int) -> int:
+    """Servers that a leaf has room for: of each a port on every rail that it serves."""
+    return down // rails_per_leaf
+
+
 @formula("units")
 def units_with_hosts(attached: int, rails: int, down: int) -> int:
     """Scalable units whose leaves have room for other machines beside the servers."""
@@ -121,6 +127,12 @@ def free_of_endpoints(switches: int, radix: int, endpoints: int) -> int:
 def leaves_of_units(units: int, rails: int) -> int:
     """A leaf serves one rail of one unit, so that a rail stays one hop wide."""
     return units * rails
+
+
+@formula("switches")
+def leaves_of_shared_units(units: int, leaves_per_unit: int) -> int:
+    """Leaves where each serves several rails of one unit."""
+    return units * leaves_per_unit
 
 
 @formula("pods")

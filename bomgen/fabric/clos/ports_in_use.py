@@ -115,7 +115,7 @@ def unit_on_leaf(servers: int, units: int, ports_of_rail: int) -> int:
     return ceil(servers / units) * ports_of_rail
 
 
-@formula("rails")
+@formula("switches")
 def rows_of_rails(rails: int, rails_per_leaf: int) -> int:
     """Rows of leaves, each of which serves as many rails."""
     return rails // rails_per_leaf

@@ -144,6 +144,13 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     )
 
 
+def total_format(totals: Totals, language: Language) -> str:
+    """The number format of list price, net and total amount: while no line has a price, 0 is shown as no price."""
+    form = money_format(totals.currency)
+    no_price = language.word("xlsx-no-price").replace('"', "")  # formats know no escaped quotes
+    return form if totals.priced_lines or not totals.lines else f"{form};-{form};{literal(no_price)}"
+
+
 def results_of(totals: Totals) -> dict[str, Decimal]:
     """What the formulas of the totals come to."""
     net = totals.list - totals.discount
@@ -303,7 +310,8 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
         else:
             look = GRAND if grand else NUMBER
             # A price may be an empty text, which no product can take: each line is looked at before it is multiplied.
-            address = sheet.formula(column, formulas[key], results[key], look, money, key == "list").coordinate
+            form = money if key in ("discount", "tax") else total_format(totals, book.language)
+            address = sheet.formula(column, formulas[key], results[key], look, form, key == "list").coordinate
         define(sheet, name, address)
         sheet.row += 1
     return labels
@@ -315,8 +323,8 @@ def _label(language: Language, totals: Totals, key: str) -> tuple[str, str | Non
     if key in ("unpriced", "discount", "rate"):
         return plain, None
     limit = language.word("xlsx-at-least", label=plain)
-    formula = f"IF(bom_unpriced>0,{literal(limit)},{literal(plain)})"
-    text = limit if _unpriced(totals) else plain
+    formula = f"IF(AND(bom_unpriced>0,COUNT(bom_prices)>0),{literal(limit)},{literal(plain)})"
+    text = limit if _unpriced(totals) and totals.priced_lines else plain
     if key == "tax":
         missing = language.word("xlsx-no-tax")
         formula = f'IF(bom_tax_rate="",{literal(missing)},{formula})'

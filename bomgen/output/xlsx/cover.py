@@ -17,7 +17,7 @@ from openpyxl.drawing.text import CharacterProperties, Font, Paragraph, Paragrap
 
 from bomgen.core.document import Cell, Column, Document, Section
 from bomgen.core.language import is_prefixed
-from bomgen.output.xlsx.bill import Bill, results_of
+from bomgen.output.xlsx.bill import Bill, results_of, total_format
 from bomgen.output.xlsx.cells import (
     SHARE_FORMAT,
     WHOLE,
@@ -120,7 +120,8 @@ def totals(sheet: Sheet, live: Bill) -> None:
         address, label = live.labels[key]
         grand = key == "amount"
         sheet.calculate(1, address, label, GRAND_TEXT if grand else LABEL)
-        sheet.calculate(2, TOTAL_NAMES[key], results[key], GRAND if grand else NUMBER, money)
+        form = money if key in ("discount", "tax") else total_format(of_bill, sheet.book.language)
+        sheet.calculate(2, TOTAL_NAMES[key], results[key], GRAND if grand else NUMBER, form)
         sheet.row += 1
     sheet.together[start] = sheet.row - 1
     sheet.row += 1

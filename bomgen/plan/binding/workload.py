@@ -289,6 +289,7 @@ def _storage_servers(storage: PlanSection) -> StorageServers | None:
         plug=plug,
         least=named and named.least,
         bmc_ports=named and named.bmc_ports,
+        supplies=named and named.supplies,
     )
 
 

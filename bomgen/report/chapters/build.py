@@ -43,7 +43,9 @@ def fabric_table(writer: Writer, built: BuiltFabric) -> Table:
         for path, row in zip([path for path in writer.numbers if path[:2] == base], writer.rows(base), strict=True)
     )
     title = writer.word(
-        "table-fabric-named", name=built.plan.name, topology=writer.language.value(built.fabric.topology, "word")
+        "table-fabric-named",
+        name=writer.fabric_title(built.plan.name),
+        topology=writer.language.value(built.fabric.topology, "word"),
     )
     caption = " ".join(_other_designs(writer, built)) or None
     return replace(writer.table("fabric", rows), id=f"fabric-{built.plan.name}", title=title, caption=caption)

@@ -95,10 +95,16 @@ def _headline(writer: Writer) -> Iterator[tuple[str, Cell]]:
         for last in (("switches", "total"), ("transceivers", "total")):
             of_fabric: Path = ("fabrics", name, *last)
             if of_fabric in writer.numbers:
-                yield writer.named(writer.joined(name, writer.label(of_fabric))), writer.cell(of_fabric)
+                yield (
+                    writer.named(writer.joined(writer.fabric_name(name), writer.label(of_fabric))),
+                    writer.cell(of_fabric),
+                )
         cables: Path = ("fabrics", name, "cables_total")
         if cables in writer.numbers:
-            yield writer.named(writer.joined(name, writer.word("headline-cables"))), writer.cell(cables)
+            yield (
+                writer.named(writer.joined(writer.fabric_name(name), writer.word("headline-cables"))),
+                writer.cell(cables),
+            )
     if ("site", "power_w") in writer.numbers:
         yield writer.named(writer.label(("site", "power_w"))), writer.cell(("site", "power_w"))
 

@@ -112,7 +112,7 @@ def derivation_section(writer: Writer, clusters: Sequence[Writer]) -> Section:
 def derivation_title(writer: Writer, path: Path) -> str:
     """What a derivation is called: by its number, and for one of a fabric by the fabric as well."""
     if path[0] == "fabrics":
-        return writer.named(writer.joined(path[1], writer.group_label(path[2:])))
+        return writer.named(writer.joined(writer.fabric_name(path[1]), writer.group_label(path[2:])))
     return writer.named(writer.label(path))
 
 

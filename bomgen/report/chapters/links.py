@@ -27,7 +27,7 @@ def links_table(writer: Writer, built: BuiltFabric) -> Table:
         for row in (_row(writer, chosen), *_short_rows(writer, built, chosen))
     )
     name = built.plan.name
-    return Table(f"links-{name}", writer.word("table-links", name=name), columns, rows)
+    return Table(f"links-{name}", writer.word("table-links", name=writer.fabric_title(name)), columns, rows)
 
 
 def _row(writer: Writer, chosen: Chosen) -> Row:

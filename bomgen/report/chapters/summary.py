@@ -119,7 +119,7 @@ def _fabric(writer: Writer, built: BuiltFabric) -> str:
     return writer.word(
         "sentence-fabric-planes" if planes > 1 else "sentence-fabric",
         planes=number(planes),
-        name=built.plan.name,
+        name=writer.fabric_title(built.plan.name),
         topology=writer.language.value(built.fabric.topology, "word"),
         endpoints=number(built.fabric.endpoints.value),
         gbps=number(built.fabric.links[0].rate_gbps.value),
@@ -133,7 +133,7 @@ def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
     shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
     yield writer.word(
         "sentence-direct",
-        name=built.plan.name,
+        name=writer.fabric_title(built.plan.name),
         topology=writer.language.value(fabric.topology, "word"),
         dimensions=f"{number(fabric.planes.value)} × ({shape})" if fabric.planes else shape,
         endpoints=number(fabric.endpoints.value),

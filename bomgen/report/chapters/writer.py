@@ -149,6 +149,10 @@ class Writer:
         """What a fabric is called: those that have the name of their role by that, others as the plan does."""
         return self.word(f"compare-{name}") if name in ROLES else name
 
+    def fabric_title(self, name: str) -> str:
+        """What a fabric is called where it is a heading or begins a sentence."""
+        return self.fabric_name(name) if name in ROLES else self.word("drawing-title", name=name)
+
     def describe_switches(self, built: BuiltFabric) -> str:
         """The switches of a fabric, tier by tier, in one line."""
         return self.word("list-comma").join(

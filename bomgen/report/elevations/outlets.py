@@ -8,7 +8,13 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Figure
 from bomgen.plan.types import RACK_KINDS, Site
 from bomgen.report.elevations.types import Elevation
-from bomgen.site.power_supply import SuppliedRack, outlet_warnings, pdu_warnings, power_supply_warnings
+from bomgen.site.power_supply import (
+    SuppliedRack,
+    outlet_warnings,
+    pdu_warnings,
+    power_supply_warnings,
+    unrated_pdu_warnings,
+)
 
 _, MANAGEMENT = RACK_KINDS
 
@@ -23,6 +29,7 @@ def doubts(site: Site, feeds: Figure | None, groups: Sequence[Elevation]) -> Ite
     if drawing:
         worst = max(drawing, key=lambda rack: rack.power_w.value if rack.power_w else 0)
         yield from pdu_warnings(site, worst, feeds)
+        yield from unrated_pdu_warnings(site, worst, feeds)
     machines = {
         slot.identity.name: slot.supplies
         for group in groups
