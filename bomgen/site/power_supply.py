@@ -315,8 +315,11 @@ def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterat
 
 
 def unrated_pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterator[tuple[str, str]]:
-    """A warning that states the load of the remaining PDUs of a rack whose PDUs have no known rating."""
-    if feeds is None or rack.power_w is None or not rack.pdus or (rack.pdu and rack.pdu.power_w):
+    """A warning that states the load of the remaining PDUs of a rack whose PDUs have no known rating.
+
+    A plan that names no PDU at all leaves them open, and is told nothing.
+    """
+    if site.pdu is None or feeds is None or rack.power_w is None or not rack.pdus or (rack.pdu and rack.pdu.power_w):
         return
     lost, case = _describe_loss(site, feeds)
     left = _count_left(rack.pdus, int(feeds.value), lost)
