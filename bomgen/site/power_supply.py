@@ -319,7 +319,8 @@ def unrated_pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -
 
     A plan that names no PDU at all leaves them open, and is told nothing.
     """
-    if site.pdu is None or feeds is None or rack.power_w is None or not rack.pdus or (rack.pdu and rack.pdu.power_w):
+    named = site.pdu or rack.pdu
+    if not named or feeds is None or rack.power_w is None or not rack.pdus or (rack.pdu and rack.pdu.power_w):
         return
     lost, case = _describe_loss(site, feeds)
     left = _count_left(rack.pdus, int(feeds.value), lost)
