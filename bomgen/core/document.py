@@ -175,6 +175,10 @@ class Document:
     """Of a quote; a report has none."""
     id: str | None = None
     """By which a quote that was edited is recognised, where it can be."""
+    author: str = ""
+    """Who offers; empty where the plan does not say."""
+    date: str | None = None
+    """That of the quote, as `2026-11-20`."""
 
     def section(self, id: str) -> Section:
         """The section of that id. Raises KeyError when there is none."""

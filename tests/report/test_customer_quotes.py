@@ -273,3 +273,56 @@ def test_parts_without_a_price_are_no_zero_in_the_workbook() -> None:
     assert amounts["NVIDIA DGX B200"] == "No price"
     assert amounts["NVIDIA QM9700"] == 9700000
     assert 0 not in amounts.values()
+
+
+def workbook_of(plan: str, **settings: Any) -> bytes:
+    """The quote of a plan as a workbook."""
+    return build(f"plans/{plan}.yaml", set=settings).files("quote.xlsx")["quote.xlsx"]
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("en", "NVIDIA QM9700: 2 (48 installed + 1 spare − 2 from stock = 47 to order)"),
+        ("zh", "NVIDIA QM9700 2 件（安装 48 + 备件 1 − 库存 2 = 订购 47）"),
+    ],
+)
+def test_pieces_from_stock_are_said_beside_those_to_order(code: str, count: str) -> None:
+    """The list of what to order leaves out stock: 32 leaf and 16 spine switches, a spare one, 2 from stock."""
+    settings = {"quote.language": code}
+    assert count in quoted("llama65b-quote", **settings)
+    book = load_workbook(BytesIO(workbook_of("llama65b-quote", **settings)))
+    assert any(count in str(cell.value) for row in book.worksheets[2].iter_rows() for cell in row)
+    assert "= 47" not in quoted("llama65b-quote", stock={"qm9700": 1}, **settings)
+
+
+def test_properties_of_the_workbook_are_those_of_the_quote(tmp_path: Path) -> None:
+    """The vendor is the author and the date is the quote's; without either the author is empty and the date fixed."""
+    named = load_workbook(BytesIO(workbook_of("llama65b-quote"))).properties
+    assert (named.creator, str(named.created)) == ("Example Systems", "2026-11-20 00:00:00")
+    plan = tmp_path / "bare.yaml"
+    plan.write_text(
+        "bomgen: 1\nname: bare\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: {switch: qm9700}}\n",
+        encoding="utf-8",
+    )
+    bare = load_workbook(BytesIO(build(plan).files("quote.xlsx")["quote.xlsx"])).properties
+    assert (bare.creator or "", str(bare.created)) == ("", "2000-01-01 00:00:00")
+
+
+def test_ids_out_of_sight_are_not_printed() -> None:
+    """Neither they nor the folded column before them are in the print area, and no row is higher for them."""
+    sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[1]
+    assert sheet.print_area.startswith("'Bill of materials'!$A$1:$I$")
+    folded = {name for name, column in sheet.column_dimensions.items() if column.hidden}
+    assert folded == {"J", "K"}
+    longest = next(row for row in range(4, 30) if sheet[f"K{row}"].value == "service.support-with-parts-on-site")
+    assert not sheet[f"K{longest}"].alignment.wrap_text
+
+
+def test_alternatives_of_the_workbook_have_their_difference() -> None:
+    """As in the other formats, under titles of their own."""
+    sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[0]
+    rows = [[cell.value for cell in row[:3]] for row in sheet.iter_rows()]
+    at = rows.index(["Alternative", "Total including tax, USD", "Difference from as planned, USD"])
+    assert rows[at + 2] == ["Compatible optics", 74350903.12, -1887275.62]
+    assert "Amounts by category" not in str(rows[at - 1])

@@ -19,8 +19,18 @@ from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.output.xlsx import inputs
 from bomgen.output.xlsx import shares as xlsx_shares
-from bomgen.output.xlsx.cells import SHARE_FORMAT, WHOLE, clean, decimals_of, fixed, literal, money_format, places
-from bomgen.output.xlsx.names import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
+from bomgen.output.xlsx.cells import (
+    SHARE_FORMAT,
+    WHOLE,
+    clean,
+    decimals_of,
+    fixed,
+    literal,
+    money_format,
+    percent,
+    places,
+)
+from bomgen.output.xlsx.names import COLUMN_NAMES, HARDWARE, SHARE_NAME, TOTAL_NAMES, absolute, define
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
 from bomgen.output.xlsx.styles import (
@@ -100,9 +110,13 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
     sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, _ID)}
     sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, _ID)])
+    while columns[sheet.printed - 1].key in (HARDWARE, _ID):
+        sheet.printed -= 1
     hints = [word("xlsx-currency", currency=currency), word("xlsx-inputs"), word("xlsx-additions")]
     if shares:
         hints.append(word("xlsx-shares"))
+    if any(table.id == "required" for each in book.document.sections for table in each.tables):
+        hints.append(word("xlsx-required-elsewhere"))
     if book.document.protected:
         hints.append(word("xlsx-protected"))
     sheet.heading(section.title, " ".join(filter(None, (table.caption, *hints))))
@@ -171,10 +185,12 @@ def _line(
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or fixed(max(decimals, finer))
             sheet.explain(sheet.put(position, cell.value, INPUT, form), cell)
+        elif column.key == "place" and number is not None:
+            _share_in_words(sheet, position, number, cell, cells["unit_price"])
         elif column.key == "amount":
             unpriced = sheet.book.language.word("xlsx-no-price")
             _amount(sheet, position, letter, amount if isinstance(amount, Decimal) else unpriced)
-        elif column.key == _EXPLAIN:
+        elif column.key in (_EXPLAIN, _ID):
             sheet.put(position, cell.value, _EXPLANATION)
         else:
             sheet.value(position, column, cell)
@@ -184,6 +200,16 @@ def _line(
     priced = isinstance(amount, Decimal)
     comes_to = amount if isinstance(amount, Decimal) else Decimal(0)
     return BillRow(**text, pieces=pieces, amount=comes_to, priced=priced, hardware=hardware)
+
+
+def _share_in_words(sheet: Sheet, position: int, number: int, place: Cell, price: Cell) -> None:
+    """Write which share of the hardware a charge is, by a formula: the reader may change the share."""
+    text, share = str(place.value or ""), price.share_of_hardware
+    before, found, after = text.partition(sheet.book.language.exact_share(share) if share is not None else text)
+    sheet.put(position, text, TEXT)
+    if found and share is not None:
+        formula = f"{literal(before)}&{percent(SHARE_NAME.format(number))}&{literal(after)}"
+        sheet.calculate(position, formula, text, TEXT)
 
 
 def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, str]) -> None:
@@ -289,7 +315,7 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     labels: dict[str, tuple[str, str]] = {}
     for key, name in TOTAL_NAMES.items():
         grand = key == "amount"
-        text, label = _label(book.language, totals, key)
+        text, label = _label(book.language, totals, key, book.document.cover is not None)
         look = GRAND_LABEL if grand else TOTAL_LABEL
         if label:
             labels[key] = (sheet.calculate(column - 1, label, text, look), text)
@@ -309,9 +335,20 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     return labels
 
 
-def _label(language: Language, totals: Totals, key: str) -> tuple[str, str | None]:
-    """The label of a total: its text, and a formula where it depends on the bill."""
+def _label_total(language: Language, totals: Totals) -> tuple[str, str]:
+    """What the total of a quote is called, and the formula for it, by the tax and by what has no price."""
+    labels = [language.word("quote-total-with-tax"), language.word("ui-total")]
+    limits = [language.word("xlsx-at-least", label=label) for label in labels]
+    texts = limits if _unpriced(totals) else labels
+    least, complete = (f"IF(N(bom_tax_rate)>0,{literal(taxed)},{literal(plain)})" for taxed, plain in (limits, labels))
+    return texts[0 if totals.tax_share else 1], f"IF(bom_unpriced>0,{least},{complete})"
+
+
+def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[str, str | None]:
+    """The label of a total: its text, and a formula where it depends on the bill; that of a quote says more."""
     plain = language.word(f"xlsx-{key}")
+    if key == "amount" and quoted:
+        return _label_total(language, totals)
     if key in ("unpriced", "discount", "rate"):
         return plain, None
     limit = language.word("xlsx-at-least", label=plain)

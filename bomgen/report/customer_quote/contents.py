@@ -64,6 +64,8 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         protected=quote.protected,
         cover=_cover(quote, language),
         id=quote.id,
+        author=quote.vendor or "",
+        date=quote.date,
     )
 
 
@@ -160,7 +162,7 @@ def _name(cluster: QuotedCluster, language: Language) -> str:
 
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
-    """Every part number once, with all its pieces and what they come to."""
+    """Every part number once, with the pieces of it to order and what they come to; what is from stock is said."""
     columns = (
         Column("part", language.word("column-sku"), "text", 36),
         Column("description", language.word("column-description"), "text", 50),
@@ -180,9 +182,30 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         for lines in found
     )
     table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
-    text = language.word("quote-order-list-lead")
+    text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
     tables = tuple(each for each in (table, _required(quote, language)) if each)
-    return Section("order-list", language.word("quote-order-list"), text=(text,), tables=tables) if rows else None
+    return Section("order-list", language.word("quote-order-list"), text=text, tables=tables) if rows else None
+
+
+def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
+    """The parts of which some pieces are from stock: installed and spare ones less those are the ones to order."""
+    parts: dict[tuple[str | None, str], list[QuotedLine]] = {}
+    for line in quote.lines:
+        if line.counted:
+            parts.setdefault((line.part_number, line.name), []).append(line)
+    named = []
+    for (_, name), lines in parts.items():
+        if any(line.in_stock for line in lines):
+            counts = {
+                "installed": sum(line.quantity for line in lines),
+                "spare": sum(line.spare for line in lines),
+                "stock": _count_pieces(line for line in lines if line.in_stock),
+                "order": _count_pieces(line for line in lines if not line.in_stock),
+            }
+            shown = {key: language.number(count) for key, count in counts.items()}
+            named.append(language.word("quote-from-stock-part", name=name, **shown))
+    if named:
+        yield language.word("quote-from-stock", parts=language.word("list-semicolon").join(named))
 
 
 def _required(quote: CustomerQuote, language: Language) -> Table | None:

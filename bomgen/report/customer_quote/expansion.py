@@ -67,7 +67,7 @@ def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, c
     amount, item = line.amount or Decimal(0), line.item
     if known is None:
         known = QuotedLine(
-            *(item.id, item.category, "", None, item.role, item.description, 1, 0),
+            *(item.id, item.category, "", None, item.role, item.description, item.description, 1, 0),
             *(amount, Fraction(0), amount, False, None, False, True),
         )
     share = known.share_of_hardware

@@ -53,6 +53,8 @@ class QuotedLine(NamedTuple):
     part_number: str | None
     charge: str | None
     """What is charged beside the parts, such as `freight`; None for a part."""
+    name: str
+    """What its part is called; the description says too that pieces are from stock."""
     description: str
     quantity: int | Fraction
     spare: int
@@ -139,6 +141,7 @@ class CustomerQuote(NamedTuple):
 
     title: str
     customer: str | None
+    vendor: str | None
     parties: tuple[Party, ...]
     logo: Logo | None
     status: str | None
@@ -172,6 +175,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
     quote = CustomerQuote(
         title=report.plan.title,
         customer=plan.customer.name if plan.customer else None,
+        vendor=plan.vendor.name if plan.vendor else None,
         parties=parties(writer) or tuple(_named_parties(writer, plan)),
         logo=report.logo,
         status=plan.status,
@@ -238,6 +242,7 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         place=writer.joined(*(name for name in (line.cluster, *_places(writer, line)) if name)),
         part_number=line.sku,
         charge=line.charge.kind if line.charge else None,
+        name=_describe(writer, line._replace(in_stock=False)),
         description=_describe(writer, line),
         quantity=line.quantity.value,
         spare=int(line.spare.value) if line.spare else 0,
