@@ -326,3 +326,63 @@ def test_alternatives_of_the_workbook_have_their_difference() -> None:
     at = rows.index(["Alternative", "Total including tax, USD", "Difference from as planned, USD"])
     assert rows[at + 2] == ["Compatible optics", 74350903.12, -1887275.62]
     assert "Amounts by category" not in str(rows[at - 1])
+
+
+@pytest.mark.parametrize(
+    ("code", "accepted", "required"),
+    [
+        (
+            "en",
+            "Accepted: Quotation Q-2026-117, Revision 2, 20 November 2026. Total including tax: 76,238,178.74 USD.",
+            "Required and not included, to be quoted: Power cord C19 to C20 (1536), Power cord C13 to C14 (96).",
+        ),
+        (
+            "zh",
+            "确认接受：报价单 Q-2026-117，修订版 2，2026年11月20日。价税合计：76,238,178.74 USD。",
+            "必需但不包含、尚待报价：",
+        ),
+    ],
+)
+def test_what_is_signed_and_what_is_left_out(code: str, accepted: str, required: str) -> None:
+    """The signatures stand for a quotation, its revision, date and total; what is required is named where it lacks."""
+    files = build("plans/llama65b-quote.yaml", set={"quote.language": code}).files("quote.md", "quote.xlsx")
+    text = files["quote.md"].decode("utf-8")
+    assert accepted in text
+    assert required in text
+    terms = load_workbook(BytesIO(files["quote.xlsx"]), data_only=True).worksheets[-1]
+    assert accepted in {cell.value for cell in terms["A"]}
+    assert ("Alternative ordered, if any: …" in text) == (code == "en")
+
+
+def test_a_warranty_is_stated_or_said_not_to_be() -> None:
+    """Terms of the plan that have one are enough."""
+    assert "This quotation does not state a warranty." in quoted("llama65b-quote")
+    assert "does not state" not in quoted("llama65b-quote", **{"quote.terms": ["Warranty of 3 years on all parts."]})
+
+
+def test_totals_are_called_alike_in_all_formats() -> None:
+    """Label, sign of the discount, and words for the number of the quotation."""
+    files = build("plans/llama65b-quote.yaml").files("quote.md", "quote.html", "quote.xlsx")
+    sheet = load_workbook(BytesIO(files["quote.xlsx"]), data_only=True).worksheets[0]
+    rows = {row[0].value: row[1].value for row in sheet.iter_rows() if row[0].value}
+    assert rows["Less discount"] == 662245
+    assert rows["Total including tax"] == 76238178.74
+    for name in ("quote.md", "quote.html"):
+        text = files[name].decode("utf-8")
+        assert "Less discount" in text
+        assert "-662,245" not in text
+        assert "Quotation number" in text
+        assert "Quote number" not in text
+
+
+def test_lines_are_in_the_words_of_a_customer() -> None:
+    """No role of the plan as it is typed, grouped watts, and shares that say of what."""
+    text = quoted("llama65b-quote")
+    assert "| Rack, 48 U, 30,000 W | Compute | 64 |" in text
+    assert "| Rack PDU | Management | 6 |" in text
+    assert "| Freight | 1.5 % of the hardware after discount | 1 |" in text
+    page = build("plans/llama65b-quote.yaml").files("quote.html")["quote.html"].decode("utf-8")
+    assert "Compute network: 32 × QM9700, 16 × QM9700" in page
+    assert "Fabric compute" not in page
+    assert "rack pitch 0.6 m" in page
+    assert "30\N{NO-BREAK SPACE}% with the order, 70\N{NO-BREAK SPACE}% on delivery" in page

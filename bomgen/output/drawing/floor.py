@@ -22,7 +22,8 @@ _MORE = 34
 """Room for how many racks of a row are not drawn."""
 _HEAD = 10
 _LINE = 18
-_SIZE = 10
+_SIZE = 11
+"""On a page as wide as A4 allows these are 7 points."""
 COMPUTE, MANAGEMENT = RACK_KINDS
 _TONES = {COMPUTE: 0.07, MANAGEMENT: 0.3, FREE: 0.0}
 _GAPS = 3
