@@ -160,5 +160,6 @@ def _legend(canvas: Canvas, language: Language, found: Elevations, y: float) -> 
         canvas.rectangle(
             "key", x, y - _KEY / 2, _KEY, _KEY, dashed=kind == FREE, filled=kind != FREE, tone=_TONES[kind], corner=1
         )
-        text = language.word(f"rack-{kind}")
+        name = language.word(f"rack-{kind}")
+        text = name[:1].upper() + name[1:]
         canvas.words("key", x + _KEY + _KEY / 2, y, text, _KEY_PITCH - 2 * _KEY, anchor="start")
