@@ -27,10 +27,9 @@ from bomgen.output.xlsx.cells import (
     fixed,
     literal,
     money_format,
-    percent,
     places,
 )
-from bomgen.output.xlsx.names import COLUMN_NAMES, HARDWARE, SHARE_NAME, TOTAL_NAMES, absolute, define
+from bomgen.output.xlsx.names import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
 from bomgen.output.xlsx.styles import (
@@ -185,8 +184,6 @@ def _line(
             finer = places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or fixed(max(decimals, finer))
             sheet.explain(sheet.put(position, cell.value, INPUT, form), cell)
-        elif column.key == "place" and number is not None:
-            _share_in_words(sheet, position, number, cell, cells["unit_price"])
         elif column.key == "amount":
             unpriced = sheet.book.language.word("xlsx-no-price")
             _amount(sheet, position, letter, amount if isinstance(amount, Decimal) else unpriced)
@@ -200,16 +197,6 @@ def _line(
     priced = isinstance(amount, Decimal)
     comes_to = amount if isinstance(amount, Decimal) else Decimal(0)
     return BillRow(**text, pieces=pieces, amount=comes_to, priced=priced, hardware=hardware)
-
-
-def _share_in_words(sheet: Sheet, position: int, number: int, place: Cell, price: Cell) -> None:
-    """Write which share of the hardware a charge is, by a formula: the reader may change the share."""
-    text, share = str(place.value or ""), price.share_of_hardware
-    before, found, after = text.partition(sheet.book.language.exact_share(share) if share is not None else text)
-    sheet.put(position, text, TEXT)
-    if found and share is not None:
-        formula = f"{literal(before)}&{percent(SHARE_NAME.format(number))}&{literal(after)}"
-        sheet.calculate(position, formula, text, TEXT)
 
 
 def _empty_line(sheet: Sheet, columns: Sequence[Column], letter: Mapping[str, str]) -> None:
