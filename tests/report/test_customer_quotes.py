@@ -350,7 +350,11 @@ def test_what_is_signed_and_what_is_left_out(code: str, accepted: str, required:
     assert accepted in text
     assert required in text
     terms = load_workbook(BytesIO(files["quote.xlsx"]), data_only=True).worksheets[-1]
-    assert accepted in {cell.value for cell in terms["A"]}
+    rows = [(row[0].value, row[1].value) for row in terms.iter_rows()]
+    sentence, label = re.split(r"(?<=2026\.) |(?<=日。)", accepted)
+    at = rows.index((sentence, None))
+    assert label.startswith(str(rows[at + 1][0]))
+    assert rows[at + 1][1] == 76238178.74
     assert ("Alternative ordered, if any: …" in text) == (code == "en")
 
 

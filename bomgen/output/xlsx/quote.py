@@ -11,7 +11,7 @@ from fractions import Fraction
 from bomgen.core.document import Column, Document, Row, Section
 from bomgen.core.language import Language
 from bomgen.output.xlsx.bill import Bill, bill, results_of
-from bomgen.output.xlsx.cells import WHOLE, decimals_of, fixed, literal, percent, storable
+from bomgen.output.xlsx.cells import WHOLE, decimals_of, fixed, literal, money_format, percent, storable
 from bomgen.output.xlsx.cover import categories, totals
 from bomgen.output.xlsx.groups import check_sum
 from bomgen.output.xlsx.logo import logo
@@ -230,24 +230,6 @@ def _required_line(sheet: Sheet, row: Row, ordered: bool, money: str) -> None:
     sheet.row += 1
 
 
-def _put_total(document: Document, language: Language, text: str) -> str | None:
-    """A formula for a sentence that has the total in it; None for another one."""
-    totals = document.totals
-    before, _, after = text.partition(document.cover.total if document.cover and totals.priced_lines else text)
-    if not after:
-        return None
-    amount = f"FIXED(bom_amount,{decimals_of(totals)})&{literal(f' {totals.currency}')}"
-    least = language.word("ui-at-least", amount=_HOLE).partition(_HOLE)
-    limit = f"{literal(least[0])}&{amount}&{literal(least[2])}"
-    label = language.word("quote-total-with-tax" if totals.tax_share else "ui-total")
-    start, named, end = before.partition(label)
-    total = f"IF(bom_unpriced>0,{limit},{amount})"
-    with_tax, plain = (literal(language.word(key)) for key in ("quote-total-with-tax", "ui-total"))
-    if not named:
-        return f"{literal(before)}&{total}&{literal(after)}"
-    return f"{literal(start)}&IF(N(bom_tax_rate)>0,{with_tax},{plain})&{literal(end)}&{total}&{literal(after)}"
-
-
 def _terms(sheet: Sheet, sections: Sequence[Section]) -> None:
     """What the quote rests on, and room for the signatures of both sides."""
     word = sheet.book.language.word
@@ -260,8 +242,14 @@ def _terms(sheet: Sheet, sections: Sequence[Section]) -> None:
             sheet.across(1, text, PARAGRAPH)
         sheet.row += 1
     document = sheet.book.document
+    label = document.cover.label if document.cover and document.totals.priced_lines else ""
     for text in document.acceptance:
-        _live_text(sheet, text, _put_total(document, sheet.book.language, text))
+        accepted, _, total = text.partition(label) if label else (text, "", "")
+        sheet.across(1, accepted.strip(), PARAGRAPH)
+        if total:
+            sheet.put(1, label, LABEL)
+            sheet.calculate(2, "bom_amount", document.totals.amount, GRAND, money_format(document.totals.currency))
+            sheet.row += 1
     sheet.row += bool(document.acceptance)
     sheet.put(1, word("quote-for-seller"), LABEL)
     sheet.across(_OTHER_SIDE, word("quote-for-customer"), LABEL)
