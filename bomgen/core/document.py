@@ -147,8 +147,9 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What stands large on the cover of a quote: the total, and below it what that covers."""
+    """What stands large on the cover of a quote: the total with its label, and below it what that covers."""
 
+    label: str
     total: str
     notes: tuple[str, ...]
 
@@ -175,6 +176,12 @@ class Document:
     """Of a quote; a report has none."""
     id: str | None = None
     """By which a quote that was edited is recognised, where it can be."""
+    acceptance: tuple[str, ...] = ()
+    """What the signatures below a quote stand for."""
+    author: str = ""
+    """Who offers; empty where the plan does not say."""
+    date: str | None = None
+    """That of the quote, as `2026-11-20`."""
 
     def section(self, id: str) -> Section:
         """The section of that id. Raises KeyError when there is none."""

@@ -35,6 +35,8 @@ _WIDE = 24
 """From here on the text of a column has a line of its own where texts stand below each other."""
 _UNIT_PRICE, _DISCOUNT = "unit_price", "discount"
 """The columns whose numbers are shown with all their digits."""
+TOTAL = "total"
+"""The id of the row that is the sum of a table."""
 _GROUP_COLUMN = "category"
 """The column that says what the heading of a group says."""
 _UNIT_COLUMN = "unit"
@@ -62,6 +64,7 @@ _LINE_START = re.compile(r"(\d+)(?=[.)])|(?=[-+*=:])")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
 _JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
 """Where a path, an address or the name of a number may be broken."""
+_BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=(?:%|×|[A-Z]{3}|days?|weeks?|[kMGT]?(?:W|U|b/s|FLOP/s))(?![A-Za-z]))")
 _BACKTICKS = re.compile("`+")
 
 Item = TypeVar("Item")
@@ -152,6 +155,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "picture": _picture,
         "share": language.share,
         "slug": slug,
+        "keep_units": _keep_units,
         "leads": view.leads,
         "folds": lambda table: table.folded or (len(table.rows) > _LONG and not table.open),
         "long": lambda table: len(table.rows) > _LONG,
@@ -165,7 +169,8 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "value": _value(language),
         "why": view.why,
     }
-    environment.globals = {"line_break": _Raw("<br>"), "word": language.word, "bill": BILL, "key_figures": KEY_FIGURES}
+    environment.globals = {"line_break": _Raw("<br>"), "bold": _Raw("**"), "word": language.word}
+    environment.globals |= {"bill": BILL, "total": TOTAL, "key_figures": KEY_FIGURES}
     return environment
 
 
@@ -215,7 +220,7 @@ class _View:
         totals, word = document.totals, self.language.word
         if totals.discount:
             yield word("ui-list"), self.amount(totals.list), False
-            yield word("ui-discount"), self.amount(-totals.discount), False
+            yield word("xlsx-discount"), self.amount(totals.discount), False
         if totals.discount or totals.tax_share:
             yield word("xlsx-net"), self.amount(totals.list - totals.discount), False
         if totals.tax_share is not None:
@@ -376,6 +381,11 @@ def _steps(derivation: Derivation) -> Iterator[tuple[Step, int, int]]:
 def _breakable(text: str) -> Markup:
     """Text that may be broken between the steps of a path, an address or the name of a number."""
     return Markup("<wbr>").join(_JOINTS.split(_plain(text)))
+
+
+def _keep_units(text: str) -> str:
+    """Text whose numbers are not parted from a unit, a sign or a currency behind them."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _plain(text))
 
 
 def _picture(logo: Logo) -> str:

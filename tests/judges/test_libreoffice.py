@@ -27,6 +27,8 @@ CHANGED = "changed"
 """A copy of a workbook with other inputs and a line more, as a reader would type them."""
 CHARGED, SHARES, UNPRICED = "llama65b-quote", "shares", "unpriced"
 """A plan whose freight and support are shares of the hardware; copies with other inputs, and without prices of it."""
+ADDED = "added"
+"""A copy of its quote in whose bill a required part got a price, and a line that nothing else has was added."""
 NO_HARDWARE = ("Software", "Services")
 COLUMNS = {
     "category": "bom_categories",
@@ -123,6 +125,17 @@ def _unprice(source: Path, target: Path) -> None:
     workbook.save(target)
 
 
+def _add_required(source: Path, target: Path) -> None:
+    """Copy a quote with a price for one of the parts that are required, and with a service of the reader's own."""
+    workbook = load_workbook(source)
+    columns = {key: _column(workbook, key) for key in COLUMNS if key in ("category", "quantity", "price")}
+    [(sheet, area)] = workbook.defined_names["bom_descriptions"].destinations
+    columns["description"] = [row[0] for row in workbook[sheet][area.replace("$", "")]]
+    for name, quantity, price in (("Power cord C19 to C20", 1536, 10), ("Training", 1, 5000)):
+        _fill(columns, {"category": "Services", "description": name, "quantity": quantity, "price": price})
+    workbook.save(target)
+
+
 def _quote(plan: str) -> str:
     """What the workbook for the customer is called among the others."""
     return f"{plan}-for-the-customer"
@@ -143,6 +156,7 @@ def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
     _change(quotes[PRICED] / "report.xlsx", place / "in" / f"{CHANGED}.xlsx")
     _change_shares(quotes[CHARGED] / "report.xlsx", place / "in" / f"{SHARES}.xlsx")
     _unprice(quotes[CHARGED] / "report.xlsx", place / "in" / f"{UNPRICED}.xlsx")
+    _add_required(quotes[CHARGED] / "quote.xlsx", place / "in" / f"{ADDED}.xlsx")
     done = run(
         soffice,
         f"-env:UserInstallation=file://{place / 'profile'}",
@@ -152,7 +166,7 @@ def recalculated(quotes, judge, run, tmp_path_factory) -> dict[str, Path]:
         environment={"HOME": str(place / "profile")},
     )
     assert done.returncode == 0, done.stderr
-    names = (*quotes, *map(_quote, quotes), PLANTED, CHANGED, SHARES, UNPRICED)
+    names = (*quotes, *map(_quote, quotes), PLANTED, CHANGED, SHARES, UNPRICED, ADDED)
     files = {name: place / "out" / f"{name}.xlsx" for name in names}
     assert [name for name, path in files.items() if not path.exists()] == [], done.stderr
     return files
@@ -326,6 +340,22 @@ def test_charges_without_priced_hardware_have_no_price(recalculated):
     priced = [line for line in lines if isinstance(line[2].value, int | float)]
     assert {line[0].value for line in priced} == set(NO_HARDWARE)
     assert _cents(_named(workbook, "bom_net")) == sum(_cents(line[3].value) for line in priced)
+
+
+def test_the_list_by_part_number_follows_what_the_reader_adds(quotes, recalculated):
+    """A required part that gets a price is found, the sentences follow, and what the list lacks is shown."""
+    before = load_workbook(quotes[CHARGED] / "quote.xlsx", data_only=True)
+    workbook = load_workbook(recalculated[ADDED], data_only=True)
+    rows = [[cell.value for cell in row] for row in workbook["By part number"].iter_rows()]
+    [cord] = [row for row in rows if row[1] == "Power cord C19 to C20"]
+    assert _cents(cord[3]) == 15360
+    [net] = [row[3] for row in rows if row[1] == "Net amount"]
+    assert _cents(net) == _cents(_named(before, "bom_net")) + 15360
+    [difference] = [row[3] for row in rows if str(row[2]).startswith("Difference")]
+    assert _cents(difference) == -5000 == _cents(net) - _cents(_named(workbook, "bom_net"))
+    cover = {cell.value for row in workbook.worksheets[0].iter_rows() for cell in row if isinstance(cell.value, str)}
+    assert "Covers all 22 lines of the bill of materials." in cover
+    assert any(text.startswith("Required parts that have no price yet: 1.") for text in cover)
 
 
 LOGO_PLAN = """bomgen: 1

@@ -273,3 +273,120 @@ def test_parts_without_a_price_are_no_zero_in_the_workbook() -> None:
     assert amounts["NVIDIA DGX B200"] == "No price"
     assert amounts["NVIDIA QM9700"] == 9700000
     assert 0 not in amounts.values()
+
+
+def workbook_of(plan: str, **settings: Any) -> bytes:
+    """The quote of a plan as a workbook."""
+    return build(f"plans/{plan}.yaml", set=settings).files("quote.xlsx")["quote.xlsx"]
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("en", "NVIDIA QM9700: 2 (48 installed + 1 spare − 2 from stock = 47 to order)"),
+        ("zh", "NVIDIA QM9700 2 件（安装 48 + 备件 1 − 库存 2 = 订购 47）"),
+    ],
+)
+def test_pieces_from_stock_are_said_beside_those_to_order(code: str, count: str) -> None:
+    """The list of what to order leaves out stock: 32 leaf and 16 spine switches, a spare one, 2 from stock."""
+    settings = {"quote.language": code}
+    assert count in quoted("llama65b-quote", **settings)
+    book = load_workbook(BytesIO(workbook_of("llama65b-quote", **settings)))
+    assert any(count in str(cell.value) for row in book.worksheets[2].iter_rows() for cell in row)
+    assert "= 47" not in quoted("llama65b-quote", stock={"qm9700": 1}, **settings)
+
+
+def test_properties_of_the_workbook_are_those_of_the_quote(tmp_path: Path) -> None:
+    """The vendor is the author and the date is the quote's; without either the author is empty and the date fixed."""
+    named = load_workbook(BytesIO(workbook_of("llama65b-quote"))).properties
+    assert (named.creator, str(named.created)) == ("Example Systems", "2026-11-20 00:00:00")
+    plan = tmp_path / "bare.yaml"
+    plan.write_text(
+        "bomgen: 1\nname: bare\ncluster: {gpu: h100-sxm, servers: 4}\nfabrics: {compute: {switch: qm9700}}\n",
+        encoding="utf-8",
+    )
+    bare = load_workbook(BytesIO(build(plan).files("quote.xlsx")["quote.xlsx"])).properties
+    assert (bare.creator or "", str(bare.created)) == ("", "2000-01-01 00:00:00")
+
+
+def test_ids_out_of_sight_are_not_printed() -> None:
+    """Neither they nor the folded column before them are in the print area, and no row is higher for them."""
+    sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[1]
+    assert sheet.print_area.startswith("'Bill of materials'!$A$1:$I$")
+    folded = {name for name, column in sheet.column_dimensions.items() if column.hidden}
+    assert folded == {"J", "K"}
+    longest = next(row for row in range(4, 30) if sheet[f"K{row}"].value == "service.support-with-parts-on-site")
+    assert not sheet[f"K{longest}"].alignment.wrap_text
+
+
+def test_alternatives_of_the_workbook_have_their_difference() -> None:
+    """As in the other formats, under titles of their own."""
+    sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[0]
+    rows = [[cell.value for cell in row[:3]] for row in sheet.iter_rows()]
+    at = rows.index(["Alternative", "Total including tax, USD", "Difference from as planned, USD"])
+    assert rows[at + 2] == ["Compatible optics", 74350903.12, -1887275.62]
+    assert "Amounts by category" not in str(rows[at - 1])
+
+
+@pytest.mark.parametrize(
+    ("code", "accepted", "required"),
+    [
+        (
+            "en",
+            "Accepted: Quotation Q-2026-117, Revision 2, 20 November 2026. Total including tax: 76,238,178.74 USD.",
+            "Required and not included, to be quoted: Power cord C19 to C20 (1536), Power cord C13 to C14 (96).",
+        ),
+        (
+            "zh",
+            "确认接受：报价单 Q-2026-117、版本 2、2026年11月20日。价税合计：76,238,178.74 USD。",
+            "必需但不包含、尚待报价：",
+        ),
+    ],
+)
+def test_what_is_signed_and_what_is_left_out(code: str, accepted: str, required: str) -> None:
+    """The signatures stand for a quotation, its revision, date and total; what is required is named where it lacks."""
+    files = build("plans/llama65b-quote.yaml", set={"quote.language": code}).files("quote.md", "quote.xlsx")
+    text = files["quote.md"].decode("utf-8")
+    assert accepted in text
+    assert required in text
+    terms = load_workbook(BytesIO(files["quote.xlsx"]), data_only=True).worksheets[-1]
+    rows = [(row[0].value, row[1].value) for row in terms.iter_rows()]
+    sentence, label = re.split(r"(?<=2026\.) |(?<=日。)", accepted)
+    at = rows.index((sentence, None))
+    assert label.startswith(str(rows[at + 1][0]))
+    assert rows[at + 1][1] == 76238178.74
+    assert ("Alternative ordered, if any: …" in text) == (code == "en")
+
+
+def test_a_warranty_is_stated_or_said_not_to_be() -> None:
+    """Terms of the plan that have one are enough."""
+    assert "This quotation does not state a warranty." in quoted("llama65b-quote")
+    assert "does not state" not in quoted("llama65b-quote", **{"quote.terms": ["Warranty of 3 years on all parts."]})
+
+
+def test_totals_are_called_alike_in_all_formats() -> None:
+    """Label, sign of the discount, and words for the number of the quotation."""
+    files = build("plans/llama65b-quote.yaml").files("quote.md", "quote.html", "quote.xlsx")
+    sheet = load_workbook(BytesIO(files["quote.xlsx"]), data_only=True).worksheets[0]
+    rows = {row[0].value: row[1].value for row in sheet.iter_rows() if row[0].value}
+    assert rows["Less discount"] == 662245
+    assert rows["Total including tax"] == 76238178.74
+    for name in ("quote.md", "quote.html"):
+        text = files[name].decode("utf-8")
+        assert "Less discount" in text
+        assert "-662,245" not in text
+        assert "Quotation number" in text
+        assert "Quote number" not in text
+
+
+def test_lines_are_in_the_words_of_a_customer() -> None:
+    """No role of the plan as it is typed, grouped watts, and shares that say of what."""
+    text = quoted("llama65b-quote")
+    assert "| Rack, 48 U, 30,000 W | Compute | 64 |" in text
+    assert "| Rack PDU | Management | 6 |" in text
+    assert "| Freight | 1.5 % of the hardware after discount | 1 |" in text
+    page = build("plans/llama65b-quote.yaml").files("quote.html")["quote.html"].decode("utf-8")
+    assert "Compute network: 32 × QM9700, 16 × QM9700" in page
+    assert "Fabric compute" not in page
+    assert "rack pitch 0.6 m" in page
+    assert "30\N{NO-BREAK SPACE}% with the order, 70\N{NO-BREAK SPACE}% on delivery" in page

@@ -22,7 +22,8 @@ _MORE = 34
 """Room for how many racks of a row are not drawn."""
 _HEAD = 10
 _LINE = 18
-_SIZE = 10
+_SIZE = 11
+"""On a page as wide as A4 allows these are 7 points."""
 COMPUTE, MANAGEMENT = RACK_KINDS
 _TONES = {COMPUTE: 0.07, MANAGEMENT: 0.3, FREE: 0.0}
 _GAPS = 3
@@ -159,5 +160,6 @@ def _legend(canvas: Canvas, language: Language, found: Elevations, y: float) -> 
         canvas.rectangle(
             "key", x, y - _KEY / 2, _KEY, _KEY, dashed=kind == FREE, filled=kind != FREE, tone=_TONES[kind], corner=1
         )
-        text = language.word(f"rack-{kind}")
+        name = language.word(f"rack-{kind}")
+        text = name[:1].upper() + name[1:]
         canvas.words("key", x + _KEY + _KEY / 2, y, text, _KEY_PITCH - 2 * _KEY, anchor="start")

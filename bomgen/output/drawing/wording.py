@@ -14,6 +14,7 @@ from bomgen.output.drawing.arrangement import (
     find_torus,
     is_link_inside_group,
 )
+from bomgen.plan.types import ROLES
 
 _GBPS = "Gb/s"
 
@@ -31,6 +32,8 @@ class Wording:
     def title(self) -> str:
         """The fabric's name and its switches."""
         parts = ", ".join(self.switches(tier) for tier in self.drawn.tiers) or self.grid()
+        if self.name in ROLES:
+            return f"{self.language.word(f'compare-{self.name}')}{self.language.word('ui-colon')} {parts}"
         return self.language.word("ui-fabric", name=self.name, parts=parts)
 
     def plane(self) -> list[str]:

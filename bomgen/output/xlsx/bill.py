@@ -19,7 +19,16 @@ from bomgen.core.language import Language
 from bomgen.core.money import Totals
 from bomgen.output.xlsx import inputs
 from bomgen.output.xlsx import shares as xlsx_shares
-from bomgen.output.xlsx.cells import SHARE_FORMAT, WHOLE, clean, decimals_of, fixed, literal, money_format, places
+from bomgen.output.xlsx.cells import (
+    SHARE_FORMAT,
+    WHOLE,
+    clean,
+    decimals_of,
+    fixed,
+    literal,
+    money_format,
+    places,
+)
 from bomgen.output.xlsx.names import COLUMN_NAMES, HARDWARE, TOTAL_NAMES, absolute, define
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.sheet import Sheet
@@ -100,9 +109,13 @@ def bill(sheet: Sheet, section: Section) -> Bill:
     sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
     sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, _ID)}
     sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, _ID)])
+    while columns[sheet.printed - 1].key in (HARDWARE, _ID):
+        sheet.printed -= 1
     hints = [word("xlsx-currency", currency=currency), word("xlsx-inputs"), word("xlsx-additions")]
     if shares:
         hints.append(word("xlsx-shares"))
+    if any(table.id == "required" for each in book.document.sections for table in each.tables):
+        hints.append(word("xlsx-required-elsewhere"))
     if book.document.protected:
         hints.append(word("xlsx-protected"))
     sheet.heading(section.title, " ".join(filter(None, (table.caption, *hints))))
@@ -181,7 +194,7 @@ def _line(
         elif column.key == "amount":
             unpriced = sheet.book.language.word("xlsx-no-price")
             _amount(sheet, position, letter, amount if isinstance(amount, Decimal) else unpriced)
-        elif column.key == _EXPLAIN:
+        elif column.key in (_EXPLAIN, _ID):
             sheet.put(position, cell.value, _EXPLANATION)
         else:
             sheet.value(position, column, cell)
@@ -296,7 +309,7 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     labels: dict[str, tuple[str, str]] = {}
     for key, name in TOTAL_NAMES.items():
         grand = key == "amount"
-        text, label = _label(book.language, totals, key)
+        text, label = _label(book.language, totals, key, book.document.cover is not None)
         look = GRAND_LABEL if grand else TOTAL_LABEL
         if label:
             labels[key] = (sheet.calculate(column - 1, label, text, look), text)
@@ -317,9 +330,20 @@ def _totals(sheet: Sheet, column: int) -> dict[str, tuple[str, str]]:
     return labels
 
 
-def _label(language: Language, totals: Totals, key: str) -> tuple[str, str | None]:
-    """The label of a total: its text, and a formula where it depends on the bill."""
+def _label_total(language: Language, totals: Totals) -> tuple[str, str]:
+    """What the total of a quote is called, and the formula for it, by the tax and by what has no price."""
+    labels = [language.word("quote-total-with-tax"), language.word("ui-total")]
+    limits = [language.word("xlsx-at-least", label=label) for label in labels]
+    texts = limits if _unpriced(totals) else labels
+    least, complete = (f"IF(N(bom_tax_rate)>0,{literal(taxed)},{literal(plain)})" for taxed, plain in (limits, labels))
+    return texts[0 if totals.tax_share else 1], f"IF(bom_unpriced>0,{least},{complete})"
+
+
+def _label(language: Language, totals: Totals, key: str, quoted: bool) -> tuple[str, str | None]:
+    """The label of a total: its text, and a formula where it depends on the bill; that of a quote says more."""
     plain = language.word(f"xlsx-{key}")
+    if key == "amount" and quoted:
+        return _label_total(language, totals)
     if key in ("unpriced", "discount", "rate"):
         return plain, None
     limit = language.word("xlsx-at-least", label=plain)

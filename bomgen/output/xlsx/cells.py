@@ -72,6 +72,11 @@ def literal(text: str) -> str:
     return '"' + clean(text).replace('"', '""') + '"'
 
 
+def percent(name: str) -> str:
+    """A formula for the share in a cell as text: `1.5 %`."""
+    return f'ROUND({name}*{_PERCENT},4)&" %"'
+
+
 def storable(value: int | float | Fraction | Decimal) -> int | float:
     """A number of the document in; the number that a sheet can hold out."""
     if isinstance(value, Fraction) and value.denominator == 1:

@@ -62,7 +62,7 @@ def _category_table(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
         _column_sum(sheet, position, first, _sum(line for line in live.lines if line.category == category), form)
     _column_sum(sheet, 2 + len(categories), first, _sum(live.lines), form)
     sheet.row += 1
-    _check(sheet, 2 + len(categories))
+    check_sum(sheet, 2 + len(categories))
     sheet.together[start] = sheet.row - 1
     sheet.row += 1
     if named := [row for row, fabric in enumerate(fabrics, first) if fabric]:
@@ -102,7 +102,7 @@ def _role_table(sheet: Sheet, live: Bill, fabrics: Sequence[str]) -> None:
     sheet.calculate(_SHARE, share.format(sheet.row), 1 if net else 0, GRAND, SHARE_FORMAT)
     sheet.together[sheet.row] = sheet.row + 1
     sheet.row += 1
-    _check(sheet, _NET)
+    check_sum(sheet, _NET)
 
 
 def _fabric(sheet: Sheet, fabric: str) -> str:
@@ -120,7 +120,7 @@ def _column_sum(sheet: Sheet, position: int, first: int, result: Result, form: s
     sheet.calculate(position, f"SUM({letter}{first}:{letter}{sheet.row - 1})", result, GRAND, form)
 
 
-def _check(sheet: Sheet, position: int) -> None:
+def check_sum(sheet: Sheet, position: int) -> None:
     """Write what the sum above and the net amount of the bill differ by: nothing, unless a table lacks lines."""
     decimals = decimals_of(sheet.book.document.totals)
     difference = f"ROUND({get_column_letter(position)}{sheet.row - 1}-bom_net,{decimals})"

@@ -20,7 +20,8 @@ Result = str | int | Decimal | float
 """What a formula comes to."""
 
 _NONE: Mapping[str, Mapping[str, Result]] = MappingProxyType({})
-_DATE = datetime(2000, 1, 1)
+NO_DATE = datetime(2000, 1, 1)
+"""The date of a workbook that has none of its own: the clock is not asked."""
 _ZIP_DATE = (2000, 1, 1, 0, 0, 0)
 _UNIX = 3
 _CHARTS = "xl/charts/"
@@ -32,19 +33,25 @@ _FORMULA = re.compile(
 )
 
 
-def package(workbook: Workbook, results: Mapping[str, Mapping[str, Result]]) -> bytes:
+def package(workbook: Workbook, results: Mapping[str, Mapping[str, Result]], date: datetime = NO_DATE) -> bytes:
     """The workbook as a file whose bytes depend on nothing but its content.
 
-    `results` are the values of the formulas by the name of the sheet and the address of the cell.
+    `results` are the values of the formulas by the name of the sheet and the address of the cell, `date` is when its
+    properties say that it was made.
     """
     finished = BytesIO()
-    pack(workbook, finished, results)
+    pack(workbook, finished, results, date)
     return finished.getvalue()
 
 
-def pack(workbook: Workbook, out: IO[bytes], results: Mapping[str, Mapping[str, Result]] = _NONE) -> None:
+def pack(
+    workbook: Workbook,
+    out: IO[bytes],
+    results: Mapping[str, Mapping[str, Result]] = _NONE,
+    date: datetime = NO_DATE,
+) -> None:
     """Write what `package` returns; sheets without formulas pass through a file and take no memory."""
-    workbook.properties.created = workbook.properties.modified = _DATE
+    workbook.properties.created = workbook.properties.modified = date
     with TemporaryFile() as raw:
         ExcelWriter(workbook, ZipFile(raw, "w", ZIP_STORED)).save()
         sheets = {sheet.path.lstrip("/"): results.get(sheet.title, {}) for sheet in workbook.worksheets}

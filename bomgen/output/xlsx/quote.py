@@ -4,28 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
 from bomgen.core.document import Column, Document, Row, Section
 from bomgen.core.language import Language
 from bomgen.output.xlsx.bill import Bill, bill, results_of
-from bomgen.output.xlsx.cells import WHOLE, decimals_of, fixed, literal, storable
+from bomgen.output.xlsx.cells import WHOLE, decimals_of, fixed, literal, money_format, percent, storable
 from bomgen.output.xlsx.cover import categories, totals
+from bomgen.output.xlsx.groups import check_sum
 from bomgen.output.xlsx.logo import logo
-from bomgen.output.xlsx.package import package
+from bomgen.output.xlsx.names import absolute
+from bomgen.output.xlsx.package import NO_DATE, package
 from bomgen.output.xlsx.sheet import Book, Sheet
-from bomgen.output.xlsx.styles import GRAND, GRAND_TEXT, LABEL, NUMBER, PARAGRAPH, TEXT
+from bomgen.output.xlsx.styles import GRAND, GRAND_TEXT, LABEL, NUMBER, PARAGRAPH, TEXT, WORD_OF_NUMBERS
 from bomgen.output.xlsx.workbook import write_tables
 
-_WIDTHS = (34, 26, 16, 24)
+_WIDTHS = (34, 24, 20, 22)
 _ORDER_LIST, _BILL, _TERMS = "order-list", "bill", "terms"
+_REQUIRED = "required"
+"""The table of what is required and has no price."""
 _TABLES = ("changes", "racks-and-network")
 """The sections that are sheets of their own, as far as a quote has them with tables."""
 _TEXTS = ("changes", "not-included", _TERMS)
 """The sections of sentences that stand on one sheet, as far as a quote has them."""
 _PIECES, _AMOUNT = 3, 4
 """The columns of the order list that are formulas."""
+_BEHIND_THE_SUM = 6
+"""Rows from the last line of the order list to the first required part: sum, check, space, title, caption, header."""
+_NONE = "0"
+"""The formula for no required parts."""
+_HOLE = "\0"
+"""What stands in a sentence for what a formula comes to."""
 _OTHER_SIDE = 3
 """The column of the customer's signature, beside the seller's; it takes the next one as well."""
 
@@ -39,19 +50,22 @@ def quote_workbook(document: Document, language: Language) -> bytes:
     sheets = [(book.sheet(held[name].title), held[name]) for name in _TABLES if name in held and held[name].tables]
     terms = book.sheet(held[_TERMS].title)
     live = bill(lines, held[_BILL])
-    if by_part:
-        _order_list(by_part, held[_ORDER_LIST])
+    unpriced = _order_list(by_part, held[_ORDER_LIST]) if by_part else _NONE
     for sheet, section in sheets:
         write_tables(sheet, replace(section, drawings=()))
-    _cover(front, document, live)
+    _cover(front, document, live, unpriced)
     _terms(terms, [held[name] for name in _TEXTS if name in held and not held[name].tables])
     for sheet in book.sheets:
         sheet.finish()
-    return package(book.workbook, book.results)
+    day = datetime.fromisoformat(document.date) if document.date else NO_DATE
+    return package(book.workbook, book.results, day)
 
 
-def _cover(sheet: Sheet, document: Document, live: Bill) -> None:
-    """Who offers what to whom, the totals, and the alternatives that the customer asked for."""
+def _cover(sheet: Sheet, document: Document, live: Bill, unpriced: str) -> None:
+    """Who offers what to whom, the totals, and the alternatives that the customer asked for.
+
+    `unpriced` is a formula for how many required parts have no price.
+    """
     sheet.widths = list(_WIDTHS)
     logo(sheet, document.logo)
     sheet.heading(document.title, document.subtitle)
@@ -67,8 +81,9 @@ def _cover(sheet: Sheet, document: Document, live: Bill) -> None:
         sheet.across(1, text, PARAGRAPH)
     sheet.row += 1
     totals(sheet, live)
+    formulas = _find_formulas(document, sheet.book.language, unpriced)
     for text in document.cover.notes if document.cover else ():
-        sheet.across(1, text, PARAGRAPH)
+        _live_text(sheet, text, formulas.get(text))
     sheet.row += 1
     categories(sheet, live)
     for section in document.sections:
@@ -76,21 +91,72 @@ def _cover(sheet: Sheet, document: Document, live: Bill) -> None:
             _alternatives(sheet, section)
 
 
+def _find_formulas(document: Document, language: Language, unpriced: str) -> dict[str, str]:
+    """The formulas of the notes of the cover, by their texts: the reader may change the bill that they speak of."""
+    word, totals = language.word, document.totals
+    lines = 'SUMPRODUCT(--(bom_quantities<>""))'
+    every = _splice(word("quote-covers-all", lines=_HOLE), lines)
+    some = _splice(word("xlsx-some-unpriced", lines=_HOLE), "bom_unpriced")
+    covered = f"IF(bom_unpriced=0,{every},{some})"
+    taxed = _splice(word("quote-covers-tax", share=_HOLE), percent("bom_tax_rate"))
+    tax = f"IF(N(bom_tax_rate)=0,{literal(word('quote-no-tax'))},{taxed})"
+    found: dict[str, str] = {}
+    for text in document.cover.notes if document.cover else ():
+        if text.startswith(word("quote-in-capitals", amount="")):
+            found[text] = f'IF(ROUND(bom_amount-({totals.amount:f}),{decimals_of(totals)})=0,{literal(text)},"")'
+        else:
+            found[text] = f"IF(bom_unpriced={totals.lines - totals.priced_lines},{literal(text)},{covered})"
+    found[word("quote-covers-all", lines=language.integer(totals.lines))] = covered
+    found[word("quote-no-tax")] = tax
+    if totals.tax_share:
+        found[word("quote-covers-tax", share=language.share(totals.tax_share))] = tax
+    tables = (table for section in document.sections for table in section.tables)
+    if required := next((table for table in tables if table.id == _REQUIRED), None):
+        left = _splice(word("quote-required-left-out", count=_HOLE), unpriced)
+        sentence = word("quote-required-left-out", count=language.integer(len(required.rows)))
+        found[sentence] = f"IF({unpriced}=0,{literal(word('xlsx-required-priced'))},{left})"
+    return found
+
+
+def _splice(text: str, formula: str) -> str:
+    """A formula for a sentence with what another formula comes to in its hole."""
+    before, _, after = text.partition(_HOLE)
+    return f"{literal(before)}&{formula}&{literal(after)}"
+
+
+def _live_text(sheet: Sheet, text: str, formula: str | None, column: int = 1) -> None:
+    """Write a sentence from a column to the end of the row, by a formula where it has one."""
+    row = sheet.row
+    sheet.across(column, text, PARAGRAPH)
+    if formula:
+        sheet.row = row
+        sheet.calculate(column, formula, text, PARAGRAPH)
+        sheet.row = row + 1
+
+
 def _alternatives(sheet: Sheet, section: Section) -> None:
     """Each alternative in a row: the cover has no room for a column each."""
-    [table] = section.tables
-    total = next(row for row in table.rows if row.id)
+    [table], word = section.tables, sheet.book.language.word
+    total, *differences = (row for row in table.rows if row.id)
     sheet.subheading(section.title)
-    sheet.across(1, section.text[0], PARAGRAPH)
-    sheet.header((Column("name", table.columns[0].title), Column("amount", str(total.cells[0].value), "money")))
-    for column, cell in zip(table.columns[1:], total.cells[1:], strict=True):
+    sheet.across(1, word("xlsx-alternatives"), PARAGRAPH)
+    currency = sheet.book.document.totals.currency
+    titles = [f"{row.cells[0].value}, {currency}" for row in (total, *differences)]
+    amounts = [Column(f"amount-{at}", title, "money") for at, title in enumerate(titles)]
+    sheet.header((Column("name", word("xlsx-alternative")), *amounts))
+    for at, column in enumerate(table.columns[1:], 1):
         sheet.put(1, column.title, LABEL)
-        sheet.value(2, column, cell)
+        for position, row in enumerate((total, *differences), 2):
+            sheet.value(position, column, row.cells[at], named=False)
         sheet.row += 1
 
 
-def _order_list(sheet: Sheet, section: Section) -> None:
-    """Each part number with its pieces and what they come to, by formulas that refer to the bill; then other tables."""
+def _order_list(sheet: Sheet, section: Section) -> str:
+    """Each part number with its pieces and what they come to, by formulas that refer to the bill.
+
+    What is required and has no price follows; the bill may get its price from the reader. Returns the formula for how
+    many of those parts have none.
+    """
     table, *others = section.tables
     document, word = sheet.book.document, sheet.book.language.word
     sheet.widths = [column.width for column in table.columns]
@@ -100,20 +166,29 @@ def _order_list(sheet: Sheet, section: Section) -> None:
     first, money = sheet.row, fixed(decimals_of(document.totals))
     for row in table.rows:
         _order_line(sheet, row, money)
+    last = sheet.row - 1
+    priced, unpriced = f"SUM(D{first}:D{last})", _NONE
+    start = last + _BEHIND_THE_SUM + 1
+    for other in others:
+        rows = f"D{start}:D{start + len(other.rows) - 1}"
+        priced += f"+SUM({rows})"
+        unpriced = f"({len(other.rows)}-COUNT({sheet.quoted}!{absolute(rows)}))"
     sheet.put(1, None, GRAND_TEXT)
     sheet.put(2, word("xlsx-net"), GRAND_TEXT)
     sheet.put(_PIECES, None, GRAND_TEXT)
     comes_to = results_of(document.totals)["net"]
-    sheet.calculate(_AMOUNT, f"SUM(D{first}:D{sheet.row - 1})", comes_to, GRAND, money)
-    sheet.row += 2
+    sheet.calculate(_AMOUNT, priced, comes_to, GRAND, money)
+    sheet.row += 1
+    check_sum(sheet, _AMOUNT)
+    sheet.row += 1
+    ordered = {(row.cells[0].value, row.cells[1].value) for row in table.rows}
     for other in others:
         sheet.subheading(other.title)
-        if other.caption:
-            sheet.across(1, other.caption, TEXT)
+        sheet.across(1, f"{other.caption} {word('xlsx-required-hint')}", TEXT)
+        sheet.header((*other.columns, table.columns[_AMOUNT - 1]))
         for row in other.rows:
-            for position, (column, cell) in enumerate(zip(other.columns, row.cells, strict=True), 1):
-                sheet.value(position, column, cell)
-            sheet.row += 1
+            _required_line(sheet, row, (row.cells[0].value, row.cells[1].value) in ordered, money)
+    return unpriced
 
 
 def _order_line(sheet: Sheet, row: Row, money: str) -> None:
@@ -134,6 +209,27 @@ def _order_line(sheet: Sheet, row: Row, money: str) -> None:
     sheet.row += 1
 
 
+def _required_line(sheet: Sheet, row: Row, ordered: bool, money: str) -> None:
+    """A part that is required, and the amount of the line by which the reader added it to the bill.
+
+    Where parts of its name are ordered as well, the list of those has the line.
+    """
+    number, description, pieces = row.cells
+    sheet.put(1, number.value, TEXT)
+    sheet.put(2, description.value, TEXT)
+    sheet.put(_PIECES, pieces.value, NUMBER, WHOLE)
+    without, at = sheet.book.language.word("xlsx-no-price"), sheet.row
+    its = f'EXACT(bom_descriptions,$B{at})*(EXACT(bom_part_numbers,$A{at})+(bom_part_numbers=""))'
+    found = f"SUMPRODUCT({its}*ISNUMBER(bom_amounts))=0"
+    if ordered:
+        sheet.put(_AMOUNT, without, WORD_OF_NUMBERS)
+    else:
+        sheet.calculate(
+            _AMOUNT, f"IF({found},{literal(without)},SUMPRODUCT({its},bom_amounts))", without, NUMBER, money
+        )
+    sheet.row += 1
+
+
 def _terms(sheet: Sheet, sections: Sequence[Section]) -> None:
     """What the quote rests on, and room for the signatures of both sides."""
     word = sheet.book.language.word
@@ -145,6 +241,16 @@ def _terms(sheet: Sheet, sections: Sequence[Section]) -> None:
         for text in section.text:
             sheet.across(1, text, PARAGRAPH)
         sheet.row += 1
+    document = sheet.book.document
+    label = document.cover.label if document.cover and document.totals.priced_lines else ""
+    for text in document.acceptance:
+        accepted, _, total = text.partition(label) if label else (text, "", "")
+        sheet.across(1, accepted.strip(), PARAGRAPH)
+        if total:
+            sheet.put(1, label, LABEL)
+            sheet.calculate(2, "bom_amount", document.totals.amount, GRAND, money_format(document.totals.currency))
+            sheet.row += 1
+    sheet.row += bool(document.acceptance)
     sheet.put(1, word("quote-for-seller"), LABEL)
     sheet.across(_OTHER_SIDE, word("quote-for-customer"), LABEL)
     sheet.row += 1

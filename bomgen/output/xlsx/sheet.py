@@ -32,7 +32,7 @@ from bomgen.output.xlsx.cells import (
     storable,
     width_of,
 )
-from bomgen.output.xlsx.notes import AUTHOR, comment, summarize
+from bomgen.output.xlsx.notes import comment, summarize
 from bomgen.output.xlsx.package import Result
 from bomgen.output.xlsx.page_setup import arrange
 from bomgen.output.xlsx.styles import (
@@ -85,7 +85,7 @@ class Book:
         usual = Font(name=FONT, size=TEXT_SIZE)
         self.workbook._fonts = IndexedList([usual])  # type: ignore[attr-defined]
         self.workbook._named_styles["Normal"].font = usual  # type: ignore[attr-defined]
-        self.workbook.properties.creator = AUTHOR
+        self.workbook.properties.creator = clean(document.author)
         self.workbook.properties.title = clean(document.title)
         if document.protected:
             self.workbook.security = WorkbookProtection(lockStructure=True)

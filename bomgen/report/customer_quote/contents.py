@@ -25,9 +25,14 @@ from bomgen.report.customer_quote.record import (
 CHINESE = "zh"
 OFFERED_BESIDE = ("storage", "rack", "pdu", "cooling", "software", "support", "service")
 """Categories that a cluster is often ordered with; those that a quote has no line of are said not to be included."""
+WARRANTY = ("warrant", "guarantee", "质保", "保修", "保证期")
+"""What terms that say something of the warranty have in them; a quote whose terms have none does not state it."""
 DAYS_A_WEEK = 7
+_ROOM_TO_WRITE = "…" * 12
 TOTAL = "total"
-"""The id of the rows of the alternatives that are of the whole order rather than of a category."""
+"""The id of the row of the alternatives that is of the whole order rather than of a category."""
+DIFFERENCE = "difference"
+"""The id of the row behind it: what the alternatives differ from the plan by."""
 CHANGES = "changes"
 """The section of an expansion that says what is re-plugged and what is left over."""
 Drawings = Mapping[str, tuple[Drawing, ...]]
@@ -64,6 +69,9 @@ def quote_document(quote: CustomerQuote, language: Language, networks: Drawings,
         protected=quote.protected,
         cover=_cover(quote, language),
         id=quote.id,
+        acceptance=tuple(_acceptance(quote, language)),
+        author=quote.vendor or "",
+        date=quote.date,
     )
 
 
@@ -106,9 +114,10 @@ def _duration(days: int, language: Language) -> str:
 def _cover(quote: CustomerQuote, language: Language) -> Cover:
     """The total with what it covers."""
     totals, word = quote.totals, language.word
+    label = _total_label(totals, language)
     if not totals.priced_lines:
         none = word("quote-none-priced", lines=language.integer(totals.lines))
-        return Cover(word("quote-no-total"), (none,) if totals.lines else ())
+        return Cover(label, word("quote-no-total"), (none,) if totals.lines else ())
     amount = language.money(totals.amount, totals.currency)
     notes = [
         word("quote-covers-tax", share=language.share(totals.tax_share)) if totals.tax_share else word("quote-no-tax")
@@ -119,7 +128,22 @@ def _cover(quote: CustomerQuote, language: Language) -> Cover:
     notes.append(covers_all if totals.complete else _unpriced(quote, language))
     if required := _by_part(line for line in quote.lines if not line.counted):
         notes.append(word("quote-required-left-out", count=language.integer(len(required))))
-    return Cover(amount if totals.complete else word("ui-at-least", amount=amount), tuple(notes))
+    return Cover(label, amount if totals.complete else word("ui-at-least", amount=amount), tuple(notes))
+
+
+def _acceptance(quote: CustomerQuote, language: Language) -> Iterator[str]:
+    """What the customer signs: which quotation, as of when, at what total, and which alternative."""
+    word = language.word
+    names = [_number(quote, language)]
+    names += [f"{word('fact-revision')} {quote.revision}"] if quote.revision else []
+    names += [language.date(quote.date)] if quote.date else []
+    accepted = {"names": word("list-comma").join(names), "label": _total_label(quote.totals, language)}
+    if quote.totals.priced_lines:
+        yield word("quote-accepted-total", total=_cover(quote, language).total, **accepted)
+    else:
+        yield word("quote-accepted", names=accepted["names"])
+    if quote.alternatives:
+        yield word("quote-alternative-ordered", room=_ROOM_TO_WRITE)
 
 
 def _unpriced(quote: CustomerQuote, language: Language) -> str:
@@ -160,7 +184,7 @@ def _name(cluster: QuotedCluster, language: Language) -> str:
 
 
 def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
-    """Every part number once, with all its pieces and what they come to."""
+    """Every part number once, with the pieces of it to order and what they come to; what is from stock is said."""
     columns = (
         Column("part", language.word("column-sku"), "text", 36),
         Column("description", language.word("column-description"), "text", 50),
@@ -180,9 +204,30 @@ def _order_list(quote: CustomerQuote, language: Language) -> Section | None:
         for lines in found
     )
     table = Table("order-list", language.word("quote-order-list"), columns, rows, open=True)
-    text = language.word("quote-order-list-lead")
+    text = (language.word("quote-order-list-lead"), *_from_stock(quote, language))
     tables = tuple(each for each in (table, _required(quote, language)) if each)
-    return Section("order-list", language.word("quote-order-list"), text=(text,), tables=tables) if rows else None
+    return Section("order-list", language.word("quote-order-list"), text=text, tables=tables) if rows else None
+
+
+def _from_stock(quote: CustomerQuote, language: Language) -> Iterator[str]:
+    """The parts of which some pieces are from stock: installed and spare ones less those are the ones to order."""
+    parts: dict[tuple[str | None, str], list[QuotedLine]] = {}
+    for line in quote.lines:
+        if line.counted:
+            parts.setdefault((line.part_number, line.name), []).append(line)
+    named = []
+    for (_, name), lines in parts.items():
+        if any(line.in_stock for line in lines):
+            counts = {
+                "installed": sum(line.quantity for line in lines),
+                "spare": sum(line.spare for line in lines),
+                "stock": _count_pieces(line for line in lines if line.in_stock),
+                "order": _count_pieces(line for line in lines if not line.in_stock),
+            }
+            shown = {key: language.number(count) for key, count in counts.items()}
+            named.append(language.word("quote-from-stock-part", name=name, **shown))
+    if named:
+        yield language.word("quote-from-stock", parts=language.word("list-semicolon").join(named))
 
 
 def _required(quote: CustomerQuote, language: Language) -> Table | None:
@@ -283,7 +328,7 @@ def _alternatives(quote: CustomerQuote, language: Language) -> Section | None:
     rows.append(Row((Cell(_total_label(quote.totals, language)), *amounts), id=TOTAL))
     if all(each.complete for each in totals):
         differences = (Cell(each.amount - totals[0].amount, currency) for each in totals)
-        rows.append(Row((Cell(word("quote-difference")), *differences), id=TOTAL))
+        rows.append(Row((Cell(word("quote-difference")), *differences), id=DIFFERENCE))
     table = Table("alternatives", word("section-alternatives"), columns, tuple(rows), open=True)
     return Section("alternatives", word("section-alternatives"), text=(word("quote-alternatives"),), tables=(table,))
 
@@ -303,10 +348,16 @@ def _not_included(quote: CustomerQuote, language: Language) -> Section | None:
     missing = [word(f"quote-without-{category}") for category in OFFERED_BESIDE if category not in held]
     if not quote.totals.tax_share:
         missing.append(word("quote-without-tax"))
-    if not missing:
-        return None
-    text = word("quote-without", names=word("list-comma").join(missing))
-    return Section("not-included", word("quote-not-included"), text=(text,))
+    text = [word("quote-without", names=word("list-comma").join(missing))] if missing else []
+    required = [
+        word("quote-required-part", name=lines[0].description, count=language.integer(int(_count_pieces(lines))))
+        for lines in _by_part(line for line in quote.lines if not line.counted)
+    ]
+    if required:
+        text.append(word("quote-required-without", names=word("list-comma").join(required)))
+    if not any(named in term.casefold() for term in quote.terms for named in WARRANTY):
+        text.append(word("quote-no-warranty"))
+    return Section("not-included", word("quote-not-included"), text=tuple(text)) if text else None
 
 
 def _site(quote: CustomerQuote, language: Language, floors: Drawings) -> Section | None:

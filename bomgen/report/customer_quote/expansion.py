@@ -67,7 +67,7 @@ def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, c
     amount, item = line.amount or Decimal(0), line.item
     if known is None:
         known = QuotedLine(
-            *(item.id, item.category, "", None, item.role, item.description, 1, 0),
+            *(item.id, item.category, "", None, item.role, item.description, item.description, 1, 0),
             *(amount, Fraction(0), amount, False, None, False, True),
         )
     share = known.share_of_hardware
@@ -75,9 +75,15 @@ def _charge(line: OrderedLine, known: QuotedLine | None, expansion: Expansion, c
     for pieces, unit, of_hardware in ((known.quantity, at_share, share), (line.pieces, known.unit_price, None)):
         if unit is not None and rounded(pieces * Fraction(unit) * (1 - known.discount), currency) == amount:
             return known._replace(
-                quantity=pieces, spare=0, unit_price=unit, amount=amount, share_of_hardware=of_hardware
+                place=known.place if of_hardware == share else "",
+                quantity=pieces,
+                spare=0,
+                unit_price=unit,
+                amount=amount,
+                share_of_hardware=of_hardware,
             )
     return known._replace(
+        place="" if share is not None else known.place,
         description=item.description,
         quantity=1,
         spare=0,

@@ -6,6 +6,7 @@ warning, no confidence and no cost of the seller can reach a document that never
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
@@ -14,6 +15,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import NamedTuple
 
+from bomgen.catalog.parts import GENERIC
 from bomgen.core.document import Cell, Party
 from bomgen.core.money import Totals
 from bomgen.core.picture import Logo
@@ -40,6 +42,7 @@ SITE_NUMBERS: tuple[Path, ...] = (
 """What a customer has to provide: room, power and cooling, by their paths in bom.json."""
 WEIGHTS = (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)
 YEAR = "year"
+_WATTS = re.compile(r"\b[0-9]+(?= W\b)")
 
 
 class QuotedLine(NamedTuple):
@@ -49,10 +52,12 @@ class QuotedLine(NamedTuple):
     category: str
     """Its key in `CATEGORIES`."""
     place: str
-    """The fabric and the place in it, where it has one."""
+    """The fabric and the place in it, where it has one; of a charge that is a share, what it is a share of."""
     part_number: str | None
     charge: str | None
     """What is charged beside the parts, such as `freight`; None for a part."""
+    name: str
+    """What its part is called; the description says too that pieces are from stock."""
     description: str
     quantity: int | Fraction
     spare: int
@@ -139,6 +144,7 @@ class CustomerQuote(NamedTuple):
 
     title: str
     customer: str | None
+    vendor: str | None
     parties: tuple[Party, ...]
     logo: Logo | None
     status: str | None
@@ -172,6 +178,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
     quote = CustomerQuote(
         title=report.plan.title,
         customer=plan.customer.name if plan.customer else None,
+        vendor=plan.vendor.name if plan.vendor else None,
         parties=parties(writer) or tuple(_named_parties(writer, plan)),
         logo=report.logo,
         status=plan.status,
@@ -238,6 +245,7 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         place=writer.joined(*(name for name in (line.cluster, *_places(writer, line)) if name)),
         part_number=line.sku,
         charge=line.charge.kind if line.charge else None,
+        name=_describe(writer, line._replace(in_stock=False)),
         description=_describe(writer, line),
         quantity=line.quantity.value,
         spare=int(line.spare.value) if line.spare else 0,
@@ -255,7 +263,7 @@ def _describe(writer: Writer, line: Line) -> str:
     """What a line is called; a charge with what a piece of it is, such as `Support (per year)`."""
     name, charge = writer.described(line), line.charge
     if charge is None:
-        return name
+        return _capitalize(_group_watts(name, writer)) if line.vendor in (None, GENERIC) else name
     units = [charge.per] if charge.per != ORDER else []
     units += [YEAR] if charge.years else []
     if not units:
@@ -264,15 +272,29 @@ def _describe(writer: Writer, line: Line) -> str:
     return writer.word("quote-charged", name=name, units=per)
 
 
+def _capitalize(text: str) -> str:
+    """Text of the program's own with a capital first letter, as a line of a quote begins."""
+    return text[:1].upper() + text[1:]
+
+
+def _group_watts(text: str, writer: Writer) -> str:
+    """Text whose watts are grouped as all numbers of a quote are."""
+    return _WATTS.sub(lambda digits: writer.language.integer(int(digits[0])), text)
+
+
 def _places(writer: Writer, line: Line) -> Iterator[str]:
     """Where the pieces of a line go: a network, and in it a tier, links, or the end of links."""
+    if line.charge and line.charge.share:
+        share = writer.language.exact_share(Fraction(line.charge.share.value))
+        yield writer.word("quote-share-of-hardware", share=share)
     if line.fabric:
         yield writer.fabric_name(line.fabric)
     kind, _, end = ("" if line.charge else line.role or "").partition("/")
     if kind:
         links = name_links(writer, kind) if line.fabric else writer.language.value(kind, "word")
         has_end = end and line.fabric and _joins_tiers(kind)
-        yield writer.word("quote-end", links=links, end=writer.label((end,))) if has_end else links
+        place = writer.word("quote-end", links=links, end=writer.label((end,))) if has_end else links
+        yield place if line.fabric else _capitalize(place)
 
 
 def _joins_tiers(kind: str) -> bool:
