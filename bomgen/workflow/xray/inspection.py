@@ -151,7 +151,8 @@ def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
         ]
         here = [line for line in machines if line.cluster == cluster or not clusters or not line.cluster]
         elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
-        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere), cluster
+        hosts = tuple(line for line in others if line.place.tier == "host" and line.cluster in (cluster, ""))
+        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts), cluster
 
 
 def _is_server(line: SentLine) -> bool:
