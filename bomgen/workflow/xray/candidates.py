@@ -358,9 +358,7 @@ def _tier_counts(scope: Scope) -> dict[str, int]:
 
 def _cables(scope: Scope, links: str, catalog: Catalog) -> int:
     """Links that the cables between two tiers carry."""
-    return sum(
-        _links_of(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links
-    )
+    return sum(_links_of(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
 
 
 def _links_of(line: SentLine, catalog: Catalog) -> int:

@@ -45,6 +45,14 @@ class Fit(NamedTuple):
         return tuple(part for part in self.parts if part.off)
 
     @property
+    def swapped(self) -> tuple[Part, ...]:
+        """Two parts of switches of which each has the pieces that the other needs; none where there are no such two."""
+        switches = [part for part in self.wrong if part.lines and part.slots and part.slots[0].category == "switch"]
+        if len(switches) == 2 and [each.given for each in switches] == [each.expected for each in reversed(switches)]:
+            return tuple(switches)
+        return ()
+
+    @property
     def matched(self) -> int:
         """Parts whose pieces agree."""
         return sum(1 for part in self.parts if not part.off)

@@ -11,7 +11,7 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
-from bomgen.reading.bill_laws import Laws
+from bomgen.reading.bill_laws import Laws, Requirements
 from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
 from bomgen.reading.bills import SentBill, SentLine
@@ -52,7 +52,7 @@ class Inspection(NamedTuple):
 def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     """Look through a bill."""
     findings = [*check_parts(bill, catalog), *check_prices(bill)]
-    laws = list(Laws(bill, catalog).findings())
+    laws, required = list(Laws(bill, catalog).findings()), Requirements(bill, catalog)
     fabrics = list[Explained]()
     claimed = set[int]()
     for scope, cluster in _scopes(bill):
@@ -62,7 +62,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             findings += _check_management(scope, catalog)
             claimed.update(id(line) for line in scope.own)
             continue
-        found = search(scope, catalog, bill.has_spares)
+        found = search(scope, catalog, required, bill.has_spares)
         trusted = found.usual is not None and _is_trusted(found.usual, scope)
         if found.usual and trusted:
             own = list(_mismatches(found.usual, scope, bill))
@@ -198,21 +198,20 @@ def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Fi
             yield at_line(
                 "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=instead.slots[0].name
             )
-    swapped = [part for part in wrong if part.lines and part.slots and part.slots[0].category == "switch"]
-    if len(swapped) == 2 and [each.given for each in swapped] == [each.expected for each in reversed(swapped)]:
-        for part in swapped:
-            line = part.lines[0]
-            yield at_line(
-                "doubt",
-                line,
-                "swapped",
-                part.off,
-                PINPOINTED,
-                part=line.shown,
-                given=part.given,
-                expected=part.expected,
-            )
-        wrong = [part for part in wrong if part not in swapped]
+    swapped = found.fit.swapped
+    for part in swapped:
+        line = part.lines[0]
+        yield at_line(
+            "doubt",
+            line,
+            "swapped",
+            part.off,
+            PINPOINTED,
+            part=line.shown,
+            given=part.given,
+            expected=part.expected,
+        )
+    wrong = [part for part in wrong if part not in swapped]
     for part in wrong:
         if part in absent:
             yield _missing(part, scope, bill)
