@@ -26,6 +26,8 @@ GPUS = 8
 """GPUs and NICs of a server that the bill does not name: those of the usual HGX board."""
 USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
 """Servers of the scalable units of published designs."""
+LEAST_UNITS = 2
+"""Fewer leaves on a rail need no spines."""
 USUAL_RATIOS = ("1.5", "2", "3", "4")
 MOST_PLANES = (2, 4, 8)
 MOST_MEDIA = 6
@@ -266,9 +268,29 @@ def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     extras, rates = _extras(scope, servers, catalog), _rates(scope, switch, catalog)
     for ratio, shape, extra, rate in product(_ratios(scope, catalog), shapes, extras, rates):
         yield merge(shape, {"oversubscription": ratio}, extra, rate), 0
+    for pods in _rail_pods(scope, servers, switch, catalog):
+        yield pods, 0
     if scope.role == COMPUTE:
         for planes, shape in product(MOST_PLANES, shapes):
             yield merge(shape, {"planes": planes}), 0
+
+
+def _rail_pods(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[Plan]:
+    """Spines of its own for each rail, with half of their ports left for cores that join units later."""
+    leaves = _tier_counts(scope).get("leaf", 0)
+    units, rest = divmod(leaves, servers.nics)
+    ports = int(catalog.find_original("switch", switch["switch"]).value("ports") or 0)
+    if scope.role != COMPUTE or units < LEAST_UNITS or rest or not ports:
+        return
+    each = -(-servers.number // units)
+    yield {
+        "topology": "rail-optimized",
+        "tiers": 2,
+        "scalable_unit": {"servers": each},
+        "leaf": {"downlinks": each, "uplinks": each},
+        "spine": {"downlinks": ports // 2},
+        "pod": {"leaves": units},
+    }
 
 
 def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
