@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import ceil
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog
+from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.identity import identity
 from bomgen.catalog.parts import ANY, GENERIC, PIECE, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
@@ -45,7 +45,10 @@ class Requirements:
     def of_part(self, kind: str, id: str) -> Mapping[str, Fraction]:
         """The pieces of other parts that each piece of a part requires, by their ids."""
         if (kind, id) not in self.each:
-            needs = identity(self.catalog.find_original(kind, id)).requires
+            try:
+                needs = identity(self.catalog.find_original(kind, id)).requires
+            except UnknownPart:  # a line card, which the record of its switch describes
+                needs = ()
             self.each[kind, id] = {
                 need.parts[0]: Fraction(need.quantity.value)
                 for need in needs
