@@ -63,6 +63,11 @@ class Fit(NamedTuple):
         return sum(abs(part.off) for part in self.wrong)
 
     @property
+    def matched_lines(self) -> tuple[SentLine, ...]:
+        """The lines of parts whose pieces agree."""
+        return tuple(line for part in self.parts if not part.off for line in part.lines)
+
+    @property
     def lines(self) -> tuple[SentLine, ...]:
         """The lines that the design claims."""
         return tuple(line for part in self.parts for line in part.lines)
