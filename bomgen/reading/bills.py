@@ -41,6 +41,10 @@ SHARED = {
 GENERIC_NAMES = ("no part number", "n/a", "-", "–", "tbd", "无", "无料号")
 
 
+ANY_SWITCH = "switch"
+"""The tier of a module that is plugged in at a switch, where the line does not say at which."""
+
+
 class Place(NamedTuple):
     """Where in a cluster a line says that it belongs; empty: it does not say."""
 

@@ -17,7 +17,7 @@ from bomgen.fabric.registry import link_kinds, topology
 from bomgen.optics.compatibility import accepts
 from bomgen.optics.compatibility_rules import rules
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
-from bomgen.reading.bills import SentLine
+from bomgen.reading.bills import ANY_SWITCH, SentLine
 
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 SERVER_LEAF = declaration.SERVER_LEAF.name
@@ -191,11 +191,13 @@ def links_of(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
         for links in (SERVER_LEAF, leaf_spine(), spine_core())
         for tier in ("server", "leaf", "spine", "core")
     }
-    untold = [line for line in modules if not line.place.tier]
+    untold = [line for line in modules if line.place.tier in ("", ANY_SWITCH)]
     plugs = {line.id: str(catalog.find_original("transceiver", line.id).value("cage") or "any") for line in modules}
     # Where the line of one end is missing, a module of another end may be what is plugged in there, too.
     in_switch = [line.id for line in untold or modules if accepts(cage, plugs[line.id], known)]
-    in_server = [line.id for line in untold if not accepts(cage, plugs[line.id], known)] or in_switch
+    in_server = [
+        line.id for line in untold if not line.place.tier and not accepts(cage, plugs[line.id], known)
+    ] or in_switch
     if not untold:
         in_server = [line.id for line in modules if plugs[line.id] == "any"]
     ends = {

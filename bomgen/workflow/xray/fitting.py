@@ -7,7 +7,7 @@ from itertools import combinations
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.reading.bills import SentLine
+from bomgen.reading.bills import ANY_SWITCH, SentLine
 from bomgen.workflow.xray.forward import COMPARED, Slot
 
 MOST_SUBSETS = 12
@@ -16,6 +16,10 @@ SPARE_SHARE = 10
 """A surplus of at most a tenth may be spares, where the bill has no column for them."""
 SPARE_PIECES = 2
 """And so may so few pieces."""
+
+
+SERVER = "server"
+"""The tier of the ends of links at servers."""
 
 
 class Part(NamedTuple):
@@ -118,6 +122,8 @@ def compatible(line: SentLine, slot: Slot) -> bool:
         return True
     if place.links and slot.links and place.links != slot.links:
         return False
+    if place.tier == ANY_SWITCH:
+        return slot.tier != SERVER
     return not (place.tier and slot.tier and place.tier != slot.tier)
 
 

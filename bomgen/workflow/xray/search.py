@@ -37,6 +37,8 @@ MOST_SWITCHES = 3
 MOST_LINKS_TRIED = 16
 """Ways to build its links of which the two best are kept."""
 KEPT_LINKS = 2
+USUAL_LINK = "200G"
+"""Storage ports of servers whose NICs nobody knows: those of NVIDIA's enterprise reference architectures."""
 MOST_ALIKE = 6
 """Plans that fit equally well of which are listed at most."""
 
@@ -171,6 +173,8 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
                 whole["gpus_per_nic"] = (
                     int(ratio) if ratio.denominator == 1 else f"{ratio.numerator}/{ratio.denominator}"
                 )
+    elif scope.role != COMPUTE and isinstance(servers.cluster.get("server"), dict):
+        whole["link"] = USUAL_LINK
     return whole
 
 
