@@ -454,7 +454,7 @@ def _engines(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:
 
 
 def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
-    """Ratios of links down to links up that the bill shows, and the usual ones."""
+    """Ratios of links down to links up that the bill shows, round ones first as plans give them, and the usual ones."""
     found = dict[str, None]()
     pairs = (
         (_cables(scope, SERVER_LEAF, catalog), _cables(scope, leaf_spine(), catalog)),
@@ -465,7 +465,7 @@ def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
         if ratio > 1:
             found[f"{float(ratio):.6g}"] = None
             found[str(-(-ratio.numerator // ratio.denominator))] = None
-    return [*found, *(each for each in USUAL_RATIOS if each not in found)]
+    return [*sorted(found, key=len), *(each for each in USUAL_RATIOS if each not in found)]
 
 
 def merge(*plans: Plan) -> Plan:
