@@ -67,7 +67,7 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
         trusted = found.usual is not None and _is_trusted(found.usual, scope)
         if found.usual and trusted:
             own = list(_mismatches(found.usual, scope, bill))
-            if found.best[0].candidate.given and not found.best[0].fit.wrong:
+            if found.best[0].candidate.given and not found.best[0].fit.wrong and not found.best[0].broken:
                 own = [each._replace(weight=LIKELY) for each in own]
             of_scope = {id(line) for line in scope.own}
             broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in of_scope]
