@@ -21,7 +21,7 @@ from bomgen.reading.bills import ANY_SWITCH, SentLine
 
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 SERVER_LEAF = declaration.SERVER_LEAF.name
-STRUCTURES = "xray-structures.yaml"
+STRUCTURES, RAIL_PODS = "xray-structures.yaml", "rail_pods"
 GPUS = 8
 """GPUs and NICs of a server that the bill does not name: those of the usual HGX board."""
 USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
@@ -286,8 +286,7 @@ def _rail_pods(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -
         return
     each = -(-servers.number // units)
     yield {
-        "topology": "rail-optimized",
-        "tiers": 2,
+        **_structures()[RAIL_PODS],
         "scalable_unit": {"servers": each},
         "leaf": {"downlinks": each, "uplinks": each},
         "spine": {"downlinks": ports // 2},
