@@ -14,6 +14,8 @@ from typing import NamedTuple
 from bomgen.core.provenance import Figure, Mark, Reference
 
 AVAILABLE = "available"
+NOT_YET_SOLD = ("planned", "sampling")
+"""Availability of parts that are announced."""
 ANY = "any"
 """A cage, optic or fibre of a generic part: it stands for whatever fits."""
 GENERIC = "generic"

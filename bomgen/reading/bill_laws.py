@@ -5,12 +5,12 @@ Lines that say which fabric and which links they belong to are judged by these; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 
 from bomgen.catalog import part_records
-from bomgen.catalog.files import Catalog
+from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.identity import identity
 from bomgen.catalog.parts import ANY, GENERIC, PIECE, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
@@ -23,6 +23,47 @@ SPARED = ("transceiver", "cable", "switch", "nic")
 """Kinds of parts that spares are bought of."""
 SPARE_SHARE = Fraction(1, 10)
 """Without a column of spares so many of the pieces may be spares."""
+
+
+class Requirements:
+    """What an order of the parts of a bill needs besides, as far as the bill has lines of it, such as cords."""
+
+    def __init__(self, bill: SentBill, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.each: dict[tuple[str, str], dict[str, Fraction]] = {}
+        """Pieces by the id of what is required, for a piece of the part of a kind and id that requires it."""
+        have = dict[str, int]()
+        needed = dict[str, Fraction]()
+        for line in bill.lines:
+            if line.id and line.quantity:
+                have[line.id] = have.get(line.id, 0) + line.quantity
+                for id, pieces in self.of_part(line.kind, line.id).items():
+                    needed[id] = needed.get(id, Fraction(0)) + pieces * line.quantity
+        self.lacking = {id: pieces - have[id] for id, pieces in needed.items() if id in have}
+        """Pieces that are missing (more than 0) or too many."""
+
+    def of_part(self, kind: str, id: str) -> Mapping[str, Fraction]:
+        """The pieces of other parts that each piece of a part requires, by their ids."""
+        if (kind, id) not in self.each:
+            try:
+                needs = identity(self.catalog.find_original(kind, id)).requires
+            except UnknownPart:  # a line card, which the record of its switch describes
+                needs = ()
+            self.each[kind, id] = {
+                need.parts[0]: Fraction(need.quantity.value)
+                for need in needs
+                if len(need.parts) == 1 and need.per == PIECE and need.quantity is not None
+            }
+        return self.each[kind, id]
+
+    def count_broken(self, surplus: Iterable[tuple[str, str, int]]) -> int:
+        """Required parts whose pieces are wrong once the surplus of others, by kind and id, is taken off the bill."""
+        lacking = dict(self.lacking)
+        for kind, id, pieces in surplus:
+            for needed, each in self.of_part(kind, id).items():
+                if needed in lacking:
+                    lacking[needed] -= each * pieces
+        return sum(1 for pieces in lacking.values() if pieces)
 
 
 class Laws:

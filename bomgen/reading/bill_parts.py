@@ -9,7 +9,7 @@ from fractions import Fraction
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.identity import identity, unavailable_message
-from bomgen.catalog.parts import AVAILABLE, GENERIC
+from bomgen.catalog.parts import AVAILABLE, GENERIC, NOT_YET_SOLD, Identity
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.findings import GENERAL, PINPOINTED, Finding, at_line
 from bomgen.reading.part_numbers import kinds
@@ -42,7 +42,15 @@ def check_parts(bill: SentBill, catalog: Catalog) -> Iterator[Finding]:
             yield from _contradictions(line, record, catalog)
         called = identity(record)
         if called.availability != AVAILABLE:
-            yield at_line("doubt", line, "end-of-sale", GENERAL, text=unavailable_message(called, named.kind))
+            yield _unavailable(line, called, named.kind)
+
+
+def _unavailable(line: SentLine, called: Identity, kind: str) -> Finding:
+    """That a part is not sold any more; or not yet, of which nobody knows when the bill is to be ordered."""
+    text = unavailable_message(called, kind)
+    if called.availability in NOT_YET_SOLD:
+        return at_line("unknown", line, "not-yet-sold", weight=GENERAL, text=text)
+    return at_line("doubt", line, "end-of-sale", weight=GENERAL, text=text)
 
 
 def _is_housing(line: SentLine) -> bool:

@@ -12,7 +12,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.provenance import Mark
 from bomgen.reading.amounts import POINT, TENTHS, read_amount, read_share
 from bomgen.reading.cells import Cell, RawTable
-from bomgen.reading.list_words import read_heading
+from bomgen.reading.list_words import YEN, find_currencies, read_heading, yen_of
 from bomgen.reading.part_numbers import PartIndex, Recognition, recognize, words_of
 
 MAX_HEADER = 40
@@ -22,8 +22,6 @@ MAX_LINES = 20_000
 MAX_PIECES = 10**9
 """More pieces on a line are taken for something else, such as a part number."""
 _PERCENT = 100
-_CURRENCY = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "CNY", "￥": "CNY"}
-_CODE = re.compile(r"\b(USD|EUR|GBP|CNY|RMB|JPY|CHF|CAD|AUD|SGD|HKD|INR|KRW|TWD)\b")
 _TWIN = re.compile(r"[a-z]+(?:_[a-z]+)+_([a-d])")
 NET = "net"
 """Columns of prices that have their discount in them."""
@@ -41,6 +39,10 @@ SHARED = {
 }
 """What columns of price lists are to a bill."""
 GENERIC_NAMES = ("no part number", "n/a", "-", "–", "tbd", "无", "无料号")
+
+
+ANY_SWITCH = "switch"
+"""The tier of a module that is plugged in at a switch, where the line does not say at which."""
 
 
 class Place(NamedTuple):
@@ -374,15 +376,13 @@ def _currency_of(taken: Sequence[tuple[int, RawTable, int, Columns]]) -> str:
     """The currency that cells or headings name, where it is one alone."""
     found = set[str]()
     for _, table, at, columns in taken:
+        priced = {place for name in ("currency", "price", "amount") for place in columns.get(name, ())}
         for row in table.rows:
             for place, cell in enumerate(row):
-                if isinstance(cell.value, str) and (
-                    place in columns.get("currency", ())
-                    or row is table.rows[at]
-                    or place in columns.get("price", ())
-                    or place in columns.get("amount", ())
-                ):
-                    found.update(_CODE.findall(cell.value))
-                    found.update(code for sign, code in _CURRENCY.items() if sign in cell.value)
-    found = {"CNY" if code == "RMB" else code for code in found}
+                if isinstance(cell.value, str) and (place in priced or row is table.rows[at]):
+                    found.update(find_currencies(cell.value))
+    if YEN in found:  # yuan or yen, as the language of the headings says
+        headings = (read_heading(str(cell.value)) for _, table, at, _ in taken for cell in table.rows[at])
+        named = {yen_of(heading.language) for heading in headings if heading.roles} - {None}
+        found = {str(code) for code in (found - {YEN}) | named}
     return found.pop() if len(found) == 1 else ""

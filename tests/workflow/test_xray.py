@@ -19,7 +19,7 @@ from bomgen.workflow.xray.plan_text import plan_text
 BILLS = Path(__file__).parents[1] / "reading" / "bills"
 PLANS = Path(__file__).parents[2] / "plans"
 DEEP = settings().max_examples > 1000
-ERRORS = 1000 if DEEP else 4
+ERRORS = 1000 if DEEP else 2
 OCP = {
     # file: (servers, leaves and spines of the back end, of the front end) as the bill has them
     "ocp-opg-64-clos-ro": (8, (1, 1), (2, 1)),
@@ -74,24 +74,38 @@ def test_ocp_fabrics(name: str) -> None:
     assert (servers, back) in shapes["compute"]
     assert (servers, front) in shapes["storage"]
     assert [fabric.explains for fabric in found.fabrics] == [WHOLE, WHOLE]
+    assert not any(design.repeats for fabric in found.fabrics for design in fabric.designs)
 
 
-@pytest.mark.parametrize(
-    ("name", "fabrics"),
-    [("ocp-xoc-64-1x-opg-64-mesh-conv-ro", 1), *([("ocp-xoc-128-2x-opg-64-mesh-conv-ro", 2)] if DEEP else [])],
-)
-def test_ocp_meshes(name: str, fabrics: int) -> None:
-    """Pairs of switches without spines, one for each building block of 8 servers."""
-    found = [fabric for fabric in open_published(name).found.fabrics if fabric.name == "compute"]
-    assert [fabric.explains for fabric in found] == [SWITCHES] * fabrics
-    assert all(design.topology == "mesh" and design.servers == 8 for fabric in found for design in fabric.designs)
+def test_ocp_mesh() -> None:
+    """A pair of switches without spines: 64 modules at servers to the piece, and too few at its switches."""
+    found = open_published("ocp-xoc-64-1x-opg-64-mesh-conv-ro").found
+    compute = next(fabric for fabric in found.fabrics if fabric.name == "compute")
+    assert {(design.topology, design.servers) for design in compute.designs} == {("mesh", 8)}
+    assert [line.quantity for line in compute.lines] == [2, 64, 32]
+    # 64 links end at switches in 32 modules that have one port each.
+    assert [(each.mark.line, each.code) for each in found.findings if each.line and each.severity == "doubt"] == [
+        (20, "few")
+    ]
+
+
+@pytest.mark.skipif(not DEEP, reason="the second mesh takes `make deep`")
+def test_ocp_two_meshes() -> None:
+    """Two such blocks: each has its half of the modules at servers, and a front end with a switch for either port."""
+    found = open_published("ocp-xoc-128-2x-opg-64-mesh-conv-ro").found
+    compute = [fabric for fabric in found.fabrics if fabric.name == "compute"]
+    storage = [fabric for fabric in found.fabrics if fabric.name == "storage"]
+    assert [fabric.explains for fabric in (*compute, *storage)] == [SWITCHES, SWITCHES, WHOLE, WHOLE]
+    assert all([line.quantity for line in fabric.lines] == [2, 64] for fabric in compute)
+    shapes = {(design.topology, design.servers, design.tiers) for fabric in found.fabrics for design in fabric.designs}
+    assert shapes == {("mesh", 8, (("leaf", 2),))}
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in PLANS.glob("*.yaml")) if DEEP else SMALL)
-def test_no_error_on_correct_bills(name: str) -> None:
-    """No bill of a plan of bomgen's own has an error."""
+def test_nothing_wrong_with_correct_bills(name: str) -> None:
+    """No bill of a plan of bomgen's own has an error or a doubt."""
     rows = rows_of(str(PLANS / f"{name}.yaml"))
-    assert [str(each.message) for each in look(rows).found.findings if each.severity == "error"] == []
+    assert [str(each.message) for each in look(rows).found.findings if each.severity != "unknown"] == []
 
 
 @pytest.mark.parametrize("spares", [True, False])

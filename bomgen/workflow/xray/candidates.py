@@ -8,6 +8,7 @@ from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
+from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
@@ -16,20 +17,26 @@ from bomgen.fabric.registry import link_kinds, topology
 from bomgen.optics.compatibility import accepts
 from bomgen.optics.compatibility_rules import rules
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
-from bomgen.reading.bills import SentLine
+from bomgen.reading.bills import ANY_SWITCH, SentLine
 
 ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 SERVER_LEAF = declaration.SERVER_LEAF.name
-STRUCTURES = "xray-structures.yaml"
+STRUCTURES, RAIL_PODS = "xray-structures.yaml", "rail_pods"
 GPUS = 8
 """GPUs and NICs of a server that the bill does not name: those of the usual HGX board."""
 USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
 """Servers of the scalable units of published designs."""
+LEAST_UNITS = 2
+"""Fewer leaves on a rail need no spines."""
 USUAL_RATIOS = ("1.5", "2", "3", "4")
 MOST_PLANES = (2, 4, 8)
 MOST_MEDIA = 6
 USUAL_PORTS = (1, 2, 4)
 """Ports of a server on a network that is not its compute network."""
+MOST_HOSTS = 4
+"""Lines of machines without GPUs whose ports are tried in every combination."""
+OTHERS = "other machines"
+"""What a plan calls machines that the bill does not list."""
 USUAL_RESERVED = 4
 """Ports that the SuperPOD keeps for fabric managers."""
 MOST_NIC_GBPS = 400
@@ -76,6 +83,8 @@ class Scope(NamedTuple):
     """Lines of servers."""
     others: tuple[SentLine, ...] = ()
     """Switches of other fabrics: it may use the same where its own are missing."""
+    hosts: tuple[SentLine, ...] = ()
+    """Machines without GPUs that the bill lists, such as management servers."""
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
@@ -105,7 +114,7 @@ def list_servers(scope: Scope, catalog: Catalog) -> list[Servers]:
     """The servers that a bill may be about: those it lists, and those that its NICs and links are enough for."""
     listed = [line for line in scope.servers if line.kind == "server" and line.quantity]
     found = list[Servers]()
-    ports = _endpoints(scope)
+    ports = _endpoints(scope, catalog)
     for line in sorted(listed, key=lambda line: -(line.quantity or 0))[:2]:
         record = catalog.find_original("server", line.id)
         trays = int(record.value("trays") or 1)
@@ -143,19 +152,17 @@ def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Se
     return Servers({"gpu": "h100-sxm", "server": described, "servers": count}, count, nics, GPUS, derived)
 
 
-def _endpoints(scope: Scope) -> list[int]:
+def _endpoints(scope: Scope, catalog: Catalog) -> list[int]:
     """Numbers of links to servers that the lines of cables, NICs and modules at servers imply."""
-    found = list[int]()
-    for line in scope.lines:
-        at_server = line.place.links == SERVER_LEAF
-        if (
-            (line.kind == "cable" and at_server)
-            or line.kind == "nic"
-            or (line.kind == "transceiver" and line.place.tier == "server")
-        ):
-            found.append(line.quantity or 0)
-    cables = sum(line.quantity or 0 for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF)
-    return sorted({each for each in (*found, cables) if each})
+    cables = [
+        _links_of(line, catalog) for line in scope.lines if line.kind == "cable" and line.place.links == SERVER_LEAF
+    ]
+    found = [
+        line.quantity
+        for line in scope.lines
+        if line.kind == "nic" or (line.kind == "transceiver" and line.place.tier == "server")
+    ]
+    return sorted({each for each in (*found, *cables, sum(cables)) if each})
 
 
 def switches_of(scope: Scope) -> Iterator[Plan]:
@@ -184,11 +191,13 @@ def links_of(scope: Scope, switch: str, catalog: Catalog) -> Iterator[Plan]:
         for links in (SERVER_LEAF, leaf_spine(), spine_core())
         for tier in ("server", "leaf", "spine", "core")
     }
-    untold = [line for line in modules if not line.place.tier]
+    untold = [line for line in modules if line.place.tier in ("", ANY_SWITCH)]
     plugs = {line.id: str(catalog.find_original("transceiver", line.id).value("cage") or "any") for line in modules}
     # Where the line of one end is missing, a module of another end may be what is plugged in there, too.
     in_switch = [line.id for line in untold or modules if accepts(cage, plugs[line.id], known)]
-    in_server = [line.id for line in untold if not accepts(cage, plugs[line.id], known)] or in_switch
+    in_server = [
+        line.id for line in untold if not line.place.tier and not accepts(cage, plugs[line.id], known)
+    ] or in_switch
     if not untold:
         in_server = [line.id for line in modules if plugs[line.id] == "any"]
     ends = {
@@ -250,7 +259,7 @@ def _length(length: Fraction | None) -> Plan:
 def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
     """What a plan usually says of the topology, and how many counts of the bill that only repeats: none."""
     for shape, extra, rate in product(
-        _shapes_of(scope, servers, switch), _extras(scope, servers, catalog), _rates(switch, catalog)
+        _shapes_of(scope, servers, switch), _extras(scope, servers, catalog), _rates(scope, switch, catalog)
     ):
         yield merge(shape, extra, rate), 0
 
@@ -258,12 +267,31 @@ def usual_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
 def rarer_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
     """Topologies with a ratio or with planes."""
     shapes = _shapes_of(scope, servers, switch)
-    extras, rates = _extras(scope, servers, catalog), _rates(switch, catalog)
+    extras, rates = _extras(scope, servers, catalog), _rates(scope, switch, catalog)
     for ratio, shape, extra, rate in product(_ratios(scope, catalog), shapes, extras, rates):
         yield merge(shape, {"oversubscription": ratio}, extra, rate), 0
+    for pods in _rail_pods(scope, servers, switch, catalog):
+        yield pods, 0
     if scope.role == COMPUTE:
         for planes, shape in product(MOST_PLANES, shapes):
             yield merge(shape, {"planes": planes}), 0
+
+
+def _rail_pods(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[Plan]:
+    """Spines of its own for each rail, with half of their ports left for cores that join units later."""
+    leaves = _tier_counts(scope).get("leaf", 0)
+    units, rest = divmod(leaves, servers.nics)
+    ports = int(catalog.find_original("switch", switch["switch"]).value("ports") or 0)
+    if scope.role != COMPUTE or units < LEAST_UNITS or rest or not ports:
+        return
+    each = -(-servers.number // units)
+    yield {
+        **_structures()[RAIL_PODS],
+        "scalable_unit": {"servers": each},
+        "leaf": {"downlinks": each, "uplinks": each},
+        "spine": {"downlinks": ports // 2},
+        "pod": {"leaves": units},
+    }
 
 
 def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog) -> Iterator[tuple[Plan, int]]:
@@ -272,10 +300,10 @@ def fixed_structures(scope: Scope, servers: Servers, switch: Plan, catalog: Cata
     leaves, spines = counts.get("leaf"), counts.get("spine")
     if not leaves:
         return
-    up = _cables(scope, leaf_spine())
+    up = _cables(scope, leaf_spine(), catalog)
     below: Plan = {"uplinks": up // leaves} if spines and up and up % leaves == 0 else {}
     shapes = _shapes_of(scope, servers, switch)
-    for shape, extra, rate in product(shapes, _extras(scope, servers, catalog), _rates(switch, catalog)):
+    for shape, extra, rate in product(shapes, _extras(scope, servers, catalog), _rates(scope, switch, catalog)):
         ports = servers.nics if scope.role == COMPUTE else int(extra.get("ports_per_server", 0))
         others = sum(int(each["count"]) for each in extra.get("hosts", ()))
         down = -(-(servers.number * ports + others) // leaves)
@@ -290,10 +318,14 @@ STAGES = (usual_structures, rarer_structures, fixed_structures)
 """Structures in the order that they are tried in: where one explains everything, those of the next are not tried."""
 
 
-def _rates(switch: Plan, catalog: Catalog) -> list[Plan]:
+def _rates(scope: Scope, switch: Plan, catalog: Catalog) -> list[Plan]:
     """Links between switches at the rate of those below, or as fast as the switch has ports."""
     speed = int(catalog.find_original("switch", switch["switch"]).value("port_gbps") or 0)
-    return [{}, {"links": {leaf_spine(): {"rate": f"{speed}G"}}}] if speed > MOST_NIC_GBPS else [{}]
+    if speed <= MOST_NIC_GBPS:
+        return [{}]
+    # Between the links to servers and the fastest there is one rate, of networks whose servers have slower ports.
+    rates = (speed,) if scope.role == COMPUTE else (speed // 2, speed)
+    return [{}, *({"links": {leaf_spine(): {"rate": f"{rate}G"}}} for rate in rates)]
 
 
 def _shapes_of(scope: Scope, servers: Servers, switch: Plan) -> list[Plan]:
@@ -347,13 +379,21 @@ def _tier_counts(scope: Scope) -> dict[str, int]:
     return found
 
 
-def _cables(scope: Scope, links: str) -> int:
-    return sum(line.quantity or 0 for line in scope.own if line.kind == "cable" and line.place.links == links)
+def _cables(scope: Scope, links: str, catalog: Catalog) -> int:
+    """Links that the cables between two tiers carry."""
+    return sum(_links_of(line, catalog) for line in scope.own if line.kind == "cable" and line.place.links == links)
+
+
+def _links_of(line: SentLine, catalog: Catalog) -> int:
+    """Links that the pieces of a line of cables carry: a splitter carries several."""
+    cable = part_records.cable(catalog.find_original("cable", line.id), catalog)
+    return (line.quantity or 0) * int(cable.links.value)
 
 
 def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
     """Machines and ports besides those of the servers: as many as the links to leaves leave over."""
     found: list[Plan] = [{}]
+    listed = False
     inline = isinstance(servers.cluster.get("server"), dict)
     if scope.role != COMPUTE and inline:
         found = [{"ports_per_server": ports} for ports in (2, 1)]
@@ -362,10 +402,14 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
             more = links - servers.number * ports
             own: Plan = {"ports_per_server": ports} if scope.role != COMPUTE else {}
             if more > 0:
-                found.append({"hosts": [{"name": "other machines", "count": more, "ports": 1}], **own})
+                hosts = _listed_hosts(scope, more)
+                found.append({"hosts": hosts or [{"name": OTHERS, "count": more, "ports": 1}], **own})
+                listed |= bool(hosts)
             elif more == 0 and own:
                 found.append(own)
-    links = _cables(scope, SERVER_LEAF)
+    if listed:  # the machines that the bill lists are what is there besides its servers
+        found = [each for each in found if each.get("hosts", [{}])[0].get("name") != OTHERS]
+    links = _cables(scope, SERVER_LEAF, catalog)
     ends = sum(
         (line.quantity or 0) * 2
         for line in scope.own
@@ -379,9 +423,21 @@ def _extras(scope: Scope, servers: Servers, catalog: Catalog) -> list[Plan]:
     return found
 
 
+def _listed_hosts(scope: Scope, ports: int) -> list[Plan]:
+    """The machines of the bill besides its servers, with as many ports each as come to `ports` in all; else none."""
+    counts = [line.quantity for line in scope.hosts if line.quantity][:MOST_HOSTS]
+    for each in product(USUAL_PORTS, repeat=len(counts)):
+        if counts and sum(count * own for count, own in zip(counts, each, strict=True)) == ports:
+            return [
+                {"name": f"machines {at}", "count": count, "ports": own}
+                for at, (count, own) in enumerate(zip(counts, each, strict=True), 1)
+            ]
+    return []
+
+
 def _links_below(scope: Scope, catalog: Catalog) -> list[int]:
     """Links to leaves, as cables and the modules at either end tell them: one of the three may be wrong."""
-    cables = _cables(scope, SERVER_LEAF)
+    cables = _cables(scope, SERVER_LEAF, catalog)
     at_server = _engines(scope, SERVER_LEAF, "server", catalog)
     at_leaf = _engines(scope, SERVER_LEAF, "leaf", catalog)
     return list(dict.fromkeys(each for each in (cables, at_server, at_leaf) if each))
@@ -397,10 +453,10 @@ def _engines(scope: Scope, links: str, tier: str, catalog: Catalog) -> int:
 
 
 def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
-    """Ratios of links down to links up that the bill shows, and the usual ones."""
+    """Ratios of links down to links up that the bill shows, round ones first as plans give them, and the usual ones."""
     found = dict[str, None]()
     pairs = (
-        (_cables(scope, SERVER_LEAF), _cables(scope, leaf_spine())),
+        (_cables(scope, SERVER_LEAF, catalog), _cables(scope, leaf_spine(), catalog)),
         (_engines(scope, SERVER_LEAF, "leaf", catalog), _engines(scope, leaf_spine(), "leaf", catalog)),
     )
     for down, up in pairs:
@@ -408,7 +464,7 @@ def _ratios(scope: Scope, catalog: Catalog) -> list[str]:
         if ratio > 1:
             found[f"{float(ratio):.6g}"] = None
             found[str(-(-ratio.numerator // ratio.denominator))] = None
-    return [*found, *(each for each in USUAL_RATIOS if each not in found)]
+    return [*sorted(found, key=len), *(each for each in USUAL_RATIOS if each not in found)]
 
 
 def merge(*plans: Plan) -> Plan:

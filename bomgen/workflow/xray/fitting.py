@@ -7,7 +7,7 @@ from itertools import combinations
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.reading.bills import SentLine
+from bomgen.reading.bills import ANY_SWITCH, SentLine
 from bomgen.workflow.xray.forward import COMPARED, Slot
 
 MOST_SUBSETS = 12
@@ -16,6 +16,10 @@ SPARE_SHARE = 10
 """A surplus of at most a tenth may be spares, where the bill has no column for them."""
 SPARE_PIECES = 2
 """And so may so few pieces."""
+
+
+SERVER = "server"
+"""The tier of the ends of links at servers."""
 
 
 class Part(NamedTuple):
@@ -45,6 +49,14 @@ class Fit(NamedTuple):
         return tuple(part for part in self.parts if part.off)
 
     @property
+    def swapped(self) -> tuple[Part, ...]:
+        """Two parts of switches of which each has the pieces that the other needs; none where there are no such two."""
+        switches = [part for part in self.wrong if part.lines and part.slots and part.slots[0].category == "switch"]
+        if len(switches) == 2 and [each.given for each in switches] == [each.expected for each in reversed(switches)]:
+            return tuple(switches)
+        return ()
+
+    @property
     def matched(self) -> int:
         """Parts whose pieces agree."""
         return sum(1 for part in self.parts if not part.off)
@@ -53,6 +65,11 @@ class Fit(NamedTuple):
     def unexplained(self) -> int:
         """Pieces that the design does not explain."""
         return sum(abs(part.off) for part in self.wrong)
+
+    @property
+    def matched_lines(self) -> tuple[SentLine, ...]:
+        """The lines of parts whose pieces agree."""
+        return tuple(line for part in self.parts if not part.off for line in part.lines)
 
     @property
     def lines(self) -> tuple[SentLine, ...]:
@@ -105,6 +122,8 @@ def compatible(line: SentLine, slot: Slot) -> bool:
         return True
     if place.links and slot.links and place.links != slot.links:
         return False
+    if place.tier == ANY_SWITCH:
+        return slot.tier != SERVER
     return not (place.tier and slot.tier and place.tier != slot.tier)
 
 

@@ -11,7 +11,7 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Mark
 from bomgen.optics.types import RJ45
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
-from bomgen.reading.bill_laws import Laws
+from bomgen.reading.bill_laws import Laws, Requirements
 from bomgen.reading.bill_parts import check_parts
 from bomgen.reading.bill_prices import check_prices
 from bomgen.reading.bills import SentBill, SentLine
@@ -52,21 +52,22 @@ class Inspection(NamedTuple):
 def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
     """Look through a bill."""
     findings = [*check_parts(bill, catalog), *check_prices(bill)]
-    laws = list(Laws(bill, catalog).findings())
+    laws, required = list(Laws(bill, catalog).findings()), Requirements(bill, catalog)
     fabrics = list[Explained]()
-    claimed = set[int]()
+    claimed = set[tuple[str, Mark]]()
+    """The clusters and places of the lines that are explained."""
     for scope, cluster in _scopes(bill):
-        free = tuple(line for line in scope.free if id(line) not in claimed)
+        free = tuple(line for line in scope.free if (cluster, line.mark) not in claimed)
         scope = scope._replace(free=free)
         if scope.role == OUT_OF_BAND:
             findings += _check_management(scope, catalog)
-            claimed.update(id(line) for line in scope.own)
+            claimed.update((cluster, line.mark) for line in scope.own)
             continue
-        found = search(scope, catalog, bill.has_spares)
+        found = search(scope, catalog, required, bill.has_spares)
         trusted = found.usual is not None and _is_trusted(found.usual, scope)
         if found.usual and trusted:
             own = list(_mismatches(found.usual, scope, bill))
-            if found.best[0].candidate.given and not found.best[0].fit.wrong:
+            if found.best[0].candidate.given and not found.best[0].fit.wrong and not found.best[0].broken:
                 own = [each._replace(weight=LIKELY) for each in own]
             of_scope = {id(line) for line in scope.own}
             broken = [each for each in laws if each.code in GROUPED and each.line and id(each.line) in of_scope]
@@ -77,15 +78,15 @@ def inspect(bill: SentBill, catalog: Catalog) -> Inspection:
             own = [each for each in own if each.code != "instead" or id(each.line) not in wrong]
             findings += own
         explains = _explains(found.best, trusted)
-        if explains == WHOLE:
-            claimed.update(id(line) for line in found.best[0].fit.lines)
+        claimed.update((cluster, line.mark) for line in _explained_lines(found.best, explains))
         fabrics.append(Explained(scope.name or scope.role, scope.role, cluster, found.best, explains))
     findings += laws
     findings += _general(bill, fabrics)
+    explained = {mark for _, mark in claimed}
     left = tuple(
         line
         for line in bill.lines
-        if line.kind in COMPARED and line.kind != "server" and line.quantity and id(line) not in claimed
+        if line.kind in COMPARED and line.kind != "server" and line.quantity and line.mark not in explained
     )
     shown = tuple(_found(fabric) for fabric in fabrics)
     return Inspection(Xray(bill, shown, tuple(ordered(list(dict.fromkeys(findings)))), left), tuple(fabrics))
@@ -100,9 +101,16 @@ def _explains(best: tuple[Explanation, ...], trusted: bool) -> str:
     return NOTHING if any(is_of_switches(part) for part in best[0].fit.wrong) else SWITCHES
 
 
+def _explained_lines(best: tuple[Explanation, ...], explains: str) -> tuple[SentLine, ...]:
+    """The lines that a fabric explains; where it explains the switches alone, those whose pieces agree."""
+    if explains == NOTHING:
+        return ()
+    return best[0].fit.lines if explains == WHOLE else best[0].fit.matched_lines
+
+
 def _found(fabric: Explained) -> FabricFound:
     """A fabric as a reader is shown it."""
-    lines = fabric.best[0].fit.lines if fabric.best else ()
+    lines = _explained_lines(fabric.best, fabric.explains)
     if fabric.explains == NOTHING:
         return FabricFound(fabric.name, fabric.cluster, (), NOTHING, ())
     return FabricFound(fabric.name, fabric.cluster, lines, fabric.explains, tuple(map(_design, fabric.best)))
@@ -147,11 +155,21 @@ def _scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
         role = fabric if fabric in ROLES else COMPUTE
         own = [line for line in others if (line.cluster, line.place.fabric) == (cluster, fabric)]
         free = [
-            line for line in others if not line.place.fabric and line.cluster in (cluster, "") and line.kind in COMPARED
+            shared
+            for line in others
+            if not line.place.fabric and line.cluster in (cluster, "") and line.kind in COMPARED
+            if (shared := line if line.cluster == cluster else _share(line, len(clusters)))
         ]
         here = [line for line in machines if line.cluster == cluster or not clusters or not line.cluster]
         elsewhere = tuple(line for line in others if line.kind == "switch" and line not in own)
-        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere), cluster
+        hosts = tuple(line for line in others if line.place.tier == "host" and line.cluster in (cluster, ""))
+        yield Scope(fabric, role, tuple(own), tuple(free), tuple(here), elsewhere, hosts), cluster
+
+
+def _share(line: SentLine, clusters: int) -> SentLine | None:
+    """The pieces of a line that names no cluster for one of several equal ones; None where they do not divide."""
+    pieces, rest = divmod(line.quantity or 0, clusters)
+    return None if rest else line._replace(quantity=pieces)
 
 
 def _is_server(line: SentLine) -> bool:
@@ -197,21 +215,20 @@ def _mismatches(found: Explanation, scope: Scope, bill: SentBill) -> Iterator[Fi
             yield at_line(
                 "doubt", line, "instead", line.quantity or 0, PINPOINTED, part=line.shown, needed=instead.slots[0].name
             )
-    swapped = [part for part in wrong if part.lines and part.slots and part.slots[0].category == "switch"]
-    if len(swapped) == 2 and [each.given for each in swapped] == [each.expected for each in reversed(swapped)]:
-        for part in swapped:
-            line = part.lines[0]
-            yield at_line(
-                "doubt",
-                line,
-                "swapped",
-                part.off,
-                PINPOINTED,
-                part=line.shown,
-                given=part.given,
-                expected=part.expected,
-            )
-        wrong = [part for part in wrong if part not in swapped]
+    swapped = found.fit.swapped
+    for part in swapped:
+        line = part.lines[0]
+        yield at_line(
+            "doubt",
+            line,
+            "swapped",
+            part.off,
+            PINPOINTED,
+            part=line.shown,
+            given=part.given,
+            expected=part.expected,
+        )
+    wrong = [part for part in wrong if part not in swapped]
     for part in wrong:
         if part in absent:
             yield _missing(part, scope, bill)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog
 from bomgen.design.assembly import Design
 from bomgen.plan.types import COMPUTE
+from bomgen.reading.bill_laws import Requirements
 from bomgen.workflow.xray.candidates import (
     STAGES,
     Candidate,
@@ -36,6 +37,8 @@ MOST_SWITCHES = 3
 MOST_LINKS_TRIED = 16
 """Ways to build its links of which the two best are kept."""
 KEPT_LINKS = 2
+USUAL_LINK = "200G"
+"""Storage ports of servers whose NICs nobody knows: those of NVIDIA's enterprise reference architectures."""
 MOST_ALIKE = 6
 """Plans that fit equally well of which are listed at most."""
 
@@ -46,16 +49,22 @@ class Explanation(NamedTuple):
     candidate: Candidate
     design: Design
     fit: Fit
+    broken: int
+    """Parts that are required besides whose pieces are wrong even when what it does not explain is corrected."""
 
     @property
     def rank(self) -> tuple[int, int, int]:
         """What it does not explain: parts and counts that it only repeats, then pieces; then pieces that it claims.
 
+        A part counts that is required besides, such as a cord, and is wrong although the others are corrected.
+
         Plans of one rank fit equally well.
         """
         claimed = sum(line.quantity or 0 for line in self.fit.lines)
-        wrong = sum(OF_SWITCHES if is_of_switches(part) else 1 for part in self.fit.wrong)
-        return wrong + self.candidate.given, self.fit.unexplained, -claimed
+        swapped = self.fit.swapped[1:]  # two lines, and one correction
+        parts = [part for part in self.fit.wrong if part not in swapped]
+        wrong = sum(OF_SWITCHES if is_of_switches(part) else 1 for part in parts)
+        return wrong + self.broken + self.candidate.given, self.fit.unexplained, -claimed
 
     @property
     def cost(self) -> tuple[tuple[int, int, int], int]:
@@ -73,13 +82,13 @@ class Search(NamedTuple):
     """The best of the plans that repeat no count of the bill: lines are judged by it."""
 
 
-def search(scope: Scope, catalog: Catalog, spares_apart: bool) -> Search:
+def search(scope: Scope, catalog: Catalog, required: Requirements, spares_apart: bool) -> Search:
     """The plans that explain the lines of a fabric best."""
     found = list[Explanation]()
     choices = list_servers(scope, catalog)
     runs, seen = 0, set[str]()
     for switch in islice(switches_of(scope) if choices else (), MOST_SWITCHES):
-        media = _best_links(scope, choices[0], switch, catalog, spares_apart)
+        media = _best_links(scope, choices[0], switch, catalog, required, spares_apart)
         for servers, stage in product(choices, STAGES):
             for (shape, given), links in product(stage(scope, servers, switch, catalog), media):
                 fabric = _fabric(scope, servers, switch, shape, links)
@@ -88,7 +97,9 @@ def search(scope: Scope, catalog: Catalog, spares_apart: bool) -> Search:
                     continue
                 seen.add(key)
                 runs += 1
-                if tried := _try(scope, Candidate(servers.cluster, fabric, servers, given), catalog, spares_apart):
+                if tried := _try(
+                    scope, Candidate(servers.cluster, fabric, servers, given), catalog, required, spares_apart
+                ):
                     found.append(tried)
             if any(not each.fit.wrong for each in found):
                 break
@@ -108,14 +119,16 @@ def is_of_switches(part: Part) -> bool:
     return any(slot.category == "switch" for slot in part.slots) or any(line.kind == "switch" for line in part.lines)
 
 
-def _best_links(scope: Scope, servers: Servers, switch: Plan, catalog: Catalog, spares_apart: bool) -> list[Plan]:
+def _best_links(
+    scope: Scope, servers: Servers, switch: Plan, catalog: Catalog, required: Requirements, spares_apart: bool
+) -> list[Plan]:
     """The ways to build the links that explain the most modules and cables, whatever the topology."""
     tried = list[tuple[tuple[int, int, int], int, Plan, bool]]()
     shapes = [shape for shape, _ in islice(usual_structures(scope, servers, switch, catalog), 2)]
     for at, links in enumerate(islice(links_of(scope, switch["switch"], catalog), MOST_LINKS_TRIED)):
         for shape in shapes:
             fabric = _fabric(scope, servers, switch, shape, links)
-            if found := _try(scope, Candidate(servers.cluster, fabric, servers), catalog, spares_apart):
+            if found := _try(scope, Candidate(servers.cluster, fabric, servers), catalog, required, spares_apart):
                 tried.append((found.rank, at, links, _explains_links(found)))
     tried.sort(key=lambda each: each[:2])
     kept = list[Plan]()
@@ -160,10 +173,14 @@ def _fabric(scope: Scope, servers: Servers, switch: Plan, shape: Plan, links: Pl
                 whole["gpus_per_nic"] = (
                     int(ratio) if ratio.denominator == 1 else f"{ratio.numerator}/{ratio.denominator}"
                 )
+    elif scope.role != COMPUTE and isinstance(servers.cluster.get("server"), dict):
+        whole["link"] = USUAL_LINK
     return whole
 
 
-def _try(scope: Scope, candidate: Candidate, catalog: Catalog, spares_apart: bool) -> Explanation | None:
+def _try(
+    scope: Scope, candidate: Candidate, catalog: Catalog, required: Requirements, spares_apart: bool
+) -> Explanation | None:
     built = build(candidate.plan(scope.role), catalog)
     if built is None:
         return None
@@ -174,7 +191,14 @@ def _try(scope: Scope, candidate: Candidate, catalog: Catalog, spares_apart: boo
         for line in (*scope.own, *scope.servers)
         if line.kind != "server" or line.id == candidate.cluster.get("server")
     ]
-    return Explanation(candidate, designed, fit(slots, own, scope.free, spares_apart))
+    found = fit(slots, own, scope.free, spares_apart)
+    surplus = [(*_named(part), part.off) for part in found.wrong]
+    return Explanation(candidate, designed, found, required.count_broken(each for each in surplus if each[1]))
+
+
+def _named(part: Part) -> tuple[str, str]:
+    """The kind and the id of a part; an empty id for one without."""
+    return (part.slots[0].kind, part.slots[0].id) if part.slots else (part.lines[0].kind, part.lines[0].id)
 
 
 def _size(value: Any) -> int:
