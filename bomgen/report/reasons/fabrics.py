@@ -216,15 +216,17 @@ def _other(asked: Asked, built: BuiltFabric, name: str, wanted: FabricPlan) -> O
         return Other(name, message("not-possible-or-known"))
     counts = {"switches": other.switches, "links": other.links, "modules": other.modules, "cables": other.cables}
     changes = [
-        message(f"{what}-{'more' if count > 0 else 'fewer'}", count=abs(count))
+        message(f"more-{what}" if count > 0 else f"fewer-{what}", count=abs(count))
         for what, count in counts.items()
         if count
     ]
     if other.amount:
         amount = asked.words.money(abs(other.amount), asked.report.quote.totals.currency)
         changes.append(message(f"amount-{'more' if other.amount > 0 else 'less'}", amount=amount))
-    switches = tiers_in_words(other.fabric)
-    return Other(name, message("would-take", switches=switches, changes=changes or [message("as-many-pieces")]))
+    said = changes or [message("as-many-pieces")]
+    if other.fabric.switches.value == 1:
+        return Other(name, message("would-take-one", changes=said))
+    return Other(name, message("would-take", switches=tiers_in_words(other.fabric), changes=said))
 
 
 def _size(shape: ClosShape) -> Message:
@@ -234,9 +236,9 @@ def _size(shape: ClosShape) -> Message:
 def _worse(best: ClosShape, other: ClosShape) -> Message:
     """What a shape has more of than the best: switches, else links between them."""
     if other.switches > best.switches:
-        more = message("switches-more", count=other.switches - best.switches)
+        more = message("more-switches", count=other.switches - best.switches)
     elif other.links > best.links:
-        more = message("links-more", count=other.links - best.links)
+        more = message("more-links", count=other.links - best.links)
     else:
         more = message("no-better-division")
     return message("not-best-division", more=more, shape=str(other))
@@ -282,11 +284,11 @@ def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
 def _alike(asked: Asked, switch: Switch) -> Iterator[Switch]:
     """The other switches of the catalogue of one protocol whose fastest ports are as fast."""
     rate = max(group.port_gbps.value for group in switch.groups)
-    for record in asked.catalog.all("switch"):
-        if record.id == switch.identity.id:
+    for id in asked.report.catalog.ids("switch"):
+        if id == switch.identity.id:
             continue
         try:
-            other = part_records.switch(record)
+            other = part_records.switch(asked.report.catalog.find("switch", id))
         except PlanErrors:
             continue
         if other.protocol == switch.protocol and max(group.port_gbps.value for group in other.groups) == rate:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from bomgen.catalog import part_records
+from bomgen.catalog.files import Record
 from bomgen.catalog.parts import Server
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, Given
 from bomgen.design.assembly import BuiltFabric
@@ -39,9 +41,8 @@ def _server(asked: Asked) -> Reason | None:
     gpu = cluster.gpu.identity
     because = message("because-named") if place else message("because-usual-server", gpu=named(gpu))
     others = []
-    for record in asked.catalog.records_where("server", "gpu", gpu.id):
+    for record, other in _alike(asked, gpu.id):
         if record.id != server.identity.id:
-            other = part_records.server(record)
             usual = "not-chosen-usual" if record.value("default") else "not-chosen-unusual"
             reason = message("not-chosen-by-plan" if place else usual, properties=_described(asked, other))
             others.append(Other(named(other.identity), reason))
@@ -49,6 +50,16 @@ def _server(asked: Asked) -> Reason | None:
     return Reason(
         "cluster.server", message("choice-server"), chosen, PLAN if place else DEFAULT, because, place, tuple(others)
     )
+
+
+def _alike(asked: Asked, gpu: str) -> list[tuple[Record, Server]]:
+    """The servers of the catalogue with a GPU; none where a part file that the plan does not use is wrong."""
+    try:
+        return [
+            (record, part_records.server(record)) for record in asked.report.catalog.records_where("server", "gpu", gpu)
+        ]
+    except PlanErrors:
+        return []
 
 
 def _described(asked: Asked, server: Server) -> list[str]:
@@ -93,13 +104,15 @@ def _own_ports(asked: Asked, built: BuiltFabric, server: Server) -> Message:
     """The ports that a server comes with for fabrics of a role."""
     if built.plan.role == OUT_OF_BAND:
         ports = server.bmc_ports
-        return message("management-of-own-ports", ports=ports.value) if ports else message("management-of-own-unknown")
+        return (
+            message("supplied-management-ports", ports=ports.value) if ports else message("supplied-management-unknown")
+        )
     own, what = (server.compute, "nics") if built.plan.role == COMPUTE else (server.storage, "ports")
     if own is None:
-        return message(f"{what}-of-own-unknown")
+        return message(f"supplied-{what}-unknown")
     if own.gbps is None:
-        return message(f"{what}-of-own", count=own.count.value)
-    return message(f"{what}-of-own-at", count=own.count.value, rate=asked.value(own.gbps))
+        return message(f"supplied-{what}", count=own.count.value)
+    return message(f"supplied-{what}-at", count=own.count.value, rate=asked.value(own.gbps))
 
 
 def _per_rack(asked: Asked) -> Reason | None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Identity
 from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import Language
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Derived, Figure, Given, Mark, walk
-from bomgen.core.yaml_source import Source
 from bomgen.report.result import Report
 
 PLAN, DEFAULT, RULE, SEARCH = "plan", "default", "rule", "search"
@@ -54,20 +52,17 @@ class Asked(NamedTuple):
     """What reasons are worked out from."""
 
     report: Report
-    source: Source
-    """The plan with what was laid over it."""
-    catalog: Catalog
     words: Language
     """The language that numbers in the texts are written in."""
 
     def given(self, *path: str | int) -> Mark | None:
         """The place at which the plan gives a key; None: it does not."""
-        data: Any = self.source.data
+        data: Any = self.report.source.data
         for step in path:
             if not isinstance(data, Mapping) or step not in data:
                 return None
             data = data[step]
-        return self.source.key_mark(path)
+        return self.report.source.key_mark(path)
 
     def value(self, figure: Figure) -> str:
         """A figure as a person writes it."""
