@@ -66,7 +66,7 @@ def test_a_planning_part_says_that_another_is_ordered(worked: Worked) -> None:
     links = {kind: {"module": "generic-400g"} for kind in ("server-leaf", "leaf-spine")}
     report = worked(plan({"compute": {"switch": "7060dx5-64s", "links": links}}) | {"site": {}})
     page = shown(report, "quote.md")
-    assert "planning part, to be replaced by an orderable one before the order" in page
+    assert "planning part, order number to follow" in page
     assert re.search(r"no part number \|[^|]*rack", page)
 
 
