@@ -70,9 +70,9 @@ NOT_PROVOKED = {
     "how many {} the {} takes is not known": "a warning",
     "Fewest GPUs in all, then fewest per replica": "the reason of an assumption",
     "{} has no effect, because {}": "a warning",
-    "a replica holds {} requests of {} at a time": "a warning",
+    "a replica holds {} of {} at a time": "a warning",
     "{} {} at a time, {} are needed": "a warning",
-    "{} layers make {} unequal stages": "a warning",
+    "{} {} unequal stages": "a warning",
     "the fullest GPU needs {} and has {}": "a warning, and the reason of a split",
     "{} is a planning part, one counted per link": "a warning",
     "there is no revision '{}' in this checkout; {}": "a git checkout; tests/cli/test_diff_command.py",
@@ -93,11 +93,11 @@ NOT_PROVOKED = {
     "every worksheet is hidden": "a workbook; tests/pricing/test_price_books.py",
     "'{}' is twice in the workbook": "a workbook; tests/pricing/test_price_books.py",
     "several clusters; ask for the wiring of one of them": "a mistake of a program; tests/plan/test_clusters.py",
-    "one switch has {} ports for {} endpoints; the plan asks for more tiers": "a reason of explain",
-    "; links of {} m": "a reason of explain",
+    "one switch has {} for {}; the plan asks for more tiers": "a reason of explain",
+    "{}; links of {} m": "a reason of explain",
     "{}; the fabric is to have {} of {}": "a reason of explain",
-    "{}; the fullest GPU holds {}{}": "a reason of explain",
-    "; it holds {} requests at a time": "a reason of explain",
+    "{}; the fullest GPU holds {}": "a reason of explain",
+    "{}; it holds {} at a time": "a reason of explain",
 }
 """Errors without a transcript, and why."""
 RULES_NOT_PROVOKED = {"rounding": "a search that has settled in every plan"}
