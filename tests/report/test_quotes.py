@@ -61,6 +61,19 @@ def test_alternatives_count_boxes_of_switches(worked: Worked) -> None:
     assert re.search(r"\| Switches \| 1 \| 1 \|", shown(report, "report.md"))
 
 
+@pytest.mark.parametrize(
+    ("language", "title", "other"),
+    [("en", "## Alternatives that were not chosen", "would fit as well"), ("zh", "## 未采用的备选", "也可行")],
+)
+def test_the_report_has_what_was_not_chosen(worked: Worked, language: str, title: str, other: str) -> None:
+    """A choice with its alternatives, in the language of the report; the customer's quote has none of it."""
+    report = worked(plan(FABRIC, servers=32) | {"quote": {"language": language}})
+    page = shown(report, "report.md")
+    assert title in page
+    assert other in page
+    assert title not in shown(report, "quote.md")
+
+
 def test_a_planning_part_says_that_another_is_ordered(worked: Worked) -> None:
     """On the quote a generic module has more than no part number; a rack without one has that alone."""
     links = {kind: {"module": "generic-400g"} for kind in ("server-leaf", "leaf-spine")}
