@@ -99,7 +99,7 @@ def _shown(
     if isinstance(value, str):
         return translate(place, value)
     if isinstance(value, int | Fraction):
-        number = group_digits(value, thousands) if isinstance(value, int) else str(value)
+        number = group_digits(int(value), thousands) if value == int(value) else str(value)
         one, _, other = form.partition(_FORMS)
         return (one if value == 1 else other).replace(_NUMBER, number) if form else number
     texts = [translate(place, each) for each in value]
