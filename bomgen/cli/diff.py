@@ -6,6 +6,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -183,7 +184,9 @@ def _build_side(file: PlanFile, settings: Sequence[str]) -> tuple[Side, Report]:
     with watched(file.name):
         report = work_out(file, settings)
     side = side_of(result(report), file.name, source_of(file, settings))
-    return side._replace(totals=side.totals._replace(tax_share=report.quote.totals.tax_share)), report
+    totals = side.totals._replace(tax_share=report.quote.totals.tax_share)
+    shares = {each.id: Fraction(each.share.value) for each in report.plan.quote.charges if each.share}
+    return side._replace(totals=totals, shares=shares), report
 
 
 def _unnamed(report: Report) -> Report:

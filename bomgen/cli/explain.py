@@ -55,19 +55,20 @@ def explain(
     from bomgen.core.language import language
     from bomgen.report.explain.explanation import NotKnown, explained
     from bomgen.report.explain.forms import DRAWN, INDENTED, data, lines, markdown
-    from bomgen.workflow.pipeline import find_reasons
+    from bomgen.report.reasons.topics import find_reasons
 
     file = open_one_plan(plan, root)
     report = build_report(file, settings, quiet=True)
     if report is None:
         sys.exit(WRONG_PLAN)
+    words = language("en")
     try:
         found = explained(
             report,
             path,
-            language("en"),
+            words,
             depth,
-            lambda: find_reasons(file, settings, report, path, only_why) if path or only_why else [],
+            lambda: find_reasons(report, words, path, only_why) if path or only_why else [],
             not only_why,
         )
     except NotKnown as error:

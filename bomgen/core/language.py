@@ -15,15 +15,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.core.document import Cell, Value
-from bomgen.core.messages import ENGLISH, Message, fill, read_language
+from bomgen.core.messages import ENGLISH, GROUPED, Message, fill, group_digits, read_language
 from bomgen.core.money import ANY_AMOUNT, minor_unit
 from bomgen.core.provenance import Figure
 
 SIGNIFICANT_DIGITS = 4
 BEST = "★"
 """What stands before the best value of a row."""
-GROUPED = 10**4
-"""From here on the thousands of a number stand apart; shorter ones (2048, 2026) are found by a plain search."""
 LARGE = 10**9
 """From here on a number is written with a power of ten, because its digits say nothing."""
 SMALL = Fraction(1, 10**6)
@@ -83,7 +81,8 @@ class Language(NamedTuple):
             return text
         if "/" in text.code:
             return self.records.get(text.code, text)
-        sentence = fill(self.messages[text.code], text.parameters, self._filled, self.words["list-comma"])
+        comma = self.words["list-comma"]
+        sentence = fill(self.messages[text.code], text.parameters, self._filled, comma, self.thousands)
         return _BETWEEN_IDEOGRAPHS.sub("", sentence)
 
     def _filled(self, place: str, text: str) -> str:
@@ -99,8 +98,8 @@ class Language(NamedTuple):
         return self.units.get(unit, unit)
 
     def integer(self, number: int) -> str:
-        """A whole number, its thousands apart when it is long."""
-        return self._grouped(f"{number:,}") if abs(number) >= GROUPED else str(int(number))
+        """A whole number, its thousands separated when it is long."""
+        return group_digits(number, self.thousands)
 
     def number(self, value: int | float | Fraction) -> str:
         """A number as a reader wants it: whole ones exactly, huge ones as a power of ten, others to four digits."""

@@ -25,6 +25,8 @@ from bomgen.core.yaml_source import own
 
 ENGLISH = "en"
 COMMA = ", "
+GROUPED = 10**4
+"""From here on the thousands of a number are separated; shorter ones (2048, 2026) are found by a plain search."""
 _NUMBER = "#"
 _FORMS = "|"
 Parameter = str | int | Fraction | Iterable[str]
@@ -52,7 +54,9 @@ def message(code: str, /, **parameters: Parameter) -> Message:
     kept = {
         place: value if isinstance(value, int | str | Fraction) else tuple(value) for place, value in parameters.items()
     }
-    return Message(fill(read_language(ENGLISH)["messages"][code], kept, lambda _, text: text), code, kept)
+    english = read_language(ENGLISH)
+    text = fill(english["messages"][code], kept, lambda _, text: text, thousands=english["thousands"])
+    return Message(text, code, kept)
 
 
 def record_text(text: str, *place: str) -> Message:
@@ -65,13 +69,17 @@ def fill(
     parameters: Mapping[str, Parameter],
     translate: Callable[[str, str], str],
     comma: str = COMMA,
+    thousands: str = COMMA.strip(),
 ) -> str:
-    """A sentence with its places filled; `translate` gives the text for a place and what stands in it."""
+    """A sentence with its places filled; `translate` gives the text for a place and what stands in it.
+
+    `comma` stands between the members of a list, `thousands` in long numbers.
+    """
     filled = []
     for text, place, form, _ in Formatter().parse(sentence):
         filled.append(text)
         if place:
-            filled.append(_shown(place, parameters[place], form or "", translate, comma))
+            filled.append(_shown(place, parameters[place], form or "", translate, comma, thousands))
     return "".join(filled)
 
 
@@ -80,12 +88,20 @@ def places(sentence: str) -> set[str]:
     return {place for _, place, _, _ in Formatter().parse(sentence) if place}
 
 
-def _shown(place: str, value: Parameter, form: str, translate: Callable[[str, str], str], comma: str) -> str:
+def group_digits(number: int, thousands: str) -> str:
+    """A whole number, its thousands separated when it is long."""
+    return f"{number:,}".replace(",", thousands) if abs(number) >= GROUPED else str(int(number))
+
+
+def _shown(
+    place: str, value: Parameter, form: str, translate: Callable[[str, str], str], comma: str, thousands: str
+) -> str:
     if isinstance(value, str):
         return translate(place, value)
     if isinstance(value, int | Fraction):
+        number = group_digits(int(value), thousands) if value == int(value) else str(value)
         one, _, other = form.partition(_FORMS)
-        return (one if value == 1 else other).replace(_NUMBER, str(value)) if form else str(value)
+        return (one if value == 1 else other).replace(_NUMBER, number) if form else number
     texts = [translate(place, each) for each in value]
     if form and len(texts) > 1:
         return f"{comma.join(texts[:-1])} {form} {texts[-1]}"

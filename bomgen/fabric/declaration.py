@@ -110,6 +110,8 @@ class Topology:
     """How a drawing arranges it."""
     options: Mapping[str, Any] | None = None
     """The JSON Schema of what a plan may say under its name; None: nothing."""
+    endpoints_option: str | None = None
+    """Which of its options is the number of endpoints of a leaf; None: a plan says it at `leaf.downlinks`."""
     switchless: bool = False
     """Whether it connects nodes directly: it is asked with a DirectDemand."""
     one_switch: bool = False

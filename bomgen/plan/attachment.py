@@ -82,7 +82,7 @@ def one_port_a_cage() -> int:
 
 
 def refusal(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
-    """A fabric that cannot be joined as the plan asks, at its place."""
+    """A fabric that cannot be connected as the plan asks, at its place."""
     return PlanErrors([Problem(fabric.mark, "error", message, rule, f"fabrics.{fabric.name}")])
 
 

@@ -23,7 +23,7 @@ OF_THE_SITE = ("storage", "rack", "pdu")
 MOST_CARBON = 2
 """kg of CO2 equivalent a kWh; the dirtiest coal grids have about one."""
 LAST_YEAR = 2100
-"""A quote of a later date is a slip."""
+"""A quote of a later date looks wrong."""
 
 Rule = Callable[[Plan, Source], Iterator[Problem]]
 RULES: list[Rule] = []
@@ -319,7 +319,7 @@ def fixed_leaf(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def names_of_hosts(plan: Plan, source: Source) -> Iterator[Problem]:
-    """Machines on a fabric are told apart by their names, also from what an out-of-band fabric joins by itself."""
+    """Machines on a fabric are distinguished by their names, also from those that out-of-band connects by itself."""
     for fabric in plan.fabrics:
         taken = {slug(name) for name in (MANAGED if fabric.role == OUT_OF_BAND else ())}
         given = source.data["fabrics"][fabric.name]
@@ -404,7 +404,7 @@ def real_date(plan: Plan, source: Source) -> Iterator[Problem]:
 
 @rule
 def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Exchange rates are more than nought; their dates are in the calendar, and not after the quote."""
+    """Exchange rates are more than 0; their dates are in the calendar, and not after the quote."""
     for currency, exchange in plan.quote.exchange.items():
         path = f"quote.exchange.{currency}.date"
         if not exchange.rate:
@@ -423,7 +423,7 @@ def real_rates(plan: Plan, _: Source) -> Iterator[Problem]:
 
 @rule
 def names_of_alternatives(plan: Plan, _: Source) -> Iterator[Problem]:
-    """Alternatives are told apart by their names."""
+    """Alternatives are distinguished by their names."""
     seen: set[str] = set()
     for each in plan.quote.alternatives:
         if each.name in seen:

@@ -32,7 +32,7 @@ ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
 
 SWITCHES, PDUS = "switches", "PDUs"
 MANAGED = (SWITCHES, PDUS)
-"""What an out-of-band fabric joins by itself, as its hosts are called."""
+"""What an out-of-band fabric connects by itself, as its hosts are called."""
 RACK_KINDS = ("compute", "management")
 """Racks of servers, and of everything else."""
 
@@ -301,7 +301,7 @@ class Hosts(NamedTuple):
     leaves_of: str | None = None
     """The fabric whose topmost switches they are."""
     managed: str | None = None
-    """Which of `MANAGED` they are: machines of other fabrics that this one joins by itself."""
+    """Which of `MANAGED` they are: machines of other fabrics that this one connects by itself."""
 
 
 class Uplink(NamedTuple):

@@ -8,11 +8,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen import __version__
-from bomgen.catalog.files import Record
+from bomgen.catalog.files import Catalog, Record
 from bomgen.core.diagnostics import Problem
 from bomgen.core.money import Totals, rounded
 from bomgen.core.picture import Logo
 from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, origin_text, walk
+from bomgen.core.yaml_source import Source
 from bomgen.design.assembly import Design
 from bomgen.fabric.registry import link_kinds
 from bomgen.optics.counting.uses import Chosen, ShortLinks
@@ -57,6 +58,9 @@ class Report(NamedTuple):
     content: bytes
     """The plan's bytes."""
     inputs: tuple[Input, ...]
+    source: Source
+    """The plan with everything that was laid over it; of a cluster its own part."""
+    catalog: Catalog
     design: Design
     bill: Bill
     quote: Quote

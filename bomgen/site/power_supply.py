@@ -299,7 +299,7 @@ def pdu_warnings(site: Site, rack: SuppliedRack, feeds: Figure | None) -> Iterat
     if not left:
         yield message("no-pdu-left", case=case, rack=rack.name, drawn=drawn), "redundancy"
     elif pdu and pdu.power_w and left * pdu.power_w.value < drawn:
-        carried = f"{float(left * pdu.power_w.value):g}"
+        carried = int(left * pdu.power_w.value)
         would = _fewest_pdus(site, rack, pdu.power_w)
         text = message(
             "pdus-overloaded",

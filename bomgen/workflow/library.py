@@ -119,12 +119,15 @@ class Result:
         """
         from bomgen.report.explain.explanation import NotKnown, explained
         from bomgen.report.explain.forms import text
+        from bomgen.report.reasons.topics import Reason, find_reasons
 
-        def chosen() -> list[Any]:
-            return pipeline.find_reasons(self._file, self._settings, self._report, path, False) if why and path else []
+        words = language("en")
+
+        def chosen() -> list[Reason]:
+            return find_reasons(self._report, words, path, False) if why and path else []
 
         try:
-            return text(explained(self._report, path, language("en"), depth, chosen))
+            return text(explained(self._report, path, words, depth, chosen))
         except NotKnown as error:
             raise KeyError(str(error)) from None
 

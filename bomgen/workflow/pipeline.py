@@ -23,7 +23,7 @@ from bomgen.plan.binding.bind import bind
 from bomgen.plan.clusters import split
 from bomgen.plan.types import COMPUTE, Plan
 from bomgen.pricing.alternatives import ALTERNATIVES, alternative_problems, substitutes, unused, varied, warnings_of
-from bomgen.pricing.bill import Line, cluster_path
+from bomgen.pricing.bill import Line
 from bomgen.pricing.quote import missing_rates, net_price
 from bomgen.report.result import Report
 from bomgen.sizing.cluster_size import Sizing, size
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bomgen.output.price_lists.entries import Entry
     from bomgen.pricing.books.book import PriceBook
     from bomgen.pricing.margin import Margin
-    from bomgen.report.reasons.topics import Reason
     from bomgen.workflow.lock import Books, Lock
 
 __all__ = [
@@ -43,7 +42,6 @@ __all__ = [
     "check_plan",
     "compute_fabric",
     "compute_margin",
-    "find_reasons",
     "list_cables",
     "list_unpriced_parts",
     "lock_result",
@@ -267,30 +265,6 @@ def _numbers(catalog: Catalog, kind: str, id: str) -> list[str]:
     """The part numbers of a part, in lower case."""
     record = catalog.find_original(kind, id)
     return [str(number).lower() for key in ("part_number", "ordering_number") if (number := record.value(key))]
-
-
-def find_reasons(
-    file: PlanFile, settings: Sequence[str], report: Report, path: str | None = None, wide: bool = True
-) -> list[Reason]:
-    """Why what stands at a path of a result was chosen, and why not otherwise; without a path all that was chosen.
-
-    `wide`: also the reasons for what lies below the path.
-    """
-    from bomgen.core.language import language
-    from bomgen.report.reasons.topics import Asked, reasons
-
-    source = source_of(file, settings)
-    catalog, found = catalog_of(file, source), list["Reason"]()
-    for (name, each), own in zip(split(source), report.each_cluster, strict=True):
-        place = "".join(f"{step}." for step in cluster_path(name))
-        inner = None if path is None or place.startswith(f"{path}.") else path.removeprefix(place)
-        if name and inner == path and path is not None:
-            if not path.startswith(f"{name}."):
-                continue
-            inner = path.removeprefix(f"{name}.")
-        about = reasons(Asked(own, each, catalog, language("en")), inner, wide)
-        found += [reason._replace(subject=f"{place}{reason.subject}") for reason in about]
-    return found
 
 
 def compute_fabric(report: Report) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def build_report(
     progress.stage("checks")
     racked = any(designed.facility.racks for designed in designs)
     found = [
-        _cluster_report(file, each, designed, problems, billed, priced, books, racked)
+        _cluster_report(file, each, catalog, designed, problems, billed, priced, books, racked)
         for (_, each), designed, problems in zip(clusters, designs, warned, strict=True)
     ]
     inputs = [*(Input(name, content) for name, content in source.files), *inputs]
@@ -133,6 +133,7 @@ def _designed(plan: Plan, catalog: Catalog, books: Sequence[PriceBook]) -> Desig
 def _cluster_report(
     file: PlanFile,
     source: Source,
+    catalog: Catalog,
     designed: Design,
     warned: Sequence[Problem],
     billed: Bill,
@@ -166,6 +167,8 @@ def _cluster_report(
         plan_file=file.name,
         content=file.content,
         inputs=(),
+        source=source,
+        catalog=catalog,
         design=designed,
         bill=own_bill,
         quote=own,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from string import Formatter
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from bomgen.core.document import Cell, Value
 from bomgen.core.language import Language, language
+from bomgen.core.messages import message
 from bomgen.core.resources import BrokenInstallation, folder
 from bomgen.core.yaml_source import read
 
@@ -126,3 +128,20 @@ def test_a_key_of_the_programs_own_data_stands_once() -> None:
     """The loader of trusted files refuses a key that stands twice, as that of plans does."""
     with pytest.raises(ValueError, match="duplicated"):
         read("a: 1\nb: 2\na: 3\n", "words.yaml", trusted=True)
+
+
+def test_units_of_formulas_are_singular_behind_one() -> None:
+    """Every unit that is a plural has a singular in English: `1 tier`, `1 torus`."""
+    files = (Path(__file__).parents[2] / "bomgen").rglob("*.py")
+    units = {unit for file in files for unit in re.findall(r'@formula\(\s*"([a-z-]+s|tori)"', file.read_text("utf-8"))}
+    uncounted = {"words", "epochs", "bytes"}
+    assert {"tiers", "fabrics", "tori"} <= units
+    assert [unit for unit in sorted(units - uncounted) if ENGLISH.value(1, unit) == f"1 {unit}"] == []
+
+
+def test_whole_numbers_in_messages_have_separators() -> None:
+    """Long ones as everywhere: `28,600 W`; years and short counts have none."""
+    text = message("rack-sized", units=48, watts=28600)
+    assert str(text) == "rack, 48 U, 28,600 W"
+    assert "28,600 W" in CHINESE.message(text)
+    assert str(message("rack-sized", units=48, watts=9600)) == "rack, 48 U, 9600 W"

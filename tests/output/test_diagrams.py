@@ -173,7 +173,7 @@ def test_grid_of_nodes() -> None:
     assert len(list(root.iter(f"{SVG}circle"))) == 3 * 4
     assert len(list(root.iter(f"{SVG}path"))) == 4 + 3
     texts = _texts(fabric_svg(FABRICS["torus"], "compute", ENGLISH))
-    assert {"Torus 16 × 16 × 16", "4096 nodes", "6 per node", "ends joined in x, y, z"} <= set(texts)
+    assert {"Torus 16 × 16 × 16", "4096 nodes", "6 per node", "ends connected in x, y, z"} <= set(texts)
     assert not list(_read(fabric_svg(FABRICS["mesh"], "compute", ENGLISH)).iter(f"{SVG}path"))
 
 

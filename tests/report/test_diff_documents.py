@@ -186,6 +186,45 @@ def test_pieces_left_over_are_listed_and_not_paid_for() -> None:
     assert [(each.part, each.pieces) for each in found.free] == [("b", 4)]
 
 
+def test_charges_of_an_expansion_with_a_smaller_network_are_those_of_the_order(written: Written) -> None:
+    """Nothing is negative on the quote: freight and support follow what is bought, spine switches are left over.
+
+    By hand, in USD: 4 servers, 16 NICs, 16 modules, a rack and 3 PDUs at their net prices are 850 378.00; freight is
+    1.5 % of it, support 4 % rounded and for 3 years; a rack is installed for 1800; 32 GPUs take 250 a year for 3 years.
+    """
+    arguments = (QUOTE, QUOTE, "--set-new", "fabrics.compute.oversubscription=2", "--set-new", "cluster.servers=260")
+    data = json.loads(written("json", *arguments))["expansion"]
+    services = [Decimal("12755.67"), Decimal("1800"), 3 * Decimal("34015.12"), 32 * 3 * Decimal(250)]
+    assert (Decimal(data["amount"]), Decimal(data["charges"])) == (Decimal("850378.00"), sum(services))
+    assert any(row["category"] == "switch" for row in data["free"])
+    assert Decimal(str(named(written("xlsx", *arguments), "bom_net"))) == Decimal("850378.00") + sum(services)
+    discount = "-2,280.00"
+    assert set(re.findall(r"[-−]\s?\d[\d,]*\.\d\d", seen(written("html", *arguments)))) == {discount}
+
+
+def test_charges_that_fall_are_not_credited() -> None:
+    """Fewer racks to install and a lower lump sum come to nothing; one that rises to the rise."""
+    cluster = {"gpu": "g", "server": "s"}
+    old = side(
+        line("a", 2, "100.00"),
+        line("install", 5, "10.00", category="service"),
+        line("lump", 1, "70.00", category="service"),
+        line("freight", 1, "8.00", category="service"),
+        cluster={**cluster, "gpus": 16, "servers": 2},
+    )
+    new = side(
+        line("a", 3, "100.00"),
+        line("install", 3, "10.00", category="service"),
+        line("lump", 1, "60.00", category="service"),
+        line("freight", 1, "9.50", category="service"),
+        cluster={**cluster, "gpus": 24, "servers": 3},
+    )
+    found = compare(old, new).expansion
+    assert found
+    assert found.charges == Decimal("1.50")
+    assert all(each.amount is not None and each.amount >= 0 for each in found.charged)
+
+
 @pytest.mark.parametrize("form", ["html", "xlsx"])
 @pytest.mark.parametrize("arguments", [expanded("priced"), (QUOTE, QUOTE, "--set-new", "quote.tax=10%")])
 def test_equal_differences_give_equal_bytes(form: str, arguments: tuple[str, ...], written: Written) -> None:

@@ -18,10 +18,10 @@ from bomgen.core.language import language
 from bomgen.report.explain.explanation import Node, NotKnown, explained
 from bomgen.report.explain.forms import INDENTED, lines, markdown, text, to_data
 from bomgen.report.metrics import dotted
-from bomgen.report.reasons.topics import Reason
+from bomgen.report.reasons.topics import Reason, find_reasons
 from bomgen.report.result import Report, numbers_of, result
 from bomgen.workflow.inputs import PlanFile, open_plan
-from bomgen.workflow.pipeline import find_reasons, work_out
+from bomgen.workflow.pipeline import work_out
 
 ROOT = Path(__file__).parents[2]
 WORDS = language("en")
@@ -43,7 +43,7 @@ def planned(folder: Path, **plan: Any) -> tuple[PlanFile, Report]:
 
 def why(made: tuple[PlanFile, Report], path: str) -> Reason:
     """The one reason for a subject."""
-    found = [each for each in find_reasons(made[0], (), made[1], path) if each.subject == path]
+    found = [each for each in find_reasons(made[1], WORDS, path) if each.subject == path]
     assert len(found) == 1
     return found[0]
 
@@ -180,7 +180,7 @@ def test_no_division_of_ports_is_smaller_than_the_one_taken(name: str) -> None:
     """The fabric that is built is the first of the search, and every runner-up has more of something."""
     made = worked(name)
     for built in made[1].design.fabrics:
-        for reason in find_reasons(*made[:1], (), made[1], f"fabrics.{built.plan.name}.ports.leaf.up"):
+        for reason in find_reasons(made[1], WORDS, f"fabrics.{built.plan.name}.ports.leaf.up"):
             if not reason.subject.endswith("leaf.up") or not reason.others:
                 continue
             planes = built.plan.planes.value
@@ -297,13 +297,13 @@ def test_splits_that_do_not_fit_are_named() -> None:
 @pytest.mark.parametrize("plan", sorted((ROOT / "plans").glob("*.yaml")), ids=lambda plan: plan.stem)
 def test_every_plan_has_its_reasons(plan: Path) -> None:
     """Everything that was chosen has a reason, and every line of parts finds at least one."""
-    file, report = worked(plan.stem)
-    found = find_reasons(file, (), report)
+    _, report = worked(plan.stem)
+    found = find_reasons(report, WORDS)
     assert all(each.chosen and each.because and each.by in ("plan", "default", "rule", "search") for each in found)
     assert len({each.subject for each in found}) == len(found)
     for line in report.quote.lines:
         if line.line.category in ("server", "switch", "transceiver", "cable") and line.line.role != "panel":
-            assert find_reasons(file, (), report, line.line.id, False), line.line.id
+            assert find_reasons(report, WORDS, line.line.id, False), line.line.id
 
 
 def test_the_command_shows_a_line_with_its_reasons(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,38 @@ def test_machines_are_called_as_given(worked: Worked) -> None:
     page = shown(worked(plan({"compute": {**FABRIC["compute"], "hosts": hosts}})), "report.md")
     assert "Login" in page
     assert "login-transfer:" not in page
+
+
+def test_alternatives_count_boxes_of_switches(worked: Worked) -> None:
+    """Line cards and power supplies fill a chassis: one 7808R3 with its cards is one switch, and so are two QM9700."""
+    given = plan({"compute": {"topology": "single-switch", "switch": "7808r3"}}) | {
+        "quote": {"alternatives": [{"name": "four racks", "set": {"cluster.servers": 9}}]}
+    }
+    report = worked(given)
+    assert sum(line.pieces for line in report.bill.lines if line.category == "switch") > 1
+    assert re.search(r"\| Switches \| 1 \| 1 \|", shown(report, "report.md"))
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "other"),
+    [("en", "## Alternatives that were not chosen", "would fit as well"), ("zh", "## 未采用的备选", "也可行")],
+)
+def test_the_report_has_what_was_not_chosen(worked: Worked, language: str, title: str, other: str) -> None:
+    """A choice with its alternatives, in the language of the report; the customer's quote has none of it."""
+    report = worked(plan(FABRIC, servers=32) | {"quote": {"language": language}})
+    page = shown(report, "report.md")
+    assert title in page
+    assert other in page
+    assert title not in shown(report, "quote.md")
+
+
+def test_a_planning_part_says_that_another_is_ordered(worked: Worked) -> None:
+    """On the quote a generic module has more than no part number; a rack without one has that alone."""
+    links = {kind: {"module": "generic-400g"} for kind in ("server-leaf", "leaf-spine")}
+    report = worked(plan({"compute": {"switch": "7060dx5-64s", "links": links}}) | {"site": {}})
+    page = shown(report, "quote.md")
+    assert "planning part, order number to follow" in page
+    assert re.search(r"no part number \|[^|]*rack", page)
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "Power at least"), ("zh", "功率至少")])

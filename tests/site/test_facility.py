@@ -77,7 +77,7 @@ def test_racks_and_pdus_of_the_superpod(built: Built) -> None:
 def test_racks_without_parts_keep_their_lines(built: Built) -> None:
     """Any rack of that height, and any PDU."""
     lines = {line["id"]: line for line in built(plan(four()))["lines"]}
-    assert (lines["rack.compute"]["part"], lines["rack.compute"]["description"]) == ("rack", "rack, 48 U, 41000 W")
+    assert (lines["rack.compute"]["part"], lines["rack.compute"]["description"]) == ("rack", "rack, 48 U, 41,000 W")
     assert (lines["pdu.management"]["part"], lines["pdu.management"]["description"]) == ("pdu", "rack PDU")
 
 
@@ -104,7 +104,7 @@ def test_cooling_bounds_servers_of_a_rack(built: Built, worked: Worked) -> None:
     assert built(plan(four()))["site"]["servers_per_rack"] == 4
     assert built(plan(four(rack={"cooling": "30 kW"})))["site"]["servers_per_rack"] == 2
     by_hand = worked(plan(four(rack={"cooling": "30 kW"}, servers_per_rack=4)))
-    assert rules(by_hand, "rack-cooling") == ["4 servers give off up to 40800 W; 30000 W per rack are cooled"]
+    assert rules(by_hand, "rack-cooling") == ["4 servers give off up to 40,800 W; 30,000 W per rack are cooled"]
     assert result(by_hand)["site"]["servers_per_rack"] == 4
 
 
@@ -219,7 +219,7 @@ def test_one_of_three_pdus_may_be_lost(worked: Worked) -> None:
     assert rules(strong, "redundancy") == []
     weak = rules(worked(plan(four(rack={"pdu": PDU}))), "redundancy")
     assert weak == [
-        "with 1 of 3 feeds lost (n+1) 2 of 3 PDUs carry 34600 W of a compute rack, which draws 40800 W: 4 PDUs are "
+        "with 1 of 3 feeds lost (n+1) 2 of 3 PDUs carry 34,600 W of a compute rack, which draws 40,800 W: 4 PDUs are "
         "enough"
     ]
     assert rules(worked(plan(four(rack={"pdu": PDU}, redundancy="n"))), "redundancy") == []
@@ -252,10 +252,10 @@ def test_management_racks_are_fed_too(worked: Worked) -> None:
     """
     weak = worked(stored({"name": "P", "power": "1 kW"}))
     [message] = [each for each in rules(weak, "redundancy") if "management" in each]
-    assert message.endswith("1 of 2 PDUs carry 1000 W of management rack 3, which draws 12720 W: 26 PDUs are enough")
+    assert message.endswith("1 of 2 PDUs carry 1000 W of management rack 3, which draws 12,720 W: 26 PDUs are enough")
     low = worked(stored({"name": "P", "power": "1 kW", "rack_units": 2}))
     [message] = [each for each in rules(low, "redundancy") if "management" in each]
-    assert message.endswith("12720 W: use a larger PDU or more racks")
+    assert message.endswith("12,720 W: use a larger PDU or more racks")
     strong = worked(stored({"name": "P", "power": "30 kW"}))
     assert [each for each in rules(strong, "redundancy") if "management" in each] == []
 

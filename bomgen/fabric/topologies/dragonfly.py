@@ -445,4 +445,5 @@ TOPOLOGY = Topology(
     connect=connect,
     arrangement=SwitchGroups(LOCAL.name, GROUPS, SIZE, SMALL, SMALL_SIZE),
     options=OPTIONS,
+    endpoints_option="p",
 )

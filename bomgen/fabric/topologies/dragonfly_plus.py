@@ -257,4 +257,5 @@ TOPOLOGY = Topology(
     connect=connect,
     arrangement=TierRows("dragonfly-group"),
     options=OPTIONS,
+    endpoints_option="p",
 )

@@ -28,6 +28,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, Severity
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, require
 from bomgen.fabric.line_cards import FittedTier
+from bomgen.fabric.registry import topology
 from bomgen.fabric.types import Fabric, Fitted, Links
 from bomgen.optics.compatibility import SERVER, Cage, Unbuildable, adapter_for
 from bomgen.optics.counting.by_leaf import (
@@ -607,10 +608,11 @@ class _Builder:
         if not kind.separate:
             return f"{error}: parts that differ share no cage; use one module for all its links, or fewer links"
         names = " and ".join(group.lower.name for group in kind.separate)
+        option, fewer = topology(self.fabric.topology).endpoints_option, tier.down.value - 1
+        key = f"{self.fabric.topology}: {{{option}: {fewer}}}" if option else f"{tier.name}: {{downlinks: {fewer}}}"
         return (
             f"links of {names} need other parts than the servers, and a cage takes one kind: too few cages on a "
-            f"{tier.name}; name one module for both, or leave ports free with "
-            f"`{tier.name}: {{downlinks: {tier.down.value - 1}}}`"
+            f"{tier.name}; name one module for both, or leave ports free with `{key}`"
         )
 
     def _problem(self, spec: LinkSpec, severity: Severity, message: str, rule: str, kind: str) -> None:

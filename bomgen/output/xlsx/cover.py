@@ -106,7 +106,7 @@ def _headline(sheet: Sheet, numbers: Sequence[tuple[str, Cell]]) -> None:
         form = number_format(cell.value, cell.unit, language, named=False)
         sheet.explain(sheet.put(2, cell.value, NUMBER, form), cell)
         named = is_prefixed(cell.value, cell.unit)
-        sheet.put(len(columns), "" if named else language.unit(cell.unit), TEXT)
+        sheet.put(len(columns), "" if named else language.unit(cell.unit, cell.value), TEXT)
         sheet.row += 1
     sheet.row += 1
 

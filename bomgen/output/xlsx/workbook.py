@@ -147,7 +147,7 @@ def _step(sheet: Sheet, columns: Sequence[Column], step: Step) -> None:
     sheet.put(2, step.name, TEXT._replace(indent=min(step.depth, _MAX_INDENT)))
     cells = (
         Cell(step.value, step.unit),
-        Cell(sheet.book.language.unit(step.unit)),
+        Cell(sheet.book.language.unit(step.unit, step.value)),
         Cell(step.origin),
         Cell(step.expression),
     )

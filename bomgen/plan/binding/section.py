@@ -60,7 +60,7 @@ class PlanSection(NamedTuple):
         self.problems.append(Problem(self.value_mark(key), "error", message, rule, dotted))
 
     def figure(self, key: str, unit: str, assumption: str | None = None, zero: bool = False) -> Figure | None:
-        """The quantity at a key, else the assumption named, else None; `zero` says that nought is allowed."""
+        """The quantity at a key, else the assumption named, else None; `zero` says that 0 is allowed."""
         raw = self.data.get(key)
         if raw is None:
             return None if assumption is None else self.catalog.assumption(assumption)

@@ -12,7 +12,10 @@ from bomgen.pricing.breakdown import category_amounts
 from bomgen.report.chapters.writer import Writer
 from bomgen.report.result import Report
 
-COUNTED = ("switch", "transceiver", "cable")
+SWITCH = "switch"
+BOXES = "switches"
+"""The key of bom.json that has the numbers of switches."""
+COUNTED = (SWITCH, "transceiver", "cable")
 """Categories whose pieces stand beside their money."""
 
 
@@ -88,16 +91,17 @@ def _pieces(writer: Writer, named: list[tuple[str, Report]]) -> Table:
     )
     reports = [writer.report, *(other for _, other in named)]
     rows = [
-        Row(
-            (
-                Cell(writer.word(f"category-{category}")),
-                *(Cell(sum(line.pieces for line in each.bill.lines if line.category == category)) for each in reports),
-            )
-        )
+        Row((Cell(writer.word(f"category-{category}")), *(Cell(_count(each, category)) for each in reports)))
         for category in COUNTED
     ]
     shown = tuple(row for row in rows if any(cell.value for cell in row.cells[1:]))
     return Table("alternatives-pieces", writer.word("table-alternatives-pieces"), columns, shown)
+
+
+def _count(report: Report, category: str) -> int:
+    """Pieces of a category; of switches the boxes, without the line cards and power supplies of a chassis."""
+    lines = (line for line in report.bill.lines if line.category == category)
+    return sum(line.pieces for line in lines if category != SWITCH or BOXES in (line.path or "").split(".")[-2:])
 
 
 def _changes(writer: Writer, number: int, name: str, other: Report) -> Table:

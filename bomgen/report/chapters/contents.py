@@ -12,6 +12,7 @@ from bomgen.core.language import Language
 from bomgen.report.chapters import (
     alternatives,
     build,
+    choices,
     costs,
     evidence,
     money,
@@ -129,6 +130,7 @@ def _sections(
             serving.serving(cluster),
             sizing.sizing(cluster),
             build.network(cluster, drawings.get(name, ())),
+            choices.choices(cluster),
             storage.storage(cluster),
             site.site(cluster),
             racks.racks(cluster, of_racks.get(name, ())),

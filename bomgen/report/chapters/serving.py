@@ -57,7 +57,7 @@ def _estimate(writer: Writer) -> Table:
         if ends[0] not in writer.numbers:
             continue
         low, high = (writer.cell(end) for end in (reversed(ends) if name == "gpus_required" else ends))
-        unit = Cell(writer.language.unit(writer.numbers[path].unit))
+        unit = Cell(writer.language.unit(high.unit, high.value))
         rows.append(Row((Cell(writer.label(path)), low, writer.cell(path), high, unit)))
     return Table("serving-estimate", writer.word("table-serving-estimate"), columns, tuple(rows))
 

@@ -175,7 +175,7 @@ class Writer:
             if path[: len(prefix)] == prefix and not any(path[: len(other)] == other for other in skip):
                 value = self.cell(path)
                 named = figure.unit in ("share", MONEY) or is_prefixed(value.value, figure.unit)
-                unit = "" if named else self.language.unit(figure.unit)
+                unit = "" if named else self.language.unit(figure.unit, value.value)
                 yield Row((Cell(self.label(path)), value, Cell(unit), Cell(self.origin(figure))))
 
     def table(self, id: str, rows: tuple[Row, ...]) -> Table:

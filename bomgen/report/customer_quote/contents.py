@@ -258,7 +258,9 @@ def _count_pieces(lines: Iterable[QuotedLine]) -> int | Fraction:
 
 
 def _part_number(line: QuotedLine, language: Language) -> str:
-    return line.part_number or (language.word("no-part-number") if not line.charge else "")
+    if line.part_number or line.charge:
+        return line.part_number or ""
+    return language.word("planning-part" if line.planning else "no-part-number")
 
 
 def _sum(lines: Sequence[QuotedLine], currency: str) -> Cell:

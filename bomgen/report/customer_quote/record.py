@@ -70,6 +70,8 @@ class QuotedLine(NamedTuple):
     in_stock: bool
     counted: bool
     """Whether the totals count it: parts that others require and that have no price are listed only."""
+    planning: bool = False
+    """Whether the part stands for any that fits, so that another is ordered in its place."""
 
     @property
     def pieces(self) -> int | Fraction:
@@ -256,6 +258,7 @@ def _line(writer: Writer, priced: QuoteLine, counted: bool) -> QuotedLine:
         share_of_hardware=Fraction(share.value) if share else None,
         in_stock=line.in_stock,
         counted=counted,
+        planning=line.identity is not None and line.identity.generic,
     )
 
 

@@ -29,7 +29,7 @@ class Ordered(NamedTuple):
 
 
 class OrderedLine(NamedTuple):
-    """Pieces of a line of the new bill that are ordered, or how much more a charge comes to."""
+    """Pieces of a line of the new bill that are ordered, or what a charge comes to for the order."""
 
     item: Item
     pieces: int
@@ -48,13 +48,13 @@ class Expansion(NamedTuple):
     unpriced: int
     """Parts of the order without a price."""
     charges: Decimal
-    """How much more freight, installation, support and software come to."""
+    """What freight, installation, support and software come to for what is ordered."""
     tax: Decimal
     """On the order and its charges, at the new share."""
     lines: tuple[OrderedLine, ...]
     """The same order line by line, in the order of the new bill."""
     charged: tuple[OrderedLine, ...]
-    """The charges that change, with how much more each comes to."""
+    """The charges of the order: shares of what is ordered, and what is charged by the piece for more pieces."""
 
 
 def is_expansion(old: Side, new: Side, names: Names) -> bool:
@@ -95,8 +95,9 @@ def expansion(new: Side, pairs: Sequence[Pair]) -> Expansion:
         elif pieces < 0:
             given = [pair.item for pair in found if pair.pieces < 0]
             free.append(_row(given, -pieces, None))
-    charged = tuple(_charged(pair) for pair in pairs if pair.item.category in CHARGED)
-    amount, charges = (_sum(row.amount for row in rows) for rows in (lines, charged))
+    amount = _sum(row.amount for row in lines)
+    charged = tuple(_charge(new, pair, amount) for pair in pairs if pair.item.category in CHARGED)
+    charges = _sum(row.amount for row in charged)
     places = {item.id: at for at, item in enumerate(new.items)}
     return Expansion(
         order=tuple(order),
@@ -110,11 +111,32 @@ def expansion(new: Side, pairs: Sequence[Pair]) -> Expansion:
     )
 
 
-def _charged(pair: Pair) -> OrderedLine:
-    """How much more a charge comes to; unknown where it has no price now."""
-    before, after = (item.amount if item else Decimal(0) for item in (pair.old, pair.new))
-    more = None if after is None else ANY_AMOUNT.subtract(after, before or Decimal(0))
-    return OrderedLine(pair.item, pair.pieces, more)
+def _charge(new: Side, pair: Pair, ordered: Decimal) -> OrderedLine:
+    """What a charge comes to for an order of hardware; unknown where it has no price now.
+
+    A share is one of what is ordered. More pieces are charged at the new price, as parts are. Otherwise it is what the
+    charge comes to more than before, and nothing where that is less: what is no longer needed is left over, and a
+    seller credits neither it nor the services for it.
+    """
+    item = pair.new
+    if item is None:
+        return OrderedLine(pair.item, 0, Decimal(0))
+    if item.amount is None:
+        return OrderedLine(item, pair.pieces, None)
+    currency = new.totals.currency
+    if share := new.shares.get(item.id):
+        unit_price = rounded(share * Fraction(ordered), currency)
+        return OrderedLine(item, item.pieces, _net(item, item.pieces, unit_price, currency))
+    if pair.pieces > 0 and item.unit_price is not None:
+        return OrderedLine(item, pair.pieces, _net(item, pair.pieces, item.unit_price, currency))
+    before = (pair.old.amount if pair.old else None) or Decimal(0)
+    more = ANY_AMOUNT.subtract(item.amount, before) if pair.pieces == 0 else Decimal(0)
+    return OrderedLine(item, max(pair.pieces, 0), max(more, Decimal(0)))
+
+
+def _net(item: Item, pieces: int, unit_price: Decimal, currency: str) -> Decimal:
+    """What pieces of a line come to after its discount."""
+    return rounded(pieces * Fraction(unit_price) * (1 - Fraction(item.discount)), currency)
 
 
 def _part(item: Item) -> Hashable:
@@ -130,10 +152,8 @@ def _take(found: Sequence[Pair], pieces: int, currency: str) -> Iterator[Ordered
         if pair.new is None or taken <= 0:
             continue
         pieces -= taken
-        amount = None
-        if pair.new.unit_price is not None:
-            left = 1 - Fraction(pair.new.discount)
-            amount = rounded(taken * Fraction(pair.new.unit_price) * left, currency)
+        price = pair.new.unit_price
+        amount = None if price is None else _net(pair.new, taken, price, currency)
         yield OrderedLine(pair.new, taken, amount)
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
@@ -123,6 +124,8 @@ class Side(NamedTuple):
     """Of a plan its keys."""
     clusters: tuple[str, ...] = ()
     """The names of several."""
+    shares: Mapping[str, Fraction] = MappingProxyType({})
+    """Of a plan what share of the hardware a charge is, by the id of its line; a bom.json does not say it."""
 
 
 def bill_in(content: bytes, name: str) -> dict[str, Any] | None:

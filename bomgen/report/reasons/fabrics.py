@@ -9,6 +9,7 @@ from functools import partial
 from bomgen.catalog import part_records
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible, PlanErrors
+from bomgen.core.messages import ENGLISH, Message, message
 from bomgen.core.provenance import Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.clos.formulas import divisors
@@ -29,7 +30,6 @@ from bomgen.report.reasons.types import (
     Reason,
     Topic,
     chosen_by,
-    counted,
     named,
 )
 
@@ -37,8 +37,7 @@ SHOWN = 5
 """Runners-up that are named: the nearest say the most."""
 STEP = 2
 """From a rate of links to the next."""
-_WORDS = {1: "one tier", 2: "two tiers"}
-_MORE = "three tiers"
+_TIERS = {1: "one-tier", 2: "two-tiers", 3: "three-tiers"}
 
 
 def topics(asked: Asked) -> Iterator[Topic]:
@@ -66,9 +65,10 @@ def topics(asked: Asked) -> Iterator[Topic]:
 
 
 def _topology(asked: Asked, built: BuiltFabric) -> Reason:
-    by, place, because = chosen_by(built.plan.topology)
+    by, place, because = chosen_by(asked, built.plan.topology)
     name = asked.words.value(built.plan.topology.value, "word")
-    return Reason(f"fabrics.{built.plan.name}.topology", name, by, because, place)
+    title = message("choice-topology", fabric=built.plan.name)
+    return Reason(f"fabrics.{built.plan.name}.topology", title, name, by, because, place)
 
 
 def _dealt(asked: Asked, built: BuiltFabric) -> tuple[Demand, Figure | None] | None:
@@ -93,29 +93,37 @@ def _tiers(asked: Asked, built: BuiltFabric) -> Reason | None:
     switches = sum(tier.count.value for tier in built.fabric.tiers)
     return Reason(
         f"fabrics.{built.plan.name}.tiers",
-        f"{_tiers_word(taken)}, {counted(switches, 'switch')}",
+        message("choice-tiers", fabric=built.plan.name),
+        message("chosen-tiers", tiers=_tiers_word(taken), switches=switches),
         PLAN if by_plan else RULE,
-        "the plan says so" if by_plan else f"the fewest tiers that carry {wanted} endpoints",
+        message("because-plan") if by_plan else message("because-fewest-tiers", endpoints=wanted),
         place,
-        tuple(_other_tiers(each, wanted) for each in tried if each.tiers != taken),
+        tuple(_other_tiers(asked, each, wanted) for each in tried if each.tiers != taken),
     )
 
 
-def _tiers_word(tiers: int) -> str:
-    return _WORDS.get(tiers, _MORE)
+def _tiers_word(tiers: int) -> Message:
+    return message(_TIERS[tiers])
 
 
-def _other_tiers(tried: Tried, wanted: int) -> Other:
+def _other_tiers(asked: Asked, tried: Tried, wanted: int) -> Other:
     name = _tiers_word(tried.tiers)
     if tried.lacks:
-        return Other(name, f"cannot be built: {tried.lacks}")
+        return Other(name, _impossible(asked, tried.lacks))
     if tried.shape:
-        return Other(name, f"would fit as well, with {_size(tried.shape)}: {tried.shape}")
+        return Other(name, message("not-fewest-tiers", size=_size(tried.shape), shape=str(tried.shape)))
     if tried.tiers == 1 and tried.reach >= wanted:
-        return Other(name, f"one switch has {tried.reach} ports for {wanted} endpoints; the plan asks for more tiers")
+        return Other(name, message("not-one-switch", ports=tried.reach, endpoints=wanted))
     if tried.reach:
-        return Other(name, f"reach {tried.reach} endpoints at most, {wanted} are wanted")
-    return Other(name, "with what the plan fixes, up-links do not spread evenly")
+        return Other(name, message("not-reaching", reached=tried.reach, endpoints=wanted))
+    return Other(name, message("not-even"))
+
+
+def _impossible(asked: Asked, why: str) -> Message:
+    """That something cannot be built, and why, unless that is said in another language only."""
+    if isinstance(why, Message) or asked.words.code == ENGLISH:
+        return message("not-possible-because", reason=why)
+    return message("not-possible")
 
 
 def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
@@ -131,13 +139,12 @@ def _division(asked: Asked, built: BuiltFabric) -> Reason | None:
     fixed = asked.given("fabrics", built.plan.name, "leaf", "uplinks")
     return Reason(
         f"fabrics.{built.plan.name}.ports.leaf.up",
-        f"{leaf.down.value} ports down and {leaf.up.value} up: {_size(best)}",
+        message("choice-division", fabric=built.plan.name),
+        message("chosen-division", down=leaf.down.value, up=leaf.up.value, size=_size(best)),
         PLAN if fixed else SEARCH,
-        "the plan fixes the up-links"
-        if fixed
-        else "of all divisions of a leaf's ports the one with the fewest switches, then split servers, then links",
+        message("because-uplinks-given" if fixed else "because-best-division"),
         fixed,
-        tuple(Other(f"{each.down} down and {each.up} up", _worse(best, each)) for each in others[:SHOWN]),
+        tuple(Other(message("division", down=each.down, up=each.up), _worse(best, each)) for each in others[:SHOWN]),
     )
 
 
@@ -157,11 +164,10 @@ def _rate(asked: Asked, built: BuiltFabric, links: Links) -> Reason | None:
         found.append(_other(asked, built, f"{rate}G", built.plan._replace(links=specs)))
     return Reason(
         f"fabrics.{built.plan.name}.links.{links.kind}",
-        f"{links.count.value} links of {taken.value}G",
+        message("choice-rate", fabric=built.plan.name, links=links.kind),
+        message("chosen-rate", links=links.count.value, rate=taken.value),
         PLAN if place else RULE,
-        "the plan says so"
-        if place
-        else "the cheapest rate that keeps the ratio and has known parts, that of the NICs where two cost the same",
+        message("because-plan" if place else "because-cheapest-rate"),
         place,
         tuple(found),
     )
@@ -178,12 +184,13 @@ def _rails_per_leaf(asked: Asked, built: BuiltFabric) -> Reason | None:
     for each in divisors(int(ports.value)):
         if each != taken.value:
             wanted = built.plan._replace(rails_per_leaf=Figure(each, taken.unit, ports.origin))
-            found.append(_other(asked, built, f"{each} rails a leaf", wanted))
+            found.append(_other(asked, built, message("count-rails", rails=each), wanted))
     return Reason(
         f"fabrics.{built.plan.name}.rails_per_leaf",
-        counted(int(taken.value), "rail"),
+        message("choice-rails", fabric=built.plan.name),
+        message("chosen-rails", rails=int(taken.value)),
         PLAN if place else RULE,
-        "the plan says so" if place else "the fewest switches, then the fewest links between them",
+        message("because-plan" if place else "because-fewest-switches"),
         place,
         tuple(found),
     )
@@ -191,39 +198,50 @@ def _rails_per_leaf(asked: Asked, built: BuiltFabric) -> Reason | None:
 
 def _build_out(asked: Asked, built: BuiltFabric) -> Reason | None:
     """Whether what serves nobody is bought, and what the other way would take."""
-    by, place, because = chosen_by(built.plan.build_out)
+    by, place, because = chosen_by(asked, built.plan.build_out)
+    taken, title = (
+        asked.words.value(built.plan.build_out.value, "word"),
+        message("choice-build-out", fabric=built.plan.name),
+    )
     other = {"exact": "full", "full": "exact"}[str(built.plan.build_out.value)]
     wanted = built.plan._replace(build_out=Figure(other, "word", built.plan.build_out.origin))
-    others = (_other(asked, built, other, wanted),)
-    return Reason(f"fabrics.{built.plan.name}.build_out", str(built.plan.build_out.value), by, because, place, others)
+    others = (_other(asked, built, asked.words.value(other, "word"), wanted),)
+    return Reason(f"fabrics.{built.plan.name}.build_out", title, taken, by, because, place, others)
 
 
 def _other(asked: Asked, built: BuiltFabric, name: str, wanted: FabricPlan) -> Other:
     """What a fabric would take that is designed as another plan wants it."""
     other = compare_design(asked.report, built, wanted)
     if other is None:
-        return Other(name, "cannot be built, or has no known parts")
-    counts = {"switch": other.switches, "link": other.links, "module": other.modules, "cable": other.cables}
-    named = [
-        f"{counted(abs(count), word)} {'more' if count > 0 else 'fewer'}" for word, count in counts.items() if count
+        return Other(name, message("not-possible-or-known"))
+    counts = {"switches": other.switches, "links": other.links, "modules": other.modules, "cables": other.cables}
+    changes = [
+        message(f"more-{what}" if count > 0 else f"fewer-{what}", count=abs(count))
+        for what, count in counts.items()
+        if count
     ]
     if other.amount:
         amount = asked.words.money(abs(other.amount), asked.report.quote.totals.currency)
-        named.append(f"{amount} {'more' if other.amount > 0 else 'less'}")
-    return Other(name, f"it would take {tiers_in_words(other.fabric)} switches: {', '.join(named) or 'as many pieces'}")
+        changes.append(message(f"amount-{'more' if other.amount > 0 else 'less'}", amount=amount))
+    said = changes or [message("as-many-pieces")]
+    if other.fabric.switches.value == 1:
+        return Other(name, message("would-take-one", changes=said))
+    return Other(name, message("would-take", switches=tiers_in_words(other.fabric), changes=said))
 
 
-def _size(shape: ClosShape) -> str:
-    return f"{counted(shape.switches, 'switch')} and {counted(shape.links, 'link')} between them"
+def _size(shape: ClosShape) -> Message:
+    return message("size-of-clos", switches=shape.switches, links=shape.links)
 
 
-def _worse(best: ClosShape, other: ClosShape) -> str:
+def _worse(best: ClosShape, other: ClosShape) -> Message:
     """What a shape has more of than the best: switches, else links between them."""
     if other.switches > best.switches:
-        return f"{counted(other.switches - best.switches, 'switch')} more: {other}"
-    if other.links > best.links:
-        return f"{counted(other.links - best.links, 'link')} more: {other}"
-    return f"as many switches, no fewer links: {other}"
+        more = message("more-switches", count=other.switches - best.switches)
+    elif other.links > best.links:
+        more = message("more-links", count=other.links - best.links)
+    else:
+        more = message("no-better-division")
+    return message("not-best-division", more=more, shape=str(other))
 
 
 def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:
@@ -231,9 +249,10 @@ def _switch(asked: Asked, built: BuiltFabric, tier: Tier) -> Reason:
     place = asked.given("fabrics", name, tier.name, "switch") or asked.given("fabrics", name, "switch")
     return Reason(
         f"fabrics.{name}.{tier.name}.switch",
-        f"{tier.count.value} x {named(tier.switch.identity)}",
+        message("choice-switch", fabric=name, tier=tier.name),
+        message("chosen-switch", count=tier.count.value, switch=named(tier.switch.identity)),
         PLAN if place else DEFAULT,
-        "the plan names it" if place else "the usual switch of such a network",
+        message("because-named" if place else "because-usual-switch"),
         place,
         tuple(_others(asked, built, tier)),
     )
@@ -253,7 +272,7 @@ def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
         try:
             other = fabric_demand.build(wanted, attached, servers, built.hosts, built.fabric.uplink_gbps)
         except Infeasible as error:
-            refused.append(Other(name, f"cannot be built: {error.message}"))
+            refused.append(Other(name, _impossible(asked, error.message)))
         else:
             more = abs(int(other.switches.value - built.fabric.switches.value))
             found.append((more, switch.identity.vendor != tier.switch.identity.vendor, name, wanted))
@@ -265,11 +284,11 @@ def _others(asked: Asked, built: BuiltFabric, tier: Tier) -> Iterator[Other]:
 def _alike(asked: Asked, switch: Switch) -> Iterator[Switch]:
     """The other switches of the catalogue of one protocol whose fastest ports are as fast."""
     rate = max(group.port_gbps.value for group in switch.groups)
-    for record in asked.catalog.all("switch"):
-        if record.id == switch.identity.id:
+    for id in asked.report.catalog.ids("switch"):
+        if id == switch.identity.id:
             continue
         try:
-            other = part_records.switch(record)
+            other = part_records.switch(asked.report.catalog.find("switch", id))
         except PlanErrors:
             continue
         if other.protocol == switch.protocol and max(group.port_gbps.value for group in other.groups) == rate:

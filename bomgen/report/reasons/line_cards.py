@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from bomgen.catalog.chassis import LINE_CARDS
+from bomgen.core.messages import message
 from bomgen.core.provenance import Derived, Figure
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.line_cards import CardUse, FittedTier
-from bomgen.report.reasons.types import PLAN, RULE, Asked, Other, Reason, Topic, counted
+from bomgen.report.reasons.types import PLAN, RULE, Asked, Other, Reason, Topic
 
 
 def topics(asked: Asked) -> Iterator[Topic]:
@@ -26,17 +27,21 @@ def topics(asked: Asked) -> Iterator[Topic]:
 
 def _reason(asked: Asked, built: BuiltFabric, fitted: FittedTier, use: CardUse, each: Figure) -> Reason:
     place = asked.given("fabrics", built.plan.name, fitted.tier, LINE_CARDS)
-    part = f" ({use.identity.id})" if use.identity else ""
-    chosen = f"{counted(each.value, 'line card')}{part} in each {fitted.switch.name}"
-    because = "the plan says so" if place else "as many as the links of the fullest switch of the tier need"
+    cards = {"cards": each.value, "switch": fitted.switch.name}
+    chosen = (
+        message("line-cards-of", id=use.identity.id, **cards) if use.identity else message("line-cards-each", **cards)
+    )
+    because = message("because-plan" if place else "because-links-of-fullest")
     others = []
     given = dict(each.inputs) if isinstance(each.origin, Derived) else {}
     if per_card := given.get("links_per_card"):
         wanted = sum(given[end].value for end in ("down", "up") if end in given)
         fewer = int((each.value - 1) * per_card.value)
-        others.append(Other(counted(each.value - 1, "line card"), f"hold {fewer} links, {wanted} are needed"))
+        reason = message("not-enough-cards", links=fewer, needed=wanted)
+        others.append(Other(message("count-cards", cards=each.value - 1), reason))
     if fitted.free_slots:
-        reason = f"would add {counted(fitted.free_slots.value, 'port')} that nothing is plugged into"
-        others.append(Other("a line card in every slot", reason))
+        reason = message("not-empty-cards", ports=fitted.free_slots.value)
+        others.append(Other(message("cards-everywhere"), reason))
     subject = f"fabrics.{built.plan.name}.chassis.{fitted.tier}.{LINE_CARDS}"
-    return Reason(subject, chosen, PLAN if place else RULE, because, place, tuple(others))
+    title = message("choice-line-cards", fabric=built.plan.name, tier=fitted.tier)
+    return Reason(subject, title, chosen, PLAN if place else RULE, because, place, tuple(others))

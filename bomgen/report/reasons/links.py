@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from bomgen.core.messages import message
 from bomgen.core.money import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.optics.counting.uses import Chosen
-from bomgen.optics.types import MediumOption
+from bomgen.optics.types import MediumOption, metres
 from bomgen.report.reasons.types import PLAN, RULE, Asked, Other, Reason, Topic
 
 BY_PLAN = ("named", "asked", "copper")
@@ -34,14 +35,16 @@ def _reason(asked: Asked, built: BuiltFabric, chosen: Chosen) -> Reason:
     option = words.value(chosen.option, "word")
     of_parts = f" ({', '.join(chosen.parts)})" if chosen.parts else ""
     alike = built.interconnect.server_group(chosen.kind)
-    over = f"; links of {float(alike.length_m):g} m" if alike else ""
+    reason = words.word(f"chosen-{chosen.reason}")
+    because = message("because-at-length", reason=reason, length=metres(alike.length_m)) if alike else reason
     place = asked.given("fabrics", built.plan.name, "links", chosen.kind)
     by_plan = chosen.reason in BY_PLAN
     return Reason(
         f"fabrics.{built.plan.name}.links_chosen.{chosen.kind}",
+        message("choice-medium", fabric=built.plan.name, links=chosen.kind),
         f"{option}{of_parts}{_cost(asked, chosen)}",
         PLAN if by_plan else RULE,
-        f"{words.word(f'chosen-{chosen.reason}')}{over}",
+        because,
         (place or spec.mark) if by_plan else None,
         tuple(Other(words.value(each.name, "word"), _why_not(asked, each)) for each in chosen.others),
     )
@@ -49,7 +52,8 @@ def _reason(asked: Asked, built: BuiltFabric, chosen: Chosen) -> Reason:
 
 def _why_not(asked: Asked, option: MediumOption) -> str:
     key = f"not-chosen-{option.reason}"
-    word = asked.words.word(key if key in asked.words.words else "not-chosen-rule", detail=option.detail)
+    detail = asked.words.message(option.detail)
+    word = asked.words.word(key if key in asked.words.words else "not-chosen-rule", detail=detail)
     return f"{word}{_cost(asked, option)}"
 
 

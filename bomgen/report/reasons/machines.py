@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from bomgen.catalog import part_records
+from bomgen.catalog.files import Record
 from bomgen.catalog.parts import Server
-from bomgen.core.provenance import Given
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.core.messages import Message, message
+from bomgen.core.provenance import Figure, Given
 from bomgen.design.assembly import BuiltFabric
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND
-from bomgen.report.reasons.types import DEFAULT, PLAN, RULE, Asked, Other, Reason, Topic, chosen_by, counted, named
+from bomgen.report.reasons.types import DEFAULT, PLAN, RULE, Asked, Other, Reason, Topic, chosen_by, named
 from bomgen.site import rack_packing, racks
 
 
@@ -36,29 +39,46 @@ def _server(asked: Asked) -> Reason | None:
         return None
     place = asked.given("cluster", "server")
     gpu = cluster.gpu.identity
-    because = "the plan names it" if place else f"the catalogue marks it as the usual server of {named(gpu)}"
+    because = message("because-named") if place else message("because-usual-server", gpu=named(gpu))
     others = []
-    for record in asked.catalog.records_where("server", "gpu", gpu.id):
+    for record, other in _alike(asked, gpu.id):
         if record.id != server.identity.id:
-            other = part_records.server(record)
-            usual = "the usual one" if record.value("default") else "not the usual one"
-            reason = "the plan names another" if place else usual
-            others.append(Other(named(other.identity), f"{reason}; {_described(asked, other)}"))
-    chosen = f"{named(server.identity)}: {_described(asked, server)}"
-    return Reason("cluster.server", chosen, PLAN if place else DEFAULT, because, place, tuple(others))
+            usual = "not-chosen-usual" if record.value("default") else "not-chosen-unusual"
+            reason = message("not-chosen-by-plan" if place else usual, properties=_described(asked, other))
+            others.append(Other(named(other.identity), reason))
+    chosen = message("chosen-server", server=named(server.identity), properties=_described(asked, server))
+    return Reason(
+        "cluster.server", message("choice-server"), chosen, PLAN if place else DEFAULT, because, place, tuple(others)
+    )
 
 
-def _described(asked: Asked, server: Server) -> str:
-    """What tells servers of one GPU apart."""
-    words = [f"{server.gpus.value} GPUs"]
+def _alike(asked: Asked, gpu: str) -> list[tuple[Record, Server]]:
+    """The servers of the catalogue with a GPU; none where a part file that the plan does not use is wrong."""
+    try:
+        return [
+            (record, part_records.server(record)) for record in asked.report.catalog.records_where("server", "gpu", gpu)
+        ]
+    except PlanErrors:
+        return []
+
+
+def _described(asked: Asked, server: Server) -> list[str]:
+    """What distinguishes servers of one GPU."""
+    words: list[str] = [message("count-gpus", gpus=server.gpus.value)]
     if server.compute:
-        rate = f" of {asked.value(server.compute.gbps)}" if server.compute.gbps else ""
-        words.append(f"{server.compute.count.value} NICs{rate}")
+        words.append(_nics(asked, server.compute.count, server.compute.gbps))
     if server.power_w:
         words.append(asked.value(server.power_w))
     if server.rack_units:
         words.append(asked.value(server.rack_units))
-    return ", ".join(words)
+    return words
+
+
+def _nics(asked: Asked, count: Figure, rate: Figure | None) -> Message:
+    """NICs with their rate, where it is known."""
+    if rate is None:
+        return message("count-nics", nics=count.value)
+    return message("count-nics-at", nics=count.value, rate=asked.value(rate))
 
 
 def _nic(asked: Asked, built: BuiltFabric) -> Reason | None:
@@ -66,28 +86,33 @@ def _nic(asked: Asked, built: BuiltFabric) -> Reason | None:
     if attached is None or server is None:
         return None
     subject, name = f"fabrics.{built.plan.name}.nic", server.identity.name
+    title = message("choice-nic", fabric=built.plan.name)
     owned = _own_ports(asked, built, server)
     place = asked.given("fabrics", built.plan.name, "nic")
     count, rate = attached.nics_per_server.value, asked.value(attached.port_gbps)
     if attached.bought is None:
-        of = f"{counted(count, 'port')} of each server at {rate}"
-        return Reason(subject, of, RULE, f"a {name} has {owned}: nothing is bought", None)
-    chosen = f"{count} x {named(attached.bought.identity)} at {rate} in each server"
-    others = (Other(f"what a {name} has", f"{owned}; the fabric is to have {count} of {rate}"),)
-    because = "the plan names it" if place else f"the NIC of a {name}, of which the fabric needs more than it has"
-    return Reason(subject, chosen, PLAN if place else RULE, because, place, others)
+        used = message("chosen-own-ports", ports=count, rate=rate)
+        return Reason(subject, title, used, RULE, message("because-own-ports", server=name, ports=owned), None)
+    chosen = message("chosen-nics", nics=count, part=named(attached.bought.identity), rate=rate)
+    reason = message("not-enough-ports", ports=owned, wanted=count, rate=rate)
+    others = (Other(message("ports-of-server", server=name), reason),)
+    because = message("because-named") if place else message("because-more-ports", server=name)
+    return Reason(subject, title, chosen, PLAN if place else RULE, because, place, others)
 
 
-def _own_ports(asked: Asked, built: BuiltFabric, server: Server) -> str:
+def _own_ports(asked: Asked, built: BuiltFabric, server: Server) -> Message:
     """The ports that a server comes with for fabrics of a role."""
     if built.plan.role == OUT_OF_BAND:
+        ports = server.bmc_ports
         return (
-            f"{counted(server.bmc_ports.value, 'management port')} of its own" if server.bmc_ports else "no known port"
+            message("supplied-management-ports", ports=ports.value) if ports else message("supplied-management-unknown")
         )
-    own, what = (server.compute, "NIC") if built.plan.role == COMPUTE else (server.storage, "port")
+    own, what = (server.compute, "nics") if built.plan.role == COMPUTE else (server.storage, "ports")
     if own is None:
-        return f"no known {what} of its own"
-    return f"{counted(own.count.value, what)} of its own{f' at {asked.value(own.gbps)}' if own.gbps else ''}"
+        return message(f"supplied-{what}-unknown")
+    if own.gbps is None:
+        return message(f"supplied-{what}", count=own.count.value)
+    return message(f"supplied-{what}-at", count=own.count.value, rate=asked.value(own.gbps))
 
 
 def _per_rack(asked: Asked) -> Reason | None:
@@ -95,7 +120,7 @@ def _per_rack(asked: Asked) -> Reason | None:
     found = asked.report.design.facility.servers_per_rack
     if site is None or server is None or found is None:
         return None
-    by, place, because = chosen_by(found)
+    by, place, because = chosen_by(asked, found)
     room: rack_packing.RackCapacity = racks.rack_capacity(site, site.pdu, site.pdus_per_rack)
     more = found.value + 1
     others = []
@@ -105,9 +130,11 @@ def _per_rack(asked: Asked) -> Reason | None:
     if server.power_w:
         draws = asked.words.value(more * server.power_w.value, server.power_w.unit)
         others.append((more * server.power_w.value > room.power_w.value, draws, asked.value(room.power_w)))
-    too_much = [f"they take {needs}, a rack has {has}" for over, needs, has in others if over]
+    too_much = [message("not-in-rack", needed=needs, offered=has) for over, needs, has in others if over]
     if not isinstance(found.origin, Given):
-        because = "as many as height, power and cooling of a rack allow"
-    reason = "; ".join(too_much) if too_much else "the plan asks for fewer: height and power would allow it"
-    chosen = f"{found.value} x {server.identity.name} in a rack"
-    return Reason("site.servers_per_rack", chosen, by, because, place, (Other(f"{more} in a rack", reason),))
+        because = message("because-rack-allows")
+    reason = asked.words.word("list-semicolon").join(map(asked.words.message, too_much))
+    other = Other(message("count-in-rack", servers=more), reason or message("not-asked-in-rack"))
+    chosen = message("chosen-in-rack", servers=found.value, server=server.identity.name)
+    title = message("choice-servers-per-rack")
+    return Reason("site.servers_per_rack", title, chosen, by, because, place, (other,))

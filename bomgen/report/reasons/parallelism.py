@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from bomgen.core.messages import Message
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure
 from bomgen.report.reasons.types import PLAN, SEARCH, Asked, Other, Reason, Topic
 
@@ -28,15 +28,18 @@ def _training_reason(asked: Asked) -> Reason | None:
     split = fit.split
     degrees = {"tensor": split.tensor, "pipeline": split.pipeline, "context": split.context, "expert": split.expert}
     by_hand = training.parallelism
-    chosen = "the fastest by prediction" if fit.fastest else "the one with the fewest GPUs a replica"
-    because = "the plan says so" if by_hand else f"of the splits that fit the GPU, {chosen}"
+    code = "because-fastest" if fit.fastest else "because-fewest-per-replica"
+    because = message("because-plan" if by_hand else code)
     if fit.recompute and fit.fits:
-        because += f"; recompute {fit.recompute.value} is the least that fits"
+        because = message("because-recompute", reason=because, recompute=str(fit.recompute.value))
+    held = {"reason": because, "held": asked.value(fit.per_gpu.total)}
+    memory = fit.gpu_memory
     return Reason(
         "workload.parallelism",
-        f"{_degrees(degrees)}, {split.data.value} replicas",
+        message("choice-split"),
+        message("chosen-split", degrees=_degrees(degrees), replicas=split.data.value),
         PLAN if by_hand else SEARCH,
-        f"{because}; the fullest GPU holds {asked.value(fit.per_gpu.total)}{_memory_words(asked, fit.gpu_memory)}",
+        message("because-held-of", memory=asked.value(memory), **held) if memory else message("because-held", **held),
         by_hand.mark if by_hand else None,
         _others(fit.reasons),
     )
@@ -47,14 +50,16 @@ def _serving_reason(asked: Asked) -> Reason | None:
     if serving is None or inference is None:
         return None
     need, by_hand = serving.need, inference.degrees
-    because = "the plan says so" if by_hand else "the replica that holds the model and needs the fewest GPUs in all"
+    because = message("because-plan" if by_hand else "because-fewest-in-all")
     found = need.replica
-    held = f"; it holds {found.held.value} requests at a time" if found.held else ""
+    if found.held:
+        because = message("because-requests", reason=because, requests=found.held.value)
     return Reason(
         "workload.parallelism",
+        message("choice-split"),
         _degrees({"tensor": found.tensor, "pipeline": found.pipeline}),
         PLAN if by_hand else SEARCH,
-        f"{because}{held}",
+        because,
         by_hand.mark if by_hand else None,
         _others([each.message for each in need.reasons]),
     )
@@ -65,15 +70,11 @@ def _degrees(degrees: dict[str, Figure]) -> str:
     return " x ".join(f"{name} {each.value}" for name, each in degrees.items() if name in first or each.value > 1)
 
 
-def _memory_words(asked: Asked, memory: Figure | None) -> str:
-    return f" of {asked.value(memory)}" if memory else ""
-
-
 def _others(reasons: Sequence[Message]) -> tuple[Other, ...]:
     """Splits that are slower or do not fit; what is said beside them is no other split."""
     slower = (reason.parameters for reason in reasons if reason.code == "split-runner-up")
     found = (reason.parameters for reason in reasons if reason.code == "split-does-not-fit")
     return (
-        *(Other(str(each["split"]), f"{each['slower']} slower by prediction") for each in slower),
-        *(Other(str(each["split"]), f"does not fit: {each['shortage']}") for each in found),
+        *(Other(str(each["split"]), message("slower-by-prediction", slower=each["slower"])) for each in slower),
+        *(Other(str(each["split"]), message("not-fitting", shortage=each["shortage"])) for each in found),
     )

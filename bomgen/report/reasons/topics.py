@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bomgen.core.language import Language
+from bomgen.pricing.bill import cluster_path
 from bomgen.report.reasons import fabrics, line_cards, links, machines, parallelism
 from bomgen.report.reasons.types import Asked, Other, Reason, Topic
+from bomgen.report.result import Report
 
-__all__ = ["Asked", "Other", "Reason", "Topic", "reasons", "subjects"]
+__all__ = ["Asked", "Other", "Reason", "Topic", "find_reasons", "reasons"]
 
 
 def topics(asked: Asked) -> Iterator[Topic]:
     """Everything that was chosen for a plan."""
     for module in (parallelism, machines, fabrics, line_cards, links):
         yield from module.topics(asked)
+
+
+def find_reasons(report: Report, words: Language, path: str | None = None, wide: bool = True) -> list[Reason]:
+    """Why what stands at a path of a result was chosen, and why not otherwise; without a path all that was chosen.
+
+    `words`: the language of the numbers in the texts; `wide`: also the reasons for what lies below the path.
+    """
+    found = list[Reason]()
+    for own in report.each_cluster:
+        name = own.plan.cluster_name
+        place = "".join(f"{step}." for step in cluster_path(name))
+        inner = None if path is None or place.startswith(f"{path}.") else path.removeprefix(place)
+        if name and inner == path and path is not None:
+            if not path.startswith(f"{name}."):
+                continue
+            inner = path.removeprefix(f"{name}.")
+        about = reasons(Asked(own, words), inner, wide)
+        found += [reason._replace(subject=f"{place}{reason.subject}") for reason in about]
+    return found
 
 
 def reasons(asked: Asked, path: str | None, wide: bool = True) -> list[Reason]:
@@ -23,11 +45,6 @@ def reasons(asked: Asked, path: str | None, wide: bool = True) -> list[Reason]:
     """
     found = (topic.reason() for topic in topics(asked) if path is None or _is_about(topic, path, wide))
     return [reason for reason in found if reason]
-
-
-def subjects(asked: Asked) -> list[str]:
-    """What there are reasons for."""
-    return [topic.subject for topic in topics(asked)]
 
 
 def _is_about(topic: Topic, path: str, wide: bool) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Identity
+from bomgen.core.formula_words import describe_formula
 from bomgen.core.language import Language
+from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Derived, Figure, Given, Mark, walk
-from bomgen.core.yaml_source import Source
 from bomgen.report.result import Report
 
 PLAN, DEFAULT, RULE, SEARCH = "plan", "default", "rule", "search"
@@ -24,10 +24,12 @@ class Other(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A choice and its reason."""
+    """A choice and its reason; texts are messages, which other languages have sentences for, or names."""
 
     subject: str
     """What was chosen, as a dotted path."""
+    title: Message
+    """The same in words."""
     chosen: str
     by: str
     """One of `PLAN`, `DEFAULT`, `RULE` and `SEARCH`."""
@@ -50,44 +52,37 @@ class Asked(NamedTuple):
     """What reasons are worked out from."""
 
     report: Report
-    source: Source
-    """The plan with what was laid over it."""
-    catalog: Catalog
     words: Language
+    """The language that numbers in the texts are written in."""
 
     def given(self, *path: str | int) -> Mark | None:
         """The place at which the plan gives a key; None: it does not."""
-        data: Any = self.source.data
+        data: Any = self.report.source.data
         for step in path:
             if not isinstance(data, Mapping) or step not in data:
                 return None
             data = data[step]
-        return self.source.key_mark(path)
+        return self.report.source.key_mark(path)
 
     def value(self, figure: Figure) -> str:
         """A figure as a person writes it."""
         return self.words.shown(figure)
 
 
-def chosen_by(figure: Figure) -> tuple[str, Mark | None, str]:
+def chosen_by(asked: Asked, figure: Figure) -> tuple[str, Mark | None, str]:
     """Who gave a figure, where, and what is said for it: the plan, an assumption, a search, or a rule."""
     origin = figure.origin
     if isinstance(origin, Given):
-        return PLAN, origin.mark, "the plan says so"
+        return PLAN, origin.mark, message("because-plan")
     if isinstance(origin, Assumed):
         return (SEARCH if origin.chosen else DEFAULT), None, origin.why
     searched = any(
         isinstance(node.origin, Derived) and node.origin.formula.unit in ("shape", "demand") for node in walk(figure)
     )
-    return (SEARCH if searched else RULE), None, origin.formula.text if isinstance(origin, Derived) else ""
+    formula = describe_formula(figure, asked.words, asked.value).text if isinstance(origin, Derived) else ""
+    return (SEARCH if searched else RULE), None, formula
 
 
 def named(identity: Identity) -> str:
     """A part by its id and name."""
-    return identity.id if identity.id == identity.name else f"{identity.id} ({identity.name})"
-
-
-def counted(count: int, word: str) -> str:
-    """A count with its word: `1 switch`, `2 switches`."""
-    plural = f"{word}es" if word.endswith("ch") else f"{word}s"
-    return f"{count} {word if count == 1 else plural}"
+    return identity.id if identity.id == identity.name else message("part-by-id", id=identity.id, name=identity.name)
