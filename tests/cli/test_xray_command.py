@@ -63,10 +63,12 @@ def test_five_errors_within_two_commands(rival: Path) -> None:
     assert "mma4z00-ns-flt" in lines
 
 
-def test_formats_and_languages(rival: Path) -> None:
-    """Text, Markdown and a page, in both languages."""
-    assert "MMA4Z00-NS is described as single-mode; it is multimode" in call("xray", str(rival), "-f", "md").stdout
-    page = call("xray", str(rival), "-f", "html", "--language", "zh", "--all").stdout
+def test_formats_and_languages(tmp_path: Path) -> None:
+    """Text, Markdown and a page, in both languages; of one line, so that no fabric is searched for."""
+    bill = tmp_path / "line.csv"
+    bill.write_text('P/N,Description,Qty\nMMA4Z00-NS,"OSFP, 1310nm SMF",2\n', encoding="utf-8")
+    assert "MMA4Z00-NS is described as single-mode; it is multimode" in call("xray", str(bill), "-f", "md").stdout
+    page = call("xray", str(bill), "-f", "html", "--language", "zh", "--all").stdout
     assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
     assert "错误" in page
     assert "mma4z00-ns" in page
