@@ -23,7 +23,7 @@ from depth import DEEPER
 from hypothesis import event, given, settings
 from openpyxl import load_workbook
 from test_fabric_laws import count
-from test_result_laws import again, figures_of
+from test_result_laws import again, figures_of, same
 from test_wiring_laws import Rows, links_of
 from test_wiring_laws import check as wired_as_billed
 from whole_plans import Whole, whole_plans
@@ -144,7 +144,7 @@ def test_money_and_formulas_of_whole_plans(folder: Path, whole: Whole) -> None:
     for each in (report, *report.alternatives):
         for figure in figures_of(each):
             if isinstance(figure.origin, Derived):
-                assert figure.value == again(figure), figure.origin.formula.name
+                assert same(figure.value, again(figure)), figure.origin.formula.name
 
 
 @given(whole=whole_plans())

@@ -228,7 +228,7 @@ def test_description_for_readers_who_do_not_see_it() -> None:
     root = _read(fabric_svg(FABRICS["two tiers"], "compute", ENGLISH))
     assert root.attrib["role"] == "img"
     title, description = (root.findtext(f"{SVG}{tag}") or "" for tag in ("title", "desc"))
-    assert "compute" in title
+    assert "Compute" in title
     assert "1024 links, 400 Gb/s, 2 per pair of switches" in description
     ids = [element.attrib["id"] for element in root if "id" in element.attrib]
     assert root.attrib["aria-labelledby"].split() == ids

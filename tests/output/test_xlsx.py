@@ -246,7 +246,7 @@ def test_lines_without_a_price_stay_visible() -> None:
     assert page[f"{AMOUNT}{last}"].value == 'No "price"'
     labels = [cell.value for cell in page["B"]]
     assert "Total amount, at least" in labels
-    assert "Discount" in labels
+    assert "Less discount" in labels
     complete = [cell.value for cell in sheet(opened(make(LINES[:-1]), values=True), BILL)["B"]]
     assert "Total amount" in complete
     assert not any("at least" in str(label) for label in complete)

@@ -198,8 +198,9 @@ def test_charges_of_an_expansion_with_a_smaller_network_are_those_of_the_order(w
     assert (Decimal(data["amount"]), Decimal(data["charges"])) == (Decimal("850378.00"), sum(services))
     assert any(row["category"] == "switch" for row in data["free"])
     assert Decimal(str(named(written("xlsx", *arguments), "bom_net"))) == Decimal("850378.00") + sum(services)
-    discount = "-2,280.00"
-    assert set(re.findall(r"[-−]\s?\d[\d,]*\.\d\d", seen(written("html", *arguments)))) == {discount}
+    page = seen(written("html", *arguments))
+    assert set(re.findall(r"[-−]\s?\d[\d,]*\.\d\d", page)) == set()
+    assert "2,280.00" in page
 
 
 def test_charges_that_fall_are_not_credited() -> None:

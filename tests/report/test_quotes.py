@@ -80,7 +80,7 @@ def test_a_planning_part_says_that_another_is_ordered(worked: Worked) -> None:
     report = worked(plan({"compute": {"switch": "7060dx5-64s", "links": links}}) | {"site": {}})
     page = shown(report, "quote.md")
     assert "planning part, order number to follow" in page
-    assert re.search(r"no part number \|[^|]*rack", page)
+    assert re.search(r"no part number \|[^|]*Rack", page)
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "Power at least"), ("zh", "功率至少")])

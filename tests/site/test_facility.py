@@ -274,8 +274,8 @@ def test_unrated_pdus_of_a_management_rack(worked: Worked) -> None:
     unrated = worked(stored({"name": "P"}))
     [message] = [each for each in rules(unrated, "redundancy") if "management" in each]
     assert message == (
-        "with 1 of 2 feeds lost (n+1) each remaining PDU of management rack 3 (1 of 2) carries 12720 W, and its rating "
-        "is not known; name one that carries it with `management: {pdu: PART}`"
+        "with 1 of 2 feeds lost (n+1) each remaining PDU of management rack 3 (1 of 2) carries 12,720 W, and its "
+        "rating is not known; name one that carries it with `management: {pdu: PART}`"
     )
     [problem] = [each for each in unrated.problems if each.message == message]
     assert (problem.severity, problem.path) == ("warning", "site.management_racks")

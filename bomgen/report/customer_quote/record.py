@@ -6,7 +6,6 @@ warning, no confidence and no cost of the seller can reach a document that never
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
@@ -42,7 +41,6 @@ SITE_NUMBERS: tuple[Path, ...] = (
 """What a customer has to provide: room, power and cooling, by their paths in bom.json."""
 WEIGHTS = (TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD)
 YEAR = "year"
-_WATTS = re.compile(r"\b[0-9]+(?= W\b)")
 
 
 class QuotedLine(NamedTuple):
@@ -266,7 +264,7 @@ def _describe(writer: Writer, line: Line) -> str:
     """What a line is called; a charge with what a piece of it is, such as `Support (per year)`."""
     name, charge = writer.described(line), line.charge
     if charge is None:
-        return _capitalize(_group_watts(name, writer)) if line.vendor in (None, GENERIC) else name
+        return _capitalize(name) if line.vendor in (None, GENERIC) else name
     units = [charge.per] if charge.per != ORDER else []
     units += [YEAR] if charge.years else []
     if not units:
@@ -278,11 +276,6 @@ def _describe(writer: Writer, line: Line) -> str:
 def _capitalize(text: str) -> str:
     """Text of the program's own with a capital first letter, as a line of a quote begins."""
     return text[:1].upper() + text[1:]
-
-
-def _group_watts(text: str, writer: Writer) -> str:
-    """Text whose watts are grouped as all numbers of a quote are."""
-    return _WATTS.sub(lambda digits: writer.language.integer(int(digits[0])), text)
 
 
 def _places(writer: Writer, line: Line) -> Iterator[str]:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.language import language
 from bomgen.core.money import Totals, rounded
+from bomgen.core.provenance import Mark
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read
 from bomgen.output.xlsx.quote import quote_workbook
@@ -99,7 +101,7 @@ def apply_quote(content: bytes, name: str, file: PlanFile, force: bool = False) 
     problems += _unmet(base, rebuilt, returned, proposal, names, edited)
     problems = problems or _typed_over(base, returned, computed)
     if returned.fingerprint == base.returned.fingerprint:
-        problems = problems or list(_loose_problems(rebuilt, proposal, computed, bool(follows)))
+        problems = problems or list(_loose_problems(base, rebuilt, proposal, computed, bool(follows)))
     if not problems and not follows and after.quote.totals.amount != computed.totals["amount"]:
         problems = [_other_total(base, rebuilt, returned, computed.totals["amount"])]
     return Application(
@@ -491,15 +493,18 @@ def _is_one_of(cell: Cell, computed: Decimal, before: Cell) -> bool:
     return isinstance(cell.value, Broken) or simplify(cell.value) in (simplify(computed), simplify(before.value))
 
 
-def _loose_problems(rebuilt: Base, proposal: Proposal, computed: Computed, follows: bool) -> Iterator[Problem]:
+def _loose_problems(
+    base: Base, rebuilt: Base, proposal: Proposal, computed: Computed, follows: bool
+) -> Iterator[Problem]:
     """Cells that differ and that no key of the plan has, unless they show what the changed inputs come to."""
+    checks = set(_check_cells(base))
     cells = [cell for rows in rebuilt.returned.sheets.values() for row in rows for cell in row]
     cells += [cell for row in rebuilt.returned.below for cell in row]
     given = {(cell.mark.column, simplify(cell.value)) for cell in cells}
     totals = {simplify(amount) for amount in computed.totals.values()}
     for sheet, before, cell in proposal.loose:
         shown = simplify(cell.value)
-        if isinstance(cell.value, Broken):
+        if isinstance(cell.value, Broken) or (sheet, before.mark) in checks:
             continue
         if before.filled and cell.filled and ((cell.mark.column, shown) in given or shown in totals):
             continue
@@ -507,3 +512,11 @@ def _loose_problems(rebuilt: Base, proposal: Proposal, computed: Computed, follo
             continue
         message = f"{show(cell.value)}: this cell is computed; change what it comes from, or put it back"
         yield conflict(cell, sheet, message)
+
+
+def _check_cells(base: Base) -> Iterator[tuple[str, Mark]]:
+    """The cells that show what a sum and the net amount of the bill differ by, behind their label."""
+    label = base.words.word("xlsx-difference")
+    for sheet, rows in base.returned.sheets.items():
+        for row in rows:
+            yield from ((sheet, cell.mark) for before, cell in pairwise(row) if before.value == label)
