@@ -52,7 +52,7 @@ class Message(str):
 def message(code: str, /, **parameters: Parameter) -> Message:
     """The English sentence of a code. Raises KeyError when there is none, or when it has a place without parameter."""
     kept = {
-        place: value if isinstance(value, int | str | Fraction) else tuple(value) for place, value in parameters.items()
+        place: value if isinstance(value, (str, int, Fraction)) else tuple(value) for place, value in parameters.items()
     }
     english = read_language(ENGLISH)
     text = fill(english["messages"][code], kept, lambda _, text: text, thousands=english["thousands"])
@@ -76,16 +76,22 @@ def fill(
     `comma` stands between the members of a list, `thousands` in long numbers.
     """
     filled = []
-    for text, place, form, _ in Formatter().parse(sentence):
+    for text, place, form, _ in _pieces(sentence):
         filled.append(text)
         if place:
             filled.append(_shown(place, parameters[place], form or "", translate, comma, thousands))
     return "".join(filled)
 
 
+@cache
+def _pieces(sentence: str) -> tuple[tuple[str, str | None, str | None, str | None], ...]:
+    """The texts of a sentence, each with the place behind it and what that has for its forms."""
+    return tuple(Formatter().parse(sentence))
+
+
 def places(sentence: str) -> set[str]:
     """The names of a sentence's places."""
-    return {place for _, place, _, _ in Formatter().parse(sentence) if place}
+    return {place for _, place, _, _ in _pieces(sentence) if place}
 
 
 def group_digits(number: int, thousands: str) -> str:
@@ -98,7 +104,7 @@ def _shown(
 ) -> str:
     if isinstance(value, str):
         return translate(place, value)
-    if isinstance(value, int | Fraction):
+    if isinstance(value, (int, Fraction)):
         number = group_digits(int(value), thousands) if value == int(value) else str(value)
         one, _, other = form.partition(_FORMS)
         return (one if value == 1 else other).replace(_NUMBER, number) if form else number
