@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import ceil, gcd, lcm, prod
 from typing import NamedTuple
@@ -389,11 +390,12 @@ def _need(training: Training, candidate: _Candidate, gpus: Figure) -> Memory:
 
 
 def _split(candidate: _Candidate, gpus: Figure) -> ParallelSplit:
-    one = _chosen(message("degree"), 1, message("degree-why"))
-    tensor = _chosen(message("tensor-degree"), candidate.tensor, message("split-why"))
-    pipeline = _chosen(message("pipeline-stages"), candidate.pipeline, message("split-why"))
-    context = _chosen(message("context-degree"), candidate.context, message("split-why"))
-    expert = _chosen(message("expert-degree"), candidate.expert, message("expert-why"))
+    (degree, degree_why), (tensor_name, pipeline_name, context_name, why), (expert_name, expert_why) = _degree_texts()
+    one = _chosen(degree, 1, degree_why)
+    tensor = _chosen(tensor_name, candidate.tensor, why)
+    pipeline = _chosen(pipeline_name, candidate.pipeline, why)
+    context = _chosen(context_name, candidate.context, why)
+    expert = _chosen(expert_name, candidate.expert, expert_why)
     return ParallelSplit(
         tensor=tensor,
         pipeline=pipeline,
@@ -402,6 +404,16 @@ def _split(candidate: _Candidate, gpus: Figure) -> ParallelSplit:
         expert=expert,
         data=data_parallel(gpus, tensor, pipeline, context),
         sequence_parallel=candidate.tensor > 1,
+    )
+
+
+@cache
+def _degree_texts() -> tuple[tuple[Message, ...], ...]:
+    """What the degrees of a split are called and why they are so: the same for each of thousands of candidates."""
+    return (
+        (message("degree"), message("degree-why")),
+        (message("tensor-degree"), message("pipeline-stages"), message("context-degree"), message("split-why")),
+        (message("expert-degree"), message("expert-why")),
     )
 
 
