@@ -41,7 +41,7 @@ class Written(NamedTuple):
     digits: str
     """Its digits with what separates them."""
     point: str | None
-    """The decimal separator that its form proves; None: it has none, or either would do."""
+    """The decimal separator that its form proves; None: it has none, or either is possible."""
     unclear: bool
     """Whether its one separator may be a decimal one or one of thousands, as in 1,234."""
     currency: str | None

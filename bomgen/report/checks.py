@@ -128,7 +128,7 @@ def _finds_ports(groups: Sequence[PortGroup], rates: Sequence[Figure], links: Ma
 
 
 def _links_per_cage(group: PortGroup, rate: Figure) -> Fraction:
-    """Links of a rate that a cage carries, also where a rate is for some of the cages alone; nought for none."""
+    """Links of a rate that a cage carries, also where a rate is for some of the cages alone; 0 for none."""
     if not carries_rate(group, rate):
         return Fraction(0)
     return Fraction(group_radix(group, rate).value * group.ports_per_cage.value, group.ports.value)

@@ -223,7 +223,7 @@ def _named_data(report: Report) -> dict[str, Any]:
 
 
 def _add_zero_counts(data: dict[str, Any]) -> None:
-    """Nought for spare servers and NICs where there are none."""
+    """0 for spare servers and NICs where there are none."""
     data["cluster"].setdefault("spare_servers", 0)
     data["cluster"].setdefault("nics", 0)
 
@@ -286,7 +286,7 @@ TIERS = ("leaf", "spine", "core")
 
 
 def _name_what_is_not_there(data: dict[str, Any]) -> None:
-    """Nought for the tiers, links and ports that a fabric does without, so that programs find every key."""
+    """0 for the tiers, links and ports that a fabric does without, so that programs find every key."""
     for fabric in data["fabrics"].values():
         for tier in TIERS:
             fabric["switches"].setdefault(tier, 0)

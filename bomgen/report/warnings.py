@@ -73,7 +73,7 @@ def _islands(designed: Design) -> Iterator[Problem]:
 
 
 def _enough(designed: Design, required: Figure) -> Message:
-    """How many GPUs would do, in whole servers."""
+    """How many GPUs are enough, in whole servers."""
     server = designed.plan.cluster.server
     of_server = server.gpus.value if server else 1
     count = ceil(Fraction(required.value, of_server)) * of_server

@@ -33,7 +33,7 @@ SIZES = yaml.safe_load((ROOT / "tests" / "reference" / "sizing.yaml").read_text(
 Worked = Callable[[dict[str, Any]], Report]
 LAST_DIGITS = 1e-12
 BINARY = 2**40
-"""Denominators of so many are those of binary numbers."""
+"""Powers of two from here on are the denominators of binary numbers."""
 
 RICH = {
     "bomgen": 1,
@@ -134,8 +134,13 @@ def again(figure: Figure) -> Any:
 
 def same(value: Any, again: Any) -> bool:
     """Whether two values are equal; those of a prediction, which counts in binary numbers, to their last digits."""
-    binary = isinstance(value, float) or (isinstance(value, Fraction) and value.denominator >= BINARY)
+    binary = isinstance(value, float) or (isinstance(value, Fraction) and _is_power_of_two(value.denominator))
     return isclose(value, again, rel_tol=LAST_DIGITS) if binary else bool(value == again)
+
+
+def _is_power_of_two(denominator: int) -> bool:
+    """Whether a denominator is that of a binary number; that of an exact fraction has other factors, or is small."""
+    return denominator >= BINARY and denominator & (denominator - 1) == 0
 
 
 def reports(worked: Worked) -> dict[str, Report]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from bomgen.core.yaml_edit import quote_double
+from bomgen.core.yaml_edit import quote_double, write_scalar
 from bomgen.output.price_lists.entries import Entry
 from bomgen.pricing.books.book import FORMAT, FORMAT_KEY
 from bomgen.reading.price_table import DESCRIPTION
@@ -38,14 +38,8 @@ def write(entries: Sequence[Entry], name: str | None = None) -> bytes:
 
 def scalar(value: str | int | bool | Decimal | None) -> str:
     """A value as YAML writes it on a line."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    if isinstance(value, int):
-        return str(value)
+    if not isinstance(value, str):
+        return write_scalar(value)
     if _DATE.fullmatch(value) or (_PLAIN.fullmatch(value) and value.lower() not in _RESERVED):
         return value
     return quote_double(value)

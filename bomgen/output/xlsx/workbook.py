@@ -1,4 +1,4 @@
-"""The report as an Excel workbook that goes on calculating: change a quantity or a price, and the totals follow."""
+"""The report as an Excel workbook that stays live: change a quantity or a price, and the totals follow."""
 
 from __future__ import annotations
 

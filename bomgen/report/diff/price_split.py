@@ -27,7 +27,7 @@ QUANTITY, PRICE, DISCOUNT, EXCHANGE = "quantity", "price", "discount", "exchange
 NEW, GONE, PRICED, UNPRICED = "new_lines", "gone_lines", "newly_priced", "no_longer_priced"
 CHARGES, TAX, OTHER = "charges", "tax", "other"
 PARTS = (QUANTITY, PRICE, DISCOUNT, EXCHANGE, NEW, GONE, PRICED, UNPRICED, CHARGES, TAX, OTHER)
-"""What a change of the total is split into. `other` is nought, unless a file's totals are not the sum of its lines."""
+"""What a change of the total is split into. `other` is 0, unless a file's totals are not the sum of its lines."""
 
 
 class PriceSplit(NamedTuple):

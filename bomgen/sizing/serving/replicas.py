@@ -76,7 +76,7 @@ class Shortage(NamedTuple):
 
     @property
     def message(self) -> Message:
-        """What is missing, and what would do."""
+        """What is missing, and what is enough."""
         sizes = {
             "weights": _gb(self.weights),
             "memory": _gb(self.memory),
